@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 
 const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-// Tests name the package as users do; here those names mean the sources, so that no stale build is ever tested.
+// Tests name the package as users do; here those names mean the sources, so that no stale build is
+// ever tested.
 export const alias = [
   { find: /^capstan$/, replacement: at('./bindings/index.ts') },
   {

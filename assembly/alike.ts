@@ -1,7 +1,9 @@
-// A value that is like one that has been checked: where two differ only in what strings, numbers and words say, the grammar around these is the same, so that
-// what is equal is compared and only the rest is checked. An update is mostly that: a time, a counter, the name of a node.
+// A value that is like one that has been checked: where two differ only in what strings, numbers
+// and words say, the grammar around these is the same, so that what is equal is compared and only
+// the rest is checked. An update is mostly that: a time, a counter, the name of a node.
 //
-// Invariant: whatever is answered but 0 is where skipValue would have ended, and the value is one that it would have accepted.
+// Invariant: whatever is answered but 0 is where skipValue would have ended, and the value is one
+// that it would have accepted.
 
 import { BACKSLASH, QUOTE, skipScalar } from "./json";
 
@@ -22,7 +24,10 @@ function equalBytes(a: usize, b: usize, most: usize): usize {
   return n;
 }
 
-/** Whether `to` lies in a string, if what is from `p` to there is JSON and begins in one or not. No escape may reach over `to`. */
+/**
+ * Whether `to` lies in a string, if what is from `p` to there is JSON and begins in one or not. No
+ * escape may reach over `to`.
+ */
 function endsInText(p: usize, to: usize, inText: bool): bool {
   let quotes: i32 = <i32>inText;
   while (p < to) {
@@ -31,7 +36,8 @@ function endsInText(p: usize, to: usize, inText: bool): bool {
       const backslash = i8x16.splat(0x5c), quote = i8x16.splat(0x22);
       const escapes = v128.or(v128.or(i8x16.eq(a, backslash), i8x16.eq(b, backslash)), v128.or(i8x16.eq(c, backslash), i8x16.eq(d, backslash)));
       if (!v128.any_true(escapes)) {
-        // Each lane counts down by one for a quote: at most four, and their sum's parity is what counts.
+        // Each lane counts down by one for a quote: at most four, and their sum's parity is what
+        // counts.
         const counts = i8x16.add(i8x16.add(i8x16.eq(a, quote), i8x16.eq(b, quote)), i8x16.add(i8x16.eq(c, quote), i8x16.eq(d, quote)));
         quotes += popcnt(i8x16.bitmask(i8x16.shl(counts, 7)));
         p += 64;
@@ -72,7 +78,10 @@ function plainEnd(p: usize): usize {
   }
 }
 
-/** Whether a place in a string may lie in an escape. In a character it cannot, if what follows is ASCII in a text that is UTF-8. */
+/**
+ * Whether a place in a string may lie in an escape. In a character it cannot, if what follows is
+ * ASCII in a text that is UTF-8.
+ */
 @inline
 function mayBeInEscape(p: usize): bool {
   for (let i: usize = 1; i < 6; i++) if (load<u8>(p - i) == BACKSLASH) return true;
@@ -85,8 +94,8 @@ function isOfNumber(c: u32): bool {
 }
 
 /**
- * Where an object or array ends that is like the checked one from `known` to `knownEnd`; 0: it has to be checked. Bytes from `limit` on have not come yet; the first of
- * them is 0.
+ * Where an object or array ends that is like the checked one from `known` to `knownEnd`; 0: it has
+ * to be checked. Bytes from `limit` on have not come yet; the first of them is 0.
  */
 export function endOfAlike(known: usize, knownEnd: usize, value: usize, limit: usize): usize {
   let a = known, b = value;

@@ -1,7 +1,8 @@
 // The bytes of objects: blocks of any size in segments, owned by dense numbers, that may move.
 //
-// An address is kept in one place, the directory of addresses by owner: moving a block changes its entry and nothing else. Blocks move
-// only inside arenaAlloc, so whoever reads an address (arenaAt) may use it until the next arenaAlloc of the same arena.
+// An address is kept in one place, the directory of addresses by owner: moving a block changes its
+// entry and nothing else. Blocks move only inside arenaAlloc, so whoever reads an address (arenaAt)
+// may use it until the next arenaAlloc of the same arena.
 //
 // Invariants, checked by arenaCheck:
 // - every byte between a segment's head and its end belongs to exactly one block;
@@ -10,18 +11,23 @@
 // - a live block is where the directory has its owner, and an owner has one block at most;
 // - a free block is in the list of its size (holes.ts), and no other block is.
 //
-// A request takes the free block that fits best (holes.ts). When none fits although a sixteenth of the live bytes is free, blocks slide: from a
-// cursor on, live blocks move down over the hole in front of them, so that one hole grows until the request fits. At a free share f that
-// moves about S (1 - f) / f bytes for a request of S. A call moves 256 KiB and 32 times the request at most, never more than 16 MiB, and goes
-// round what is longer than a quarter of that; then it takes a new segment.
-// Measured with 100 000 blocks of 3.4 KB, each update 10 % up or down: the arena stays 4 % above the live bytes and nothing moves, as an update
-// mostly takes the hole that another one left. With blocks of 60 B to 150 KB it stays 7 % above. Letting blocks shrink and grow in their places was
-// worse, 9 % above with 3.9 KB moved for each update: what they leave between neighbours fits nobody.
+// A request takes the free block that fits best (holes.ts). When none fits although a sixteenth of
+// the live bytes is free, blocks slide: from a cursor on, live blocks move down over the hole in
+// front of them, so that one hole grows until the request fits. At a free share f that moves about
+// S (1 - f) / f bytes for a request of S. A call moves 256 KiB and 32 times the request at most,
+// never more than 16 MiB, and goes round what is longer than a quarter of that; then it takes a new
+// segment. Measured with 100 000 blocks of 3.4 KB, each update 10 % up or down: the arena stays 4 %
+// above the live bytes and nothing moves, as an update mostly takes the hole that another one left.
+// With blocks of 60 B to 150 KB it stays 7 % above. Letting blocks shrink and grow in their places
+// was worse, 9 % above with 3.9 KB moved for each update: what they leave between neighbours fits
+// nobody.
 //
-// Segments are a 32nd of the arena at most, from 64 KiB to 16 MiB, or as long as a request needs. Before memory grows, a shorter block that
-// is free is taken where four of the requests fit: what a list left behind that came while the arena was small is too short for those that come
-// after it. With lists of new objects one after the other memory grew to 3.4 times the live bytes; now to 2.3. Empty ones go back to memory.ts,
-// but for one that is small beside the live bytes. 64 bytes behind each block may be read, so that scanners read words of 16 past its end.
+// Segments are a 32nd of the arena at most, from 64 KiB to 16 MiB, or as long as a request needs.
+// Before memory grows, a shorter block that is free is taken where four of the requests fit: what a
+// list left behind that came while the arena was small is too short for those that come after it.
+// With lists of new objects one after the other memory grew to 3.4 times the live bytes; now to
+// 2.3. Empty ones go back to memory.ts, but for one that is small beside the live bytes. 64 bytes
+// behind each block may be read, so that scanners read words of 16 past its end.
 
 import { blockAlloc, blockFree, blockSize, largestFree } from "./memory";
 import {
@@ -102,7 +108,10 @@ function entryReady(arena: usize, owner: u32): bool {
   return true;
 }
 
-/** Makes the beginning of a hole, which is in no list, a live block of `size` bytes; the rest is free, or its too when it is too short for a block. */
+/**
+ * Makes the beginning of a hole, which is in no list, a live block of `size` bytes; the rest is
+ * free, or its too when it is too short for a block.
+ */
 function carve(arena: usize, hole: usize, holeSize: u32, first: u32, size: u32): void {
   const rest = holeSize - size;
   let live = size;
@@ -192,8 +201,8 @@ function dropSegment(arena: usize, segment: usize): void {
 }
 
 /**
- * A segment is empty now, its block in no list: whether it is kept. One is, the smallest, so that a block that comes and goes costs no segment
- * each time; none that is large beside what lives.
+ * A segment is empty now, its block in no list: whether it is kept. One is, the smallest, so that a
+ * block that comes and goes costs no segment each time; none that is large beside what lives.
  */
 function keepEmpty(arena: usize, segment: usize): bool {
   const bytes = load<u32>(segment, S_BYTES);
@@ -232,7 +241,10 @@ function endIfFull(block: usize, size: u32): usize {
   }
 }
 
-/** Moves blocks down from the cursor on until a free block has `size` bytes; 0 when `budget` bytes were moved or all segments seen. */
+/**
+ * Moves blocks down from the cursor on until a free block has `size` bytes; 0 when `budget` bytes
+ * were moved or all segments seen.
+ */
 function slide(arena: usize, size: u32, budget: i64): usize {
   slideLeft = budget;
   let ends = load<u32>(arena, A_SEGMENT_COUNT) + 1;
@@ -241,7 +253,8 @@ function slide(arena: usize, size: u32, budget: i64): usize {
   const longest = budget >> 2;
   let moved: u64 = 0;
   let found: usize = 0;
-  // Only where a segment may have too few free bytes for the request is it worth to count them first.
+  // Only where a segment may have too few free bytes for the request is it worth to count them
+  // first.
   let full: usize = size > LARGEST_SEGMENT >> 8 ? endIfFull(block, size) : 0;
   if (full != 0) block = full;
   while (slideLeft > 0) {
@@ -316,8 +329,9 @@ function findHole(arena: usize, size: u32): usize {
 }
 
 /**
- * Gives the owner a block of at least `bytes` bytes, 8-byte aligned, with arbitrary content, and answers its address. A block that the owner has is
- * released for it: its bytes are gone. Other blocks may move. 0 when there is no memory: then every owner has what it had, though perhaps
+ * Gives the owner a block of at least `bytes` bytes, 8-byte aligned, with arbitrary content, and
+ * answers its address. A block that the owner has is released for it: its bytes are gone. Other
+ * blocks may move. 0 when there is no memory: then every owner has what it had, though perhaps
  * elsewhere.
  */
 export function arenaAlloc(arena: usize, bytes: u32, owner: u32): usize {
@@ -350,7 +364,10 @@ export function arenaSize(address: usize): u32 {
   return sizeOf(address - BLOCK_HEAD) - BLOCK_HEAD;
 }
 
-/** Whether so many bytes may take the place of what a block holds, wasting little: at most 56 bytes or an eighth. */
+/**
+ * Whether so many bytes may take the place of what a block holds, wasting little: at most 56 bytes
+ * or an eighth.
+ */
 @inline
 export function arenaFits(address: usize, bytes: u32): bool {
   const size = arenaSize(address);

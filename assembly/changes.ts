@@ -1,6 +1,7 @@
 // What a version changes against the one that it will replace: part by part, by their bytes.
 //
-// Invariant: a bit that is off proves that the part has the same bytes. A bit that is on proves nothing.
+// Invariant: a bit that is off proves that the part has the same bytes. A bit that is on proves
+// nothing.
 
 import { V_META, V_REFERENCES, V_SPANS, V_TOP, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes, spanOf } from "./objects";
 import { NOTHING } from "./record";
@@ -25,7 +26,10 @@ function spansDiffer(aJson: usize, a: usize, bJson: usize, b: usize): bool {
   return load<u32>(b, 4) - other != length || !sameBytes(aJson + start, bJson + other, length);
 }
 
-/** Whether any member of metadata differs but resourceVersion and managedFields. Members in another order count as different. */
+/**
+ * Whether any member of metadata differs but resourceVersion and managedFields. Members in another
+ * order count as different.
+ */
 function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
   const shape = <u32>load<u16>(a, V_META);
   if (<u32>load<u16>(b, V_META) != shape) return true;
@@ -33,7 +37,8 @@ function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
   const aSpans = a + V_SPANS + (<usize>shapeCount(<u32>load<u16>(a, V_TOP)) << 3);
   const bSpans = b + V_SPANS + (<usize>shapeCount(<u32>load<u16>(b, V_TOP)) << 3);
   const count = <i32>shapeCount(shape);
-  // Mostly nothing is longer or shorter than it was, so that all but the version is compared in two pieces.
+  // Mostly nothing is longer or shorter than it was, so that all but the version is compared in two
+  // pieces.
   if (version >= 0 && managed < 0 && sameBytes(aSpans, bSpans, <u32>count << 3)) {
     const from = load<u32>(aSpans), to = load<u32>(aSpans + (<usize>count << 3) - 4);
     const start = load<u32>(aSpans + (<usize>version << 3)), end = load<u32>(aSpans + (<usize>version << 3), 4);
@@ -45,7 +50,10 @@ function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
   return false;
 }
 
-/** What changed from one version to another; a bit that is off proves that the part has the same bytes. */
+/**
+ * What changed from one version to another; a bit that is off proves that the part has the same
+ * bytes.
+ */
 function objectChanges(objects: usize, from: u32, to: u32): u32 {
   if (from == to) return 0;
   const a = objectAt(objects, from), b = objectAt(objects, to);
@@ -65,7 +73,10 @@ function objectChanges(objects: usize, from: u32, to: u32): u32 {
 
 const met: usize = memory.data(16, 16);
 
-/** Where objectMeet writes: |version that is there, or NOTHING|what changes from it (all bits: there is none)|its references|. */
+/**
+ * Where objectMeet writes: |version that is there, or NOTHING|what changes from it (all bits: there
+ * is none)|its references|.
+ */
 export function objectMet(): usize {
   return met;
 }

@@ -2,13 +2,14 @@
 //
 //   heap block:  48 B unused | entry 0 | entries 1-4 | entries 5-8 | …      an entry is 16 B:  |at f64|slot u32|sequence u32|
 //
-// so that the four children of an entry fill one cache line. Entries of equal time come out in the order in which they went
-// in (client-go leaves that to chance).
+// so that the four children of an entry fill one cache line. Entries of equal time come out in the
+// order in which they went in (client-go leaves that to chance).
 //
-// A key's record says until when it waits and which entry says so: only that one is live. Another time for the same key
-// pushes a second entry and leaves the first one stale (a cancelled wait just leaves it), to be dropped when it comes up or, once stale
-// entries outnumber live ones, all at once. So entries never move in the middle of the heap, and no position has to be
-// written to a record at each step of a sift: those writes were random cache misses.
+// A key's record says until when it waits and which entry says so: only that one is live. Another
+// time for the same key pushes a second entry and leaves the first one stale (a cancelled wait just
+// leaves it), to be dropped when it comes up or, once stale entries outnumber live ones, all at
+// once. So entries never move in the middle of the heap, and no position has to be written to a
+// record at each step of a sift: those writes were random cache misses.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } from "./entry";
@@ -49,8 +50,8 @@ function earlier(a: usize, b: usize): usize {
 }
 
 /**
- * Moves the hole at `start` down to a leaf, always to the first child, and returns where it ends. The four children are
- * compared without branches: which of them is first cannot be predicted.
+ * Moves the hole at `start` down to a leaf, always to the first child, and returns where it ends.
+ * The four children are compared without branches: which of them is first cannot be predicted.
  */
 @inline
 function sinkHole(heap: usize, start: u32, size: u32): u32 {
@@ -66,7 +67,10 @@ function sinkHole(heap: usize, start: u32, size: u32): u32 {
   }
 }
 
-/** Removes the first entry: the hole sinks to a leaf, then the last entry rises from there (it nearly always stays low). */
+/**
+ * Removes the first entry: the hole sinks to a leaf, then the last entry rises from there (it
+ * nearly always stays low).
+ */
 function removeFirst(queue: usize): void {
   const heap = entries(queue);
   const size = load<u32>(queue, Q_HEAP_SIZE) - 1;
@@ -200,12 +204,14 @@ function fire(queue: usize, slot: u32, now: f64): void {
   else markDirty(queue, slot, now);
 }
 
-const FEW: u32 = 64; // so many due keys are taken off the heap one by one before the rest is looked at
+// so many due keys are taken off the heap one by one before the rest is looked at
+const FEW: u32 = 64;
 
 /**
- * Takes all that is due out of the heap at once, sorts it and adds it. Worth it when that is a good part of the heap: taking
- * entries off the heap one by one walks all its levels for each, merging them reads memory forward. Answers how many keys were
- * added; 0 also when there is no memory for the merge, or too little is due: then the heap is as it was.
+ * Takes all that is due out of the heap at once, sorts it and adds it. Worth it when that is a good
+ * part of the heap: taking entries off the heap one by one walks all its levels for each, merging
+ * them reads memory forward. Answers how many keys were added; 0 also when there is no memory for
+ * the merge, or too little is due: then the heap is as it was.
  */
 function advanceMany(queue: usize, now: f64): u32 {
   const size = load<u32>(queue, Q_HEAP_SIZE);
@@ -237,7 +243,8 @@ function advanceMany(queue: usize, now: f64): u32 {
   let count: u32 = 0;
   const end = sorted + bytes;
   for (let entry = sorted; entry < end; entry += 16) {
-    // A record some entries ahead is loaded already, so that the cache misses overlap (see touchAhead in queue.ts).
+    // A record some entries ahead is loaded already, so that the cache misses overlap (see
+    // touchAhead in queue.ts).
     const ahead = min(entry + 8 * 16, end - 16);
     store<u64>(queue, load<u64>(recordOf(queue, load<u32>(ahead, E_SLOT))), Q_TOUCHED);
     if (!isLive(queue, entry)) continue;
@@ -250,7 +257,10 @@ function advanceMany(queue: usize, now: f64): u32 {
   return count;
 }
 
-/** Adds every key whose wait has ended to the queue, in the order of their times, and says how many that were. */
+/**
+ * Adds every key whose wait has ended to the queue, in the order of their times, and says how many
+ * that were.
+ */
 export function delayAdvance(queue: usize, now: f64): u32 {
   let count: u32 = 0;
   while (delayNext(queue) <= now) {
@@ -264,7 +274,10 @@ export function delayAdvance(queue: usize, now: f64): u32 {
   return count;
 }
 
-/** delayAdvance of a priority queue, one by one: adds the first key whose wait has ended and answers its slot, or NOTHING. */
+/**
+ * delayAdvance of a priority queue, one by one: adds the first key whose wait has ended and answers
+ * its slot, or NOTHING.
+ */
 export function delayFire(queue: usize, now: f64): i32 {
   if (!(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
   const slot = load<u32>(entries(queue), E_SLOT);
@@ -274,10 +287,16 @@ export function delayFire(queue: usize, now: f64): i32 {
   return slot;
 }
 
-/** Added to the slot that delayPop and delayCancel answer: the key is otherwise idle, and its slot has been given back. */
+/**
+ * Added to the slot that delayPop and delayCancel answer: the key is otherwise idle, and its slot
+ * has been given back.
+ */
 export const POP_RELEASED: i32 = 0x40000000;
 
-/** Ends the first wait that is due, for hosts that add the key themselves: its slot, or NOTHING. +Infinity ends any wait. */
+/**
+ * Ends the first wait that is due, for hosts that add the key themselves: its slot, or NOTHING.
+ * +Infinity ends any wait.
+ */
 export function delayPop(queue: usize, now: f64): i32 {
   if (load<u32>(queue, Q_HEAP_SIZE) == 0 || !(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
   const slot = load<u32>(entries(queue), E_SLOT);

@@ -1,4 +1,5 @@
-// An entry of the delay heap, 16 B: |at f64|slot u32|sequence u32|, its order, and the sorting of many.
+// An entry of the delay heap, 16 B: |at f64|slot u32|sequence u32|, its order, and the sorting of
+// many.
 
 import { blockAlloc, blockFree } from "./memory";
 
@@ -7,7 +8,10 @@ export const E_SLOT: usize = 8;
 export const E_SEQUENCE: usize = 12;
 export const E_SHIFT: usize = 4;
 
-/** Sequence numbers wrap; two of one heap are never 2^31 apart unless one waits while 2^31 others come and go. */
+/**
+ * Sequence numbers wrap; two of one heap are never 2^31 apart unless one waits while 2^31 others
+ * come and go.
+ */
 @inline
 export function before(at: f64, sequence: u32, otherAt: f64, otherSequence: u32): bool {
   return at < otherAt || (at == otherAt && <i32>(sequence - otherSequence) < 0);
@@ -45,8 +49,9 @@ function sortRun(from: usize, to: usize): void {
   }
 }
 
-// Times are mostly spread evenly: then one pass puts each entry into a bucket beside few others, and a last pass by insertion sorts
-// what is left. Merging takes a pass for each doubling: 1000 entries 20 ns each, this way 9.
+// Times are mostly spread evenly: then one pass puts each entry into a bucket beside few others,
+// and a last pass by insertion sorts what is left. Merging takes a pass for each doubling: 1000
+// entries 20 ns each, this way 9.
 const FEWEST_SPREAD: u32 = 64;
 const MOST_BUCKETS: u32 = 1 << 18; // their counters stay in the second-level cache
 const FULLEST: u32 = 32; // entries in a bucket; with more, insertion costs more than merging
@@ -56,7 +61,10 @@ function bucketOf(entry: usize, earliest: f64, scale: f64): usize {
   return <usize>(<u32>((load<f64>(entry, E_AT) - earliest) * scale)) << 2;
 }
 
-/** Sorts into `other`; 0 when there is no memory for the counters, or too much in one place: then nothing has changed. */
+/**
+ * Sorts into `other`; 0 when there is no memory for the counters, or too much in one place: then
+ * nothing has changed.
+ */
 function spreadEntries(block: usize, other: usize, count: u32): usize {
   const end = block + (<usize>count << E_SHIFT);
   let earliest = load<f64>(block, E_AT);

@@ -4,8 +4,9 @@
 //   block     |size, flags u32|owner u32|  bytes  |
 //   free      |size, flags u32|next u32 |previous u32| … |size u32|        next and previous of its list
 //
-// A free block is in the list of its size, and no other block is. There are 32 lists to each power of two, found by two levels of bits (TLSF,
-// Masmano and others 2004): a fit that is a 32nd too long at most, in constant time.
+// A free block is in the list of its size, and no other block is. There are 32 lists to each power
+// of two, found by two levels of bits (TLSF, Masmano and others 2004): a fit that is a 32nd too
+// long at most, in constant time.
 
 export const A_SEGMENTS: usize = 0; // u32 first segment
 export const A_SEGMENT_COUNT: usize = 4;
@@ -22,7 +23,8 @@ export const A_LAST: usize = 48; // u32 last segment
 export const A_LISTS: usize = 52; // u32[LEVELS], bit l: list l of the level has a block
 export const A_HEADS: usize = 148; // u32[LEVELS * 32], first block of the list
 
-export const LEVELS: u32 = 24; // 16 B to 2 GiB: below 256 B one list to each 8 B, above 32 to each power of two
+// 16 B to 2 GiB: below 256 B one list to each 8 B, above 32 to each power of two
+export const LEVELS: u32 = 24;
 const LOOKS: u32 = 4; // blocks looked at in the list where only some are long enough
 
 export const S_NEXT: usize = 0;

@@ -5,13 +5,14 @@
 //            one value (the common case): value and position in its set stand there
 //            more: `value` is a block of `room` pairs |value u32|position u32|, the lowest value first
 //
-// Invariants: for every pair (value, position) of an object, the value's set holds the object's slot at that position;
-// a set is never empty: its value is given back with the last object (client-go thread_safe_store.go; kubernetes #84959
-// is the leak that taught it).
+// Invariants: for every pair (value, position) of an object, the value's set holds the object's
+// slot at that position; a set is never empty: its value is given back with the last object
+// (client-go thread_safe_store.go; kubernetes #84959 is the leak that taught it).
 //
-// The host replaces an object's values in three steps: indexBegin, indexPush per value, indexCommit. Until commit nothing
-// is changed but values that were interned; commit reserves all memory first and undoes those when there is none. An object
-// that has one value and gets another, as nearly all do, takes one step: indexPut.
+// The host replaces an object's values in three steps: indexBegin, indexPush per value,
+// indexCommit. Until commit nothing is changed but values that were interned; commit reserves all
+// memory first and undoes those when there is none. An object that has one value and gets another,
+// as nearly all do, takes one step: indexPut.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { internRead, keysFree, keysNew, release } from "./keys";
@@ -158,7 +159,10 @@ export function indexPush(index: usize, value: u32): void {
   store<u32>(list + (listCount++ << 2), value);
 }
 
-/** Takes everything back since indexBegin. Answers how many values were given back; they stand in the list. */
+/**
+ * Takes everything back since indexBegin. Answers how many values were given back; they stand in
+ * the list.
+ */
 export function indexAbort(index: usize): u32 {
   const values = indexValues(index);
   let given: u32 = 0;
@@ -197,7 +201,10 @@ function setReady(values: usize, value: u32): bool {
   return true;
 }
 
-/** Takes an object out of the set of a value; the set's last object takes its place. True: the set is now empty. */
+/**
+ * Takes an object out of the set of a value; the set's last object takes its place. True: the set
+ * is now empty.
+ */
 function leaveSet(index: usize, value: u32, position: u32): bool {
   const key = keyOf(indexValues(index), value);
   const set = <usize>load<u32>(key, K_SET);
@@ -207,7 +214,8 @@ function leaveSet(index: usize, value: u32, position: u32): bool {
     const moved = load<u32>(set + (<usize>last << 2));
     store<u32>(set + (<usize>position << 2), moved);
     const object = objectOf(index, moved);
-    // By bisection: from one end, two objects that shared 80 000 values in different orders took seconds to part.
+    // By bisection: from one end, two objects that shared 80 000 values in different orders took
+    // seconds to part.
     let pair = pairsOf(object);
     let count = load<u32>(object, O_COUNT);
     while (count > 1) {
@@ -257,13 +265,15 @@ function sink(pairs: usize, at: u32, count: u32, pair: u64): void {
 }
 
 /**
- * Makes the values pushed since indexBegin the values of the object, and only those. Answers how many values were given
- * back because no object has them any more (they stand in the list, see indexList), or NO_MEMORY: then indexAbort.
+ * Makes the values pushed since indexBegin the values of the object, and only those. Answers how
+ * many values were given back because no object has them any more (they stand in the list, see
+ * indexList), or NO_MEMORY: then indexAbort.
  */
 export function indexCommit(index: usize, slot: u32): i32 {
   const values = indexValues(index);
   const wanted = listCount;
-  // Reserve: the object's column, its pairs, a place in every set it may join, and room in the list for values given back.
+  // Reserve: the object's column, its pairs, a place in every set it may join, and room in the list
+  // for values given back.
   if (!objectReady(index, slot)) return NO_MEMORY;
   const object = objectOf(index, slot);
   const old = load<u32>(object, O_COUNT);
@@ -276,7 +286,8 @@ export function indexCommit(index: usize, slot: u32): i32 {
     return undoSets(values);
   }
 
-  // Values that stay keep their position: copy it and unmark them, so that only new ones are still marked.
+  // Values that stay keep their position: copy it and unmark them, so that only new ones are still
+  // marked.
   const to = pairs != 0 ? pairs : object + O_VALUE;
   const from = pairsOf(object);
   let single: u32 = 0;
@@ -326,8 +337,9 @@ export function indexCommit(index: usize, slot: u32): i32 {
 }
 
 /**
- * Makes this the one value of the object. Answers the value's slot, with GIVEN_BACK when the one before has no object any more (it
- * stands in the list); NOTHING for an object that has several values, which takes the three steps; or NO_MEMORY. After these two nothing has changed.
+ * Makes this the one value of the object. Answers the value's slot, with GIVEN_BACK when the one
+ * before has no object any more (it stands in the list); NOTHING for an object that has several
+ * values, which takes the three steps; or NO_MEMORY. After these two nothing has changed.
  */
 export function indexPut(index: usize, slot: u32, text: externref): i32 {
   // Asked first: a value that was interned for nothing would have to be given back.
@@ -367,7 +379,10 @@ function dropUnlisted(values: usize, value: u32, answer: i32): i32 {
   return answer;
 }
 
-/** Sets made ready for values that nobody has yet are freed again, so that indexAbort finds the values as they were. */
+/**
+ * Sets made ready for values that nobody has yet are freed again, so that indexAbort finds the
+ * values as they were.
+ */
 function undoSets(values: usize): i32 {
   for (let i: u32 = 0; i < listCount; i++) {
     const value = load<u32>(list + (i << 2));

@@ -1,8 +1,10 @@
-// The grammar of JSON (RFC 8259) over bytes, checked to the last one: what JSON.parse would refuse is refused here.
+// The grammar of JSON (RFC 8259) over bytes, checked to the last one: what JSON.parse would refuse
+// is refused here.
 //
-// A skip takes the address of what it skips and answers the address behind it, or 0; then `failure` says why and `failureAt` where.
-// Nothing here knows where the bytes end: whoever calls has put a zero byte behind them, which no rule accepts. So a document that
-// ends too early fails at that byte or, in a literal or a character, within the SHORT bytes before it.
+// A skip takes the address of what it skips and answers the address behind it, or 0; then `failure`
+// says why and `failureAt` where. Nothing here knows where the bytes end: whoever calls has put a
+// zero byte behind them, which no rule accepts. So a document that ends too early fails at that
+// byte or, in a literal or a character, within the SHORT bytes before it.
 
 export const BAD_GRAMMAR: u32 = 1;
 export const BAD_UTF8: u32 = 2;
@@ -17,11 +19,15 @@ export let escaped: bool = false;
 
 /** A character beyond ASCII has been met in a string since this was last reset. */
 export let beyondAscii: bool = false;
-/** Bytes that are not UTF-8 are passed over: for text that the host decodes, who replaces them as every decoder does. */
+/**
+ * Bytes that are not UTF-8 are passed over: for text that the host decodes, who replaces them as
+ * every decoder does.
+ */
 export let lenient: bool = false;
 
 export let deepest: u32 = DEEPEST;
-const stack: usize = memory.data(10240, 16); // u8 by depth: whether the container around is an object
+// u8 by depth: whether the container around is an object
+const stack: usize = memory.data(10240, 16);
 
 const TAB: u32 = 0x09;
 const LF: u32 = 0x0a;
@@ -95,7 +101,10 @@ function isHex(c: u32): bool {
   return c - 0x30 < 10 || (c | 0x20) - 0x61 < 6;
 }
 
-/** What a string cannot simply pass over: an escape, a character beyond ASCII, or a control character, which ends it. */
+/**
+ * What a string cannot simply pass over: an escape, a character beyond ASCII, or a control
+ * character, which ends it.
+ */
 function skipUnusual(p: usize): usize {
   const c = <u32>load<u8>(p);
   if (c >= 0x80) {
@@ -119,7 +128,10 @@ function skipUnusual(p: usize): usize {
   return fail(BAD_GRAMMAR, p + 1);
 }
 
-/** A string, from behind its opening quote. One signed comparison finds control characters and all beyond ASCII. */
+/**
+ * A string, from behind its opening quote. One signed comparison finds control characters and all
+ * beyond ASCII.
+ */
 @inline
 export function skipString(p: usize): usize {
   while (true) {

@@ -1,11 +1,13 @@
-// The key table: any string, or a pair of strings, to a slot. A slot belongs to its key until keysRelease.
+// The key table: any string, or a pair of strings, to a slot. A slot belongs to its key until
+// keysRelease.
 //
 // Buckets are u32, 0 when empty; of 2^k buckets:
 //
 //   |hash, bits k to 27 |distance, 4 bits |slot + 1, k bits|
 //
-// The distance is how far the bucket is behind the home of its key (bits 0 to k - 1 of the hash), so the home is known without the record; from
-// FAR on the record has to be asked. Linear probing; deletion shifts back, so there are no tombstones and churn costs no memory.
+// The distance is how far the bucket is behind the home of its key (bits 0 to k - 1 of the hash),
+// so the home is known without the record; from FAR on the record has to be asked. Linear probing;
+// deletion shifts back, so there are no tombstones and churn costs no memory.
 
 import { blockAlloc, blockFree } from "./memory";
 import { ringReady } from "./ring";
@@ -170,13 +172,17 @@ function addChunk(table: usize): bool {
   memory.fill(chunk, 0, CHUNK_BYTES);
   store<u32>(<usize>load<u32>(table, T_DIR) + (chunks << 2), <u32>chunk);
   store<u32>(table, chunks + 1, T_CHUNKS);
-  // Generations begin at random: zeros, and the slots of another queue, are hardly ever taken for slots of this one.
+  // Generations begin at random: zeros, and the slots of another queue, are hardly ever taken for
+  // slots of this one.
   const first = ((load<u32>(table, T_SECRET) + <u32>table) * 0x9e3779b1) & GENERATIONS;
   for (let slot = chunks << CHUNK_SHIFT; slot < (chunks + 1) << CHUNK_SHIFT; slot++) store<u32>(recordOf(table, slot), first, R_META);
   return true;
 }
 
-/** Gives a table a column of times; only while it has no directory yet. False when there is no memory. */
+/**
+ * Gives a table a column of times; only while it has no directory yet. False when there is no
+ * memory.
+ */
 export function timeColumn(table: usize): bool {
   const directory = blockAlloc(FIRST_DIRECTORY << 2);
   if (directory == 0) return false;
@@ -200,7 +206,10 @@ function slotReady(table: usize): bool {
   );
 }
 
-/** Takes a slot for a key of this form; slotReady has been asked. Of meta only the generation is left by now. */
+/**
+ * Takes a slot for a key of this form; slotReady has been asked. Of meta only the generation is
+ * left by now.
+ */
 @inline
 function takeSlot(table: usize, meta: u32, form: u32): u32 {
   let slot: u32;
@@ -321,7 +330,10 @@ export function keysInternPair(table: usize, first: externref, second: externref
   return readPair(table, first, second) ? internRead(table) : NO_MEMORY;
 }
 
-/** keysFind and keysIntern by the content of a JSON string in memory: valid UTF-8 between its quotes, escapes included. */
+/**
+ * keysFind and keysIntern by the content of a JSON string in memory: valid UTF-8 between its
+ * quotes, escapes included.
+ */
 export function keysFindBytes(table: usize, from: usize, bytes: u32): i32 {
   return readBytes(table, from, bytes) ? findRead(table) : NO_MEMORY;
 }
@@ -330,7 +342,10 @@ export function keysInternBytes(table: usize, from: usize, bytes: u32): i32 {
   return readBytes(table, from, bytes) ? internRead(table) : NO_MEMORY;
 }
 
-/** The same by an object's namespace, which may be empty, and its name: as the string namespace/name or name. */
+/**
+ * The same by an object's namespace, which may be empty, and its name: as the string namespace/name
+ * or name.
+ */
 export function keysFindObject(table: usize, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
   return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? findRead(table) : NO_MEMORY;
 }
@@ -339,7 +354,10 @@ export function keysInternObject(table: usize, namespace: usize, namespaceBytes:
   return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? internRead(table) : NO_MEMORY;
 }
 
-/** Where the text of a live slot's key is: so many units of one byte, or of two when it is wide. Valid until the slot is given back. */
+/**
+ * Where the text of a live slot's key is: so many units of one byte, or of two when it is wide.
+ * Valid until the slot is given back.
+ */
 export function keysText(table: usize, slot: u32): usize {
   const key = keyOf(table, slot);
   return load<u32>(key, K_FORM) & EXTERNAL ? <usize>load<u32>(key, K_EXTERNAL_BLOCK) : key + K_KEY;

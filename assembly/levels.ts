@@ -4,15 +4,18 @@
 //   entries:       room × level u32, lowest priority first: found by bisection; behind them room × level u32: the heap
 //   level, 64 B:   |priority i32|head u32|tail u32|tree u32|ready u32|waiting u32|place u32|        |oldest f64|rank f64|
 //
-// The line of a level is a doubly linked list and, for keys that come too late for their place, a tree; the next key is the earlier
-// of the two firsts. Nearly every key goes to the end of the list. A place further ahead belongs to a key that was added again while it
-// was being processed, and to a waiting key that an add makes ready: both keep the number that they got when they were added. Such a
-// place is looked for a few steps from both ends of the list; a key that finds none goes into the tree, so that no add and no done
-// ever walks a long line. The tree is a treap (weights are a hash of the slot) with links upwards: keys are taken out of its middle
-// without comparing, so that it stays whole even should numbers wrap around.
+// The line of a level is a doubly linked list and, for keys that come too late for their place, a
+// tree; the next key is the earlier of the two firsts. Nearly every key goes to the end of the
+// list. A place further ahead belongs to a key that was added again while it was being processed,
+// and to a waiting key that an add makes ready: both keep the number that they got when they were
+// added. Such a place is looked for a few steps from both ends of the list; a key that finds none
+// goes into the tree, so that no add and no done ever walks a long line. The tree is a treap
+// (weights are a hash of the slot) with links upwards: keys are taken out of its middle without
+// comparing, so that it stays whole even should numbers wrap around.
 //
-// The heap holds the levels whose line is not empty; the next key of all is the first of the level on top. With a walk over the levels a get
-// took 140 us where keys had 32 000 priorities, and 60 when all but two of those were history.
+// The heap holds the levels whose line is not empty; the next key of all is the first of the level
+// on top. With a walk over the levels a get took 140 us where keys had 32 000 priorities, and 60
+// when all but two of those were history.
 //
 // Invariants:
 // - a key is in the line of its level exactly while it is DIRTY and not PROCESSING; LATE says that it is in the tree;
@@ -29,7 +32,8 @@ const N_ENTRIES: usize = 0;
 export const N_COUNT: usize = 4;
 const N_ROOM: usize = 8;
 const N_HEAP: usize = 12; // levels in the heap
-const N_EVERY: usize = 16; // f64 ms of waiting that count as one step of priority; 0: priorities do not age
+// f64 ms of waiting that count as one step of priority; 0: priorities do not age
+const N_EVERY: usize = 16;
 export const N_CLOSED: usize = 24; // u32, 1: nothing is handed out any more
 const N_NEEDED: usize = 28; // levels that may not be dropped
 
@@ -41,7 +45,8 @@ const L_TREE: usize = 12; // slot + 1
 export const L_READY: usize = 16;
 export const L_WAITING: usize = 20;
 const L_PLACE: usize = 24; // in the heap, from 1
-export const L_OLDEST: usize = 32; // f64: of its DIRTY keys the earliest M_ADDED, when it was looked for last
+// f64: of its DIRTY keys the earliest M_ADDED, when it was looked for last
+export const L_OLDEST: usize = 32;
 const L_RANK: usize = 40; // f64: the smaller, the sooner the level's first key is handed out
 
 const FIRST_ROOM: u32 = 64;
@@ -132,14 +137,20 @@ export function countKeys(levels: usize, level: usize, field: usize, by: i32): v
   store<u32>(levels, load<u32>(levels, N_NEEDED) + <u32>isNeeded(level) - before, N_NEEDED);
 }
 
-/** Drops the levels that nobody needs once they are most of all. For moments when nobody holds on to a level. */
+/**
+ * Drops the levels that nobody needs once they are most of all. For moments when nobody holds on to
+ * a level.
+ */
 @inline
 export function sweepOften(levels: usize): void {
   const count = load<u32>(levels, N_COUNT);
   if (count > FIRST_ROOM && load<u32>(levels, N_NEEDED) < count >> 1) sweep(levels);
 }
 
-/** Drops the levels that nobody needs and leaves room for as many as are kept, so that it is rarely done again. False: no memory, and all are needed. */
+/**
+ * Drops the levels that nobody needs and leaves room for as many as are kept, so that it is rarely
+ * done again. False: no memory, and all are needed.
+ */
 function sweep(levels: usize): bool {
   const room = load<u32>(levels, N_ROOM);
   const needed = load<u32>(levels, N_NEEDED);
@@ -181,7 +192,10 @@ export function nextLevel(levels: usize): usize {
   return load<u32>(levels, N_HEAP) == 0 ? 0 : <usize>load<u32>(heapAt(levels, 1));
 }
 
-/** What the level's place in the heap goes by while this key (slot + 1) is the first of its line. See aging in priority.ts. */
+/**
+ * What the level's place in the heap goes by while this key (slot + 1) is the first of its line.
+ * See aging in priority.ts.
+ */
 @inline
 function rankOf(queue: usize, levels: usize, level: usize, first: u32): f64 {
   const priority = <f64>load<i32>(level, L_PRIORITY);
@@ -202,7 +216,9 @@ function putAt(levels: usize, level: usize, at: u32): void {
   store<u32>(level, at, L_PLACE);
 }
 
-/** Puts a level where it belongs, at a place whose own level is elsewhere, or above or below that. */
+/**
+ * Puts a level where it belongs, at a place whose own level is elsewhere, or above or below that.
+ */
 function settle(levels: usize, level: usize, at: u32): void {
   for (; at > 1; at >>= 1) {
     const above = <usize>load<u32>(heapAt(levels, at >> 1));
@@ -246,7 +262,10 @@ function leaveHeap(levels: usize, level: usize): void {
   store<u32>(level, 0, L_PLACE);
 }
 
-/** Whether a key comes before another of its level: by its number; where priorities age, by when it became ready, then by its number. */
+/**
+ * Whether a key comes before another of its level: by its number; where priorities age, by when it
+ * became ready, then by its number.
+ */
 function comesFirst(queue: usize, levels: usize, slot: u32, other: u32): bool {
   if (load<f64>(levels, N_EVERY) != 0) {
     const at = load<f64>(timesOf(queue, slot), M_ADDED);
@@ -259,7 +278,8 @@ function comesFirst(queue: usize, levels: usize, slot: u32, other: u32): bool {
 /** Puts a key into the line of its level. */
 export function enterLine(queue: usize, levels: usize, level: usize, slot: u32): void {
   const rank = rankOf(queue, levels, level, slot + 1);
-  // Not known by the place that it gets: where priorities age, whoever comes first has the smaller rank.
+  // Not known by the place that it gets: where priorities age, whoever comes first has the smaller
+  // rank.
   if (load<u32>(level, L_PLACE) == 0 || rank < load<f64>(level, L_RANK)) ranked(levels, level, rank);
   let before = load<u32>(level, L_TAIL);
   for (let i: u32 = 0; before != 0 && comesFirst(queue, levels, slot, before - 1); i++) {
@@ -279,7 +299,8 @@ function enterFromHead(queue: usize, levels: usize, level: usize, slot: u32): vo
       linkAfter(queue, level, slot, load<u32>(timesOf(queue, after - 1), M_PREVIOUS));
       return;
     }
-    after = load<u32>(recordOf(queue, after - 1), R_LINK); // not 0: the list was longer than that, seen from its end
+    // not 0: the list was longer than that, seen from its end
+    after = load<u32>(recordOf(queue, after - 1), R_LINK);
   }
   enterTree(queue, levels, level, slot);
 }
@@ -296,7 +317,10 @@ function linkAfter(queue: usize, level: usize, slot: u32, before: u32): void {
   else store<u32>(timesOf(queue, after - 1), slot + 1, M_PREVIOUS);
 }
 
-/** Takes a key out of the line of its level, wherever in it. Answers the line's first key, slot + 1; 0: it is empty. */
+/**
+ * Takes a key out of the line of its level, wherever in it. Answers the line's first key, slot + 1;
+ * 0: it is empty.
+ */
 export function leaveLine(queue: usize, levels: usize, level: usize, slot: u32): u32 {
   const record = recordOf(queue, slot);
   if (load<u32>(record, R_META) & LATE) leaveTree(queue, level, slot);

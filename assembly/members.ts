@@ -1,5 +1,6 @@
-// The members of an object inside of a version, found when somebody first asks for one of them: which names in which order (shapes.ts), and where
-// their values lie. So an object that is read at one place is not decoded whole.
+// The members of an object inside of a version, found when somebody first asks for one of them:
+// which names in which order (shapes.ts), and where their values lie. So an object that is read at
+// one place is not decoded whole.
 //
 //   spans   of each member |start|end|, offsets from the first byte of the version's JSON, seven bits to a byte, so that the host can read them out as text
 

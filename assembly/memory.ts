@@ -1,24 +1,27 @@
 // Pages and blocks. The only file that calls memory.grow; everything else asks it for blocks.
 //
-// Blocks are powers of two from 64 B on, 64 B aligned, without headers: whoever frees a block knows its size. A freed
-// block goes to the list of its class and is handed out again; a request that finds its list empty splits the smallest
-// larger free block, then takes fresh memory. Halves are not merged again: sizes here are few (chunks of 16 KiB, tables
-// that double), so what a table leaves behind when it doubles becomes chunks. Only keys too long for their record have sizes of their own: what
-// very many short ones have left does not serve longer ones.
+// Blocks are powers of two from 64 B on, 64 B aligned, without headers: whoever frees a block knows
+// its size. A freed block goes to the list of its class and is handed out again; a request that
+// finds its list empty splits the smallest larger free block, then takes fresh memory. Halves are
+// not merged again: sizes here are few (chunks of 16 KiB, tables that double), so what a table
+// leaves behind when it doubles becomes chunks. Only keys too long for their record have sizes of
+// their own: what very many short ones have left does not serve longer ones.
 //
-// blockAlloc returns 0 when memory cannot grow. Callers ask before they change anything (growth before mutation).
+// blockAlloc returns 0 when memory cannot grow. Callers ask before they change anything (growth
+// before mutation).
 
 const SMALLEST_SHIFT: u32 = 6;
 const CLASSES: u32 = 26; // 64 B to 2 GiB
 
-// u32[CLASSES]: first free block of the class; a free block keeps the address of the next one in its first word.
+// u32[CLASSES]: first free block of the class; a free block keeps the address of the next one in
+// its first word.
 const freeLists: usize = memory.data(4 * 32, 64);
 let freeClasses: u32 = 0; // bit c: class c has a free block
 let top: usize = (__heap_base + 63) & ~63; // first byte never handed out
 let pageLimit: u32 = 65535; // one page short of 4 GiB, so that no address wraps
 
-// For tests that refuse the k-th block for every k. While they count, `largest` is 0: every request leaves the usual path, which
-// pays nothing for that.
+// For tests that refuse the k-th block for every k. While they count, `largest` is 0: every request
+// leaves the usual path, which pays nothing for that.
 const LARGEST: u32 = 0x80000000;
 let largest: u32 = LARGEST;
 let granted: u32 = 0; // requests that are still granted while counting
@@ -75,7 +78,8 @@ export function blockAlloc(size: u32): usize {
   const have = <u32>memory.size();
   if (pages > have) {
     if (pages > pageLimit) return 0;
-    // An eighth more than needed, so that steady growth does not call the host for every page; the exact size when that is refused.
+    // An eighth more than needed, so that steady growth does not call the host for every page; the
+    // exact size when that is refused.
     const generous = min(pages + (have >> 3), pageLimit);
     if (memory.grow(generous - have) < 0 && (generous == pages || memory.grow(pages - have) < 0)) return 0;
   }
@@ -101,8 +105,9 @@ export function memoryLimit(pages: u32): void {
 }
 
 /**
- * Grants `blocks` more requests and refuses all that follow, as if memory could not grow and nothing were free; -1: refuses none any
- * more. Answers how many of the requests granted last are left.
+ * Grants `blocks` more requests and refuses all that follow, as if memory could not grow and
+ * nothing were free; -1: refuses none any more. Answers how many of the requests granted last are
+ * left.
  */
 export function memoryGrant(blocks: i32): u32 {
   const left = granted;

@@ -1,8 +1,9 @@
 // Objects as bytes: versions, and which version each slot of a store has.
 //
-// A version is the JSON of one object as it was scanned, less what is cut out, with the spans of its members. It never changes; it lies in the arena,
-// where it may move, so only its number stands anywhere else. It counts who refers to it: a slot, a delta that waits, or a host's list; the last one to let go gives
-// the bytes back.
+// A version is the JSON of one object as it was scanned, less what is cut out, with the spans of
+// its members. It never changes; it lies in the arena, where it may move, so only its number stands
+// anywhere else. It counts who refers to it: a slot, a delta that waits, or a host's list; the last
+// one to let go gives the bytes back.
 //
 //   |length u32|top shape u16, metadata shape u16|references u32|flags u32|spans: of each member of the object, then of its metadata, |start u32|end u32|
 //   from the first byte of the JSON on|JSON|
@@ -20,12 +21,15 @@ import {
 const OBJECTS_BYTES: u32 = 64;
 const O_ARENA: usize = 0;
 const O_FREE: usize = 4; // u32 block of version numbers to be used again
-const O_FREE_ROOM: usize = 8; // numbers it has room for: all that were ever made, so that letting go needs no memory
+// numbers it has room for: all that were ever made, so that letting go needs no memory
+const O_FREE_ROOM: usize = 8;
 const O_FREE_COUNT: usize = 12;
 const O_VERSIONS: usize = 16; // numbers ever made: all are below it
 const O_SLOTS: usize = 20; // u32 block: version + 1 by slot
 const O_SLOTS_ROOM: usize = 24;
-const O_SPARE: usize = 28; // version + 1 that nobody refers to any more, whose block the next one takes if it fits: it is still in the cache; 0: none
+// version + 1 that nobody refers to any more, whose block the next one takes if it fits: it is
+// still in the cache; 0: none
+const O_SPARE: usize = 28;
 
 const V_LENGTH: usize = 0;
 export const V_TOP: usize = 4;
@@ -64,7 +68,10 @@ function arenaOf(objects: usize): usize {
   return <usize>load<u32>(objects, O_ARENA);
 }
 
-/** A block of u32 with room for `count`, the old one's content in front and zeros behind; 0: no memory, and the old one stands. */
+/**
+ * A block of u32 with room for `count`, the old one's content in front and zeros behind; 0: no
+ * memory, and the old one stands.
+ */
 function widened(block: usize, room: u32, count: u32): usize {
   const bytes = max(count << 2, room << 3);
   const larger = blockAlloc(max(bytes, 1024));
@@ -113,7 +120,10 @@ function contentBytes(span: usize): u32 {
   return load<u32>(span, 4) - load<u32>(span) - 2;
 }
 
-/** The slot of a version's key, namespace/name or name, in a key table; with `intern` it gets one. NOTHING or NO_MEMORY as from keysFind. */
+/**
+ * The slot of a version's key, namespace/name or name, in a key table; with `intern` it gets one.
+ * NOTHING or NO_MEMORY as from keysFind.
+ */
 export function objectSlot(objects: usize, version: u32, keys: usize, intern: bool): i32 {
   const at = objectAt(objects, version);
   const json = jsonOf(at);
@@ -127,7 +137,8 @@ export function objectSlot(objects: usize, version: u32, keys: usize, intern: bo
 }
 
 /**
- * Where the stored version of the key that was scanned last lies, or 0. What a scan finds equal to it, byte by byte, it need not check again.
+ * Where the stored version of the key that was scanned last lies, or 0. What a scan finds equal to
+ * it, byte by byte, it need not check again.
  */
 export function storedLike(objects: usize, keys: usize): usize {
   if (metaShape == NO_SHAPE || metaValue(NAME) == 0 || !isNamed()) return 0;
@@ -136,7 +147,10 @@ export function storedLike(objects: usize, keys: usize): usize {
   return version < 0 ? 0 : objectAt(objects, <u32>version);
 }
 
-/** Where the member of a version at a place begins and ends, if it has the name; 0 in storedEnd if not. */
+/**
+ * Where the member of a version at a place begins and ends, if it has the name; 0 in storedEnd if
+ * not.
+ */
 export let storedEnd: usize = 0;
 export function storedMember(at: usize, index: u32, name: usize, length: u32): usize {
   storedEnd = 0;
@@ -211,7 +225,10 @@ function dropSpare(objects: usize): void {
   giveNumber(objects, spare - 1);
 }
 
-/** A version with room for so many bytes, and what else it is to have still to be written; or NO_MEMORY. */
+/**
+ * A version with room for so many bytes, and what else it is to have still to be written; or
+ * NO_MEMORY.
+ */
 function newVersion(objects: usize, exactly: u32): i32 {
   // Rounded, so that a version fits where one of a digit less was.
   const bytes = (exactly + 63) & ~63;
@@ -232,7 +249,10 @@ function newVersion(objects: usize, exactly: u32): i32 {
   return NO_MEMORY;
 }
 
-/** Keeps the object scanned last as a version with one reference. It was regular. Answers its number or NO_MEMORY. */
+/**
+ * Keeps the object scanned last as a version with one reference. It was regular. Answers its number
+ * or NO_MEMORY.
+ */
 export function objectStage(objects: usize): i32 {
   const cut = <u32>(cutEnd - cutStart);
   const length = <u32>(objectEnd - objectStart) - cut;
@@ -275,8 +295,8 @@ export function sameBytes(a: usize, b: usize, length: u32): bool {
 }
 
 /**
- * The version of a slot once more, if the object scanned last has the same bytes; else it is staged. For lists: of a list that
- * brings nothing new, nothing is kept twice.
+ * The version of a slot once more, if the object scanned last has the same bytes; else it is
+ * staged. For lists: of a list that brings nothing new, nothing is kept twice.
  */
 export function objectStageLike(objects: usize, slot: i32): i32 {
   const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
@@ -325,7 +345,10 @@ export function objectReady(objects: usize, slot: u32): bool {
   return true;
 }
 
-/** Makes a version a slot's, which takes over the caller's reference. Answers the version before it, whose reference the caller gets, NOTHING or NO_MEMORY. */
+/**
+ * Makes a version a slot's, which takes over the caller's reference. Answers the version before it,
+ * whose reference the caller gets, NOTHING or NO_MEMORY.
+ */
 export function objectPut(objects: usize, slot: u32, version: u32): i32 {
   if (!objectReady(objects, slot)) return NO_MEMORY;
   const at = <usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2);

@@ -19,8 +19,9 @@ function internValue(table: usize, value: usize): i32 {
 }
 
 /**
- * Lists an object under the values that its document has at a path, and no others. `from` to `end`: where the first `skipped` names of the path have led.
- * Answers as indexCommit; NO_MEMORY: then indexAbort; FALLBACK: nothing was changed, decode that part and list its values.
+ * Lists an object under the values that its document has at a path, and no others. `from` to `end`:
+ * where the first `skipped` names of the path have led. Answers as indexCommit; NO_MEMORY: then
+ * indexAbort; FALLBACK: nothing was changed, decode that part and list its values.
  */
 export function indexByPath(index: usize, slot: u32, path: usize, skipped: u32, from: usize, end: usize): i32 {
   const found = pathValues(path, skipped, from, end);
@@ -47,7 +48,10 @@ function listFound(index: usize, slot: u32, found: i32): i32 {
   return indexCommit(index, slot);
 }
 
-/** The span of the member of a version that the first names of a path lead to, and how many names that are; 0: there is none. */
+/**
+ * The span of the member of a version that the first names of a path lead to, and how many names
+ * that are; 0: there is none.
+ */
 function memberSpan(at: usize, path: usize): usize {
   const top = <u32>load<u16>(at, V_TOP);
   const name = path + 4;
@@ -65,8 +69,8 @@ function memberSpan(at: usize, path: usize): usize {
 let skippedNames: u32 = 0;
 
 /**
- * The same for a version of an object (objects.ts), whose members' places are known. `orEmpty`: an object without a value is listed under
- * the empty one, as objects without a namespace are.
+ * The same for a version of an object (objects.ts), whose members' places are known. `orEmpty`: an
+ * object without a value is listed under the empty one, as objects without a namespace are.
  */
 export function objectIndex(objects: usize, version: u32, index: usize, slot: u32, path: usize, orEmpty: bool): i32 {
   const at = objectAt(objects, version);

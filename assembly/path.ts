@@ -1,14 +1,17 @@
-// Index values by path, on the bytes of a document that is known to be valid JSON (64 bytes behind its end must be readable): what
-// bindings/cache/json-path.ts gives for the parsed document, or FALLBACK, when decoding it is the way to know.
+// Index values by path, on the bytes of a document that is known to be valid JSON (64 bytes behind
+// its end must be readable): what bindings/cache/json-path.ts gives for the parsed document, or
+// FALLBACK, when decoding it is the way to know.
 //
 //   path      |names u32|, then of each name |bytes u32|its UTF-8|, padded so that the next one begins at 4 and 16 bytes behind it may be read
 //   values    by value |name u32|name bytes u32|content u32|content bytes u32|: spans of the document; no name: 0
 //
-// A value's content is a string's between its quotes, escapes included, or the text of a number, true or false. With a name it is a
-// member of an object at the path's end and stands for name=content, as selectors write labels.
+// A value's content is a string's between its quotes, escapes included, or the text of a number,
+// true or false. With a name it is a member of an object at the path's end and stands for
+// name=content, as selectors write labels.
 //
-// Of members with one name the last counts, as in JSON.parse. FALLBACK: an escape in a name that a path name may equal; a number that does
-// not look in JSON as String() writes it; members of an object at the end beyond MOST_MEMBERS; arrays in arrays beyond DEEPEST.
+// Of members with one name the last counts, as in JSON.parse. FALLBACK: an escape in a name that a
+// path name may equal; a number that does not look in JSON as String() writes it; members of an
+// object at the end beyond MOST_MEMBERS; arrays in arrays beyond DEEPEST.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { NO_MEMORY } from "./record";
@@ -36,7 +39,9 @@ export function pathList(): usize {
   return values;
 }
 
-/** A block for a path of so many bytes, for the host to write it into, or 0; pathFree takes it back. */
+/**
+ * A block for a path of so many bytes, for the host to write it into, or 0; pathFree takes it back.
+ */
 export function pathNew(bytes: u32): usize {
   return blockAlloc(bytes);
 }
@@ -63,7 +68,10 @@ function push(name: usize, nameBytes: u32, content: usize, contentBytes: u32): b
   return true;
 }
 
-/** Whether a number's text is what String() makes of it: an integer of at most 15 digits. Its grammar is known to be right. */
+/**
+ * Whether a number's text is what String() makes of it: an integer of at most 15 digits. Its
+ * grammar is known to be right.
+ */
 function isPlainNumber(p: usize, bytes: u32): bool {
   let digits = bytes;
   if (load<u8>(p) == 0x2d) {
@@ -76,7 +84,10 @@ function isPlainNumber(p: usize, bytes: u32): bool {
   return true;
 }
 
-/** Adds a string, number or boolean; nothing for null, an object or an array. `end`: behind the value. */
+/**
+ * Adds a string, number or boolean; nothing for null, an object or an array. `end`: behind the
+ * value.
+ */
 @inline
 function pushScalar(name: usize, nameBytes: u32, p: usize, end: usize): i32 {
   const c = <u32>load<u8>(p);
@@ -103,7 +114,10 @@ export function sameName(a: usize, b: usize, bytes: u32): bool {
 
 let foundEnd: usize = 0; // behind the value that findMember answered
 
-/** The value of the last member of this name, in the object that begins at `p`; 0: there is none; 1: an escape in a name. */
+/**
+ * The value of the last member of this name, in the object that begins at `p`; 0: there is none; 1:
+ * an escape in a name.
+ */
 function findMember(p: usize, name: usize, nameBytes: u32): usize {
   let found: usize = 0;
   p = skipSpaces(p + 1);
@@ -128,7 +142,8 @@ function findMember(p: usize, name: usize, nameBytes: u32): usize {
 function pushMembers(p: usize): i32 {
   const first = count;
   let members: u32 = 0;
-  // Every member is added, whatever it is, so that a later one of its name takes its place; those that are no scalar are dropped at the end.
+  // Every member is added, whatever it is, so that a later one of its name takes its place; those
+  // that are no scalar are dropped at the end.
   p = skipSpaces(p + 1);
   while (load<u8>(p) != 0x7d) {
     if (++members > MOST_MEMBERS) return FALLBACK;
@@ -168,7 +183,10 @@ export function nextName(name: usize): usize {
   return name + ((4 + load<u32>(name) + 3) & ~3);
 }
 
-/** Adds the values under the value at `p`, which ends at `end`. `name`: the next one of the path, of which `left` are to come. */
+/**
+ * Adds the values under the value at `p`, which ends at `end`. `name`: the next one of the path, of
+ * which `left` are to come.
+ */
 function collect(p: usize, end: usize, name: usize, left: u32, depth: u32): i32 {
   while (true) {
     const c = <u32>load<u8>(p);
@@ -195,8 +213,9 @@ function collect(p: usize, end: usize, name: usize, left: u32, depth: u32): i32 
 }
 
 /**
- * How many values are under a path from the value at `from`, which ends at `end`; the first `skipped` names of the path led there. They stand in
- * pathList() until the next call. FALLBACK: decode the value and ask json-path.ts. NO_MEMORY.
+ * How many values are under a path from the value at `from`, which ends at `end`; the first
+ * `skipped` names of the path led there. They stand in pathList() until the next call. FALLBACK:
+ * decode the value and ask json-path.ts. NO_MEMORY.
  */
 export function pathValues(path: usize, skipped: u32, from: usize, end: usize): i32 {
   count = 0;

@@ -7,10 +7,12 @@
 // - A heap entry of a waiting key is live when both its number and its time are the key's: an earlier time keeps the number. A later one does
 //   not, so that a key has one live entry, however often its times come and go.
 //
-// Aging: a key of priority p that has been ready for w ms counts as p + w / every. All keys age alike, so the order of two keys never
-// changes while they are in line: the next one has the smallest M_ADDED - p * every, and that is the first key of some level.
+// Aging: a key of priority p that has been ready for w ms counts as p + w / every. All keys age
+// alike, so the order of two keys never changes while they are in line: the next one has the
+// smallest M_ADDED - p * every, and that is the first key of some level.
 //
-// Calls reserve the level and the heap entry before they change anything. done() and the firing of delays need no memory.
+// Calls reserve the level and the heap entry before they change anything. done() and the firing of
+// delays need no memory.
 
 import { IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, entryReady, pushEntry } from "./delay";
 import { internRead, timeColumn } from "./keys";
@@ -59,7 +61,10 @@ function nextNumber(queue: usize): u32 {
   return number;
 }
 
-/** A key that neither waits nor is ready becomes ready, with the number and the priority that it has. */
+/**
+ * A key that neither waits nor is ready becomes ready, with the number and the priority that it
+ * has.
+ */
 function becomeReady(queue: usize, slot: u32, level: usize, now: f64): i32 {
   const record = recordOf(queue, slot);
   const meta = load<u32>(record, R_META);
@@ -75,7 +80,10 @@ function becomeReady(queue: usize, slot: u32, level: usize, now: f64): i32 {
   return slot;
 }
 
-/** A ready key of a lower priority goes to the end of a level; where priorities age, to its place in it. */
+/**
+ * A ready key of a lower priority goes to the end of a level; where priorities age, to its place in
+ * it.
+ */
 function raise(queue: usize, slot: u32, level: usize): i32 {
   const times = timesOf(queue, slot);
   const record = recordOf(queue, slot);
@@ -92,7 +100,9 @@ function raise(queue: usize, slot: u32, level: usize): i32 {
   return slot | RAISED;
 }
 
-/** Whether a time takes the place of the one that a key waits for. `how`: see wait() in delay.ts. */
+/**
+ * Whether a time takes the place of the one that a key waits for. `how`: see wait() in delay.ts.
+ */
 function replaces(at: f64, until: f64, how: u32): bool {
   const mode = how & MODE;
   return mode == KEEP_EARLIEST ? at < until : mode == KEEP_LATEST ? at > until : at != until;
@@ -173,8 +183,9 @@ function addRead(queue: usize, priority: i32, now: f64, after: f64, how: u32): i
 }
 
 /**
- * Adds a key or changes what is known of it. NO_MEMORY; NOTHING: it was ready, with that priority or a higher one, or is left to its wait; or its slot, alone:
- * ready from now on; with NOT_READY: ready when done; with WAITS; with RAISED.
+ * Adds a key or changes what is known of it. NO_MEMORY; NOTHING: it was ready, with that priority
+ * or a higher one, or is left to its wait; or its slot, alone: ready from now on; with NOT_READY:
+ * ready when done; with WAITS; with RAISED.
  */
 export function priorityAdd(queue: usize, key: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
   return readKey(queue, key) ? addRead(queue, priority, now, after, how) : NO_MEMORY;
@@ -190,7 +201,10 @@ export function priorityAddSlot(queue: usize, slot: u32, priority: i32, now: f64
   return level == 0 ? NO_MEMORY : put(queue, slot, level, now, after, how);
 }
 
-/** The add of other queues: without delay and of priority 0, whose level always exists. As markDirty in queue.ts. */
+/**
+ * The add of other queues: without delay and of priority 0, whose level always exists. As markDirty
+ * in queue.ts.
+ */
 export function addPlain(queue: usize, slot: u32, now: f64): i32 {
   const code = put(queue, slot, levelOf(levelsOf(queue), 0), now, 0, 0);
   return code >= 0 && (code & RAISED) != 0 ? NOTHING : code;
@@ -226,7 +240,8 @@ export function takeByLevel(queue: usize, now: f64): i32 {
   countKeys(levels, level, L_READY, -1);
   lastPriority = load<i32>(level, L_PRIORITY);
   const record = recordOf(queue, slot);
-  // As touchAhead in queue.ts, but no further than the next key: those behind it are known by loading it.
+  // As touchAhead in queue.ts, but no further than the next key: those behind it are known by
+  // loading it.
   store<u64>(queue, bucketOf(queue, record) ^ (next != 0 ? load<u64>(recordOf(queue, next - 1)) : 0), Q_TOUCHED);
   startProcessing(queue, slot, record, now);
   return slot;
@@ -253,8 +268,9 @@ export function priorityOf(queue: usize, slot: u32): i32 {
 }
 
 /**
- * How many levels there are, lowest first, for the calls below. Looks for the oldest ready key of each: keys whose priority was raised stand
- * behind younger ones, so all are looked at, in the order of memory (8 ms for 10^6).
+ * How many levels there are, lowest first, for the calls below. Looks for the oldest ready key of
+ * each: keys whose priority was raised stand behind younger ones, so all are looked at, in the
+ * order of memory (8 ms for 10^6).
  */
 export function levelsSurvey(queue: usize): u32 {
   const levels = levelsOf(queue);
@@ -281,7 +297,10 @@ export function levelDepth(queue: usize, index: u32): u32 {
   return load<u32>(levelAt(levelsOf(queue), index), L_READY);
 }
 
-/** Seconds that the key has been ready that has been so the longest, of a timed queue and as of levelsSurvey; 0 when there is none. */
+/**
+ * Seconds that the key has been ready that has been so the longest, of a timed queue and as of
+ * levelsSurvey; 0 when there is none.
+ */
 export function levelLongest(queue: usize, index: u32, now: f64): f64 {
   const oldest = load<f64>(levelAt(levelsOf(queue), index), L_OLDEST);
   return oldest == Infinity ? 0 : max(now - oldest, 0) / 1000;

@@ -1,4 +1,5 @@
-// The work queue: client-go's dirty and processing sets as bits of a key's record, its FIFO as a ring of slots.
+// The work queue: client-go's dirty and processing sets as bits of a key's record, its FIFO as a
+// ring of slots.
 //
 // Invariants, as in client-go util/workqueue/queue.go:
 // - a key in the ring is DIRTY and not PROCESSING; a DIRTY key that is not PROCESSING is in the ring
@@ -9,8 +10,9 @@
 //
 // done() and the firing of delays never need memory: the ring has room for every slot.
 //
-// Timed queues also keep when each key became dirty and when it was handed out, chain the keys being processed in the
-// order in which they were handed out (the first is the longest running), and count what the metrics show.
+// Timed queues also keep when each key became dirty and when it was handed out, chain the keys
+// being processed in the order in which they were handed out (the first is the longest running),
+// and count what the metrics show.
 
 import { blockAlloc, blockFree } from "./memory";
 import { internRead, keysFree, keysNew, peekBucket, release, timeColumn } from "./keys";
@@ -27,7 +29,8 @@ import {
 /** Added to the slot that an add answers: the key is being processed, so it is not ready yet. */
 export const NOT_READY: i32 = 0x40000000;
 
-// Counters of a timed queue: f64 each. A histogram is a sum, then a count per bucket (not cumulative), the last one for all above.
+// Counters of a timed queue: f64 each. A histogram is a sum, then a count per bucket (not
+// cumulative), the last one for all above.
 const STATS_BYTES: u32 = 256;
 export const S_ADDS: usize = 0;
 export const S_WAITS: usize = 16; // histogram of seconds from dirty to handed out
@@ -37,7 +40,10 @@ const BUCKETS: u32 = 12; // 10 ns, 100 ns, … 1000 s; component-base's ten and 
 let lastWait: f64 = 0;
 let lastWork: f64 = 0;
 
-/** A queue, or 0 when there is no memory. order: LISTED, BY_LEVEL, or BY_HOST: the host is told what is ready and chooses by queueTake. */
+/**
+ * A queue, or 0 when there is no memory. order: LISTED, BY_LEVEL, or BY_HOST: the host is told what
+ * is ready and chooses by queueTake.
+ */
 export function queueNew(timed: bool, order: u32): usize {
   const queue = keysNew();
   if (queue == 0) return 0;
@@ -97,7 +103,10 @@ export function endWait(queue: usize, record: usize): u32 {
   return meta;
 }
 
-/** Makes a slot's key dirty. NOTHING: it was, or is left to its back-off; else the slot, with NOT_READY when done() will queue it. */
+/**
+ * Makes a slot's key dirty. NOTHING: it was, or is left to its back-off; else the slot, with
+ * NOT_READY when done() will queue it.
+ */
 @inline
 export function markDirty(queue: usize, slot: u32, now: f64): i32 {
   return load<u32>(queue, Q_LEVELS) != 0 ? addPlain(queue, slot, now) : markRecord(queue, slot, recordOf(queue, slot), now);
@@ -131,7 +140,10 @@ function addRead(queue: usize, now: f64): i32 {
   return slot < 0 ? slot : markDirty(queue, slot, now);
 }
 
-/** NOTHING: the key was dirty already; NO_MEMORY; else the slot whose item the host stores, see markDirty. */
+/**
+ * NOTHING: the key was dirty already; NO_MEMORY; else the slot whose item the host stores, see
+ * markDirty.
+ */
 export function queueAdd(queue: usize, key: externref, now: f64): i32 {
   return readKey(queue, key) ? addRead(queue, now) : NO_MEMORY;
 }
@@ -178,7 +190,8 @@ export function startProcessing(queue: usize, slot: u32, record: usize, now: f64
   if (load<u32>(queue, Q_STATS) != 0) startTimes(queue, slot, now);
 }
 
-// How many keys ahead of the one that is handed out a state is loaded, and then its bucket, which done() empties.
+// How many keys ahead of the one that is handed out a state is loaded, and then its bucket, which
+// done() empties.
 const STATE_AHEAD: u32 = 8;
 const BUCKET_AHEAD: u32 = 4;
 
@@ -189,9 +202,10 @@ export function bucketOf(queue: usize, record: usize): u64 {
 }
 
 /**
- * Loads what the calls to come will need, long before they do. Where keys come out in another order than they went in, each state and each
- * bucket is a cache miss; here the misses overlap with each other and with the host's code. WebAssembly has no prefetch, so the
- * loads end in a word that nobody reads.
+ * Loads what the calls to come will need, long before they do. Where keys come out in another order
+ * than they went in, each state and each bucket is a cache miss; here the misses overlap with each
+ * other and with the host's code. WebAssembly has no prefetch, so the loads end in a word that
+ * nobody reads.
  */
 @inline
 function touchAhead(queue: usize, head: u32, ready: u32): void {
@@ -263,7 +277,9 @@ export function queueState(queue: usize, slot: u32): u32 {
   return load<u32>(recordOf(queue, slot), R_META) & STATE;
 }
 
-/** What is ready; in a priority queue, as in controller-runtime, also what will be when it is done. */
+/**
+ * What is ready; in a priority queue, as in controller-runtime, also what will be when it is done.
+ */
 export function queueLen(queue: usize): u32 {
   return load<u32>(queue, Q_LEVELS) == 0 ? load<u32>(queue, Q_TAIL) - load<u32>(queue, Q_HEAD) : load<u32>(queue, Q_DIRTY);
 }
@@ -272,7 +288,10 @@ export function queueProcessing(queue: usize): u32 {
   return load<u32>(queue, Q_PROCESSING);
 }
 
-/** client-go's depth metric: it counts a key from the moment it is dirty, also while it is still being processed. */
+/**
+ * client-go's depth metric: it counts a key from the moment it is dirty, also while it is still
+ * being processed.
+ */
 export function queueDepth(queue: usize): u32 {
   return load<u32>(queue, Q_DIRTY);
 }
@@ -282,7 +301,9 @@ export function queueStats(queue: usize): usize {
   return <usize>load<u32>(queue, Q_STATS);
 }
 
-/** Seconds that the key handed out last had waited, and that the key done last took (timed queues). */
+/**
+ * Seconds that the key handed out last had waited, and that the key done last took (timed queues).
+ */
 export function queueLastWait(): f64 {
   return lastWait;
 }

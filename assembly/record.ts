@@ -1,8 +1,9 @@
 // The shapes in memory that several files share: the header of a table and the record of a key.
 //
-// A table's handle is the address of its header. Slots are dense numbers from 0; the record of a slot lies in a chunk of
-// 256 records, so that growth never moves a record and never copies (a directory of chunks costs one load that stays in
-// the first-level cache: 16 KiB for a million keys).
+// A table's handle is the address of its header. Slots are dense numbers from 0; the record of a
+// slot lies in a chunk of 256 records, so that growth never moves a record and never copies (a
+// directory of chunks costs one load that stays in the first-level cache: 16 KiB for a million
+// keys).
 //
 //   header, 128 B
 //   0        8        16       24       32       40        48       56       64       72       80       88       96
@@ -27,7 +28,8 @@ export const T_CHUNKS: usize = 28; // chunks allocated
 export const T_SEED: usize = 32; // u64
 export const T_SECRET: usize = 40; // u64
 
-// The queue's part. What is ready stands in a ring that has room for every slot, so done() can always requeue (ring.ts).
+// The queue's part. What is ready stands in a ring that has room for every slot, so done() can
+// always requeue (ring.ts).
 export const Q_HEAD: usize = 48; // u32, counts up
 export const Q_TAIL: usize = 52; // u32, counts up: head and so many as are ready
 export const Q_RING: usize = 56; // u32 address of u32[mask + 1], slots; 0: the table has no ring
@@ -45,7 +47,8 @@ export const Q_NEWEST: usize = 100; // slot + 1 that was handed out last (timed 
 export const Q_TOUCHED: usize = 112; // u64 that nobody reads, see touchAhead in queue.ts
 export const Q_HOST_ORDER: usize = 104; // u32: who keeps the order of what is ready
 export const Q_RULES: usize = 108; // u32: what an add does to a wait of the same key, see below
-export const Q_LEVELS: usize = 120; // u32 block of the levels of a priority queue; 0: the queue is none
+// u32 block of the levels of a priority queue; 0: the queue is none
+export const Q_LEVELS: usize = 120;
 export const Q_RING_MASK: usize = 124;
 
 // Values of Q_HOST_ORDER. Unless it is LISTED there is no ring.
@@ -62,22 +65,30 @@ export const TIME_CHUNK_BYTES: u32 = 32 << 8;
 // The state column
 export const R_HASH: usize = 0; // u32
 export const R_META: usize = 4; // u32: state, and what giving the slot back has to undo
-export const R_LINK: usize = 8; // u32 slot + 1: next free slot; in priority queues also the next in line
-export const R_SEQUENCE: usize = 12; // u32: of the entry in the delay heap that is live while WAITING; in priority queues also the place in line while DIRTY
+// u32 slot + 1: next free slot; in priority queues also the next in line
+export const R_LINK: usize = 8;
+// u32: of the entry in the delay heap that is live while WAITING; in priority queues also the place
+// in line while DIRTY
+export const R_SEQUENCE: usize = 12;
 
 // meta, bits 0-7: the state. No bit set: the slot is given back (queues).
 export const DIRTY: u32 = 1; // to be handed out
 export const PROCESSING: u32 = 2; // handed out, not done
 export const WAITING: u32 = 4; // has a live entry in the delay heap
-export const MARKED: u32 = 8; // an index value named in the set that is being put together; never set between calls
+// an index value named in the set that is being put together; never set between calls
+export const MARKED: u32 = 8;
 export const PINNED: u32 = 16; // keeps its slot although it is idle: the host holds on to the slot
-export const BACKOFF: u32 = 32; // only with WAITING: the wait is a back-off, or a back-off has joined it
+// only with WAITING: the wait is a back-off, or a back-off has joined it
+export const BACKOFF: u32 = 32;
 export const LATE: u32 = 64; // in the tree of its level, not in its list (levels.ts)
 export const STATE: u32 = 0xff;
 export const KEYED: u32 = 1 << 8; // the table holds the key and a bucket points here; else the key is the host's affair
-export const EXTERNAL: u32 = 1 << 9; // the key is longer than INLINE_BYTES: in a block of its own (in meta and in form)
-export const ISSUED: u32 = 1 << 10; // the host has been given a slot with a generation: count it when the slot is given back
-// A slot for the host is these upper bits of meta with the slot number below: it is stale when they differ.
+// the key is longer than INLINE_BYTES: in a block of its own (in meta and in form)
+export const EXTERNAL: u32 = 1 << 9;
+// the host has been given a slot with a generation: count it when the slot is given back
+export const ISSUED: u32 = 1 << 10;
+// A slot for the host is these upper bits of meta with the slot number below: it is stale when they
+// differ.
 export const GENERATION: u32 = 1 << 22; // bits 22-31, kept while the slot is free
 export const GENERATIONS: u32 = 0xffc00000;
 
@@ -87,7 +98,8 @@ export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that 
 
 // The key column; its first 8 bytes are 0 when the slot is taken
 export const K_AT: usize = 0; // f64 ms: when WAITING ends
-export const K_PARENT: usize = 0; // u32 slot + 1: above it in the tree, while LATE (a key of a priority queue never is while WAITING)
+// u32 slot + 1: above it in the tree, while LATE (a key of a priority queue never is while WAITING)
+export const K_PARENT: usize = 0;
 export const K_SET: usize = 0; // u32 block of the set of an index value
 export const K_SET_COUNT: usize = 4; // u32
 export const K_FORM: usize = 8; // u32
@@ -97,17 +109,21 @@ export const K_EXTERNAL_BLOCK: usize = 12;
 export const K_EXTERNAL_UNITS: usize = 16;
 export const K_EXTERNAL_SPLIT: usize = 20;
 
-// form: how the key is kept. Bits 0-7: length of an inline key in code units; 10-17: length of its first part.
+// form: how the key is kept. Bits 0-7: length of an inline key in code units; 10-17: length of its
+// first part.
 export const SPLIT_SHIFT: u32 = 10;
-export const WIDE: u32 = 1 << 8; // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
+// two bytes a code unit; only when a unit is above 0xff, so that a key has one form
+export const WIDE: u32 = 1 << 8;
 
 // Times of a slot in timed queues, and its level in priority queues, 32 B
 export const M_ADDED: usize = 0; // f64: when it became DIRTY
 export const M_STARTED: usize = 8; // f64: when it was handed out
-export const M_BEFORE: usize = 16; // u32 slot + 1: handed out just before this one and still being processed
+// u32 slot + 1: handed out just before this one and still being processed
+export const M_BEFORE: usize = 16;
 export const M_AFTER: usize = 20; // u32 slot + 1
 export const M_PRIORITY: usize = 24; // i32: of the level it was queued in last
-export const M_PREVIOUS: usize = 28; // u32 slot + 1: before it in the list of its level; right below it in the tree while LATE
+// u32 slot + 1: before it in the list of its level; right below it in the tree while LATE
+export const M_PREVIOUS: usize = 28;
 
 /** The state of a slot. */
 @inline

@@ -1,4 +1,5 @@
-// What the last scan found, for the host: u32 words in static memory, addresses into the bytes of the stream. 0: not there.
+// What the last scan found, for the host: u32 words in static memory, addresses into the bytes of
+// the stream. 0: not there.
 //
 //   0 type of event       4 value start   8 failure        12 resourceVersion start
 //   1 event has an object 5 value end     9 failure at     13 resourceVersion end
@@ -52,8 +53,9 @@ const STAGED: i32 = 6;
 const NOT_STAGED: i32 = -4; // there is no memory for it; the event is still there
 
 /**
- * As eventNext. An addition, update or deletion with a plain object in it is staged and taken at once: one call an event instead of five. Of the report, only its
- * type, its resourceVersion and what was staged stand then.
+ * As eventNext. An addition, update or deletion with a plain object in it is staged and taken at
+ * once: one call an event instead of five. Of the report, only its type, its resourceVersion and
+ * what was staged stand then.
  */
 export function eventStage(stream: usize, objects: usize): i32 {
   const code = eventNext(stream);

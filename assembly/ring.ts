@@ -1,9 +1,11 @@
-// The ready keys of a queue in their order: slots in a ring that has room for all slots of the table.
+// The ready keys of a queue in their order: slots in a ring that has room for all slots of the
+// table.
 //
 //   ring:  capacity × slot u32, a power of two; head and tail count up and wrap, an index is what the mask leaves of them
 //
-// A key is in it at most once, so pushing never needs memory: the ring grows where the table gets its slots (keys.ts). Keys lie side by side,
-// so those to come can be looked at ahead of time; a list through the records (tried) has to load each record to learn of the next.
+// A key is in it at most once, so pushing never needs memory: the ring grows where the table gets
+// its slots (keys.ts). Keys lie side by side, so those to come can be looked at ahead of time; a
+// list through the records (tried) has to load each record to learn of the next.
 
 import { blockAlloc, blockFree } from "./memory";
 import { Q_HEAD, Q_RING, Q_RING_MASK, Q_TAIL } from "./record";

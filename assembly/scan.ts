@@ -1,8 +1,11 @@
-// One object of a resource, or one watch event with an object in it: checked to the last byte, and where its parts lie.
+// One object of a resource, or one watch event with an object in it: checked to the last byte, and
+// where its parts lie.
 //
-// Results stand in static memory until the next scan: the members of the object and of its metadata with their spans (shapes.ts), what the
-// event says of its type, what is to be cut out. Addresses are into the bytes that were scanned. Of members named twice the last counts, as in JSON.parse;
-// such an object, and any other whose members are no plain list, is odd: then the host decodes it whole.
+// Results stand in static memory until the next scan: the members of the object and of its metadata
+// with their spans (shapes.ts), what the event says of its type, what is to be cut out. Addresses
+// are into the bytes that were scanned. Of members named twice the last counts, as in JSON.parse;
+// such an object, and any other whose members are no plain list, is odd: then the host decodes it
+// whole.
 
 import { endOfAlike } from "./alike";
 import {
@@ -23,7 +26,10 @@ export let objectStart: usize = 0;
 export let objectEnd: usize = 0;
 /** All of it is ASCII. */
 export let isAscii = true;
-/** What is left out of the object: its managedFields with the comma that goes with them. Empty: nothing. */
+/**
+ * What is left out of the object: its managedFields with the comma that goes with them. Empty:
+ * nothing.
+ */
 export let cutStart: usize = 0;
 export let cutEnd: usize = 0;
 
@@ -61,8 +67,8 @@ let managedBytes: usize = 0;
 let managedAround: u32 = 0;
 
 /**
- * managedFields, which are cut out, so that no stored version has them: compared with those of the object before, as objects that were made alike have
- * them alike but for times and names.
+ * managedFields, which are cut out, so that no stored version has them: compared with those of the
+ * object before, as objects that were made alike have them alike but for times and names.
  */
 function skipManaged(value: usize, around: u32): usize {
   if (managedAround == around) {
@@ -140,13 +146,15 @@ export function scanLimit(end: usize): void {
 }
 
 /**
- * Where the value of a member ends when it is like the one that the stored version has at the same place: that one was checked. An update changes little, so
- * that most of spec or status is compared (a hundredth of a nanosecond a byte) and not checked again (four times that). 0: check it.
+ * Where the value of a member ends when it is like the one that the stored version has at the same
+ * place: that one was checked. An update changes little, so that most of spec or status is compared
+ * (a hundredth of a nanosecond a byte) and not checked again (four times that). 0: check it.
  */
 @inline
 function endLikeStored(stored: usize, index: u32, name: usize, length: u32, value: usize): usize {
   const c = <u32>load<u8>(value);
-  if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0; // of others the end does not show in their own bytes
+  // of others the end does not show in their own bytes
+  if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0;
   const from = storedMember(stored, index, name, length);
   return storedEnd == 0 ? 0 : endOfAlike(from, storedEnd, value, limit);
 }
@@ -240,8 +248,9 @@ export function isNamed(): bool {
 }
 
 /**
- * Whether the object can be kept as it is: a plain list of members, with metadata that has a name and perhaps a namespace, both strings.
- * Else the host decodes it whole, and finds out what is wrong with it if anything is.
+ * Whether the object can be kept as it is: a plain list of members, with metadata that has a name
+ * and perhaps a namespace, both strings. Else the host decodes it whole, and finds out what is
+ * wrong with it if anything is.
  */
 export function isRegular(): bool {
   if (topShape == NO_SHAPE || metaShape == NO_SHAPE || isOdd(topShape) || isOdd(metaShape)) return false;
@@ -253,7 +262,10 @@ const expected: usize = memory.data(2048, 16); // apiVersion, then kind, as JSON
 let apiVersionBytes: u32 = 0;
 let kindBytes: u32 = 0;
 
-/** Room for the apiVersion and, behind EXPECTED_ROOM, the kind of the objects that are kept; then scanExpect. */
+/**
+ * Room for the apiVersion and, behind EXPECTED_ROOM, the kind of the objects that are kept; then
+ * scanExpect.
+ */
 export function scanExpected(): usize {
   return expected;
 }
@@ -270,7 +282,10 @@ function isOrAbsent(member: usize, at: usize, bytes: u32): bool {
   return load<u32>(member, M_VALUE_END) - start == bytes && sameBytes(<usize>start, at, bytes);
 }
 
-/** Whether a regular object is of the expected kind: apiVersion and kind are absent or, byte by byte, what was said. */
+/**
+ * Whether a regular object is of the expected kind: apiVersion and kind are absent or, byte by
+ * byte, what was said.
+ */
 export function isExpected(): bool {
   return isOrAbsent(topValue(API_VERSION), expected, apiVersionBytes) && isOrAbsent(topValue(KIND), expected + EXPECTED_ROOM, kindBytes);
 }

@@ -1,10 +1,12 @@
-// Shapes: the names of an object's members in their order, interned, so that an object keeps a number in place of its names.
+// Shapes: the names of an object's members in their order, interned, so that an object keeps a
+// number in place of its names.
 //
 //   shape: |hash u32|count u16, odd u16|known: u8[16], index + 1 of members looked for by name|
 //          count × |offset u32|length u32| of names, then the names, eight bytes of room behind each
 //
-// A shape is odd when a plain list of its members would not be what JSON.parse gives: a name twice, __proto__, an escape in a name. A
-// shape is never given back: an API server writes few. Beyond MOST of them, and beyond MOST_MEMBERS and LONGEST in one, there is none (NO_SHAPE).
+// A shape is odd when a plain list of its members would not be what JSON.parse gives: a name twice,
+// __proto__, an escape in a name. A shape is never given back: an API server writes few. Beyond
+// MOST of them, and beyond MOST_MEMBERS and LONGEST in one, there is none (NO_SHAPE).
 
 import { blockAlloc } from "./memory";
 
@@ -122,7 +124,10 @@ function intern(members: usize, size: u32, like: u32, most: u32): u32 {
 
 let likeNested: u32 = NO_SHAPE;
 
-/** The same for an object inside of a version. Those leave room for the shapes without which no version can be kept. */
+/**
+ * The same for an object inside of a version. Those leave room for the shapes without which no
+ * version can be kept.
+ */
 export function nestedShapeOf(members: usize, size: u32): u32 {
   likeNested = intern(members, size, likeNested, MOST >> 2);
   return likeNested;
@@ -205,7 +210,10 @@ export function indexIn(shape: u32, known: usize): i32 {
   return <i32>load<u8>(shapeAt(shape) + known, S_KNOWN) - 1;
 }
 
-/** The index of a member of any name, or -1; both names may be read for eight bytes wherever they end. */
+/**
+ * The index of a member of any name, or -1; both names may be read for eight bytes wherever they
+ * end.
+ */
 export function namedIn(shape: u32, name: usize, length: u32): i32 {
   const at = shapeAt(shape);
   const size = <u32>load<u16>(at, S_COUNT);

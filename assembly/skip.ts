@@ -1,8 +1,10 @@
-// Over the values of a document that is known to be valid JSON, as fast as its bytes can be looked at: no grammar is checked here (json.ts has
-// done that), so what is skipped must be complete, and 64 bytes behind its end must be readable.
+// Over the values of a document that is known to be valid JSON, as fast as its bytes can be looked
+// at: no grammar is checked here (json.ts has done that), so what is skipped must be complete, and
+// 64 bytes behind its end must be readable.
 //
-// Objects and arrays are skipped 64 bytes at a time by bit masks: which bytes are escaped, which quotes are left, what lies between them (a
-// prefix sum of exclusive ors), and which brackets lie outside; the way of simdjson (Langdale and Lemire 2019).
+// Objects and arrays are skipped 64 bytes at a time by bit masks: which bytes are escaped, which
+// quotes are left, what lies between them (a prefix sum of exclusive ors), and which brackets lie
+// outside; the way of simdjson (Langdale and Lemire 2019).
 
 const ODD: u64 = 0xaaaaaaaaaaaaaaaa;
 
@@ -56,7 +58,8 @@ function skipInside(p: usize): usize {
     let quotes = mask(a, b, c, d, 0x22);
     const backslashes = mask(a, b, c, d, 0x5c);
     if ((backslashes | escapes) != 0) {
-      // A run of backslashes escapes each second byte from its first on: a sum carries from the starts of runs to their ends, at odd or even places.
+      // A run of backslashes escapes each second byte from its first on: a sum carries from the
+      // starts of runs to their ends, at odd or even places.
       const free = backslashes & ~escapes;
       const follows = (free << 1) | escapes;
       const starts = free & ODD & ~follows;

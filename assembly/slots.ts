@@ -1,10 +1,12 @@
 // Slots in the host's hands, and many keys in one crossing.
 //
-// A slot that the host gets is its number in 22 bits below the 10 bits of its generation, which is counted when a slot is given
-// back after the host got it. Every call here compares the two, so a slot that outlived its key is STALE and nothing is done: it
-// would be another key's by now. (After 1024 such turns of one slot a number comes again.)
+// A slot that the host gets is its number in 22 bits below the 10 bits of its generation, which is
+// counted when a slot is given back after the host got it. Every call here compares the two, so a
+// slot that outlived its key is STALE and nothing is done: it would be another key's by now. (After
+// 1024 such turns of one slot a number comes again.)
 //
-// Batches are passed in a block that the host reads and writes: no key crosses, so a batch costs one call and a copy.
+// Batches are passed in a block that the host reads and writes: no key crosses, so a batch costs
+// one call and a copy.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { release } from "./keys";
@@ -16,14 +18,20 @@ import {
   Q_TAIL, Q_TOUCHED, R_META, STALE, STATE, T_SLOTS, WAITING, recordOf, timesOf,
 } from "./record";
 
-/** Slots from here on have no number for the host: what calls answer instead of a slot must never be one. */
+/**
+ * Slots from here on have no number for the host: what calls answer instead of a slot must never be
+ * one.
+ */
 export const SLOT_LIMIT: u32 = (1 << 22) - 8;
 const NUMBER: u32 = ~GENERATIONS;
 
 let block: usize = 0;
 let blockBytes: u32 = 0;
 
-/** The block for batches of `count` slots, or 0 when there is no memory. It stays where it is until a larger one is asked for. */
+/**
+ * The block for batches of `count` slots, or 0 when there is no memory. It stays where it is until
+ * a larger one is asked for.
+ */
 export function slotsBlock(count: u32): usize {
   const bytes = count << 2;
   if (count > 1 << 26) return 0;
@@ -61,7 +69,10 @@ export function slotIssue(queue: usize, slot: u32): u32 {
   return issue(queue, slot);
 }
 
-/** Keeps the slot for its key until slotUnpin, and answers what the host calls it. Pinned again: the same. */
+/**
+ * Keeps the slot for its key until slotUnpin, and answers what the host calls it. Pinned again: the
+ * same.
+ */
 export function slotPin(queue: usize, slot: u32): u32 {
   const record = recordOf(queue, slot);
   store<u32>(record, load<u32>(record, R_META) | PINNED, R_META);
@@ -108,13 +119,19 @@ export function slotDone(queue: usize, token: u32, now: f64): i32 {
   return record == 0 ? STALE : endProcessing(queue, token & NUMBER, record, now);
 }
 
-/** How many of the first slots in the block stand for their keys: all, or the index of the first that is stale. */
+/**
+ * How many of the first slots in the block stand for their keys: all, or the index of the first
+ * that is stale.
+ */
 export function slotsFresh(queue: usize, count: u32): u32 {
   for (let i: u32 = 0; i < count; i++) if (freshRecord(queue, load<u32>(block + (<usize>i << 2))) == 0) return i;
   return count;
 }
 
-/** Nothing but the list and the counters changes for a key that is added, handed out or done: batches keep those in registers. */
+/**
+ * Nothing but the list and the counters changes for a key that is added, handed out or done:
+ * batches keep those in registers.
+ */
 @inline
 function isPlain(queue: usize): bool {
   return (load<u32>(queue, Q_STATS) | load<u32>(queue, Q_HOST_ORDER) | load<u32>(queue, Q_RULES)) == 0;
@@ -152,7 +169,10 @@ export function slotsAdd(queue: usize, count: u32, now: f64): u32 {
   return tail - first;
 }
 
-/** Hands out up to `most` ready keys: their slots, as the host calls them, are in the block then. How many there were. */
+/**
+ * Hands out up to `most` ready keys: their slots, as the host calls them, are in the block then.
+ * How many there were.
+ */
 export function slotsGet(queue: usize, most: u32, now: f64): u32 {
   let count: u32 = 0;
   if (!isPlain(queue)) {
@@ -220,9 +240,10 @@ function donePlain(queue: usize, count: u32, fresh: bool): u32 {
 }
 
 /**
- * Ends the processing of the slots in the block; a stale one and one that is not being processed are passed over. `fresh`: slotsFresh has
- * said that none is stale (one that is there twice is not being processed the second time). The numbers of the slots that were given
- * back are in the block then; says how many. See slotsRequeued.
+ * Ends the processing of the slots in the block; a stale one and one that is not being processed
+ * are passed over. `fresh`: slotsFresh has said that none is stale (one that is there twice is not
+ * being processed the second time). The numbers of the slots that were given back are in the block
+ * then; says how many. See slotsRequeued.
  */
 export function slotsDone(queue: usize, count: u32, now: f64, fresh: bool): u32 {
   let released: u32 = 0;
@@ -247,7 +268,10 @@ export function slotsRequeued(): u32 {
   return requeued;
 }
 
-/** The first slot from `from` on whose key has something of it in the queue, pinned keys aside; NOTHING at the end. */
+/**
+ * The first slot from `from` on whose key has something of it in the queue, pinned keys aside;
+ * NOTHING at the end.
+ */
 export function slotsBusy(queue: usize, from: u32): i32 {
   const slots = load<u32>(queue, T_SLOTS);
   for (let slot = from; slot < slots; slot++) {
@@ -256,7 +280,9 @@ export function slotsBusy(queue: usize, from: u32): i32 {
   return NOTHING;
 }
 
-/** When a slot's key became dirty, and when it was handed out; for queues that keep times, else NaN. */
+/**
+ * When a slot's key became dirty, and when it was handed out; for queues that keep times, else NaN.
+ */
 export function slotAdded(queue: usize, slot: u32): f64 {
   return load<u32>(queue, Q_STATS) == 0 ? NaN : load<f64>(timesOf(queue, slot), M_ADDED);
 }

@@ -1,10 +1,12 @@
-// Bytes as they come from the network, and the values in them: the events of a watch, or the members and items of a list.
+// Bytes as they come from the network, and the values in them: the events of a watch, or the
+// members and items of a list.
 //
 //   |taken … |start: the value under way … |end: bytes that have come|room
 //
-// Each value is tried at once, as if it were all there (a zero byte behind the last stops the scan). Where the bytes end too early, its end is
-// looked for from then on by counting brackets, each byte once, and the value is scanned when it has been found. So a byte is checked twice at most, however
-// the network cuts, and one event costs one pass. Line feeds mean nothing.
+// Each value is tried at once, as if it were all there (a zero byte behind the last stops the
+// scan). Where the bytes end too early, its end is looked for from then on by counting brackets,
+// each byte once, and the value is scanned when it has been found. So a byte is checked twice at
+// most, however the network cuts, and one event costs one pass. Line feeds mean nothing.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
@@ -30,8 +32,8 @@ const FIRST_ROOM: u32 = 16384 - SLACK;
 const MOST_KEPT: u32 = 4 << 20; // for etcd's largest object, and a chunk behind it
 
 /**
- * The block that a stream gave back, for the next one; 0: none. Once memory has ended there may be no other of its size, and a cache that cannot read never learns that
- * the server has less by now.
+ * The block that a stream gave back, for the next one; 0: none. Once memory has ended there may be
+ * no other of its size, and a cache that cannot read never learns that the server has less by now.
  */
 let spare: usize = 0;
 let spareBytes: u32 = 0;
@@ -39,10 +41,13 @@ let spareBytes: u32 = 0;
 /** What a call answers beside an offset. */
 export const MORE: i32 = 0; // nothing complete: push more bytes
 export const VALUE: i32 = 1;
-export const MEMBER: i32 = 2; // of a list: a member that is no item; its name and value are in valueStart…
+// of a list: a member that is no item; its name and value are in valueStart…
+export const MEMBER: i32 = 2;
 export const END: i32 = 3; // of a list
 export const ITEMS: i32 = 4; // items begin: those before, if any, do not count
-export const RAW: i32 = 5; // a value that is not UTF-8, whole: the host replaces what is wrong, as decoders do, and sees whether it is JSON
+// a value that is not UTF-8, whole: the host replaces what is wrong, as decoders do, and sees
+// whether it is JSON
+export const RAW: i32 = 5;
 export const BAD: i32 = -1; // see failure
 export const TOO_LONG: i32 = -2;
 export const NOT_AN_OBJECT: i32 = -3;
@@ -137,8 +142,9 @@ function taken(stream: usize, to: u32): void {
 }
 
 /**
- * Counts brackets on, from where it left off. True: the value, an object or an array, ends at valueEnd. 16 bytes at a time: the running parity of quotes tells
- * what is inside of strings; a block with a backslash is read byte by byte.
+ * Counts brackets on, from where it left off. True: the value, an object or an array, ends at
+ * valueEnd. 16 bytes at a time: the running parity of quotes tells what is inside of strings; a
+ * block with a backslash is read byte by byte.
  */
 function findEnd(stream: usize): bool {
   const block = <usize>load<u32>(stream, B_BLOCK);
@@ -211,7 +217,10 @@ function scan(what: u32, p: usize): usize {
   return what == AN_EVENT ? scanEvent(p) : scanObject(p, 2);
 }
 
-/** The value at B_START, which begins with a brace. VALUE: it is checked, and lies from valueStart to valueEnd. */
+/**
+ * The value at B_START, which begins with a brace. VALUE: it is checked, and lies from valueStart
+ * to valueEnd.
+ */
 function next(stream: usize, what: u32): i32 {
   const limit = load<u32>(stream, B_LIMIT);
   const block = <usize>load<u32>(stream, B_BLOCK);
@@ -234,12 +243,16 @@ function next(stream: usize, what: u32): i32 {
     valueEnd = end;
     return RAW;
   }
-  // Where brackets do not close in the order in which they opened, counting finds an end that scanning does not.
+  // Where brackets do not close in the order in which they opened, counting finds an end that
+  // scanning does not.
   if (scanned != 0 && scanned != end) fail(BAD_GRAMMAR, end);
   return scanned == end ? VALUE : BAD;
 }
 
-/** The next event of a watch: VALUE, MORE or what is wrong. After VALUE its bytes stay where they are until streamTake. */
+/**
+ * The next event of a watch: VALUE, MORE or what is wrong. After VALUE its bytes stay where they
+ * are until streamTake.
+ */
 export function eventNext(stream: usize): i32 {
   if (load<u32>(stream, B_COUNTING) == 0) {
     if (!skipSpaces(stream)) return MORE;
@@ -286,7 +299,10 @@ function bad(at: usize): i32 {
   return BAD;
 }
 
-/** A member: its name, the colon and its value, all at once; a list's members but `items` are small. The host decodes them. */
+/**
+ * A member: its name, the colon and its value, all at once; a list's members but `items` are small.
+ * The host decodes them.
+ */
 function member(stream: usize): i32 {
   setLenient(true);
   const answer = scanMember(stream);
@@ -324,7 +340,10 @@ function scanMember(stream: usize): i32 {
   return MEMBER;
 }
 
-/** What comes next in a list: VALUE (an item) and MEMBER, each until streamTake; ITEMS, END, MORE or what is wrong. */
+/**
+ * What comes next in a list: VALUE (an item) and MEMBER, each until streamTake; ITEMS, END, MORE or
+ * what is wrong.
+ */
 export function listNext(stream: usize): i32 {
   while (true) {
     const place = load<u32>(stream, B_PLACE);

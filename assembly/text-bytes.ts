@@ -1,8 +1,10 @@
-// Keys out of bytes: the content of a JSON string, in valid UTF-8, read into the scratch of text.ts as if the engine's string with the
-// same code units had been read. So a key that came out of a document and the same key out of JavaScript are one key.
+// Keys out of bytes: the content of a JSON string, in valid UTF-8, read into the scratch of text.ts
+// as if the engine's string with the same code units had been read. So a key that came out of a
+// document and the same key out of JavaScript are one key.
 //
-// Most content is ASCII without a backslash, which is copied eight bytes at a time. All other is decoded into code units, escapes and lone surrogates
-// included, and kept one byte a unit when every unit fits.
+// Most content is ASCII without a backslash, which is copied eight bytes at a time. All other is
+// decoded into code units, escapes and lone surrogates included, and kept one byte a unit when
+// every unit fits.
 
 import { LONGEST, growScratch, hashKept, scratch, scratchBytes } from "./text";
 
@@ -16,7 +18,10 @@ function isPlain(word: u64): bool {
   return ((((backslash - ONES) & ~backslash) | word) & HIGH) == 0;
 }
 
-/** Copies ASCII without a backslash; false when there is anything else: what was written then means nothing. */
+/**
+ * Copies ASCII without a backslash; false when there is anything else: what was written then means
+ * nothing.
+ */
 @inline
 function copyPlain(to: usize, from: usize, bytes: u32): bool {
   if (bytes >= 8) {
@@ -56,7 +61,10 @@ function unescaped(letter: u32): u32 {
   return letter; // " \ /
 }
 
-/** Decodes into units of two bytes; answers where they end. There is never more than one unit a byte. */
+/**
+ * Decodes into units of two bytes; answers where they end. There is never more than one unit a
+ * byte.
+ */
 function decode(to: usize, from: usize, bytes: u32): usize {
   const end = from + bytes;
   while (from < end) {
@@ -94,7 +102,10 @@ function decode(to: usize, from: usize, bytes: u32): usize {
   return to;
 }
 
-/** The decoded units from the scratch's begin to `end`, one byte a unit where all of them fit, are the key. */
+/**
+ * The decoded units from the scratch's begin to `end`, one byte a unit where all of them fit, are
+ * the key.
+ */
 function keepDecoded(table: usize, end: usize): void {
   const units = <u32>(end - scratch) >> 1;
   const wide = seenUnits > 0xff;
@@ -108,7 +119,10 @@ function scratchReady(bytes: u32): bool {
   return bytes <= LONGEST && (room <= scratchBytes || growScratch(room));
 }
 
-/** Reads the content of a JSON string, between its quotes, as a key; false when there is no memory for that. */
+/**
+ * Reads the content of a JSON string, between its quotes, as a key; false when there is no memory
+ * for that.
+ */
 export function readBytes(table: usize, from: usize, bytes: u32): bool {
   if (!scratchReady(bytes)) return false;
   if (copyPlain(scratch, from, bytes)) hashKept(table, bytes, false);

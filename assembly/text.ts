@@ -1,11 +1,13 @@
-// The key that is being looked up: reading it out of the engine's strings, its hash, and comparing it with the keys that records hold.
+// The key that is being looked up: reading it out of the engine's strings, its hash, and comparing
+// it with the keys that records hold.
 //
-// Hash and equality are over UTF-16 code units, so lone surrogates stay apart and no two keys merge; a pair also
-// compares where its first part ends, so ('a', 'b/c') is not ('a/b', 'c'). Keys whose units all fit a byte are kept one
-// byte a unit, others two; a key has exactly one form.
+// Hash and equality are over UTF-16 code units, so lone surrogates stay apart and no two keys
+// merge; a pair also compares where its first part ends, so ('a', 'b/c') is not ('a/b', 'c'). Keys
+// whose units all fit a byte are kept one byte a unit, others two; a key has exactly one form.
 //
-// The hash folds a 32 × 32 → 64 multiplication whose factors both depend on a secret: tenants choose object names, and a
-// difference between two keys spreads in a way that nobody who lacks the seed can predict.
+// The hash folds a 32 × 32 → 64 multiplication whose factors both depend on a secret: tenants
+// choose object names, and a difference between two keys spreads in a way that nobody who lacks the
+// seed can predict.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
@@ -17,9 +19,12 @@ declare function stringLength(text: externref): i32;
 @external("wasm:js-string", "charCodeAt")
 declare function charCodeAt(text: externref, index: i32): i32;
 
-export const LONGEST: u32 = 0x1fffffff; // code units of a part: twice two of them and the padding still fit an address; engines end at about 2^29
+// code units of a part: twice two of them and the padding still fit an address; engines end at
+// about 2^29
+export const LONGEST: u32 = 0x1fffffff;
 
-// The key that is being looked up: its bytes lie at `scratch`, followed by eight zero bytes at least.
+// The key that is being looked up: its bytes lie at `scratch`, followed by eight zero bytes at
+// least.
 export let scratch: usize = memory.data(1024, 64);
 export let scratchBytes: u32 = 1024;
 export let keyHash: u32 = 0;
@@ -52,11 +57,12 @@ function eightUnits(text: externref, i: i32, at: usize): u64 {
 }
 
 /**
- * Reads a part one byte a unit, in words of eight, of which the last one overlaps the one before. Wrong when seenUnits ends above 0xff:
- * then everything is read again.
+ * Reads a part one byte a unit, in words of eight, of which the last one overlaps the one before.
+ * Wrong when seenUnits ends above 0xff: then everything is read again.
  *
- * The first words are written out, as a loop costs more than it saves: the engine finds out how a string is stored once for all reads
- * that the first one dominates, but anew in each loop that begins without one.
+ * The first words are written out, as a loop costs more than it saves: the engine finds out how a
+ * string is stored once for all reads that the first one dominates, but anew in each loop that
+ * begins without one.
  */
 @inline
 function readNarrow(text: externref, units: i32, at: usize, start: u64, secret: u64): u64 {
@@ -149,7 +155,10 @@ export function readKey(table: usize, text: externref): bool {
   return true;
 }
 
-/** Reads a pair into the scratch, the second part behind the first; false when there is no memory for that. */
+/**
+ * Reads a pair into the scratch, the second part behind the first; false when there is no memory
+ * for that.
+ */
 export function readPair(table: usize, first: externref, second: externref): bool {
   const split = stringLength(first);
   const rest = stringLength(second);
@@ -170,7 +179,9 @@ export function readPair(table: usize, first: externref, second: externref): boo
   return true;
 }
 
-/** Makes a key of the units that lie at the scratch already, hashed word by word as readKey does. */
+/**
+ * Makes a key of the units that lie at the scratch already, hashed word by word as readKey does.
+ */
 export function hashKept(table: usize, units: u32, wide: bool): void {
   const secret = load<u64>(table, T_SECRET);
   let hash = load<u64>(table, T_SEED) ^ <u64>units;
@@ -197,7 +208,8 @@ export function hashKept(table: usize, units: u32, wide: bool): void {
   setKey(hash, units, 0, wide);
 }
 
-// Keys of 8 bytes and more are compared and copied in words, the last one overlapping; shorter ones are one padded word.
+// Keys of 8 bytes and more are compared and copied in words, the last one overlapping; shorter ones
+// are one padded word.
 @inline
 function bytesEqual(a: usize, b: usize, bytes: u32): bool {
   if (bytes < 8) return load<u64>(a) == load<u64>(b);

@@ -1,11 +1,14 @@
-// Cuts members out of the object that was scanned last, by a tree of names that the host has written (bindings/cache/bytes/trim-block.ts). What is left is
-// scanned again, so that all who read the scan's results see an object that never had those members. An array stands for each of its elements.
+// Cuts members out of the object that was scanned last, by a tree of names that the host has
+// written (bindings/cache/bytes/trim-block.ts). What is left is scanned again, so that all who read
+// the scan's results see an object that never had those members. An array stands for each of its
+// elements.
 //
 //   tree   |node of the object|node|…, and 16 bytes behind the last one may be read
 //   node   |entries u32|u32: 1: members without an entry go|, then of each entry |bytes u32|fate u32|name in UTF-8|, padded so that the next one begins at 4
 //   fate   GOES, STAYS, or the offset in the tree of the node for the member's value
 //
-// Of members named twice all go, or all are entered: the last one counts in any case. A name with an escape in an object that has a node is the host's to judge.
+// Of members named twice all go, or all are entered: the last one counts in any case. A name with
+// an escape in an object that has a node is the host's to judge.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { FALLBACK, sameName } from "./path";
@@ -104,8 +107,9 @@ function trimValue(tree: usize, node: usize, p: usize, depth: u32): usize {
 }
 
 /**
- * Trims the object scanned last, which was regular. 0: there was nothing to cut. 1: the results of the scan are now those of a trimmed copy, which lies where it is until
- * the next call. FALLBACK: the host decodes and trims the object; those results are no longer good. NO_MEMORY.
+ * Trims the object scanned last, which was regular. 0: there was nothing to cut. 1: the results of
+ * the scan are now those of a trimmed copy, which lies where it is until the next call. FALLBACK:
+ * the host decodes and trims the object; those results are no longer good. NO_MEMORY.
  */
 export function trimScanned(tree: usize): i32 {
   // A copy that is trimmed further stays where it is: what is written never overtakes what is read.

@@ -3,8 +3,9 @@
  *
  *     node --expose-gc bench/cache-bytes-load.ts --peer P --live N --events E
  *
- * N Pods are in the cache. After a warm-up of three times as many, E random updates are taken in, as bytes that lie in memory in chunks of 64 KiB. They were written
- * before and are read once, so they come from main memory: a part of a microsecond each, which all peers pay.
+ * N Pods are in the cache. After a warm-up of three times as many, E random updates are taken in,
+ * as bytes that lie in memory in chunks of 64 KiB. They were written before and are read once, so
+ * they come from main memory: a part of a microsecond each, which all peers pay.
  */
 import { defineResource, ListWatch, SharedIndexInformer, type Transport } from 'capstan/cache';
 import { processDelta } from '../bindings/cache/process-deltas.ts';
@@ -13,9 +14,21 @@ import { type Seam, seams } from './cache-seam.ts';
 import type { Figure } from './figures.ts';
 import { flagsOrExit } from './flags.ts';
 import { ParsedCache, type Pod } from './parsed-cache.ts';
-import { chunksOf, frameText, keyOf, listTexts, podText, randomUpdates, type Update } from './pod-bytes.ts';
+import {
+  chunksOf,
+  frameText,
+  keyOf,
+  listTexts,
+  podText,
+  randomUpdates,
+  type Update,
+} from './pod-bytes.ts';
 
-const { peer, live, events } = flagsOrExit('cache-bytes-load.ts', { peer: BYTES_PEERS, live: 100_000, events: 40_000 });
+const { peer, live, events } = flagsOrExit('cache-bytes-load.ts', {
+  peer: BYTES_PEERS,
+  live: 100_000,
+  events: 40_000,
+});
 /** What an event costs falls until about 150 000: readers.ts. */
 const WARM_UP = 3 * events;
 
@@ -62,7 +75,8 @@ function check(count: number, find: (key: string) => Pod | undefined): void {
   if (count !== live) throw new Error(`${count} Pods are in the cache, expected ${live}`);
   for (let i = 0; i < live; i += 97) {
     const got = find(keyOf(i))?.metadata.resourceVersion;
-    if (got !== String(versions[i])) throw new Error(`Pod ${i} has version ${got}, expected ${versions[i]}`);
+    if (got !== String(versions[i]))
+      throw new Error(`Pod ${i} has version ${got}, expected ${versions[i]}`);
   }
 }
 
@@ -72,7 +86,9 @@ function parse(keep: boolean): Times {
   if (keep) for (let i = 0; i < live; i++) cache.put(JSON.parse(podText(i, i + 1, 0)) as Pod);
   const text = new TextDecoder();
   const objects = (count: number): Uint8Array[] =>
-    Array.from(updates(count), ({ pod, version, node }) => Buffer.from(podText(pod, version, node)));
+    Array.from(updates(count), ({ pod, version, node }) =>
+      Buffer.from(podText(pod, version, node)),
+    );
   let read = 0;
   const run = (all: readonly Uint8Array[]): void => {
     for (const bytes of all) {
@@ -86,7 +102,8 @@ function parse(keep: boolean): Times {
   watch.start();
   run(timed);
   const times = watch.stop();
-  if (read < events) throw new Error(`read ${read} digits of versions, expected ${events} at least`);
+  if (read < events)
+    throw new Error(`read ${read} digits of versions, expected ${events} at least`);
   if (keep) check(cache.objects.size, (key) => cache.objects.get(key));
   return times;
 }
@@ -112,7 +129,8 @@ function throughSeam(name: SeamName): Times {
     for (const chunk of chunks) {
       reader.push(chunk);
       for (let frame = reader.next(); frame !== undefined; frame = reader.next()) {
-        if (frame.type !== 'MODIFIED') throw new Error(`got a frame of type ${frame.type}, expected MODIFIED`);
+        if (frame.type !== 'MODIFIED')
+          throw new Error(`got a frame of type ${frame.type}, expected MODIFIED`);
         processDelta(handler, store, { type: 'Updated', object: frame.object }, false);
         seen++;
       }
@@ -148,11 +166,22 @@ async function throughInformer(): Promise<Times> {
   }
   const transport: Transport = {
     request: async ({ query }) => {
-      if (query?.sendInitialEvents !== undefined) throw new Error('expected watchList: false to be heeded');
-      return { status: 200, headers: new Headers(), body: query?.watch === 'true' ? stream() : list() };
+      if (query?.sendInitialEvents !== undefined)
+        throw new Error('expected watchList: false to be heeded');
+      return {
+        status: 200,
+        headers: new Headers(),
+        body: query?.watch === 'true' ? stream() : list(),
+      };
     },
   };
-  const pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
+  const pods = defineResource<Pod>()({
+    group: '',
+    version: 'v1',
+    kind: 'Pod',
+    plural: 'pods',
+    namespaced: true,
+  });
   const informer = new SharedIndexInformer(new ListWatch(transport, pods), { watchList: false });
   const ended = new Promise<Times>((resolve) => {
     let seen = 0;

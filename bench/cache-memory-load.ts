@@ -3,8 +3,8 @@
  *
  *     node --expose-gc bench/cache-memory-load.ts --peer P --live N --port PORT --settle SECONDS
  *
- * PORT is that of bench/pods-server.ts with N Pods. First the Pods are listed; then the server ends the watch with 410, and the same Pods are
- * listed again. `empty` is a process that does nothing.
+ * PORT is that of bench/pods-server.ts with N Pods. First the Pods are listed; then the server ends
+ * the watch with 410, and the same Pods are listed again. `empty` is a process that does nothing.
  */
 import { type CacheMemory, MEMORY_PEERS, type MemoryPeer } from './cache-peers.ts';
 import { flagsOrExit } from './flags.ts';
@@ -30,14 +30,25 @@ async function until(ready: () => boolean): Promise<void> {
 
 function check(has: (key: string) => boolean, count: number): void {
   if (count !== live) throw new Error(`${count} Pods are in the cache, expected ${live}`);
-  for (let i = 0; i < live; i += 997) if (!has(keyOf(i))) throw new Error(`${keyOf(i)} is not in the cache`);
+  for (let i = 0; i < live; i += 997)
+    if (!has(keyOf(i))) throw new Error(`${keyOf(i)} is not in the cache`);
 }
 
 async function ours(): Promise<CacheMemory> {
-  const { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } = await import('capstan/cache');
+  const { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } = await import(
+    'capstan/cache'
+  );
   const { httpTransport } = await import('capstan/client-node');
-  const pods = defineResource<object>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
-  const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), { watchList: false });
+  const pods = defineResource<object>()({
+    group: '',
+    version: 'v1',
+    kind: 'Pod',
+    plural: 'pods',
+    namespaced: true,
+  });
+  const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), {
+    watchList: false,
+  });
   resetPeak();
   void informer.run();
   await waitForCacheSync({}, informer);

@@ -3,8 +3,9 @@
  *
  *     node --expose-gc bench/cache-pauses-load.ts --peer P --seconds S --live N --rate R --port PORT
  *
- * PORT is that of bench/pods-server.ts with N Pods. They are listed; then R random updates a second come, and a handler reads name and
- * resourceVersion. The first seconds are not counted: code is compiled and the heap finds its size.
+ * PORT is that of bench/pods-server.ts with N Pods. They are listed; then R random updates a second
+ * come, and a handler reads name and resourceVersion. The first seconds are not counted: code is
+ * compiled and the heap finds its size.
  */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -34,10 +35,20 @@ function onUpdate({ metadata }: Pod): void {
 }
 
 async function ours(): Promise<void> {
-  const { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } = await import('capstan/cache');
+  const { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } = await import(
+    'capstan/cache'
+  );
   const { httpTransport } = await import('capstan/client-node');
-  const pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
-  const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), { watchList: false });
+  const pods = defineResource<Pod>()({
+    group: '',
+    version: 'v1',
+    kind: 'Pod',
+    plural: 'pods',
+    namespaced: true,
+  });
+  const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), {
+    watchList: false,
+  });
   informer.addEventHandler({ onUpdate: (_, now) => onUpdate(now) });
   void informer.run();
   await waitForCacheSync({}, informer);
@@ -52,7 +63,9 @@ async function parsed(): Promise<void> {
 /** Bytes stand for events. */
 async function nullReader(): Promise<void> {
   const frame = frameText(randomUpdates(live)()).length;
-  const [response] = (await once(get(`${url}/api/v1/pods?watch=true`), 'response')) as [IncomingMessage];
+  const [response] = (await once(get(`${url}/api/v1/pods?watch=true`), 'response')) as [
+    IncomingMessage,
+  ];
   let bytes = 0;
   response.on('data', (chunk: Buffer) => {
     bytes += chunk.length;

@@ -1,8 +1,11 @@
 /**
- * `npm run bench:cache-pauses -- [--seconds 60] [--rounds 5] [--live 100000] [--rate 10000] [--json yes]`: how long the event loop stands still, and how
- * much the garbage collector works, while 10 000 updates a second of 4.7 KB come over loopback into a cache of 100 000 Pods; our informer and a
- * cache of parsed objects in turn (A B A B), each in a process of its own, fed by a server of its own; medians. The goal is a quarter of the parsed
- * objects' for the 99.9th percentile of the delay and for the time in collections. The reader that counts bytes shows what machine and socket do alone.
+ * `npm run bench:cache-pauses -- [--seconds 60] [--rounds 5] [--live 100000] [--rate 10000] [--json
+ * yes]`: how long the event loop stands still, and how much the garbage collector works, while 10
+ * 000 updates a second of 4.7 KB come over loopback into a cache of 100 000 Pods; our informer and
+ * a cache of parsed objects in turn (A B A B), each in a process of its own, fed by a server of its
+ * own; medians. The goal is a quarter of the parsed objects' for the 99.9th percentile of the delay
+ * and for the time in collections. The reader that counts bytes shows what machine and socket do
+ * alone.
  */
 import { type CachePauses, PAUSES_PEERS } from './cache-peers.ts';
 import { layout, median, showCount } from './figures.ts';
@@ -22,14 +25,28 @@ const flags = flagsOrExit('npm run bench:cache-pauses --', {
 const { seconds, rounds, live, rate, json } = flags;
 const runs = await inTurn(PAUSES_PEERS, rounds, (peer) =>
   withServer('./pods-server.ts', [String(live)], (url) => {
-    const args = ['--peer', peer, '--seconds', String(seconds), '--live', String(live), '--rate', String(rate)];
+    const args = [
+      '--peer',
+      peer,
+      '--seconds',
+      String(seconds),
+      '--live',
+      String(live),
+      '--rate',
+      String(rate),
+    ];
     const limitMs = (seconds + 180) * 1000;
-    return runOnce<CachePauses>('./cache-pauses-load.ts', [...args, '--port', new URL(url).port], limitMs);
+    return runOnce<CachePauses>(
+      './cache-pauses-load.ts',
+      [...args, '--port', new URL(url).port],
+      limitMs,
+    );
   }),
 );
 
 type Column = Exclude<keyof CachePauses, 'peer'>;
-const of = (peer: string, column: Column): number => median((runs.get(peer) ?? []).map((one) => one[column]));
+const of = (peer: string, column: Column): number =>
+  median((runs.get(peer) ?? []).map((one) => one[column]));
 const ratio = (column: Column): number => of('capstan', column) / of('map', column);
 const ms = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(0));
 const columns: readonly (readonly [Column, string])[] = [
@@ -47,7 +64,15 @@ const print = json === 'yes' ? console.error : console.log;
 if (json === 'yes') {
   for (const peer of PAUSES_PEERS) {
     const figures = Object.fromEntries(columns.map(([column]) => [column, of(peer, column)]));
-    console.log(JSON.stringify({ peer, work: 'cache-pauses', n: live, events: of(peer, 'events'), ...figures }));
+    console.log(
+      JSON.stringify({
+        peer,
+        work: 'cache-pauses',
+        n: live,
+        events: of(peer, 'events'),
+        ...figures,
+      }),
+    );
   }
 } else {
   console.log(
@@ -55,7 +80,9 @@ if (json === 'yes') {
   );
   const rows = PAUSES_PEERS.map((peer) => [
     peer,
-    ...columns.map(([column]) => (column === 'gcCount' ? String(of(peer, column)) : ms(of(peer, column)))),
+    ...columns.map(([column]) =>
+      column === 'gcCount' ? String(of(peer, column)) : ms(of(peer, column)),
+    ),
   ]);
   rows.push(['ratio', ...columns.map(([column]) => ratio(column).toFixed(2))]);
   console.log(layout([['', ...columns.map(([, title]) => title)], ...rows]));

@@ -1,4 +1,7 @@
-/** Who is measured by the benchmarks of the cache, each run in a process of its own, and what a run prints. */
+/**
+ * Who is measured by the benchmarks of the cache, each run in a process of its own, and what a run
+ * prints.
+ */
 import type { LoopFigures } from './event-loop.ts';
 
 /** The decoders that cache-seam.ts makes. */
@@ -6,10 +9,16 @@ export const SEAMS = ['bytes', 'json'] as const;
 export type SeamName = (typeof SEAMS)[number];
 
 /**
- * Who takes updates in. `parse`: TextDecoder and JSON.parse of the objects alone, kept nowhere. `map`: the same into a Map. `capstan`: our
- * informer, from a transport that has the bytes to a handler that counts. `seam-…`: a decoder and a store without reflector, queues and handlers.
+ * Who takes updates in. `parse`: TextDecoder and JSON.parse of the objects alone, kept nowhere.
+ * `map`: the same into a Map. `capstan`: our informer, from a transport that has the bytes to a
+ * handler that counts. `seam-…`: a decoder and a store without reflector, queues and handlers.
  */
-export const BYTES_PEERS: readonly string[] = ['parse', 'map', 'capstan', ...SEAMS.map((name) => `seam-${name}`)];
+export const BYTES_PEERS: readonly string[] = [
+  'parse',
+  'map',
+  'capstan',
+  ...SEAMS.map((name) => `seam-${name}`),
+];
 
 /** Who holds Pods: our informer, parsed-cache.ts, and a process that does nothing. */
 export const MEMORY_PEERS = ['capstan', 'map', 'empty'] as const;

@@ -1,6 +1,7 @@
 /**
- * What cache-bytes-load.ts measures below the informer: a decoder of bindings/cache/decoder.ts and the store that its objects go to. From the
- * sources, because the package shows neither; a decoder has a line here, and its name in SEAMS of cache-peers.ts.
+ * What cache-bytes-load.ts measures below the informer: a decoder of bindings/cache/decoder.ts and
+ * the store that its objects go to. From the sources, because the package shows neither; a decoder
+ * has a line here, and its name in SEAMS of cache-peers.ts.
  */
 import { type Decoder, type ExpectedKind, jsonDecoder } from '../bindings/cache/decoder.ts';
 import { metaNamespaceIndexFunc, namespaceIndex } from '../bindings/cache/indices.ts';

@@ -1,9 +1,11 @@
 /**
- * CPU and wall time per update event of our controller, run by a manager, measured as peers/client-node/controller.mjs does it:
+ * CPU and wall time per update event of our controller, run by a manager, measured as
+ * peers/client-node/controller.mjs does it:
  *
  *     node bench/capstan-controller.ts URL EVENTS [READER [WARMUP]]
  *
- * READER says what a reconcile reads of its object, and how (controller-readers.ts). WARMUP events come before those that are measured.
+ * READER says what a reconcile reads of its object, and how (controller-readers.ts). WARMUP events
+ * come before those that are measured.
  */
 import { defineResource, type KubeObject } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
@@ -21,8 +23,15 @@ const [url = '', count = '', given = READERS[0], before = '0'] = process.argv.sl
 const events = Number(count);
 const warmUp = Number(before);
 const reader = READERS.find((each) => each === given);
-if (reader === undefined) throw new Error(`reader expected one of ${READERS.join(', ')}, got ${given}`);
-const Pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
+if (reader === undefined)
+  throw new Error(`reader expected one of ${READERS.join(', ')}, got ${given}`);
+const Pods = defineResource<Pod>()({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+});
 
 const manager = newManager({ transport: httpTransport(url), cache: { watchList: false } });
 const work = workOf(reader, warmUp > 0);

@@ -1,9 +1,11 @@
 /**
- * CPU and wall time per watch event of our informer, measured as peers/client-node/informer.mjs does it:
+ * CPU and wall time per watch event of our informer, measured as peers/client-node/informer.mjs
+ * does it:
  *
  *     node bench/capstan-informer.ts URL EVENTS [HANDLER [WARMUP]]
  *
- * HANDLER says what is read of each object (informer-handlers.ts). WARMUP events come before those that are measured.
+ * HANDLER says what is read of each object (informer-handlers.ts). WARMUP events come before those
+ * that are measured.
  */
 import { defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
@@ -22,9 +24,18 @@ const [url = '', count = '', given = HANDLERS[0], before = '0'] = process.argv.s
 const events = Number(count);
 const warmUp = Number(before);
 const handler = HANDLERS.find((each) => each === given);
-if (handler === undefined) throw new Error(`handler expected one of ${HANDLERS.join(', ')}, got ${given}`);
-const pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
-const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), { watchList: false });
+if (handler === undefined)
+  throw new Error(`handler expected one of ${HANDLERS.join(', ')}, got ${given}`);
+const pods = defineResource<Pod>()({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+});
+const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), {
+  watchList: false,
+});
 
 /** Characters that were read, so that the reading is not left out as useless. */
 let read = 0;
@@ -50,8 +61,14 @@ informer.addEventHandler({
     handle(now);
     if (!watch.isOver) return;
     const measured = watch.read();
-    if (read < events * 20) throw new Error(`read ${read} characters, expected ${events * 20} at least`);
-    const figure: Figure = { peer: 'capstan', work: workOf(handler, warmUp > 0), n: events, ...measured };
+    if (read < events * 20)
+      throw new Error(`read ${read} characters, expected ${events * 20} at least`);
+    const figure: Figure = {
+      peer: 'capstan',
+      work: workOf(handler, warmUp > 0),
+      n: events,
+      ...measured,
+    };
     console.log(JSON.stringify(figure));
     process.exit(0);
   },

@@ -1,6 +1,7 @@
 /**
- * Capstan as a peer of the workloads in peers/naive-ts: the same calls, through the public names and the built package,
- * so that the figures are what users get. Built on a fake clock where time passes.
+ * Capstan as a peer of the workloads in peers/naive-ts: the same calls, through the public names
+ * and the built package, so that the figures are what users get. Built on a fake clock where time
+ * passes.
  */
 import {
   DelayingQueue,
@@ -26,12 +27,19 @@ export const capstan: Peer = {
   delaying: () => {
     const clock = new FakeClock();
     const queue = keep(new DelayingQueue({ clock }));
-    return { addAfter: (item, ms) => queue.addAfter(item, ms), advance: (ms) => clock.step(ms), queue };
+    return {
+      addAfter: (item, ms) => queue.addAfter(item, ms),
+      advance: (ms) => clock.step(ms),
+      queue,
+    };
   },
   limiter: () => keep(new ItemExponentialFailureRateLimiter(5, 1_000_000)),
 };
 
-/** Between repetitions, outside the timing: gives back what the last one made, as the collector does for the others. */
+/**
+ * Between repetitions, outside the timing: gives back what the last one made, as the collector does
+ * for the others.
+ */
 export function release(): void {
   for (const queue of made) queue.dispose();
   made = [];

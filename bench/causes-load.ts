@@ -1,6 +1,7 @@
 /**
- * One process of bench/causes.ts: update events of `keys` objects through a source's predicates and handler, the queue, and a reconcile function that
- * does nothing, `events` at a time. Prints the CPU time of each event, user and system, the best of `rounds`. `--causes no` leaves out that
+ * One process of bench/causes.ts: update events of `keys` objects through a source's predicates and
+ * handler, the queue, and a reconcile function that does nothing, `events` at a time. Prints the
+ * CPU time of each event, user and system, the best of `rounds`. `--causes no` leaves out that
  * causes are made and kept, and nothing else.
  */
 import { Causes } from '../bindings/controller/causes.ts';
@@ -21,7 +22,11 @@ interface Thing {
   metadata: { namespace: string; name: string; resourceVersion: string };
 }
 
-const pipe = new EventPipe<Thing>({ name: 'for Website', kind: 'Website', handler: enqueueRequestForObject() });
+const pipe = new EventPipe<Thing>({
+  name: 'for Website',
+  kind: 'Website',
+  handler: enqueueRequestForObject(),
+});
 if (causes === 'no') {
   const none: Cause = { kind: 'update', source: 'none', at: 0 };
   pipe.causeOf = () => none;
@@ -42,7 +47,11 @@ const controller = createController({
 const run = controller.run();
 
 const thing = (i: number, version: number): Thing => ({
-  metadata: { namespace: `team-${i % 20}`, name: `website-with-a-name-${i}`, resourceVersion: String(version) },
+  metadata: {
+    namespace: `team-${i % 20}`,
+    name: `website-with-a-name-${i}`,
+    resourceVersion: String(version),
+  },
 });
 const change = {
   generation: true,

@@ -1,12 +1,17 @@
 /**
- * `node bench/causes.ts [--keys 1000] [--events 100000] [--rounds 5]`, after a build: what it costs an event that its request remembers why it
- * is to be reconciled. The same controller with and without causes in turn (A B A B), each in a process of its own; medians.
+ * `node bench/causes.ts [--keys 1000] [--events 100000] [--rounds 5]`, after a build: what it costs
+ * an event that its request remembers why it is to be reconciled. The same controller with and
+ * without causes in turn (A B A B), each in a process of its own; medians.
  */
 import { layout, median } from './figures.ts';
 import { flagsOrExit } from './flags.ts';
 import { inTurn, runOnce } from './rounds.ts';
 
-const { keys, events, rounds } = flagsOrExit('node bench/causes.ts', { keys: 1000, events: 100_000, rounds: 5 });
+const { keys, events, rounds } = flagsOrExit('node bench/causes.ts', {
+  keys: 1000,
+  events: 100_000,
+  rounds: 5,
+});
 const runs = await inTurn(['yes', 'no'], rounds, (causes) =>
   runOnce<{ ns: number }>(
     './causes-load.ts',
@@ -15,7 +20,9 @@ const runs = await inTurn(['yes', 'no'], rounds, (causes) =>
   ),
 );
 const ns = (causes: string): number => median((runs.get(causes) ?? []).map((one) => one.ns));
-console.log(`\nCPU nanoseconds of an update event, ${keys} objects, median of ${rounds}, Node ${process.version}\n`);
+console.log(
+  `\nCPU nanoseconds of an update event, ${keys} objects, median of ${rounds}, Node ${process.version}\n`,
+);
 console.log(
   layout([
     ['', 'ns'],

@@ -1,7 +1,8 @@
 /**
- * `npm run bench:collisions -- [--keys N] [--length N] [--rounds N]`: what keys cost that were crafted to collide under a seed that their
- * maker knows (test/colliding-keys.ts), beside random ones of the same length. In a queue with a random seed, as all have, they must
- * cost at most three times as much; in a queue with that very seed they show what the seed is for.
+ * `npm run bench:collisions -- [--keys N] [--length N] [--rounds N]`: what keys cost that were
+ * crafted to collide under a seed that their maker knows (test/colliding-keys.ts), beside random
+ * ones of the same length. In a queue with a random seed, as all have, they must cost at most three
+ * times as much; in a queue with that very seed they show what the seed is for.
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { collidingKeys, randomKeys, type Seed } from '../test/colliding-keys.ts';
@@ -56,7 +57,12 @@ console.log(
   layout([
     ['seed', 'crafted', 'random', 'ratio'],
     ['its own', ns(samples.crafted), ns(samples.random), ratio.toFixed(2)],
-    [`the one crafted against, ${few.length} keys`, slow.toFixed(0), fast.toFixed(0), (slow / fast).toFixed(1)],
+    [
+      `the one crafted against, ${few.length} keys`,
+      slow.toFixed(0),
+      fast.toFixed(0),
+      (slow / fast).toFixed(1),
+    ],
   ]),
 );
 console.log(ratio <= LIMIT ? `\nok: at most ${LIMIT}` : `\nnot ok: the limit is ${LIMIT}`);

@@ -7,7 +7,9 @@ export interface LoopFigures {
   p99: number;
   p999: number;
   max: number;
-  /** Milliseconds in which the thread stood still for a collection, all, and how many there were. */
+  /**
+   * Milliseconds in which the thread stood still for a collection, all, and how many there were.
+   */
   gcMs: number;
   gcCount: number;
   gcMax: number;
@@ -17,7 +19,8 @@ export interface LoopFigures {
 
 export const TICK_MS = 1;
 
-export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+export const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Watches the loop while `run` runs. */
 export async function observeLoop(run: () => Promise<void>): Promise<LoopFigures> {

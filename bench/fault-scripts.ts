@@ -1,7 +1,8 @@
 /**
- * Scripts of a server that fails, for requests-under-faults.ts: what the first lists and the first watches get, in turn. After that the server is well:
- * lists are answered, and a watch gets an update, by which a client is known to have come through. Lists have no objects, lest a relist bring an
- * update. A script knows no time, so that it asks the same of everybody.
+ * Scripts of a server that fails, for requests-under-faults.ts: what the first lists and the first
+ * watches get, in turn. After that the server is well: lists are answered, and a watch gets an
+ * update, by which a client is known to have come through. Lists have no objects, lest a relist
+ * bring an update. A script knows no time, so that it asks the same of everybody.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -21,7 +22,15 @@ const JSON_TYPE = { 'content-type': 'application/json' };
 
 function statusText(code: number, reason: string): string {
   const message = `the script says ${reason}`;
-  return JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code });
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason,
+    code,
+  });
 }
 
 const refuse =
@@ -40,7 +49,8 @@ const open =
   };
 
 /** Of an object that was not there before. */
-const addedText = (version: number): string => `{"type":"ADDED","object":${podText(version, version, 0)}}\n`;
+const addedText = (version: number): string =>
+  `{"type":"ADDED","object":${podText(version, version, 0)}}\n`;
 
 const ends: Step = (response) => void response.end();
 const endsAtOnce: Step = (response) => void response.writeHead(200, JSON_TYPE).end();
@@ -58,16 +68,30 @@ export const FAULT_SCRIPTS: readonly FaultScript[] = [
   { name: 'none' },
   { name: 'lists: 500 twice', lists: times(2, refuse(500, 'InternalError')) },
   { name: 'lists: reset twice', lists: times(2, reset) },
-  { name: 'lists: 429, Retry-After 1, three times', lists: times(3, refuse(429, 'TooManyRequests', soon)) },
+  {
+    name: 'lists: 429, Retry-After 1, three times',
+    lists: times(3, refuse(429, 'TooManyRequests', soon)),
+  },
   { name: 'lists: 410', lists: [refuse(410, 'Expired')] },
   {
     name: 'watches: 429, Retry-After 1, three times',
     watches: times(3, refuse(429, 'TooManyRequests', soon)),
     oneList: true,
   },
-  { name: 'watches: 429 without Retry-After, twice', watches: times(2, refuse(429, 'TooManyRequests')), oneList: true },
-  { name: 'watches: a 429 event, twice', watches: times(2, open(errorEvent(429, 'TooManyRequests'))), oneList: true },
-  { name: 'watches: 503, Retry-After 1, twice', watches: times(2, refuse(503, 'ServiceUnavailable', soon)) },
+  {
+    name: 'watches: 429 without Retry-After, twice',
+    watches: times(2, refuse(429, 'TooManyRequests')),
+    oneList: true,
+  },
+  {
+    name: 'watches: a 429 event, twice',
+    watches: times(2, open(errorEvent(429, 'TooManyRequests'))),
+    oneList: true,
+  },
+  {
+    name: 'watches: 503, Retry-After 1, twice',
+    watches: times(2, refuse(503, 'ServiceUnavailable', soon)),
+  },
   { name: 'watches: 500 twice', watches: times(2, refuse(500, 'InternalError')) },
   { name: 'watches: reset before the answer, twice', watches: times(2, reset) },
   { name: 'watches: reset when open, twice', watches: times(2, open(reset)) },

@@ -1,9 +1,12 @@
 /**
- * What a run measured, and what is said about it: figures, ratios, the geometric mean and the tables. A ratio is our
- * time over the better peer's time in the same run, so below 1 we are faster; losses are printed as plainly as wins.
+ * What a run measured, and what is said about it: figures, ratios, the geometric mean and the
+ * tables. A ratio is our time over the better peer's time in the same run, so below 1 we are
+ * faster; losses are printed as plainly as wins.
  */
 
-/** One measured figure: nanoseconds per operation, the median of the repetitions, with their range. */
+/**
+ * One measured figure: nanoseconds per operation, the median of the repetitions, with their range.
+ */
 export interface Figure {
   peer: string;
   work: string;
@@ -15,7 +18,10 @@ export interface Figure {
   cpu?: number;
   cpuMin?: number;
   cpuMax?: number;
-  /** How many reconciles there were; only of controllers. A queue merges events that come while one waits. */
+  /**
+   * How many reconciles there were; only of controllers. A queue merges events that come while one
+   * waits.
+   */
   reconciles?: number;
 }
 
@@ -38,7 +44,10 @@ export const MEAN_SET: readonly (readonly [work: string, n: number])[] = [
   ['limiter', 100_000],
 ];
 
-/** The highest ratio that we want, for 1k, 100k and 1M keys; and the most ns a key for what no peer has. */
+/**
+ * The highest ratio that we want, for 1k, 100k and 1M keys; and the most ns a key for what no peer
+ * has.
+ */
 const RATIO_GOALS: Record<string, readonly [number, number, number]> = {
   'cycle-same': [1.2, 1.2, 1.2],
   'cycle-fresh': [0.5, 0.8, 1],
@@ -85,35 +94,60 @@ export function median(values: readonly number[]): number {
   return middle;
 }
 
-export function summarize(peer: string, work: string, n: number, samples: readonly number[]): Figure {
-  return { peer, work, n, ns: median(samples), min: Math.min(...samples), max: Math.max(...samples) };
+export function summarize(
+  peer: string,
+  work: string,
+  n: number,
+  samples: readonly number[],
+): Figure {
+  return {
+    peer,
+    work,
+    n,
+    ns: median(samples),
+    min: Math.min(...samples),
+    max: Math.max(...samples),
+  };
 }
 
 export function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-/** Null readers and other floors are shown beside the peers, but nobody can be faster than they are. */
+/**
+ * Null readers and other floors are shown beside the peers, but nobody can be faster than they are.
+ */
 const FLOORS = new Set(['null-reader']);
 export const isPeer = (figure: Figure): boolean => !FLOORS.has(figure.peer);
 
 /** The columns of the table, from left to right. */
 const COLUMNS = ['capstan', 'naive', 'client-go', 'client-node', 'controller-runtime', ...FLOORS];
 
-/** Ours over the best of the others, for one work and one n; undefined where either side is missing. */
-export function ratioOf(row: readonly Figure[], time: (figure: Figure) => number | undefined): Ratio | undefined {
+/**
+ * Ours over the best of the others, for one work and one n; undefined where either side is missing.
+ */
+export function ratioOf(
+  row: readonly Figure[],
+  time: (figure: Figure) => number | undefined,
+): Ratio | undefined {
   const own = row.find((figure) => figure.peer === 'capstan');
   const ours = own && time(own);
   let best: { peer: string; time: number } | undefined;
   for (const figure of row) {
     if (figure.peer === 'capstan' || !isPeer(figure)) continue;
     const theirs = time(figure);
-    if (theirs !== undefined && (best === undefined || theirs < best.time)) best = { peer: figure.peer, time: theirs };
+    if (theirs !== undefined && (best === undefined || theirs < best.time))
+      best = { peer: figure.peer, time: theirs };
   }
-  return ours === undefined || best === undefined ? undefined : { ratio: ours / best.time, against: best.peer };
+  return ours === undefined || best === undefined
+    ? undefined
+    : { ratio: ours / best.time, against: best.peer };
 }
 
-/** Wall time where several peers work in one process; CPU where each has one, because there the server sets the pace. */
+/**
+ * Wall time where several peers work in one process; CPU where each has one, because there the
+ * server sets the pace.
+ */
 export const cost = (figure: Figure): number => figure.cpu ?? figure.ns;
 
 /** Rows of equal work and n, in the order in which they were first measured. */
@@ -131,30 +165,39 @@ const digits = (ns: number): string => (ns < 100 ? ns.toFixed(1) : ns.toFixed(0)
 
 function cell(figure: Figure | undefined): string {
   if (figure === undefined) return '-';
-  const [min, max] = figure.cpu === undefined ? [figure.min, figure.max] : [figure.cpuMin, figure.cpuMax];
+  const [min, max] =
+    figure.cpu === undefined ? [figure.min, figure.max] : [figure.cpuMin, figure.cpuMax];
   const range = min === undefined || max === undefined ? '' : ` (${digits(min)}-${digits(max)})`;
   return `${digits(cost(figure))}${range}`;
 }
 
 /** Columns of equal width, the first to the left, the others to the right. */
 export function layout(lines: readonly (readonly string[])[]): string {
-  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
+  const widths =
+    lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0))) ?? [];
   return lines
     .map((line) =>
       line
-        .map((text, column) => (column === 0 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0)))
+        .map((text, column) =>
+          column === 0 ? text.padEnd(widths[column] ?? 0) : text.padStart(widths[column] ?? 0),
+        )
         .join('  ')
         .trimEnd(),
     )
     .join('\n');
 }
 
-/** One line per work and n: each peer's median and range in ns, and the ratio with the word for it. */
+/**
+ * One line per work and n: each peer's median and range in ns, and the ratio with the word for it.
+ */
 export function table(figures: readonly Figure[]): string {
   const peers = COLUMNS.filter((peer) => figures.some((figure) => figure.peer === peer));
   const lines = rows(figures).map((row) => {
     const result = ratioOf(row, cost);
-    const verdict = result === undefined ? '-' : `${result.ratio.toFixed(2)} ${result.ratio <= 1 ? 'win' : 'LOSS'}`;
+    const verdict =
+      result === undefined
+        ? '-'
+        : `${result.ratio.toFixed(2)} ${result.ratio <= 1 ? 'win' : 'LOSS'}`;
     return [
       `${row[0]?.work} ${showCount(row[0]?.n ?? 0)}`,
       ...peers.map((peer) => cell(row.find((figure) => figure.peer === peer))),
@@ -166,7 +209,9 @@ export function table(figures: readonly Figure[]): string {
   return layout([['work n', ...peers, 'ratio', '', 'goal'], ...lines]);
 }
 
-/** The geometric mean over the set, the worst of it, and what of it was not measured in this run. */
+/**
+ * The geometric mean over the set, the worst of it, and what of it was not measured in this run.
+ */
 export function verdict(figures: readonly Figure[]): string {
   const measured: { name: string; ratio: number }[] = [];
   const missing: string[] = [];
@@ -179,7 +224,8 @@ export function verdict(figures: readonly Figure[]): string {
     if (result === undefined) missing.push(name);
     else measured.push({ name, ratio: result.ratio });
   }
-  if (measured.length === 0) return 'geometric mean: nothing of its set (100k and 1M keys) was measured';
+  if (measured.length === 0)
+    return 'geometric mean: nothing of its set (100k and 1M keys) was measured';
   const worst = measured.reduce((a, b) => (b.ratio > a.ratio ? b : a));
   const lines = [
     `geometric mean of ${measured.length} ratios: ${geometricMean(measured.map((m) => m.ratio)).toFixed(3)} (goal 0.9)`,

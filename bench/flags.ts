@@ -1,6 +1,6 @@
 /**
- * Flags of the measuring scripts: numbers and words, each with its default. Whatever is misspelt or out of range is refused
- * with the list, so that nothing else is measured than was asked.
+ * Flags of the measuring scripts: numbers and words, each with its default. Whatever is misspelt or
+ * out of range is refused with the list, so that nothing else is measured than was asked.
  */
 import { parseArgs } from 'node:util';
 
@@ -10,7 +10,9 @@ export type Values<F extends Flags> = { [K in keyof F]: F[K] extends number ? nu
 
 /** @throws Error with a message for the user */
 export function readFlags<const F extends Flags>(args: readonly string[], flags: F): Values<F> {
-  const options = Object.fromEntries(Object.keys(flags).map((name) => [name, { type: 'string' as const }]));
+  const options = Object.fromEntries(
+    Object.keys(flags).map((name) => [name, { type: 'string' as const }]),
+  );
   const { values } = parseArgs({ args: [...args], options });
   const read: Record<string, number | string> = {};
   for (const [name, known] of Object.entries(flags)) {
@@ -24,7 +26,9 @@ export function readFlags<const F extends Flags>(args: readonly string[], flags:
     } else {
       const word = (given ?? known[0]) as string;
       if (!known.includes(word)) {
-        throw new Error(`--${name} expected one of ${known.join(', ')}; got ${JSON.stringify(given)}`);
+        throw new Error(
+          `--${name} expected one of ${known.join(', ')}; got ${JSON.stringify(given)}`,
+        );
       }
       read[name] = word;
     }
@@ -38,7 +42,9 @@ export function flagsOrExit<const F extends Flags>(script: string, flags: F): Va
     return readFlags(process.argv.slice(2), flags);
   } catch (error) {
     const usage = Object.entries(flags).map(([name, known]) =>
-      typeof known === 'number' ? `[--${name} N (${known})]` : `[--${name} ${(known as readonly string[]).join('|')}]`,
+      typeof known === 'number'
+        ? `[--${name} N (${known})]`
+        : `[--${name} ${(known as readonly string[]).join('|')}]`,
     );
     console.error(`${(error as Error).message}\nusage: ${script} ${usage.join(' ')}`);
     process.exit(1);

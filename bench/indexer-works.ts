@@ -1,6 +1,6 @@
 /**
- * The indexer workloads of peers/client-go/cache.go on our Indexer: Pods with a namespace index and a node index, both
- * by a function, as there. The objects are plain ones, filled in by hand.
+ * The indexer workloads of peers/client-go/cache.go on our Indexer: Pods with a namespace index and
+ * a node index, both by a function, as there. The objects are plain ones, filled in by hand.
  */
 import { Indexer, metaNamespaceKeyFunc } from 'capstan/cache';
 import { names } from './peers/naive-ts/workloads.mjs';
@@ -87,7 +87,8 @@ function gets(n: number, at: (i: number) => number): () => number {
   const indexer = fill(newIndexer(), pods(n, 0));
   return () => {
     let seen = 0;
-    for (let i = 0; i < 1_000_000; i++) if (indexer.getByKey(keys[at(i)] ?? '') !== undefined) seen++;
+    for (let i = 0; i < 1_000_000; i++)
+      if (indexer.getByKey(keys[at(i)] ?? '') !== undefined) seen++;
     must(seen, 1_000_000, 'indexer-get');
     return 1_000_000;
   };

@@ -1,6 +1,7 @@
 /**
- * The Wasm instances that the package makes, which it shows to nobody: this file listens in on `WebAssembly.Instance`. Instances are
- * made at first use, so importing this before the first queue is early enough.
+ * The Wasm instances that the package makes, which it shows to nobody: this file listens in on
+ * `WebAssembly.Instance`. Instances are made at first use, so importing this before the first queue
+ * is early enough.
  */
 
 const instances: WebAssembly.Exports[] = [];
@@ -13,9 +14,14 @@ WebAssembly.Instance = new Proxy(WebAssembly.Instance, {
   },
 });
 
-/** Bytes of all instances made so far. Wasm memory never shrinks, so those that were dropped count as well. */
+/**
+ * Bytes of all instances made so far. Wasm memory never shrinks, so those that were dropped count
+ * as well.
+ */
 export function wasmBytes(): number {
-  const memories = instances.map((exports) => exports.memory).filter((memory) => memory instanceof WebAssembly.Memory);
+  const memories = instances
+    .map((exports) => exports.memory)
+    .filter((memory) => memory instanceof WebAssembly.Memory);
   return memories.reduce((sum, memory) => sum + memory.buffer.byteLength, 0);
 }
 
@@ -24,7 +30,10 @@ export function wasmPages(): number {
   return wasmBytes() / 65_536;
 }
 
-/** Pins the hash seed of tables that the newest instance makes from here on, as nothing but a test ever should. */
+/**
+ * Pins the hash seed of tables that the newest instance makes from here on, as nothing but a test
+ * ever should.
+ */
 export function pinSeed(seed: readonly [number, number, number, number]): void {
   const exports = instances.at(-1);
   if (exports === undefined) throw new Error('expected an instance: make a queue first');

@@ -1,7 +1,8 @@
 /**
- * `npm run bench`: our queues, indexer, informer and controller beside the naive port, client-go, client-node and controller-runtime, on this machine in
- * this run; workloads and units are in peers/README.md. It prints a table with ratios, or with --json a line per figure.
- * What could not be measured is named below the table. Progress goes to stderr.
+ * `npm run bench`: our queues, indexer, informer and controller beside the naive port, client-go,
+ * client-node and controller-runtime, on this machine in this run; workloads and units are in
+ * peers/README.md. It prints a table with ratios, or with --json a line per figure. What could not
+ * be measured is named below the table. Progress goes to stderr.
  */
 import { cpus } from 'node:os';
 import { measureControllers } from './controllers.ts';
@@ -49,7 +50,13 @@ const roundsFor = (n: number): number => (n > 100_000 ? 5 : 7);
 /** The peers in Go, by name, where they could be built. */
 type GoPeers = Record<'client-go' | 'controller-runtime', GoProgram>;
 
-async function measure(work: string, kind: Kind, n: number, go: GoPeers, notes: string[]): Promise<Figure[]> {
+async function measure(
+  work: string,
+  kind: Kind,
+  n: number,
+  go: GoPeers,
+  notes: string[],
+): Promise<Figure[]> {
   const clientGo = go['client-go'];
   if (kind === 'informer') return measureInformers(n, clientGo, notes);
   if (kind === 'controller') return measureControllers(n, go['controller-runtime'], notes);
@@ -76,7 +83,10 @@ async function main(options: Options): Promise<void> {
   };
   const go: GoPeers = {
     'client-go': await build('client-go', options.work !== 'controller'),
-    'controller-runtime': await build('controller-runtime', [undefined, 'controller'].includes(options.work)),
+    'controller-runtime': await build(
+      'controller-runtime',
+      [undefined, 'controller'].includes(options.work),
+    ),
   };
 
   const figures: Figure[] = [];
@@ -86,7 +96,8 @@ async function main(options: Options): Promise<void> {
       process.stderr.write(`${work} ${showCount(n)}\n`);
       const measured = await measure(work, kind, n, go, notes);
       figures.push(...measured);
-      if (options.json) for (const figure of measured.filter(isPeer)) console.log(JSON.stringify(figure));
+      if (options.json)
+        for (const figure of measured.filter(isPeer)) console.log(JSON.stringify(figure));
     }
   }
 

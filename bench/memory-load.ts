@@ -3,9 +3,10 @@
  *
  *     node --expose-gc bench/memory-load.ts --peer P --items K --live N
  *
- * Bytes per live key after collections: of the JS heap, and of the Wasm memory and other buffers beside it. First the keys are added and
- * ready; then three times as many have passed through, one in and one out, as they do in a queue that has been in service for a
- * while; then all are handed out, and not done.
+ * Bytes per live key after collections: of the JS heap, and of the Wasm memory and other buffers
+ * beside it. First the keys are added and ready; then three times as many have passed through, one
+ * in and one out, as they do in a queue that has been in service for a while; then all are handed
+ * out, and not done.
  */
 import { flagsOrExit } from './flags.ts';
 import { wasmBytes } from './instances.ts';
@@ -25,7 +26,11 @@ export interface Memory {
   processing: Bytes;
 }
 
-const { peer, items, live } = flagsOrExit('memory-load.ts', { peer: PEERS, items: ITEMS, live: 1_000_000 });
+const { peer, items, live } = flagsOrExit('memory-load.ts', {
+  peer: PEERS,
+  items: ITEMS,
+  live: 1_000_000,
+});
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error('expected node --expose-gc');
 
@@ -35,7 +40,8 @@ function used(): Bytes {
   return { heap: heapUsed + arrayBuffers, wasm: wasmBytes() };
 }
 
-const count = live + Math.ceil(live / 4); // so that a key is not in the queue when its turn comes again
+// so that a key is not in the queue when its turn comes again
+const count = live + Math.ceil(live / 4);
 const item = itemsOf(items as ItemKind, count);
 // Something small goes through first: what exists once is not a matter of the keys.
 const warm = queueOf(peer as PeerName, items as ItemKind, 1_000);
@@ -50,7 +56,8 @@ const perKey = (): Bytes => {
 const queue = queueOf(peer as PeerName, items as ItemKind, live);
 for (let i = 0; i < live; i++) queue?.add(item(i));
 const ready = perKey();
-if (queue !== undefined && queue.len() !== live) throw new Error(`${queue.len()} keys are ready, expected ${live}`);
+if (queue !== undefined && queue.len() !== live)
+  throw new Error(`${queue.len()} keys are ready, expected ${live}`);
 
 for (let i = 0; i < 3 * live; i++) {
   queue?.add(item((live + i) % count));
@@ -61,8 +68,10 @@ const passed = perKey();
 
 for (let i = 0; i < live; i++) queue?.tryGet();
 const processing = perKey();
-if (queue !== undefined && queue.len() !== 0) throw new Error(`${queue.len()} keys are left, expected none`);
-if (item(0) === undefined) throw new Error('expected an item'); // and what items are made of to be alive until here
+if (queue !== undefined && queue.len() !== 0)
+  throw new Error(`${queue.len()} keys are left, expected none`);
+// and what items are made of to be alive until here
+if (item(0) === undefined) throw new Error('expected an item');
 
 const memory: Memory = { peer, items, live, ready, passed, processing };
 console.log(JSON.stringify(memory));

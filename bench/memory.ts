@@ -1,10 +1,12 @@
 /**
- * `npm run bench:memory -- [--live 1000000]`: bytes per live key, JS heap after collection and Wasm memory together, ours beside the
- * naive port, with items of three kinds, each in a process of its own. The goal is half of the naive port's.
+ * `npm run bench:memory -- [--live 1000000]`: bytes per live key, JS heap after collection and Wasm
+ * memory together, ours beside the naive port, with items of three kinds, each in a process of its
+ * own. The goal is half of the naive port's.
  *
- * `ready` is right after the keys were added; `passed` is when three times as many have passed through; `processing` is when all are
- * handed out. What an item weighs counts on both sides, because both hand out what they were given. `items` is a queue that holds the items and
- * nothing else; the last columns are without them: what the queue itself needs.
+ * `ready` is right after the keys were added; `passed` is when three times as many have passed
+ * through; `processing` is when all are handed out. What an item weighs counts on both sides,
+ * because both hand out what they were given. `items` is a queue that holds the items and nothing
+ * else; the last columns are without them: what the queue itself needs.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -31,9 +33,17 @@ const bytes = (value: number): string => value.toFixed(0);
 const lines: string[][] = [];
 const verdicts: string[] = [];
 for (const items of ITEMS) {
-  const [ours, theirs, ring] = [await load('capstan', items), await load('naive', items), await load('ring', items)];
+  const [ours, theirs, ring] = [
+    await load('capstan', items),
+    await load('naive', items),
+    await load('ring', items),
+  ];
   for (const state of ['ready', 'passed', 'processing'] as const) {
-    const [a, b, floor] = [ours[state], theirs[state], all(ring[state === 'ready' ? 'ready' : 'passed'])];
+    const [a, b, floor] = [
+      ours[state],
+      theirs[state],
+      all(ring[state === 'ready' ? 'ready' : 'passed']),
+    ];
     const ratio = all(a) / all(b);
     lines.push([
       `${items}, ${state}`,
@@ -53,7 +63,16 @@ for (const items of ITEMS) {
 console.log(`bytes per live key, ${showCount(live)} live, Node ${process.version}\n`);
 console.log(
   layout([
-    ['items, state', 'capstan (heap + Wasm)', 'naive', 'ratio', 'items', 'capstan without', 'naive without', 'ratio'],
+    [
+      'items, state',
+      'capstan (heap + Wasm)',
+      'naive',
+      'ratio',
+      'items',
+      'capstan without',
+      'naive without',
+      'ratio',
+    ],
     ...lines,
   ]),
 );

@@ -1,6 +1,6 @@
 /**
- * The command line of the benchmarks: [--work NAME] [--n N] [--json]. Anything else is refused with the usage, so that a
- * misspelt filter never measures something else than was asked.
+ * The command line of the benchmarks: [--work NAME] [--n N] [--json]. Anything else is refused with
+ * the usage, so that a misspelt filter never measures something else than was asked.
  */
 import { parseArgs } from 'node:util';
 
@@ -14,10 +14,16 @@ export interface Options {
 export function readOptions(args: readonly string[], works: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
-    options: { work: { type: 'string' }, n: { type: 'string' }, json: { type: 'boolean', default: false } },
+    options: {
+      work: { type: 'string' },
+      n: { type: 'string' },
+      json: { type: 'boolean', default: false },
+    },
   });
   if (values.work !== undefined && !works.includes(values.work)) {
-    throw new Error(`--work expected one of ${works.join(', ')}; got ${JSON.stringify(values.work)}`);
+    throw new Error(
+      `--work expected one of ${works.join(', ')}; got ${JSON.stringify(values.work)}`,
+    );
   }
   const n = values.n === undefined ? undefined : Number(values.n);
   if (n !== undefined && !(Number.isSafeInteger(n) && n > 0)) {

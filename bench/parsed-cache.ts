@@ -1,6 +1,7 @@
 /**
- * The cache that an engineer writes in an afternoon, to compare ours with: parsed objects in a Map, filled by a list in pages and a
- * watch whose lines are parsed as they come. No indices, no handlers' queues, no recovery; managedFields stay in, as in client-node.
+ * The cache that an engineer writes in an afternoon, to compare ours with: parsed objects in a Map,
+ * filled by a list in pages and a watch whose lines are parsed as they come. No indices, no
+ * handlers' queues, no recovery; managedFields stay in, as in client-node.
  */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
@@ -23,7 +24,9 @@ export class ParsedCache {
   async list(url: string): Promise<void> {
     let token = '';
     do {
-      const response = await fetch(`${url}/api/v1/pods?limit=${PAGE}${token && `&continue=${token}`}`);
+      const response = await fetch(
+        `${url}/api/v1/pods?limit=${PAGE}${token && `&continue=${token}`}`,
+      );
       const page = (await response.json()) as { items: Pod[]; metadata: { continue?: string } };
       for (const pod of page.items) this.put(pod);
       token = page.metadata.continue ?? '';
@@ -32,7 +35,9 @@ export class ParsedCache {
 
   /** Resolves once the watch is open. */
   async watch(url: string, onUpdate: (pod: Pod) => void): Promise<void> {
-    const [response] = (await once(get(`${url}/api/v1/pods?watch=true`), 'response')) as [IncomingMessage];
+    const [response] = (await once(get(`${url}/api/v1/pods?watch=true`), 'response')) as [
+      IncomingMessage,
+    ];
     let rest: Buffer = Buffer.alloc(0);
     response.on('data', (chunk: Buffer) => {
       const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);

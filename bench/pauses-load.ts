@@ -3,8 +3,9 @@
  *
  *     node --expose-gc bench/pauses-load.ts --peer P --items K --seconds S --live N --rate R
  *
- * The queue holds N keys that are ready. Then, R times a second: a key that is not in it is added, the oldest is handed out and done. A timer
- * of a millisecond makes up for what is due, so that after a pause the load is caught up with, as with events that came meanwhile.
+ * The queue holds N keys that are ready. Then, R times a second: a key that is not in it is added,
+ * the oldest is handed out and done. A timer of a millisecond makes up for what is due, so that
+ * after a pause the load is caught up with, as with events that came meanwhile.
  */
 import { type LoopFigures, observeLoop, pause, TICK_MS } from './event-loop.ts';
 import { flagsOrExit } from './flags.ts';
@@ -23,7 +24,8 @@ const { peer, items, seconds, live, rate } = flagsOrExit('pauses-load.ts', {
   rate: 200_000,
 });
 
-const count = live + Math.ceil(live / 4); // so that a key is not in the queue when its turn comes again
+// so that a key is not in the queue when its turn comes again
+const count = live + Math.ceil(live / 4);
 const item = itemsOf(items as ItemKind, count);
 const queue = queueOf(peer as PeerName, items as ItemKind, live);
 for (let i = 0; i < live; i++) queue?.add(item(i));
@@ -53,6 +55,7 @@ const loop = await observeLoop(async () => {
   }
 });
 
-if (queue !== undefined && queue.len() !== live) throw new Error(`${queue.len()} keys are left, expected ${live}`);
+if (queue !== undefined && queue.len() !== live)
+  throw new Error(`${queue.len()} keys are left, expected ${live}`);
 const pauses: Pauses = { peer, cycles, ...loop };
 console.log(JSON.stringify(pauses));

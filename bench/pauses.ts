@@ -1,11 +1,13 @@
 /**
- * `npm run bench:pauses -- [--items fresh|request|same] [--seconds 60] [--rounds 5] [--live 1000000] [--rate 200000]`: how long the event
- * loop stands still, and how much the garbage collector works, under a steady load on a large queue; ours and the naive port in
- * turn (A B A B), each run in a process of its own, medians. The goal is a quarter of the naive port's for the 99.9th percentile
- * of the delay and for the time in collections.
+ * `npm run bench:pauses -- [--items fresh|request|same] [--seconds 60] [--rounds 5] [--live
+ * 1000000] [--rate 200000]`: how long the event loop stands still, and how much the garbage
+ * collector works, under a steady load on a large queue; ours and the naive port in turn (A B A B),
+ * each run in a process of its own, medians. The goal is a quarter of the naive port's for the
+ * 99.9th percentile of the delay and for the time in collections.
  *
- * Two floors are run once: `ring` holds the same items and does nothing else, so that its collections are those of the items
- * themselves; `none` has no queue and no items, so that its delays are those of the machine and the timer.
+ * Two floors are run once: `ring` holds the same items and does nothing else, so that its
+ * collections are those of the items themselves; `none` has no queue and no items, so that its
+ * delays are those of the machine and the timer.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -32,7 +34,10 @@ async function load(peer: PeerName): Promise<Pauses> {
   const script = fileURLToPath(new URL('./pauses-load.ts', import.meta.url));
   const args = ['--expose-gc', script, '--peer', peer, '--items', items];
   args.push('--seconds', String(seconds), '--live', String(live), '--rate', String(rate));
-  const { stdout } = await run(process.execPath, args, { timeout: (seconds + 120) * 1000, killSignal: 'SIGKILL' });
+  const { stdout } = await run(process.execPath, args, {
+    timeout: (seconds + 120) * 1000,
+    killSignal: 'SIGKILL',
+  });
   const pauses = JSON.parse(stdout) as Pauses;
   process.stderr.write(
     `${peer}: p99.9 ${pauses.p999.toFixed(2)} ms, collections ${pauses.gcMs.toFixed(0)} ms, CPU ${pauses.cpuMs.toFixed(0)} ms\n`,
@@ -41,7 +46,8 @@ async function load(peer: PeerName): Promise<Pauses> {
 }
 
 type Column = Exclude<keyof Pauses, 'peer'>;
-const of = (runs: readonly Pauses[], column: Column): number => median(runs.map((one) => one[column]));
+const of = (runs: readonly Pauses[], column: Column): number =>
+  median(runs.map((one) => one[column]));
 
 const runs: Record<string, Pauses[]> = { capstan: [], naive: [], ring: [], none: [] };
 for (let round = 0; round < flags.rounds; round++) {
@@ -62,7 +68,9 @@ const columns: readonly (readonly [Column, string])[] = [
 ];
 const rows = Object.entries(runs).map(([peer, all]) => [
   all.length > 1 ? peer : `${peer} (once)`,
-  ...columns.map(([column]) => (column === 'gcCount' ? String(of(all, column)) : ms(of(all, column)))),
+  ...columns.map(([column]) =>
+    column === 'gcCount' ? String(of(all, column)) : ms(of(all, column)),
+  ),
 ]);
 const ours = runs.capstan ?? [];
 const theirs = runs.naive ?? [];

@@ -1,5 +1,6 @@
 /**
- * Types of the baseline in peers/naive-ts. They live here because that folder is taken over unchanged.
+ * Types of the baseline in peers/naive-ts. They live here because that folder is taken over
+ * unchanged.
  */
 
 declare module '*/naive-ts/workloads.mjs' {
@@ -47,7 +48,13 @@ declare module '*/naive-ts/naive.mjs' {
 
 declare module '*/peers/pods.mjs' {
   interface PeerPod {
-    metadata: { name: string; namespace: string; uid: string; resourceVersion: string; labels: Record<string, string> };
+    metadata: {
+      name: string;
+      namespace: string;
+      uid: string;
+      resourceVersion: string;
+      labels: Record<string, string>;
+    };
     spec: { nodeName: string };
   }
   export function pod(i: number, resourceVersion?: number, node?: number): PeerPod;

@@ -1,6 +1,7 @@
 /**
- * The Pods of peers/pods.mjs as bytes, made fast enough to be sent ten thousand times a second: the text of one Pod, cut where Pods
- * differ. Also whole lists and watch streams of them, cut into chunks as a socket cuts them, anywhere.
+ * The Pods of peers/pods.mjs as bytes, made fast enough to be sent ten thousand times a second: the
+ * text of one Pod, cut where Pods differ. Also whole lists and watch streams of them, cut into
+ * chunks as a socket cuts them, anywhere.
  */
 import { Random } from '../test/random.ts';
 import { pod } from './peers/pods.mjs';
@@ -31,7 +32,8 @@ function template(): string[] {
   one.metadata.labels.app = mark('app');
   one.spec.nodeName = mark('node');
   const cut = JSON.stringify(one).split(new RegExp(`@(${FIELDS.join('|')})@`));
-  if (cut.length !== 2 * FIELDS.length + 1) throw new Error(`the Pod has ${cut.length} pieces: a field stands twice`);
+  if (cut.length !== 2 * FIELDS.length + 1)
+    throw new Error(`the Pod has ${cut.length} pieces: a field stands twice`);
   return cut;
 }
 
@@ -47,13 +49,15 @@ export function podText(i: number, version: number, node: number): string {
     node: `node-${node}`,
   };
   let text = pieces[0] as string;
-  for (let at = 1; at < pieces.length; at += 2) text += (values[pieces[at] as string] as string) + pieces[at + 1];
+  for (let at = 1; at < pieces.length; at += 2)
+    text += (values[pieces[at] as string] as string) + pieces[at + 1];
   return text;
 }
 
 const namespaceOf = (i: number): string => `team-${i % 200}`;
 
-export const keyOf = (i: number): string => `${namespaceOf(i)}/web-frontend-${i.toString(16).padStart(8, '0')}`;
+export const keyOf = (i: number): string =>
+  `${namespaceOf(i)}/web-frontend-${i.toString(16).padStart(8, '0')}`;
 
 /** Updates of random Pods, always the same ones; each also moves the Pod to another node. */
 export function randomUpdates(live: number): () => Update {
@@ -69,11 +73,20 @@ export function frameText({ pod: i, version, node }: Update): string {
   return `{"type":"MODIFIED","object":${podText(i, version, node)}}\n`;
 }
 
-/** A list of the Pods from `from` on, `count` of them, as a kube-apiserver writes it. Pod i has version i + 1 until it is changed. */
-export function* listTexts(from: number, count: number, version: number, token = ''): Generator<string> {
+/**
+ * A list of the Pods from `from` on, `count` of them, as a kube-apiserver writes it. Pod i has
+ * version i + 1 until it is changed.
+ */
+export function* listTexts(
+  from: number,
+  count: number,
+  version: number,
+  token = '',
+): Generator<string> {
   const rest = token === '' ? '' : `,"continue":${JSON.stringify(token)}`;
   yield `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"${version}"${rest}},"items":[`;
-  for (let i = from; i < from + count; i++) yield `${i === from ? '' : ','}${podText(i, i + 1, i % NODES)}`;
+  for (let i = from; i < from + count; i++)
+    yield `${i === from ? '' : ','}${podText(i, i + 1, i % NODES)}`;
   yield ']}\n';
 }
 

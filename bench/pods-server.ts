@@ -3,9 +3,11 @@
  *
  *     node bench/pods-server.ts PODS PORT
  *
- * It lists PODS Pods, whole or in pages, streams them as the reader takes them and keeps none. A watch is silent until `POST /start?rate=R`:
- * from then on it sends R random updates a second, and makes up for what it could not send. `POST /expire` ends every watch with 410; the list has a
- * new version then, but the same Pods. A streamed list is refused, as by servers that do not know it. `GET /counts` tells what was served.
+ * It lists PODS Pods, whole or in pages, streams them as the reader takes them and keeps none. A
+ * watch is silent until `POST /start?rate=R`: from then on it sends R random updates a second, and
+ * makes up for what it could not send. `POST /expire` ends every watch with 410; the list has a new
+ * version then, but the same Pods. A streamed list is refused, as by servers that do not know it.
+ * `GET /counts` tells what was served.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { chunksOf, frameText, listTexts, randomUpdates } from './pod-bytes.ts';
@@ -21,11 +23,21 @@ let sent = 0;
 const watches = new Set<ServerResponse>();
 
 function status(code: number, reason: string, message: string): string {
-  return JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code });
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Failure',
+    message,
+    reason,
+    code,
+  });
 }
 
 function refuse(response: ServerResponse, code: number, reason: string, message: string): void {
-  response.writeHead(code, { 'content-type': 'application/json' }).end(status(code, reason, message));
+  response
+    .writeHead(code, { 'content-type': 'application/json' })
+    .end(status(code, reason, message));
 }
 
 async function drained(response: ServerResponse): Promise<void> {
@@ -54,7 +66,12 @@ async function list(query: URLSearchParams, response: ServerResponse): Promise<v
 
 function watch(query: URLSearchParams, response: ServerResponse): void {
   if (query.has('sendInitialEvents')) {
-    refuse(response, 422, 'Invalid', 'sendInitialEvents: Forbidden: the server does not stream lists');
+    refuse(
+      response,
+      422,
+      'Invalid',
+      'sendInitialEvents: Forbidden: the server does not stream lists',
+    );
     return;
   }
   if (Number(query.get('resourceVersion') || version) < version) {
@@ -96,7 +113,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     else await list(searchParams, response);
     return;
   }
-  if (pathname === '/start') for (const each of watches) void send(each, Number(searchParams.get('rate')));
+  if (pathname === '/start')
+    for (const each of watches) void send(each, Number(searchParams.get('rate')));
   else if (pathname === '/expire') expire();
   else if (pathname !== '/counts') return refuse(response, 404, 'NotFound', `no ${pathname}`);
   response.end(JSON.stringify({ version, lists, sent, watches: watches.size }));

@@ -1,6 +1,7 @@
 /**
- * Runs the measuring programs, ours and the peers', each a process of its own with a time limit, and reads the figures
- * that they print. The Go programs are built once a run; where that is impossible the reason is kept, not hidden.
+ * Runs the measuring programs, ours and the peers', each a process of its own with a time limit,
+ * and reads the figures that they print. The Go programs are built once a run; where that is
+ * impossible the reason is kept, not hidden.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -16,9 +17,14 @@ const TIME_LIMIT_MS = 10 * 60_000;
 /** The path of a file of this folder. */
 export const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-/** The figures that a program prints, one JSON object a line. Rejects if it fails or prints none. */
+/**
+ * The figures that a program prints, one JSON object a line. Rejects if it fails or prints none.
+ */
 export async function figuresOf(command: string, args: readonly string[]): Promise<Figure[]> {
-  const { stdout } = await run(command, [...args], { timeout: TIME_LIMIT_MS, killSignal: 'SIGKILL' });
+  const { stdout } = await run(command, [...args], {
+    timeout: TIME_LIMIT_MS,
+    killSignal: 'SIGKILL',
+  });
   const figures = stdout
     .split('\n')
     .filter((line) => line.startsWith('{'))
@@ -34,7 +40,10 @@ export function figuresOfScript(script: string, args: readonly string[]): Promis
 
 /** The last line that a failed program wrote, which names the reason. */
 export function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? ('stderr' in error && String(error.stderr).trim()) || error.message : '';
+  const text =
+    error instanceof Error
+      ? ('stderr' in error && String(error.stderr).trim()) || error.message
+      : '';
   return text.trim().split('\n').at(-1) ?? String(error);
 }
 
@@ -50,7 +59,10 @@ export async function buildGo(peer: 'client-go' | 'controller-runtime'): Promise
   const program = at(`../build/bench/${peer}`);
   mkdirSync(at('../build/bench'), { recursive: true });
   try {
-    await run('go', ['build', '-o', program, '.'], { cwd: at(`./peers/${peer}`), timeout: TIME_LIMIT_MS });
+    await run('go', ['build', '-o', program, '.'], {
+      cwd: at(`./peers/${peer}`),
+      timeout: TIME_LIMIT_MS,
+    });
     return { program };
   } catch (error) {
     return { missing: `its program does not build: ${reasonOf(error)}` };

@@ -1,7 +1,8 @@
 /**
- * `npm run bench:requests -- [--json yes]`: how many requests our informer and client-go's make to come through the same faults, script by script
- * (fault-scripts.ts), both in processes of their own and at the same time. The goal: at most 1.1 times client-go's in all, and no list but the first where
- * the server only throttles. Takes a minute or two, as both wait between their attempts.
+ * `npm run bench:requests -- [--json yes]`: how many requests our informer and client-go's make to
+ * come through the same faults, script by script (fault-scripts.ts), both in processes of their own
+ * and at the same time. The goal: at most 1.1 times client-go's in all, and no list but the first
+ * where the server only throttles. Takes a minute or two, as both wait between their attempts.
  */
 import { FAULT_SCRIPTS, type FaultScript, FaultyServer } from './fault-scripts.ts';
 import { layout } from './figures.ts';
@@ -22,7 +23,10 @@ interface Counts {
 }
 
 /** Until the first update was told, which only a server that is well again sends. */
-async function play(script: FaultScript, run: (url: string) => Promise<unknown>): Promise<Counts | string> {
+async function play(
+  script: FaultScript,
+  run: (url: string) => Promise<unknown>,
+): Promise<Counts | string> {
   const server = await FaultyServer.start(script);
   try {
     await run(server.url);
@@ -43,7 +47,9 @@ interface Row {
 async function both(script: FaultScript): Promise<Row> {
   const [ours, theirs] = await Promise.all([
     play(script, (url) => figuresOfScript('./capstan-informer.ts', [url, '1'])),
-    'program' in clientGo ? play(script, (url) => figuresOf(clientGo.program, ['informer', url, '1'])) : undefined,
+    'program' in clientGo
+      ? play(script, (url) => figuresOf(clientGo.program, ['informer', url, '1']))
+      : undefined,
   ]);
   process.stderr.write(`${script.name}\n`);
   return { script, ours, theirs };
@@ -53,7 +59,8 @@ const rows: Row[] = [];
 const waiting = FAULT_SCRIPTS.map((script, i) => ({ script, i }));
 await Promise.all(
   Array.from({ length: AT_ONCE }, async () => {
-    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) rows[next.i] = await both(next.script);
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+      rows[next.i] = await both(next.script);
   }),
 );
 
@@ -71,7 +78,12 @@ for (const row of rows) {
   if (typeof row.ours === 'string') throw new Error(`${row.script.name}: ours ${row.ours}`);
   if (json === 'yes') {
     console.log(
-      JSON.stringify({ peer: 'capstan', work: 'requests-under-faults', script: row.script.name, ...row.ours }),
+      JSON.stringify({
+        peer: 'capstan',
+        work: 'requests-under-faults',
+        script: row.script.name,
+        ...row.ours,
+      }),
     );
   }
   if (row.theirs === undefined || typeof row.theirs === 'string') continue;
@@ -79,7 +91,12 @@ for (const row of rows) {
   theirs += all(row.theirs);
   if (json === 'yes') {
     console.log(
-      JSON.stringify({ peer: 'client-go', work: 'requests-under-faults', script: row.script.name, ...row.theirs }),
+      JSON.stringify({
+        peer: 'client-go',
+        work: 'requests-under-faults',
+        script: row.script.name,
+        ...row.theirs,
+      }),
     );
   }
 }

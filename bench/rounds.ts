@@ -1,6 +1,6 @@
 /**
- * Peers measured in turn, A B A B, each run a process of its own that prints one JSON line. A run takes seconds to minutes, so each is
- * announced on stderr as it ends.
+ * Peers measured in turn, A B A B, each run a process of its own that prints one JSON line. A run
+ * takes seconds to minutes, so each is announced on stderr as it ends.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -13,7 +13,11 @@ const run = promisify(execFile);
 const HEAP_MIB = 12_000;
 
 /** One run of a script of this folder: what it printed. */
-export async function runOnce<R>(script: string, args: readonly string[], limitMs: number): Promise<R> {
+export async function runOnce<R>(
+  script: string,
+  args: readonly string[],
+  limitMs: number,
+): Promise<R> {
   const node = ['--expose-gc', `--max-old-space-size=${HEAP_MIB}`, at(script), ...args];
   const { stdout } = await run(process.execPath, node, { timeout: limitMs, killSignal: 'SIGKILL' });
   const line = stdout.split('\n').find((each) => each.startsWith('{'));

@@ -1,4 +1,7 @@
-/** Servers that feed a measured process over loopback: each a process of its own, which is stopped when its use ends. */
+/**
+ * Servers that feed a measured process over loopback: each a process of its own, which is stopped
+ * when its use ends.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
@@ -15,7 +18,10 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Starts a script of this folder with these arguments and a port as the last; it is ready when it has printed a line. */
+/**
+ * Starts a script of this folder with these arguments and a port as the last; it is ready when it
+ * has printed a line.
+ */
 export async function withServer<R>(
   script: string,
   args: readonly string[],

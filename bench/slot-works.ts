@@ -1,6 +1,7 @@
 /**
- * The queue without keys: pinned slots, one at a time and in batches of 256, and batches of items. No peer has the like, so these are
- * figures of ours alone, in ns per key for add, get and done together. Every work checks how many keys came out.
+ * The queue without keys: pinned slots, one at a time and in batches of 256, and batches of items.
+ * No peer has the like, so these are figures of ours alone, in ns per key for add, get and done
+ * together. Every work checks how many keys came out.
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { names } from './peers/naive-ts/workloads.mjs';
@@ -11,7 +12,10 @@ function must(got: number, want: number, work: string): void {
   if (got !== want) throw new Error(`${work}: handed out ${got} keys, expected ${want}`);
 }
 
-/** n pinned keys of a queue that lives on, in an order that is not that of the slots where that matters: every 7919th. */
+/**
+ * n pinned keys of a queue that lives on, in an order that is not that of the slots where that
+ * matters: every 7919th.
+ */
 function pinned(n: number): { queue: WorkQueue; slots: Int32Array } {
   const queue = new WorkQueue();
   const slots = Int32Array.from(names(n).keys, (key) => queue.pin(key));
@@ -19,7 +23,10 @@ function pinned(n: number): { queue: WorkQueue; slots: Int32Array } {
   return { queue, slots: shuffled };
 }
 
-/** A work for n keys: makes what lives on, and answers a run that says how many keys it took through the queue. */
+/**
+ * A work for n keys: makes what lives on, and answers a run that says how many keys it took through
+ * the queue.
+ */
 export const slotWorks: Record<string, (n: number) => () => number> = {
   'slot-cycle': (n) => {
     const { queue, slots } = pinned(n);
@@ -43,7 +50,9 @@ export const slotWorks: Record<string, (n: number) => () => number> = {
   'slot-batch': (n) => {
     const { queue, slots } = pinned(n);
     const handed = new Int32Array(BATCH);
-    const batches = Array.from({ length: Math.floor(n / BATCH) }, (_, i) => slots.subarray(i * BATCH, (i + 1) * BATCH));
+    const batches = Array.from({ length: Math.floor(n / BATCH) }, (_, i) =>
+      slots.subarray(i * BATCH, (i + 1) * BATCH),
+    );
     const rounds = Math.ceil(1_000_000 / (batches.length * BATCH));
     return () => {
       let seen = 0;
@@ -68,7 +77,8 @@ export const slotWorks: Record<string, (n: number) => () => number> = {
       let seen = 0;
       for (let i = 0; i < rounds; i += BATCH) {
         const fresh: string[] = [];
-        for (let j = 0; j < BATCH; j++) fresh.push(`${namespaces[(i + j) % n]}/${last[(i + j) % n]}`);
+        for (let j = 0; j < BATCH; j++)
+          fresh.push(`${namespaces[(i + j) % n]}/${last[(i + j) % n]}`);
         queue.addAll(fresh);
         const batch = queue.getBatch(BATCH);
         queue.doneAll(batch);

@@ -1,10 +1,12 @@
 /**
- * The soak: every cycle adds a key that never was before, while as many keys as asked stay live in all states at once. Memory must follow
- * the live keys, however many were ever seen, and each key must come out exactly as often as it was added.
+ * The soak: every cycle adds a key that never was before, while as many keys as asked stay live in
+ * all states at once. Memory must follow the live keys, however many were ever seen, and each key
+ * must come out exactly as often as it was added.
  *
- * A key lives like this: a quarter of them waits first, for up to as long as half of the live keys take to pass; all become ready,
- * are handed out in turn, stay in processing while a quarter of the live keys passes, and are done by an equal string, not the same
- * one. One in 64 is added again while it is processed and comes a second time. One in 16 is too long for its record. One in 16
+ * A key lives like this: a quarter of them waits first, for up to as long as half of the live keys
+ * take to pass; all become ready, are handed out in turn, stay in processing while a quarter of the
+ * live keys passes, and are done by an equal string, not the same one. One in 64 is added again
+ * while it is processed and comes a second time. One in 16 is too long for its record. One in 16
  * that is ready is added again at once, which must have no effect.
  */
 import { DelayingQueue, FakeClock } from 'capstan/workqueue';
@@ -39,7 +41,8 @@ export const HEAP_GROWTH_LIMIT = 2 * 1024 * 1024;
 const CYCLES_A_MS = 64; // so often the fake clock moves by a millisecond
 const FIRST_NUMBER = 1_000_000_000; // so that all keys have ten digits
 
-// What the books say of a key. They are kept by its number modulo a ring that is longer than any key lives.
+// What the books say of a key. They are kept by its number modulo a ring that is longer than any
+// key lives.
 const GONE = 0;
 const QUEUED = 1;
 const PROCESSING = 2;
@@ -58,7 +61,8 @@ function keyOf(i: number): string {
 
 function numberOf(key: string): number {
   let number = 0;
-  for (let at = key.length - 9; at < key.length; at++) number = number * 10 + key.charCodeAt(at) - 48;
+  for (let at = key.length - 9; at < key.length; at++)
+    number = number * 10 + key.charCodeAt(at) - 48;
   return number;
 }
 
@@ -73,7 +77,8 @@ class Soak {
   readonly #live: number;
   readonly #longestWait: number; // ms
   readonly #books: Uint8Array;
-  readonly #held: Int32Array; // numbers of the keys in processing, in the order in which they were handed out
+  // numbers of the keys in processing, in the order in which they were handed out
+  readonly #held: Int32Array;
   #heldFrom = 0;
   #heldTo = 0;
 
@@ -112,7 +117,8 @@ class Soak {
     const left = this.#books.reduce((sum, state) => sum + (state === GONE ? 0 : 1), 0);
     if (left > 0) this.#problem(`${left} keys were lost`);
     const expected = added + this.#again;
-    if (this.handedOut !== expected) this.#problem(`${this.handedOut} handed out, expected ${expected}`);
+    if (this.handedOut !== expected)
+      this.#problem(`${this.handedOut} handed out, expected ${expected}`);
     let drained = false;
     void this.#queue.shutDownWithDrain().then(() => {
       drained = true;

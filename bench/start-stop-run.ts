@@ -1,10 +1,13 @@
 /**
- * The soak of starts and stops: a manager with controllers, sources, election and client, on the embedded server over loopback HTTP, is stopped
- * wherever chance has it: in the start, before the caches are full, while it becomes leader, in a reconcile, in a write. Then the next one.
+ * The soak of starts and stops: a manager with controllers, sources, election and client, on the
+ * embedded server over loopback HTTP, is stopped wherever chance has it: in the start, before the
+ * caches are full, while it becomes leader, in a reconcile, in a write. Then the next one.
  *
- * What must hold after each: the start has resolved, or rejected with the failure that was planned; no socket, server, timer or open request is
- * left, on either side; nobody listens to the signal that stopped it; nothing was rejected that nobody heard of; names and leases are free. And
- * what has ended leaves no memory: the heap and what lies outside of it, after collections, at the end as at a fifth.
+ * What must hold after each: the start has resolved, or rejected with the failure that was planned;
+ * no socket, server, timer or open request is left, on either side; nobody listens to the signal
+ * that stopped it; nothing was rejected that nobody heard of; names and leases are free. And what
+ * has ended leaves no memory: the heap and what lies outside of it, after collections, at the end
+ * as at a fifth.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { getEventListeners } from 'node:events';
@@ -33,7 +36,10 @@ const core = { group: '', version: 'v1', namespaced: true } as const;
 const ConfigMaps = defineResource<Thing>()({ ...core, kind: 'ConfigMap', plural: 'configmaps' });
 const Secrets = defineResource<Thing>()({ ...core, kind: 'Secret', plural: 'secrets' });
 
-/** Takes the failures of reconciles, which chance has planned. What nobody takes goes to the error hook, where nothing may come. */
+/**
+ * Takes the failures of reconciles, which chance has planned. What nobody takes goes to the error
+ * hook, where nothing may come.
+ */
 const nothing = (): void => undefined;
 const failures: Logger = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 
@@ -56,21 +62,36 @@ export interface StartStopReport {
   /** Empty: all held. */
   readonly problems: string[];
   readonly reconciles: number;
-  /** Cycles in which something was reconciled, in which it led by a lease, and which a runnable's failure ended. */
+  /**
+   * Cycles in which something was reconciled, in which it led by a lease, and which a runnable's
+   * failure ended.
+   */
   readonly worked: number;
   readonly led: number;
   readonly failed: number;
-  /** Bytes of the heap and outside of it, after collections, at a fifth of the cycles and at the end. */
+  /**
+   * Bytes of the heap and outside of it, after collections, at a fifth of the cycles and at the
+   * end.
+   */
   readonly early: number;
   readonly late: number;
 }
 
-/** Bytes. A thousand cycles were seen to grow by 0.8 MiB from a fifth on, most of it in the first half. */
+/**
+ * Bytes. A thousand cycles were seen to grow by 0.8 MiB from a fifth on, most of it in the first
+ * half.
+ */
 const MOST_GROWTH = 2 * 1024 * 1024;
 
-export const grewTooMuch = ({ early, late }: StartStopReport): boolean => late - early > MOST_GROWTH;
+export const grewTooMuch = ({ early, late }: StartStopReport): boolean =>
+  late - early > MOST_GROWTH;
 
-export async function startStop({ cycles, random, collect, progress }: StartStopOptions): Promise<StartStopReport> {
+export async function startStop({
+  cycles,
+  random,
+  collect,
+  progress,
+}: StartStopOptions): Promise<StartStopReport> {
   const watch = new Watchman();
   const server = await ApiServer.start({ historySize: 100 });
   const soak = new Soak(server, random, watch);
@@ -94,12 +115,16 @@ export async function startStop({ cycles, random, collect, progress }: StartStop
   }
 }
 
-/** What must not be there: errors that nobody was to hear of, and requests that the server still answers. */
+/**
+ * What must not be there: errors that nobody was to hear of, and requests that the server still
+ * answers.
+ */
 class Watchman {
   readonly problems: string[] = [];
   #open = 0;
   readonly #previous = setErrorHandler((error, what) => this.problem(`${what}: ${String(error)}`));
-  readonly #unhandled = (error: unknown): void => this.problem(`unhandled rejection: ${String(error)}`);
+  readonly #unhandled = (error: unknown): void =>
+    this.problem(`unhandled rejection: ${String(error)}`);
   readonly #request = (message: unknown): void => {
     const { response } = message as { response: ServerResponse };
     this.#open++;
@@ -138,7 +163,9 @@ class Watchman {
 async function resources(): Promise<Record<string, number>> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   const counts: Record<string, number> = {};
-  for (const kind of process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Pipe/.test(each)))
+  for (const kind of process
+    .getActiveResourcesInfo()
+    .filter((each) => /TCP|Timeout|Pipe/.test(each)))
     counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }
@@ -170,7 +197,9 @@ class Soak {
 
   async fill(): Promise<void> {
     for (let i = 0; i < OBJECTS; i++) {
-      await this.#writer.create(ConfigMaps, { metadata: { namespace: NAMESPACE, name: `object-${i}` } });
+      await this.#writer.create(ConfigMaps, {
+        metadata: { namespace: NAMESPACE, name: `object-${i}` },
+      });
     }
   }
 
@@ -183,7 +212,14 @@ class Soak {
       logger: failures,
       metrics: { bindAddress: this.#chance(0.2) ? LOCAL : '0' },
       ...(elects
-        ? { leaderElection: { id: 'soak', namespace: NAMESPACE, identity: 'me', releaseOnCancel: true } }
+        ? {
+            leaderElection: {
+              id: 'soak',
+              namespace: NAMESPACE,
+              identity: 'me',
+              releaseOnCancel: true,
+            },
+          }
         : {}),
     });
     const planned = this.#chance(0.2) ? new Error(`planned for ${round}`) : undefined;
@@ -211,18 +247,23 @@ class Soak {
     const error = await done;
     if (error !== planned) this.#watch.problem(`cycle ${round} ended with ${String(error)}`);
     const listeners = getEventListeners(stop.signal, 'abort').length;
-    if (listeners > 0) this.#watch.problem(`cycle ${round}: ${listeners} listen to the signal that stopped it`);
+    if (listeners > 0)
+      this.#watch.problem(`cycle ${round}: ${listeners} listen to the signal that stopped it`);
     await transport.close?.();
     if (counts.reconciles > before) counts.worked++;
     if (elects && leads) counts.led++;
     if (planned !== undefined) counts.failed++;
   }
 
-  /** Stops after some microtasks, some turns of the event loop, or some reconciles, whose objects are written meanwhile. */
+  /**
+   * Stops after some microtasks, some turns of the event loop, or some reconciles, whose objects
+   * are written meanwhile.
+   */
   async #untilChanceSays(before: number): Promise<void> {
     const how = this.#upTo(4);
     if (how === 0) for (let left = this.#upTo(60); left > 0; left--) await undefined;
-    else if (how === 1) for (let left = this.#upTo(60); left > 0; left--) await new Promise(setImmediate);
+    else if (how === 1)
+      for (let left = this.#upTo(60); left > 0; left--) await new Promise(setImmediate);
     else {
       const wanted = before + this.#upTo(30);
       for (let turns = 0; this.counts.reconciles < wanted && turns < 3000; turns++) {
@@ -252,7 +293,8 @@ class Soak {
         usePriorityQueue: this.#chance(0.7),
       });
     const request = { namespace: NAMESPACE, name: 'object-0' };
-    if (this.#chance(0.3)) builder.watchesRawSource(timerSource({ everyMs: 3, requests: [request] }));
+    if (this.#chance(0.3))
+      builder.watchesRawSource(timerSource({ everyMs: 3, requests: [request] }));
     if (this.#chance(0.3)) {
       const events = new EventChannel<Thing>();
       events.trySend({ metadata: request });
@@ -273,7 +315,11 @@ class Soak {
         default: {
           const found = await manager.client.get(ConfigMaps, { namespace, name }, { signal });
           const mutate = (secret: Thing): Thing =>
-            setControllerReference(found, { ...secret, data: { of: btoa(found.data?.write ?? '') } }, ConfigMaps);
+            setControllerReference(
+              found,
+              { ...secret, data: { of: btoa(found.data?.write ?? '') } },
+              ConfigMaps,
+            );
           await createOrUpdate(manager.client, Secrets, { namespace, name }, mutate, { signal });
           return undefined;
         }

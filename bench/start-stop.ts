@@ -1,12 +1,16 @@
 /**
- * `npm run soak:start-stop -- [--cycles N] [--seed N]`: the starts and stops of start-stop-run.ts on the built package, by default a thousand.
- * Exits 1 unless all held and, from a fifth of them to the end, heap and external memory have grown by no more than two MiB.
+ * `npm run soak:start-stop -- [--cycles N] [--seed N]`: the starts and stops of start-stop-run.ts
+ * on the built package, by default a thousand. Exits 1 unless all held and, from a fifth of them to
+ * the end, heap and external memory have grown by no more than two MiB.
  */
 import { Random, testSeed } from '../test/random.ts';
 import { flagsOrExit } from './flags.ts';
 import { grewTooMuch, startStop } from './start-stop-run.ts';
 
-const { cycles, seed } = flagsOrExit('npm run soak:start-stop --', { cycles: 1000, seed: testSeed() || 1 });
+const { cycles, seed } = flagsOrExit('npm run soak:start-stop --', {
+  cycles: 1000,
+  seed: testSeed() || 1,
+});
 const collect = globalThis.gc;
 if (collect === undefined) throw new Error('expected node --expose-gc');
 

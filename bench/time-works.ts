@@ -1,11 +1,13 @@
 /**
- * One work with one n over the peers that run in this process, in turn (A B A B), and a JSON line for each:
+ * One work with one n over the peers that run in this process, in turn (A B A B), and a JSON line
+ * for each:
  *
  *     node --expose-gc bench/time-works.ts WORK N ROUNDS
  *
- * It is a process per work, because what one work teaches the compiler about the shared loops must not slow the next.
- * A round is as much work for small n as for large n; the first is a warm-up and not counted, the collector runs before
- * each, outside the timing. Every work checks its own result and throws if it is wrong.
+ * It is a process per work, because what one work teaches the compiler about the shared loops must
+ * not slow the next. A round is as much work for small n as for large n; the first is a warm-up and
+ * not counted, the collector runs before each, outside the timing. Every work checks its own result
+ * and throws if it is wrong.
  */
 import { Bench } from 'tinybench';
 import { capstan, release } from './capstan-peer.ts';
@@ -52,9 +54,16 @@ function contenders(work: string, n: number): Contender[] {
 
 const [work = '', n = '', rounds = ''] = process.argv.slice(2);
 const gc = globalThis.gc;
-if (gc === undefined) throw new Error('expected node --expose-gc: garbage of one peer must not be paid by the next');
+if (gc === undefined)
+  throw new Error('expected node --expose-gc: garbage of one peer must not be paid by the next');
 
-const bench = new Bench({ iterations: 1, time: 0, warmup: false, retainSamples: true, throws: true });
+const bench = new Bench({
+  iterations: 1,
+  time: 0,
+  warmup: false,
+  retainSamples: true,
+  throws: true,
+});
 const samples = new Map<string, number[]>();
 let operations = 0;
 for (const { peer, run } of contenders(work, Number(n))) {
@@ -73,4 +82,5 @@ for (let round = 0; round <= Number(rounds); round++) {
     if (round > 0) samples.get(task.name)?.push((result.latency.mean * 1e6) / operations);
   }
 }
-for (const [peer, times] of samples) console.log(JSON.stringify(summarize(peer, work, Number(n), times)));
+for (const [peer, times] of samples)
+  console.log(JSON.stringify(summarize(peer, work, Number(n), times)));

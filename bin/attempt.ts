@@ -1,4 +1,7 @@
-/** What fails in a module of somebody else, or in the file system, fails with a code as everything does: what was tried, why not, and the cause. */
+/**
+ * What fails in a module of somebody else, or in the file system, fails with a code as everything
+ * does: what was tried, why not, and the cause.
+ */
 import { CapstanError } from 'capstan';
 
 /** @throws CapstanError INVALID_ARGUMENT for whatever `run` throws */

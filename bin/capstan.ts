@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /**
- * The command line of the package: what was typed, and the exit code. Stdout has what the command says and nothing else: what a module prints while it
- * is loaded goes to stderr. The process ends with the command, whatever that module still keeps open, and after what was said is out.
+ * The command line of the package: what was typed, and the exit code. Stdout has what the command
+ * says and nothing else: what a module prints while it is loaded goes to stderr. The process ends
+ * with the command, whatever that module still keeps open, and after what was said is out.
  */
 import { main } from './cli.ts';
 

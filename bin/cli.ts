@@ -1,6 +1,7 @@
 /**
- * Commands and their options. Nothing is ever asked: what is not given has a default, so that every call works in a script. Whatever fails is one
- * line on stderr, with the code of the error, and exit code 1; nothing is half done then.
+ * Commands and their options. Nothing is ever asked: what is not given has a default, so that every
+ * call works in a script. Whatever fails is one line on stderr, with the code of the error, and
+ * exit code 1; nothing is half done then.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -56,7 +57,8 @@ export async function main(
 async function carryOut(args: readonly string[], node: string): Promise<string> {
   const [command, ...rest] = args;
   const facts = packageFacts();
-  if (command === undefined || command === 'help' || args.includes('--help') || args.includes('-h')) return HELP;
+  if (command === undefined || command === 'help' || args.includes('--help') || args.includes('-h'))
+    return HELP;
   if (command === '--version' || command === '-v') return `${facts.version}\n`;
   if (command === 'init') return init(rest, facts, node);
   if (command === 'crd') return crd(rest);
@@ -72,8 +74,14 @@ async function init(args: string[], facts: PackageFacts, node: string): Promise<
   });
   const [folder, ...more] = positionals;
   if (folder === undefined || folder === '' || more.length > 0)
-    throw usage(`init expected one folder, got ${positionals.length === 0 ? 'none' : positionals.join(' ')}`);
-  const { kind = 'Greeting', group = 'example.com', name: given } = values as Record<string, string>;
+    throw usage(
+      `init expected one folder, got ${positionals.length === 0 ? 'none' : positionals.join(' ')}`,
+    );
+  const {
+    kind = 'Greeting',
+    group = 'example.com',
+    name: given,
+  } = values as Record<string, string>;
   const { name, files } = await initProject(resolve(folder), { kind, group, name: given }, facts);
   return `${files.map((file) => `  ${file}\n`).join('')}
 ${name} is there. Next:
@@ -85,8 +93,13 @@ ${olderThan(facts.engines.node, node)}`;
 }
 
 async function crd(args: string[]): Promise<string> {
-  const { values, positionals } = parse({ args, allowPositionals: true, options: { out: { type: 'string' } } });
-  if (positionals.length === 0) throw usage('crd expected a module, such as src/website.ts, got none');
+  const { values, positionals } = parse({
+    args,
+    allowPositionals: true,
+    options: { out: { type: 'string' } },
+  });
+  if (positionals.length === 0)
+    throw usage('crd expected a module, such as src/website.ts, got none');
   const text = await manifestsOf(positionals.map((path) => resolve(path)));
   if (typeof values.out !== 'string') return text;
   await writeWhole(resolve(values.out), text);
@@ -120,14 +133,21 @@ function olderThan(range: string, node: string): string {
   return isOlder ? `\nIt needs Node ${range}, and this is Node ${node}.\n` : '';
 }
 
-/** Of the package that this is part of: beside the sources it is one folder up, beside the built file two. */
+/**
+ * Of the package that this is part of: beside the sources it is one folder up, beside the built
+ * file two.
+ */
 function packageFacts(): PackageFacts {
   for (const above of ['..', '../..']) {
     const text = contentOf(new URL(`${above}/package.json`, import.meta.url));
-    const manifest = text === undefined ? undefined : (JSON.parse(text) as PackageFacts & { name?: string });
+    const manifest =
+      text === undefined ? undefined : (JSON.parse(text) as PackageFacts & { name?: string });
     if (manifest?.name === 'capstan') return manifest;
   }
-  throw new CapstanError('INVALID_ARGUMENT', `expected the package.json of capstan above ${import.meta.dirname}`);
+  throw new CapstanError(
+    'INVALID_ARGUMENT',
+    `expected the package.json of capstan above ${import.meta.dirname}`,
+  );
 }
 
 function contentOf(url: URL): string | undefined {

@@ -1,4 +1,7 @@
-/** `capstan crd`: the CustomResourceDefinitions that modules export, as `kubectl apply -f` takes them. */
+/**
+ * `capstan crd`: the CustomResourceDefinitions that modules export, as `kubectl apply -f` takes
+ * them.
+ */
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { CapstanError } from 'capstan';
@@ -7,10 +10,12 @@ import { attempt } from './attempt.ts';
 import { yamlOf } from './yaml.ts';
 
 /**
- * YAML with a document for each definition, in the order of their names: of what `defineCustomResource` gives, and of definitions themselves, exported
- * under any name. Of several of one name it is the one that has the versions of all others.
+ * YAML with a document for each definition, in the order of their names: of what
+ * `defineCustomResource` gives, and of definitions themselves, exported under any name. Of several
+ * of one name it is the one that has the versions of all others.
  *
- * @throws CapstanError INVALID_ARGUMENT for a module that exports none, or cannot be loaded, and for versions of one name that no definition has together
+ * @throws CapstanError INVALID_ARGUMENT for a module that exports none, or cannot be loaded, and
+ *   for versions of one name that no definition has together
  */
 export async function manifestsOf(paths: readonly string[]): Promise<string> {
   const found = new Map<string, CustomResourceDefinition[]>();
@@ -53,7 +58,10 @@ function wholeOf(name: string, all: readonly CustomResourceDefinition[]): Custom
   );
 }
 
-/** Whether one says all that another says, and more versions, as combineVersions does: which of them is stored, and how they convert, is then its own. */
+/**
+ * Whether one says all that another says, and more versions, as combineVersions does: which of them
+ * is stored, and how they convert, is then its own.
+ */
 function covers(whole: CustomResourceDefinition, part: CustomResourceDefinition): boolean {
   if (isDeepStrictEqual(whole, part)) return true;
   const [versions, fewer] = [versionsOf(whole), versionsOf(part)];
@@ -71,7 +79,9 @@ function covers(whole: CustomResourceDefinition, part: CustomResourceDefinition)
   );
 }
 
-function versionsOf({ spec }: CustomResourceDefinition): CustomResourceDefinition['spec']['versions'] {
+function versionsOf({
+  spec,
+}: CustomResourceDefinition): CustomResourceDefinition['spec']['versions'] {
   return spec?.versions ?? [];
 }
 
@@ -79,7 +89,11 @@ function definitionIn(exported: unknown): CustomResourceDefinition | undefined {
   const seen = new Set<unknown>(); // they may hold themselves
   for (let value = exported; typeof value === 'object' && value !== null && !seen.has(value); ) {
     seen.add(value);
-    const { crd, kind, metadata } = value as { crd?: unknown; kind?: unknown; metadata?: { name?: unknown } };
+    const { crd, kind, metadata } = value as {
+      crd?: unknown;
+      kind?: unknown;
+      metadata?: { name?: unknown };
+    };
     if (kind === 'CustomResourceDefinition' && typeof metadata?.name === 'string')
       return value as CustomResourceDefinition;
     value = crd;

@@ -1,7 +1,9 @@
 /**
- * `capstan init`: writes the project of template/ under other names. The template is a project by itself, which the repository checks like its own
- * sources; its names (Greeting, greetings, example.com, greeting-controller) are replaced wherever they stand, in texts and in file names. Everything
- * is made in memory and checked before the first file is written, and what was written is taken away again when the rest cannot be.
+ * `capstan init`: writes the project of template/ under other names. The template is a project by
+ * itself, which the repository checks like its own sources; its names (Greeting, greetings,
+ * example.com, greeting-controller) are replaced wherever they stand, in texts and in file names.
+ * Everything is made in memory and checked before the first file is written, and what was written
+ * is taken away again when the rest cannot be.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
@@ -37,7 +39,10 @@ const OWN = {
   group: 'example.com',
   name: 'greeting-controller',
 };
-/** What a folder may have that counts as empty: a new repository, and what the Finder of macOS leaves behind. */
+/**
+ * What a folder may have that counts as empty: a new repository, and what the Finder of macOS
+ * leaves behind.
+ */
 const UNCOUNTED = ['.git', '.DS_Store'];
 /** apiextensions-apiserver: pkg/apihelpers IsProtectedCommunityGroup. */
 const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
@@ -48,15 +53,22 @@ const DOT = /(^|\/)_(?=gitignore$|dockerignore$)/;
  * Writes a project into a folder that does not exist or is empty, but for `.git` and `.DS_Store`.
  *
  * @param folder its absolute path
- * @throws CapstanError INVALID_ARGUMENT for names that the API server would refuse or that the project uses already, for a folder with something in
- *   it, and for what the file system refuses: then nothing is there that was not there before
+ * @throws CapstanError INVALID_ARGUMENT for names that the API server would refuse or that the
+ *   project uses already, for a folder with something in it, and for what the file system refuses:
+ *   then nothing is there that was not there before
  */
-export async function initProject(folder: string, options: ProjectOptions, facts: PackageFacts): Promise<Project> {
+export async function initProject(
+  folder: string,
+  options: ProjectOptions,
+  facts: PackageFacts,
+): Promise<Project> {
   const names = checkedNames(options, folder);
   await requireEmpty(folder);
   const template = await attempt('the files of a new project could not be read', readTemplate);
   requireFree(names.kind, template);
-  const project = new Map([...template].map(([path, text]) => [renamed(path, names), renamed(text, names)]));
+  const project = new Map(
+    [...template].map(([path, text]) => [renamed(path, names), renamed(text, names)]),
+  );
   project.set('package.json', projectManifest(names.name, names.singular, facts));
   if (project.size !== template.size + 1)
     throw wrong('--kind', 'a kind that no file of the project is named after', names.kind);
@@ -93,7 +105,11 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
   const refuse = (expected: string): CapstanError =>
     given !== undefined
       ? wrong('--name', expected, name)
-      : wrong("the folder's name", expected, `"${name}" of ${folder}: give another one with --name`);
+      : wrong(
+          "the folder's name",
+          expected,
+          `"${name}" of ${folder}: give another one with --name`,
+        );
   if (!/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
     throw refuse(
       'at most 63 small letters, digits and "-", a letter first and no "-" last, such as "website-controller"',
@@ -112,7 +128,13 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
     { '~standard': { version: 1, vendor: 'capstan', validate: (value) => ({ value }) } },
     { type: 'object' },
   );
-  const { crd } = defineCustomResource({ group, version: 'v1alpha1', kind, scope: 'Namespaced', spec: anything });
+  const { crd } = defineCustomResource({
+    group,
+    version: 'v1alpha1',
+    kind,
+    scope: 'Namespaced',
+    spec: anything,
+  });
   const { singular, plural } = crd.spec.names;
   return { kind, singular, plural, group, name };
 }
@@ -132,9 +154,13 @@ async function requireEmpty(folder: string): Promise<void> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return;
-    throw new CapstanError('INVALID_ARGUMENT', `expected a new or an empty folder at ${folder}, got ${code}`, {
-      cause: error,
-    });
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `expected a new or an empty folder at ${folder}, got ${code}`,
+      {
+        cause: error,
+      },
+    );
   }
   if (found.length > 0) {
     const what = `${found.slice(0, 3).join(', ')}${found.length > 3 ? ', …' : ''}`;
@@ -142,7 +168,10 @@ async function requireEmpty(folder: string): Promise<void> {
   }
 }
 
-/** Without the entries' `parentPath`: where Yarn keeps packages as archives, it is "." for all of them. */
+/**
+ * Without the entries' `parentPath`: where Yarn keeps packages as archives, it is "." for all of
+ * them.
+ */
 async function readTemplate(): Promise<Map<string, string>> {
   const template = new Map<string, string>();
   for (const path of (await readdir(TEMPLATE, { recursive: true })).sort()) {
@@ -153,7 +182,10 @@ async function readTemplate(): Promise<Map<string, string>> {
   return template;
 }
 
-/** The kind becomes a name in the sources, where it must not be one already, such as ConfigMap, Promise or Client. */
+/**
+ * The kind becomes a name in the sources, where it must not be one already, such as ConfigMap,
+ * Promise or Client.
+ */
 function requireFree(kind: string, template: ReadonlyMap<string, string>): void {
   if (kind === OWN.kind) return;
   const word = new RegExp(`\\b${kind}\\b`);

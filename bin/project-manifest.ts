@@ -1,6 +1,6 @@
 /**
- * The package.json of a new project. Versions are those that this package is tested with: they stand in its own manifest, which is published
- * with it, so that they cannot fall behind.
+ * The package.json of a new project. Versions are those that this package is tested with: they
+ * stand in its own manifest, which is published with it, so that they cannot fall behind.
  */
 import { CapstanError } from 'capstan';
 
@@ -12,13 +12,18 @@ export interface PackageFacts {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** As text, with a line feed at the end. `file` is the name of the module of the custom resource. */
+/**
+ * As text, with a line feed at the end. `file` is the name of the module of the custom resource.
+ */
 export function projectManifest(name: string, file: string, facts: PackageFacts): string {
   const { version, engines, peerDependencies, devDependencies } = facts;
   const range = (dependency: string): string => {
     const pinned = devDependencies[dependency];
     if (pinned === undefined)
-      throw new CapstanError('INVALID_ARGUMENT', `expected ${dependency} in the manifest of capstan ${version}`);
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `expected ${dependency} in the manifest of capstan ${version}`,
+      );
     return `^${pinned}`;
   };
   const manifest = {

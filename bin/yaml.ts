@@ -1,6 +1,7 @@
 /**
- * Plain data as YAML that people read: block style, one document. What it keeps true: reading it by YAML 1.1 or 1.2 gives the data back, so
- * that every text that either might take for something else is quoted, as JSON does, of which YAML is a superset there.
+ * Plain data as YAML that people read: block style, one document. What it keeps true: reading it by
+ * YAML 1.1 or 1.2 gives the data back, so that every text that either might take for something else
+ * is quoted, as JSON does, of which YAML is a superset there.
  */
 import { CapstanError } from 'capstan';
 
@@ -12,11 +13,16 @@ export function yamlOf(value: unknown): string {
 type Block = readonly unknown[] | Readonly<Record<string, unknown>>;
 
 function isBlock(value: unknown): value is Block {
-  return typeof value === 'object' && value !== null && Object.values(value).some((member) => member !== undefined);
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).some((member) => member !== undefined)
+  );
 }
 
 function block(value: Block, indent: string): string {
-  if (Array.isArray(value)) return value.map((item: unknown) => `${indent}- ${inItem(item, indent)}`).join('');
+  if (Array.isArray(value))
+    return value.map((item: unknown) => `${indent}- ${inItem(item, indent)}`).join('');
   return Object.entries(value)
     .filter(([, member]) => member !== undefined)
     .map(
@@ -33,18 +39,24 @@ function below(value: Block, indent: string): string {
 
 /** The first line stands behind the dash. */
 function inItem(value: unknown, indent: string): string {
-  return isBlock(value) ? block(value, `${indent}  `).slice(indent.length + 2) : `${scalar(value)}\n`;
+  return isBlock(value)
+    ? block(value, `${indent}  `).slice(indent.length + 2)
+    : `${scalar(value)}\n`;
 }
 
 function scalar(value: unknown): string {
   if (typeof value === 'string') return text(value);
   if (Array.isArray(value)) return '[]';
   if (typeof value === 'object' && value !== null) return '{}';
-  if (typeof value === 'number' || typeof value === 'boolean' || value === null) return String(value);
+  if (typeof value === 'number' || typeof value === 'boolean' || value === null)
+    return String(value);
   throw new CapstanError('INVALID_ARGUMENT', `expected plain data, got ${typeof value}`);
 }
 
-/** Words of letters, with what never means anything inside of one; whatever looks like a number, a date or a keyword begins otherwise or is quoted. */
+/**
+ * Words of letters, with what never means anything inside of one; whatever looks like a number, a
+ * date or a keyword begins otherwise or is quoted.
+ */
 const PLAIN = /^[A-Za-z][-\w./]*( [-\w./,()]+)*$/;
 const KEYWORD = /^(?:y|n|yes|no|on|off|true|false|null|none)$/i;
 
@@ -58,5 +70,8 @@ export function isKeyword(word: string): boolean {
 
 function text(value: string): string {
   if (PLAIN.test(value) && !isKeyword(value)) return value;
-  return JSON.stringify(value).replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return JSON.stringify(value).replace(
+    UNPRINTABLE,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }

@@ -1,16 +1,22 @@
 /**
- * The core of the caches: `cache.wasm`, compiled from assembly/cache.ts. Each cache has an instance of its own, so that it has the full 4 GiB and
- * goes when the cache goes.
+ * The core of the caches: `cache.wasm`, compiled from assembly/cache.ts. Each cache has an instance
+ * of its own, so that it has the full 4 GiB and goes when the cache goes.
  */
 import { compileCache } from '#cache-module';
 import { type CacheExports, cacheExports } from './cache-exports.ts';
 import { CoreModule, Instance } from './instance.ts';
 import type { WasmModule } from './web-assembly.ts';
 
-const cacheModule = new CoreModule<CacheExports>('capstan/cache.wasm', 'objectsNew', compileCache, cacheExports);
+const cacheModule = new CoreModule<CacheExports>(
+  'capstan/cache.wasm',
+  'objectsNew',
+  compileCache,
+  cacheExports,
+);
 
 /**
- * Gives the core of the caches a compiled module, as `initCore` of `capstan/workqueue` does for queues. Before the first cache.
+ * Gives the core of the caches a compiled module, as `initCore` of `capstan/workqueue` does for
+ * queues. Before the first cache.
  *
  * @example
  * import module from 'capstan/cache.wasm'; // in a bundler or host that compiles .wasm imports

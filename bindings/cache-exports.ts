@@ -1,13 +1,16 @@
 /**
- * The one hand-written interface of the cache core's exports, and how an instance's become what the rest of the package calls: bare on the hot path, else guarded
- * (guard.ts). Written out one by one: an object that is filled in a loop becomes a hash table in V8, and then no call is compiled into its caller (a cycle of 59 ns
- * took 68).
+ * The one hand-written interface of the cache core's exports, and how an instance's become what the
+ * rest of the package calls: bare on the hot path, else guarded (guard.ts). Written out one by one:
+ * an object that is filled in a loop becomes a hash table in V8, and then no call is compiled into
+ * its caller (a cycle of 59 ns took 68).
  */
 import { guardWith } from './guard.ts';
 import type { BaseExports } from './instance.ts';
 import type { WasmExports } from './web-assembly.ts';
 
-/** Exports of assembly/cache.ts. Handles come first and are never 0; slots are dense numbers from 0. */
+/**
+ * Exports of assembly/cache.ts. Handles come first and are never 0; slots are dense numbers from 0.
+ */
 export interface CacheExports extends BaseExports {
   keysNew(): number;
   keysFree(table: number): void;
@@ -17,12 +20,26 @@ export interface CacheExports extends BaseExports {
   keysSlotNew(table: number): number;
   keysRelease(table: number, slot: number): void;
   keysUsed(table: number): number;
-  /** By the content of a JSON string in memory: valid UTF-8 between its quotes, escapes included. */
+  /**
+   * By the content of a JSON string in memory: valid UTF-8 between its quotes, escapes included.
+   */
   keysFindBytes(table: number, from: number, bytes: number): number;
   keysInternBytes(table: number, from: number, bytes: number): number;
   /** The same for namespace/name; the name alone where the namespace has no bytes. */
-  keysFindObject(table: number, namespace: number, namespaceBytes: number, name: number, nameBytes: number): number;
-  keysInternObject(table: number, namespace: number, namespaceBytes: number, name: number, nameBytes: number): number;
+  keysFindObject(
+    table: number,
+    namespace: number,
+    namespaceBytes: number,
+    name: number,
+    nameBytes: number,
+  ): number;
+  keysInternObject(
+    table: number,
+    namespace: number,
+    namespaceBytes: number,
+    name: number,
+    nameBytes: number,
+  ): number;
   /** Where the key's code units are: of two bytes when it is wide, else of one. */
   keysText(table: number, slot: number): number;
   keysTextUnits(table: number, slot: number): number;
@@ -33,16 +50,28 @@ export interface CacheExports extends BaseExports {
   scanKeepManaged(keep: boolean): void;
   /** Of which store the objects are that are scanned. */
   scanHint(objects: number, keys: number): void;
-  /** Room for the apiVersion (1024 bytes) and the kind (1024) of the objects that are kept, as JSON strings, and how long they are. */
+  /**
+   * Room for the apiVersion (1024 bytes) and the kind (1024) of the objects that are kept, as JSON
+   * strings, and how long they are.
+   */
   scanExpected(): number;
   scanExpect(apiVersion: number, kind: number): void;
-  /** Cuts members out of what was scanned last (assembly/trim.ts): 0 nothing, 1 some; FALLBACK; NO_MEMORY. */
+  /**
+   * Cuts members out of what was scanned last (assembly/trim.ts): 0 nothing, 1 some; FALLBACK;
+   * NO_MEMORY.
+   */
   trimScanned(tree: number): number;
   shapeAt(shape: number): number;
-  /** The shape of the object at an offset of a version's JSON, or NO_SHAPE, and where the spans of its members then are (assembly/members.ts). */
+  /**
+   * The shape of the object at an offset of a version's JSON, or NO_SHAPE, and where the spans of
+   * its members then are (assembly/members.ts).
+   */
   objectMembers(objects: number, version: number, from: number): number;
   membersSpans(): number;
-  /** Bytes from the network and the values in them; what the calls answer is in bindings/cache/bytes/stream.ts. */
+  /**
+   * Bytes from the network and the values in them; what the calls answer is in
+   * bindings/cache/bytes/stream.ts.
+   */
   streamNew(limit: number): number;
   streamFree(stream: number): void;
   streamRoom(stream: number, bytes: number): number;
@@ -69,7 +98,10 @@ export interface CacheExports extends BaseExports {
   objectReady(objects: number, slot: number): number;
   objectPut(objects: number, slot: number, version: number): number;
   objectTake(objects: number, slot: number): number;
-  /** The slot of a version's key, and at objectMet what is there: |version|what changes from it, as bits|references|. */
+  /**
+   * The slot of a version's key, and at objectMet what is there: |version|what changes from it, as
+   * bits|references|.
+   */
   objectMeet(objects: number, version: number, keys: number): number;
   objectMet(): number;
   /** objectPut at a slot that has a version, which is let go. */
@@ -81,7 +113,10 @@ export interface CacheExports extends BaseExports {
   objectMark(objects: number, version: number): void;
   /** How many slots have a version that is marked. */
   objectsMarked(objects: number): number;
-  /** The slot of a version's key in a key table, or of the object scanned last: as from keysFind, or keysIntern. */
+  /**
+   * The slot of a version's key in a key table, or of the object scanned last: as from keysFind, or
+   * keysIntern.
+   */
   objectSlot(objects: number, version: number, keys: number, intern: boolean): number;
   scannedSlot(keys: number): number;
 
@@ -92,7 +127,10 @@ export interface CacheExports extends BaseExports {
   indexPush(index: number, value: number): void;
   indexAbort(index: number): number;
   indexCommit(index: number, slot: number): number;
-  /** The value's slot, with SLOT_FLAG when a value was given back; NOTHING: the object has several; NO_MEMORY. */
+  /**
+   * The value's slot, with SLOT_FLAG when a value was given back; NOTHING: the object has several;
+   * NO_MEMORY.
+   */
   indexPut(index: number, slot: number, text: string): number;
   indexPutSlot(index: number, slot: number, value: number): number;
   indexList(): number;
@@ -101,7 +139,10 @@ export interface CacheExports extends BaseExports {
   /** The first value from a slot on that an object has, or NOTHING. */
   indexNextValue(index: number, from: number): number;
 
-  /** Blocks of bytes by owner, a dense number (assembly/arena.ts). An address is valid until the next arenaAlloc. */
+  /**
+   * Blocks of bytes by owner, a dense number (assembly/arena.ts). An address is valid until the
+   * next arenaAlloc.
+   */
   arenaNew(): number;
   arenaFree(arena: number): void;
   /** The address, or 0: no memory. A block that the owner has is given back for it. */
@@ -119,20 +160,43 @@ export interface CacheExports extends BaseExports {
   /** For tests: 0, or the number of the invariant that does not hold. */
   arenaCheck(arena: number): number;
 
-  /** A block for a path of so many bytes, as assembly/path.ts draws it (bindings/path-block.ts writes it); 0: no memory. */
+  /**
+   * A block for a path of so many bytes, as assembly/path.ts draws it (bindings/path-block.ts
+   * writes it); 0: no memory.
+   */
   pathNew(bytes: number): number;
   pathFree(path: number, bytes: number): void;
-  /** How many values are under the path in a document that is valid JSON: spans at pathList; FALLBACK; NO_MEMORY. */
+  /**
+   * How many values are under the path in a document that is valid JSON: spans at pathList;
+   * FALLBACK; NO_MEMORY.
+   */
   pathValues(path: number, skipped: number, from: number, end: number): number;
   pathList(): number;
   /** Lists an object under those values: as indexCommit, or FALLBACK. */
-  indexByPath(index: number, slot: number, path: number, skipped: number, from: number, end: number): number;
+  indexByPath(
+    index: number,
+    slot: number,
+    path: number,
+    skipped: number,
+    from: number,
+    end: number,
+  ): number;
   /** The same for a version; `orEmpty`: an object without a value is listed under the empty one. */
-  objectIndex(objects: number, version: number, index: number, slot: number, path: number, orEmpty: boolean): number;
+  objectIndex(
+    objects: number,
+    version: number,
+    index: number,
+    slot: number,
+    path: number,
+    orEmpty: boolean,
+  ): number;
 }
 
 /** The exports of an instance. */
-export function cacheExports(exports: WasmExports, trapped: (cause: unknown) => unknown): CacheExports {
+export function cacheExports(
+  exports: WasmExports,
+  trapped: (cause: unknown) => unknown,
+): CacheExports {
   const e = exports as unknown as CacheExports;
   const guard = guardWith(trapped);
   return {

@@ -4,10 +4,15 @@ import type { WasmModule } from './web-assembly.ts';
 
 function decode(hex: string): Uint8Array<ArrayBuffer> {
   if (typeof Uint8Array.fromHex === 'function') return Uint8Array.fromHex(hex);
-  return Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
+  return Uint8Array.from({ length: hex.length / 2 }, (_, i) =>
+    Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16),
+  );
 }
 
-/** With the engine's own string functions where it has them: then `wasm:js-string` is no import any more. */
+/**
+ * With the engine's own string functions where it has them: then `wasm:js-string` is no import any
+ * more.
+ */
 export function compileHex(hex: string, name: string, call: string): WasmModule {
   if (typeof WebAssembly === 'undefined') {
     throw new CapstanError(

@@ -1,13 +1,17 @@
 /**
- * The one hand-written interface of the queue core's exports, and how an instance's become what the rest of the package calls: bare on the hot path, else guarded
- * (guard.ts). Written out one by one: an object that is filled in a loop becomes a hash table in V8, and then no call is compiled into its caller (a cycle of 59 ns
- * took 68).
+ * The one hand-written interface of the queue core's exports, and how an instance's become what the
+ * rest of the package calls: bare on the hot path, else guarded (guard.ts). Written out one by one:
+ * an object that is filled in a loop becomes a hash table in V8, and then no call is compiled into
+ * its caller (a cycle of 59 ns took 68).
  */
 import { guardWith } from './guard.ts';
 import type { BaseExports } from './instance.ts';
 import type { WasmExports } from './web-assembly.ts';
 
-/** Exports of assembly/index.ts. Handles come first and are never 0; slots are dense numbers from 0; times are milliseconds. */
+/**
+ * Exports of assembly/index.ts. Handles come first and are never 0; slots are dense numbers from 0;
+ * times are milliseconds.
+ */
 export interface CoreExports extends BaseExports {
   keysNew(): number;
   keysFree(table: number): void;
@@ -22,7 +26,10 @@ export interface CoreExports extends BaseExports {
 
   queueNew(timed: boolean, hostOrder: boolean): number;
   queueFree(queue: number): void;
-  /** NOTHING: dirty already; NO_MEMORY; else the slot to store the item at, with SLOT_FLAG when the key is being processed. */
+  /**
+   * NOTHING: dirty already; NO_MEMORY; else the slot to store the item at, with SLOT_FLAG when the
+   * key is being processed.
+   */
   queueAdd(queue: number, key: string, now: number): number;
   queueAddPair(queue: number, first: string, second: string, now: number): number;
   queueAddSlot(queue: number, slot: number, now: number): number;
@@ -41,7 +48,9 @@ export interface CoreExports extends BaseExports {
   queueUnfinished(queue: number, now: number): number;
   queueLongest(queue: number, now: number): number;
 
-  /** NOTHING: the key had a slot with its item; NO_MEMORY; else the new slot to store the item at. */
+  /**
+   * NOTHING: the key had a slot with its item; NO_MEMORY; else the new slot to store the item at.
+   */
   delayAdd(queue: number, key: string, at: number, how: number): number;
   delayAddPair(queue: number, first: string, second: string, at: number, how: number): number;
   delayAddSlot(queue: number, slot: number, at: number, how: number): number;
@@ -56,8 +65,18 @@ export interface CoreExports extends BaseExports {
 
   /** A queue with levels. everyMs 0: priorities do not age. 0: no memory. */
   priorityNew(timed: boolean, everyMs: number): number;
-  /** NOTHING: ready already; NO_MEMORY; else the slot, with SLOT_FLAG as from queueAdd, WAITS_FLAG or RAISED_FLAG. */
-  priorityAdd(queue: number, key: string, priority: number, now: number, after: number, how: number): number;
+  /**
+   * NOTHING: ready already; NO_MEMORY; else the slot, with SLOT_FLAG as from queueAdd, WAITS_FLAG
+   * or RAISED_FLAG.
+   */
+  priorityAdd(
+    queue: number,
+    key: string,
+    priority: number,
+    now: number,
+    after: number,
+    how: number,
+  ): number;
   priorityAddPair(
     queue: number,
     first: string,
@@ -67,10 +86,20 @@ export interface CoreExports extends BaseExports {
     after: number,
     how: number,
   ): number;
-  priorityAddSlot(queue: number, slot: number, priority: number, now: number, after: number, how: number): number;
+  priorityAddSlot(
+    queue: number,
+    slot: number,
+    priority: number,
+    now: number,
+    after: number,
+    how: number,
+  ): number;
   /** Nothing is handed out any more. */
   priorityClose(queue: number): void;
-  /** Of the key that a priority queue handed out last; before the raise that was answered last; of a slot. */
+  /**
+   * Of the key that a priority queue handed out last; before the raise that was answered last; of a
+   * slot.
+   */
   priorityTaken(): number;
   priorityRaisedFrom(): number;
   priorityOf(queue: number, slot: number): number;
@@ -80,7 +109,10 @@ export interface CoreExports extends BaseExports {
   levelDepth(queue: number, index: number): number;
   levelLongest(queue: number, index: number, now: number): number;
 
-  /** The host's slots: int32 with a generation. The address of the block that batches are passed in, or 0. */
+  /**
+   * The host's slots: int32 with a generation. The address of the block that batches are passed in,
+   * or 0.
+   */
   slotsBlock(count: number): number;
   slotIssue(queue: number, slot: number): number;
   slotPin(queue: number, slot: number): number;
@@ -103,7 +135,10 @@ export interface CoreExports extends BaseExports {
 }
 
 /** The exports of an instance. */
-export function coreExports(exports: WasmExports, trapped: (cause: unknown) => unknown): CoreExports {
+export function coreExports(
+  exports: WasmExports,
+  trapped: (cause: unknown) => unknown,
+): CoreExports {
   const e = exports as unknown as CoreExports;
   const guard = guardWith(trapped);
   return {

@@ -1,6 +1,7 @@
 /**
- * Where the compiled core of the queues comes from: here, hexadecimal in a generated file, compiled synchronously. Hosts that forbid that
- * take core-module.workerd.ts through the `workerd` condition of `#core-module` in package.json.
+ * Where the compiled core of the queues comes from: here, hexadecimal in a generated file, compiled
+ * synchronously. Hosts that forbid that take core-module.workerd.ts through the `workerd` condition
+ * of `#core-module` in package.json.
  */
 import { compileHex } from './compile.ts';
 import { coreWasm } from './generated/core-wasm.ts';

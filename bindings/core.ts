@@ -1,5 +1,6 @@
 /**
- * The core of the work queues: `core.wasm`, compiled from assembly/index.ts. All queues and limiters share one instance.
+ * The core of the work queues: `core.wasm`, compiled from assembly/index.ts. All queues and
+ * limiters share one instance.
  */
 import { compileCore } from '#core-module';
 import { type CoreExports, coreExports } from './core-exports.ts';
@@ -10,7 +11,9 @@ import type { WasmModule } from './web-assembly.ts';
 export type { CoreExports } from './core-exports.ts';
 export { NO_MEMORY, NOTHING, type Resident, SLOT_FLAG } from './instance.ts';
 
-/** Beside a slot from priorityAdd: the key waits; the key was ready and has a higher priority now. */
+/**
+ * Beside a slot from priorityAdd: the key waits; the key was ready and has a higher priority now.
+ */
 export const WAITS_FLAG = 0x20000000;
 export const RAISED_FLAG = 0x10000000;
 /** What queueDoneSlot answers (assembly/queue.ts). */
@@ -29,26 +32,42 @@ export const STATE_BUSY = STATE_DIRTY | STATE_PROCESSING | STATE_WAITING;
 /** For queueRules. */
 export const ADD_ENDS_WAIT = 1;
 export const ADD_KEEPS_BACKOFF = 2;
-/** How delayAdd treats a wait that is there (assembly/delay.ts), and the bit beside it that says: a back-off. */
+/**
+ * How delayAdd treats a wait that is there (assembly/delay.ts), and the bit beside it that says: a
+ * back-off.
+ */
 export const WAIT_MODES = { earliest: 0, latest: 1, replace: 2 } as const;
 export const WAIT_IS_BACKOFF = 4;
-/** Slots of a queue from here on have no number for the host (assembly/slots.ts); in a slot, the number is the low bits. */
+/**
+ * Slots of a queue from here on have no number for the host (assembly/slots.ts); in a slot, the
+ * number is the low bits.
+ */
 export const SLOT_LIMIT = 2 ** 22 - 8;
 export const SLOT_NUMBER = 2 ** 22 - 1;
 
 /** Stands for the exports of something that was disposed of. */
 export function disposedExports(what: string): CoreExports {
   return throwing(
-    () => new CapstanError('DISPOSED', `${what} was used after dispose(): expected a live one; make a new one`),
+    () =>
+      new CapstanError(
+        'DISPOSED',
+        `${what} was used after dispose(): expected a live one; make a new one`,
+      ),
   );
 }
 
-const coreModule = new CoreModule<CoreExports>('capstan/core.wasm', 'queueNew', compileCore, coreExports);
+const coreModule = new CoreModule<CoreExports>(
+  'capstan/core.wasm',
+  'queueNew',
+  compileCore,
+  coreExports,
+);
 let shared: Core | undefined;
 
 /**
- * Gives the core of the queues a compiled module, for hosts that forbid compiling (else not needed). Before first use. A page whose
- * Content-Security-Policy lacks 'wasm-unsafe-eval' may take one from a worker that was served with a policy of its own.
+ * Gives the core of the queues a compiled module, for hosts that forbid compiling (else not
+ * needed). Before first use. A page whose Content-Security-Policy lacks 'wasm-unsafe-eval' may take
+ * one from a worker that was served with a policy of its own.
  *
  * @example
  * import module from 'capstan/core.wasm'; // in a bundler or host that compiles .wasm imports
@@ -72,7 +91,10 @@ export class Core extends Instance<CoreExports> {
   }
 }
 
-/** The instance that queues and limiters live in. What is made in it has a seed, where the host gives one by now. */
+/**
+ * The instance that queues and limiters live in. What is made in it has a seed, where the host
+ * gives one by now.
+ */
 export function sharedCore(): Core {
   shared ??= new Core();
   shared.seed();

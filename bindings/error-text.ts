@@ -1,5 +1,6 @@
 /**
- * Name and text of whatever was thrown. That may be anything, and what it is asked for may throw or be no text: nothing here throws, and all of it is text.
+ * Name and text of whatever was thrown. That may be anything, and what it is asked for may throw or
+ * be no text: nothing here throws, and all of it is text.
  */
 import { CapstanError, isError, show } from './errors.ts';
 
@@ -28,8 +29,8 @@ export function textOfError(error: unknown): string {
 }
 
 /**
- * How much of a text is kept where it is cut after so many characters: half a secret would no longer look like one (manager/page/redact.ts), so the word
- * at the cut goes with what follows it.
+ * How much of a text is kept where it is cut after so many characters: half a secret would no
+ * longer look like one (manager/page/redact.ts), so the word at the cut goes with what follows it.
  */
 export function wordsEnd(text: string, most: number): number {
   if (text.length <= most) return text.length;
@@ -38,7 +39,10 @@ export function wordsEnd(text: string, most: number): number {
   return end;
 }
 
-/** A text of its own: what is cut out of a longer one, also where it is joined with others, keeps all of that one in V8. */
+/**
+ * A text of its own: what is cut out of a longer one, also where it is joined with others, keeps
+ * all of that one in V8.
+ */
 export function ownText(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;
 }

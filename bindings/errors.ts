@@ -1,6 +1,7 @@
 /**
- * The errors of the package: one base class with a stable `code`, the cause kept, and a message that says what was
- * expected, what came, and what to do. Nothing here is thrown inside a loop: messages are built on the throw path only.
+ * The errors of the package: one base class with a stable `code`, the cause kept, and a message
+ * that says what was expected, what came, and what to do. Nothing here is thrown inside a loop:
+ * messages are built on the throw path only.
  */
 
 /** The codes are stable: programs may switch on them. New ones may be added. */
@@ -15,9 +16,13 @@ export type ErrorCode =
   | 'OUT_OF_MEMORY'
   /** A slot of a queue whose key has been unpinned or is done. */
   | 'STALE_SLOT'
-  /** Slots tell up to four million keys apart: a queue that ever held more at once hands out none. */
+  /**
+   * Slots tell up to four million keys apart: a queue that ever held more at once hands out none.
+   */
   | 'TOO_MANY_SLOTS'
-  /** An object has no room in a cache with `maxBytes`; everything is asked for again until it has. */
+  /**
+   * An object has no room in a cache with `maxBytes`; everything is asked for again until it has.
+   */
   | 'CACHE_FULL'
   /** A queue with `maxDepth` has no room; nothing was changed. */
   | 'QUEUE_FULL'
@@ -85,7 +90,8 @@ export type ErrorCode =
   | 'TERMINAL';
 
 /**
- * Every error of the package, itself or by a class of its own. The message says what was expected, what came and what to do; `cause` is what led to it.
+ * Every error of the package, itself or by a class of its own. The message says what was expected,
+ * what came and what to do; `cause` is what led to it.
  */
 export class CapstanError extends Error {
   readonly code: ErrorCode;
@@ -101,14 +107,20 @@ export class CapstanError extends Error {
 }
 
 /**
- * Also of another realm: within a `vm` context, as Jest and vitest make them, what Node's core throws and rejects with, DOMExceptions among it, is of
- * another `Error`. Throws for what throws when it is asked, such as a revoked Proxy.
+ * Also of another realm: within a `vm` context, as Jest and vitest make them, what Node's core
+ * throws and rejects with, DOMExceptions among it, is of another `Error`. Throws for what throws
+ * when it is asked, such as a revoked Proxy.
  */
 export function isError(value: unknown): value is Error {
-  return value instanceof Error || /(Error|Exception)]$/.test(Object.prototype.toString.call(value));
+  return (
+    value instanceof Error || /(Error|Exception)]$/.test(Object.prototype.toString.call(value))
+  );
 }
 
-/** Of this copy of the package or of another one, whose classes are not these: an operator may have two, by its dependencies. Never throws. */
+/**
+ * Of this copy of the package or of another one, whose classes are not these: an operator may have
+ * two, by its dependencies. Never throws.
+ */
 export function hasCode(error: unknown, code: ErrorCode): boolean {
   try {
     return isError(error) && (error as { code?: unknown }).code === code;
@@ -124,11 +136,18 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** Whether one of an error and its causes is such that `holds`; false for what cannot be asked, as what is thrown may be anything. */
+/**
+ * Whether one of an error and its causes is such that `holds`; false for what cannot be asked, as
+ * what is thrown may be anything.
+ */
 export function someCause(error: unknown, holds: (error: ErrorLike) => boolean): boolean {
   const seen = new Set<unknown>(); // causes may form a circle
   try {
-    for (let current = error; current && !seen.has(current); current = (current as ErrorLike).cause) {
+    for (
+      let current = error;
+      current && !seen.has(current);
+      current = (current as ErrorLike).cause
+    ) {
       if (holds(current)) return true;
       seen.add(current);
     }
@@ -138,7 +157,10 @@ export function someCause(error: unknown, holds: (error: ErrorLike) => boolean):
   return false;
 }
 
-/** How a value is shown in a message: short, with its type where the text alone would not tell. Never throws, whatever the value does. */
+/**
+ * How a value is shown in a message: short, with its type where the text alone would not tell.
+ * Never throws, whatever the value does.
+ */
 export function show(value: unknown): string {
   try {
     if (typeof value === 'string') {
@@ -148,7 +170,9 @@ export function show(value: unknown): string {
     if (value === null || value === undefined || typeof value !== 'object') return String(value);
     if (Array.isArray(value)) return `an array of ${value.length}`;
     const name: unknown = value.constructor?.name;
-    return typeof name === 'string' && name !== '' && name !== 'Object' ? `an object of class ${name}` : 'an object';
+    return typeof name === 'string' && name !== '' && name !== 'Object'
+      ? `an object of class ${name}`
+      : 'an object';
   } catch {
     return 'an object that cannot be read';
   }
@@ -159,7 +183,10 @@ export function invalid(name: string, expected: string, got: unknown): CapstanEr
   return new CapstanError('INVALID_ARGUMENT', `"${name}" expected ${expected}, got ${show(got)}`);
 }
 
-/** `PATCH /api/… was aborted: the reconcile of … has not ended within 1000 ms`: the reason is told where it is an error of ours. */
+/**
+ * `PATCH /api/… was aborted: the reconcile of … has not ended within 1000 ms`: the reason is told
+ * where it is an error of ours.
+ */
 export function aborted(what: string, reason: unknown): CapstanError {
   const why = reason instanceof CapstanError ? `: ${reason.message}` : '';
   return new CapstanError('ABORTED', `${what} was aborted${why}`, { cause: reason });
@@ -175,7 +202,8 @@ export function requireString(name: string, value: unknown): asserts value is st
 
 /** None at all is legal. */
 export function requireBoolean(name: string, value: unknown): void {
-  if (value !== undefined && typeof value !== 'boolean') throw invalid(name, 'true or false', value);
+  if (value !== undefined && typeof value !== 'boolean')
+    throw invalid(name, 'true or false', value);
 }
 
 export function requireFunction(name: string, value: unknown): void {
@@ -192,5 +220,6 @@ export function requireMs(name: string, value: unknown): void {
 }
 
 export function requireInteger(name: string, value: unknown, min: number): void {
-  if (!Number.isSafeInteger(value) || (value as number) < min) throw invalid(name, `an integer >= ${min}`, value);
+  if (!Number.isSafeInteger(value) || (value as number) < min)
+    throw invalid(name, `an integer >= ${min}`, value);
 }

@@ -1,4 +1,7 @@
-/** Pieces of Prometheus' text format (version 0.0.4) and the histograms behind it, for all that has metrics. */
+/**
+ * Pieces of Prometheus' text format (version 0.0.4) and the histograms behind it, for all that has
+ * metrics.
+ */
 
 /** Counts per bucket, not cumulative; the last one counts what is above every bound. */
 export interface Counts {
@@ -21,7 +24,8 @@ export function observeIn(bounds: readonly number[], histogram: Counts, value: n
 /** As Go prints floats: two digits of exponent at least, `1e-08`. */
 export function showNumber(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return '+Inf';
-  if (value !== 0 && Math.abs(value) < 1e-4) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
+  if (value !== 0 && Math.abs(value) < 1e-4)
+    return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
   return String(value);
 }
 

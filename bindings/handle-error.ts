@@ -1,6 +1,7 @@
 /**
- * The last place for an error that no caller can receive (a handler that threw, a worker that died): it is reported,
- * never swallowed, and never stops the machinery. client-go: k8s.io/apimachinery/pkg/util/runtime.HandleError.
+ * The last place for an error that no caller can receive (a handler that threw, a worker that
+ * died): it is reported, never swallowed, and never stops the machinery. client-go:
+ * k8s.io/apimachinery/pkg/util/runtime.HandleError.
  */
 import { requireFunction } from './errors.ts';
 
@@ -12,7 +13,8 @@ const toConsole: ErrorHandler = (error, what) => console.error(`capstan: ${what}
 let current: ErrorHandler = toConsole;
 
 /**
- * Replaces the hook (by default `console.error`) and returns the one that was there before; `undefined` restores the default.
+ * Replaces the hook (by default `console.error`) and returns the one that was there before;
+ * `undefined` restores the default.
  *
  * @example
  * setErrorHandler((error, what) => logger.error({ err: error }, what));
@@ -25,7 +27,8 @@ export function setErrorHandler(handler: ErrorHandler | undefined): ErrorHandler
 }
 
 /**
- * Calls a user's function that is told of something: what it throws, or rejects with, is reported, and nobody waits for it.
+ * Calls a user's function that is told of something: what it throws, or rejects with, is reported,
+ * and nobody waits for it.
  *
  * @param untold reports what the function should have been told, first
  */
@@ -41,7 +44,10 @@ export function tell(call: () => unknown, what: string, untold?: () => unknown):
   }
 }
 
-/** Reports an error through the hook. A hook that throws, or rejects, is itself reported on the console: this never throws. */
+/**
+ * Reports an error through the hook. A hook that throws, or rejects, is itself reported on the
+ * console: this never throws.
+ */
 export function handleError(error: unknown, what: string): void {
   const failed = (second: unknown): void => {
     toConsole(error, what);
@@ -55,5 +61,6 @@ export function handleError(error: unknown, what: string): void {
 }
 
 function whenRejected(answer: unknown, report: (error: unknown) => void): void {
-  if (typeof answer === 'object' && answer !== null && 'then' in answer) Promise.resolve(answer).catch(report);
+  if (typeof answer === 'object' && answer !== null && 'then' in answer)
+    Promise.resolve(answer).catch(report);
 }

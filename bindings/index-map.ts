@@ -1,10 +1,10 @@
 /**
- * An index on the core's maps (assembly/indices.ts): index value → dense set of object slots. Object slots are the
- * caller's (a KeyTable of the same core); values are any strings.
+ * An index on the core's maps (assembly/indices.ts): index value → dense set of object slots.
+ * Object slots are the caller's (a KeyTable of the same core); values are any strings.
  *
- * A change is one call into the core where an object has one value, which nearly all have: the core hashes the value and sees
- * whether the object has it already. Three calls and one more per value otherwise. Where the values come out of an object's bytes it is one
- * call, and no string is made.
+ * A change is one call into the core where an object has one value, which nearly all have: the core
+ * hashes the value and sees whether the object has it already. Three calls and one more per value
+ * otherwise. Where the values come out of an object's bytes it is one call, and no string is made.
  */
 import type { CacheCore } from './cache-core.ts';
 import { CapstanError } from './errors.ts';
@@ -32,7 +32,10 @@ export class IndexMap {
     this.#keys = textTable(core, core.x.indexValues(this.#handle), inWasm);
   }
 
-  /** Lists an object under these values and no others; a value named twice counts once. On an error nothing has changed. */
+  /**
+   * Lists an object under these values and no others; a value named twice counts once. On an error
+   * nothing has changed.
+   */
   set(slot: number, values: readonly string[]): void {
     const x = this.#core.x;
     try {
@@ -71,12 +74,19 @@ export class IndexMap {
   }
 
   /**
-   * Lists an object under the values that a version of it (assembly/objects.ts) has at a path, and no others. False: that part of it has to be
-   * decoded; then nothing has changed, as on an error. Only where the core hashes.
+   * Lists an object under the values that a version of it (assembly/objects.ts) has at a path, and
+   * no others. False: that part of it has to be decoded; then nothing has changed, as on an error.
+   * Only where the core hashes.
    *
    * @param orEmpty an object without a value is listed under the empty one
    */
-  setFromBytes(slot: number, objects: number, version: number, path: number, orEmpty: boolean): boolean {
+  setFromBytes(
+    slot: number,
+    objects: number,
+    version: number,
+    path: number,
+    orEmpty: boolean,
+  ): boolean {
     const { x } = this.#core;
     try {
       const answer = x.objectIndex(objects, version, this.#handle, slot, path, orEmpty);
@@ -94,13 +104,18 @@ export class IndexMap {
     this.set(slot, []);
   }
 
-  /** The slots listed under a value, in no order; a view that is valid until the next call into the core. */
+  /**
+   * The slots listed under a value, in no order; a view that is valid until the next call into the
+   * core.
+   */
   slots(value: string): Uint32Array {
     try {
       const slot = this.#keys.find(value);
       if (slot < 0) return NO_SLOTS;
       const start = this.#core.x.indexSet(this.#handle, slot) >>> 2;
-      return this.#core.words().subarray(start, start + this.#core.x.indexSetCount(this.#handle, slot));
+      return this.#core
+        .words()
+        .subarray(start, start + this.#core.x.indexSetCount(this.#handle, slot));
     } catch (cause) {
       throw this.#core.trapped(cause);
     }
@@ -115,7 +130,11 @@ export class IndexMap {
     }
     const { x } = this.#core;
     const table = x.indexValues(this.#handle);
-    for (let slot = x.indexNextValue(this.#handle, 0); slot >= 0; slot = x.indexNextValue(this.#handle, slot + 1)) {
+    for (
+      let slot = x.indexNextValue(this.#handle, 0);
+      slot >= 0;
+      slot = x.indexNextValue(this.#handle, slot + 1)
+    ) {
       values.push(keyText(this.#core, table, slot));
     }
     return values;

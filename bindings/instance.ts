@@ -1,12 +1,13 @@
 /**
- * One instance of a WebAssembly module of ours: loading, views of its memory, and what happens when it
- * traps. Modules are compiled and instantiated synchronously at first use.
+ * One instance of a WebAssembly module of ours: loading, views of its memory, and what happens when
+ * it traps. Modules are compiled and instantiated synchronously at first use.
  *
- * - Views of the memory are made in one place: a growing memory detaches the old buffer, and a view of that is empty (asking it is faster than asking
- *   the memory for its buffer).
- * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then on every call throws.
- *   Whatever an export throws goes through `trapped`: of the few on the hot path by their callers, of all others at the seam (guard.ts).
- *   Other instances (each informer cache has its own) go on, and whoever asks for the shared one gets a new one.
+ * - Views of the memory are made in one place: a growing memory detaches the old buffer, and a view
+ *   of that is empty (asking it is faster than asking the memory for its buffer).
+ * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then
+ *   on every call throws. Whatever an export throws goes through `trapped`: of the few on the hot
+ *   path by their callers, of all others at the seam (guard.ts). Other instances (each informer
+ *   cache has its own) go on, and whoever asks for the shared one gets a new one.
  */
 import { CapstanError, show } from './errors.ts';
 import { handleError } from './handle-error.ts';
@@ -15,7 +16,10 @@ import type { WasmExports, WasmMemory, WasmModule } from './web-assembly.ts';
 /** What calls answer instead of a slot (assembly/record.ts). */
 export const NOTHING = -1;
 export const NO_MEMORY = -2;
-/** Beside a slot: from queueAdd, not ready, as the key is being processed; from delayPop and indexPut, something was given back. */
+/**
+ * Beside a slot: from queueAdd, not ready, as the key is being processed; from delayPop and
+ * indexPut, something was given back.
+ */
 export const SLOT_FLAG = 0x40000000;
 
 /** What every module of ours exports. */
@@ -28,7 +32,10 @@ export interface BaseExports {
   keysSeed(a: number, b: number, c: number, d: number): void;
 }
 
-/** For engines without the string builtins. Correct, not fast: there the tables that hash in JS are the default (key-mode.ts). */
+/**
+ * For engines without the string builtins. Correct, not fast: there the tables that hash in JS are
+ * the default (key-mode.ts).
+ */
 const stringFunctions = {
   length: (text: string) => text.length,
   charCodeAt: (text: string, index: number) => text.charCodeAt(index),
@@ -77,7 +84,10 @@ export class CoreModule<X extends BaseExports> {
       !(module instanceof WebAssembly.Module) ||
       !WebAssembly.Module.exports(module).some((each) => each.name === this.#marker)
     ) {
-      throw new CapstanError('INVALID_ARGUMENT', `"module" expected the compiled ${this.#name}, got ${show(module)}`);
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `"module" expected the compiled ${this.#name}, got ${show(module)}`,
+      );
     }
     if (this.#compiled !== undefined) {
       throw new CapstanError(
@@ -88,9 +98,14 @@ export class CoreModule<X extends BaseExports> {
     this.#compiled = module;
   }
 
-  /** Whoever compiled it: without `wasm:js-string` among the imports the engine's own string functions are built in. */
+  /**
+   * Whoever compiled it: without `wasm:js-string` among the imports the engine's own string
+   * functions are built in.
+   */
   nativeStrings(): boolean {
-    return !WebAssembly.Module.imports(this.load()).some((entry) => entry.module === 'wasm:js-string');
+    return !WebAssembly.Module.imports(this.load()).some(
+      (entry) => entry.module === 'wasm:js-string',
+    );
   }
 }
 
@@ -100,7 +115,10 @@ export interface Resident {
 }
 
 export class Instance<X extends BaseExports> {
-  /** Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove their own entry. */
+  /**
+   * Told when the instance is poisoned. Weak: living here keeps nobody alive. Residents remove
+   * their own entry.
+   */
   readonly residents: Set<WeakRef<Resident>> = new Set();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
   x: X;
@@ -119,7 +137,9 @@ export class Instance<X extends BaseExports> {
     try {
       instance = new WebAssembly.Instance(compiled, { 'wasm:js-string': stringFunctions });
     } catch (cause) {
-      throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', { cause });
+      throw new CapstanError('WASM_UNAVAILABLE', 'the WebAssembly core could not be instantiated', {
+        cause,
+      });
     }
     this.nativeStrings = module.nativeStrings();
     this.x = module.exportsOf(instance.exports, (cause) => this.trapped(cause));
@@ -132,9 +152,9 @@ export class Instance<X extends BaseExports> {
   }
 
   /**
-   * Whether the tables made from now on may hash keys in Wasm: only under a secret seed, and a host may refuse random numbers for
-   * a while (Cloudflare's workerd does outside of handlers). Tables made meanwhile intern in JS, where the engine's own
-   * secret guards the hash, and keep to it.
+   * Whether the tables made from now on may hash keys in Wasm: only under a secret seed, and a host
+   * may refuse random numbers for a while (Cloudflare's workerd does outside of handlers). Tables
+   * made meanwhile intern in JS, where the engine's own secret guards the hash, and keep to it.
    */
   seed(): boolean {
     if (this.#seeded) return true;
@@ -179,14 +199,22 @@ export class Instance<X extends BaseExports> {
     return this.#bytes;
   }
 
-  /** To be thrown in place of what an export threw. A trap and a stack that overflowed inside poison the instance. */
+  /**
+   * To be thrown in place of what an export threw. A trap and a stack that overflowed inside poison
+   * the instance.
+   */
   trapped(cause: unknown): unknown {
     if (cause instanceof CapstanError) return cause;
     if (!(cause instanceof WebAssembly.RuntimeError || cause instanceof RangeError)) {
-      // Thrown on the way in, before the core ran: an argument that cannot be made a number, for example.
-      return new CapstanError('INVALID_ARGUMENT', 'the call was given something that cannot be read or converted', {
-        cause,
-      });
+      // Thrown on the way in, before the core ran: an argument that cannot be made a number, for
+      // example.
+      return new CapstanError(
+        'INVALID_ARGUMENT',
+        'the call was given something that cannot be read or converted',
+        {
+          cause,
+        },
+      );
     }
     const error = (): CapstanError =>
       new CapstanError(

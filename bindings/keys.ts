@@ -1,8 +1,9 @@
 /**
- * The seam between items and slots of the core. Two implementations keep the same promise (any string is a key, no two
- * merge, a slot is its key's until it is forgotten):
+ * The seam between items and slots of the core. Two implementations keep the same promise (any
+ * string is a key, no two merge, a slot is its key's until it is forgotten):
  *
- * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the keys;
+ * - Wasm: the core hashes the strings itself through the engine's string functions and keeps the
+ *   keys;
  * - JS: a Map interns them and the core sees slots only.
  *
  * key-mode.ts says which one a table has.
@@ -31,8 +32,8 @@ export interface KeyTable<T> {
   /** The core has given this slot back. */
   released(slot: number): void;
   /**
-   * The table has been given back: from now on `gone` answers in place of the core. A key function may do that in the middle of a call, so
-   * the core is asked for after the item has been read.
+   * The table has been given back: from now on `gone` answers in place of the core. A key function
+   * may do that in the middle of a call, so the core is asked for after the item has been read.
    */
   closed(gone: Exporting): void;
 }
@@ -43,13 +44,20 @@ export function isRequestKey<T>(key: KeyFunction<T> | undefined): boolean {
   return (key as unknown) === requestKey;
 }
 
-/** How the text of an item is found: it is the item where there is no key function. What it throws is a CapstanError. */
+/**
+ * How the text of an item is found: it is the item where there is no key function. What it throws
+ * is a CapstanError.
+ */
 export function textFunction<T>(key: KeyFunction<T> | undefined): KeyFunction<T> {
   return key === undefined ? (stringItem as KeyFunction<T>) : textOf(key);
 }
 
 /** Makes the table of `handle`. Items are strings unless there is a key function. */
-export function keyTable<T>(core: Core, handle: number, key: KeyFunction<T> | undefined): KeyTable<T> {
+export function keyTable<T>(
+  core: Core,
+  handle: number,
+  key: KeyFunction<T> | undefined,
+): KeyTable<T> {
   if (key !== undefined) requireFunction('key', key);
   const wasm = hashesInWasm(core);
   if (isRequestKey(key)) {
@@ -67,8 +75,9 @@ function stringItem(item: unknown): string {
 }
 
 /**
- * Any item of a limiter without a key function. A controller hands it requests, whatever it was made with; the length keeps `('a', 'b/c')` and
- * `('a/b', 'c')` apart. An item with more than the two parts is another kind of item: they alone would merge those of two clusters. What it throws
+ * Any item of a limiter without a key function. A controller hands it requests, whatever it was
+ * made with; the length keeps `('a', 'b/c')` and `('a/b', 'c')` apart. An item with more than the
+ * two parts is another kind of item: they alone would merge those of two clusters. What it throws
  * is a CapstanError.
  */
 export function limitedItem(item: unknown): string {
@@ -111,7 +120,8 @@ function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {
   };
 }
 
-// The parts of the request that was read last. Read once: a getter may answer something else the second time, or throw.
+// The parts of the request that was read last. Read once: a getter may answer something else the
+// second time, or throw.
 export let namespaceOf = '';
 export let nameOf = '';
 
@@ -202,7 +212,15 @@ class WasmPairs implements KeyTable<Request> {
 
   addAt(item: Request, priority: number, now: number, after: number, how: number): number {
     readRequest(item);
-    return this.#core.x.priorityAddPair(this.#handle, namespaceOf, nameOf, priority, now, after, how);
+    return this.#core.x.priorityAddPair(
+      this.#handle,
+      namespaceOf,
+      nameOf,
+      priority,
+      now,
+      after,
+      how,
+    );
   }
 
   find(item: Request): number {
@@ -222,7 +240,10 @@ class WasmPairs implements KeyTable<Request> {
   }
 }
 
-/** A table that finds slots in JS; subclasses say how. Invariant: an item has a slot here exactly while the core's record is in use. */
+/**
+ * A table that finds slots in JS; subclasses say how. Invariant: an item has a slot here exactly
+ * while the core's record is in use.
+ */
 abstract class JsKeys<T> implements KeyTable<T> {
   #core: Exporting;
   readonly #handle: number;
@@ -243,7 +264,10 @@ abstract class JsKeys<T> implements KeyTable<T> {
     this.forgetAll();
   }
 
-  /** What is not there is not asked of the core, so it asks whether there still is one: after a trap nothing may be answered. */
+  /**
+   * What is not there is not asked of the core, so it asks whether there still is one: after a trap
+   * nothing may be answered.
+   */
   find(item: T): number {
     const slot = this.lookUp(item);
     if (slot === NOTHING) this.#core.x.memoryPages();
@@ -272,12 +296,16 @@ abstract class JsKeys<T> implements KeyTable<T> {
   addAt(item: T, priority: number, now: number, after: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    return this.#orGiveBack(slot, this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how));
+    return this.#orGiveBack(
+      slot,
+      this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how),
+    );
   }
 
   /** A slot that was taken for an add that found no memory. */
   #orGiveBack(slot: number, code: number): number {
-    if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0) this.#giveBack(slot);
+    if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0)
+      this.#giveBack(slot);
     return code;
   }
 
@@ -319,10 +347,14 @@ class JsTexts<T> extends JsKeys<T> {
   }
 }
 
-/** Name within namespace: neither string is joined, and each keeps the hash that the engine has cached in it. */
+/**
+ * Name within namespace: neither string is joined, and each keeps the hash that the engine has
+ * cached in it.
+ */
 class JsPairs extends JsKeys<Request> {
   readonly #namespaces = new Map<string, Map<string, number>>();
-  readonly #keys: (Request | undefined)[] = []; // by slot; copies, as a caller may change its object
+  // by slot; copies, as a caller may change its object
+  readonly #keys: (Request | undefined)[] = [];
 
   protected lookUp(item: Request): number {
     readRequest(item);

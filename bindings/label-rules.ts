@@ -1,6 +1,7 @@
 /**
- * What label keys and label values may look like, with the messages of k8s.io/apimachinery's validation, which quote the
- * rule they hold the value against. Each check gives the messages of what is wrong; none: legal.
+ * What label keys and label values may look like, with the messages of k8s.io/apimachinery's
+ * validation, which quote the rule they hold the value against. Each check gives the messages of
+ * what is wrong; none: legal.
  */
 
 /** RFC 1123, as regular expressions without anchors. */
@@ -19,9 +20,13 @@ const VALUE_RULE = exactly(VALUE);
 export const hint = (what: string, rule: string, ...examples: string[]): string =>
   `${what} (e.g. ${examples.map((example) => `'${example}'`).join(',  or ')}, regex used for validation is '${rule}')`;
 
-export const tooLong = (limit: number, unit = 'bytes'): string => `must be no more than ${limit} ${unit}`;
+export const tooLong = (limit: number, unit = 'bytes'): string =>
+  `must be no more than ${limit} ${unit}`;
 
-/** @param unit apimachinery counts the characters of names and the bytes of everything else, by its messages at least */
+/**
+ * @param unit apimachinery counts the characters of names and the bytes of everything else, by its
+ * messages at least
+ */
 export function subdomain(name: string, unit = 'characters'): string[] {
   const wrong = name.length > 253 ? [tooLong(253, unit)] : [];
   if (!SUBDOMAIN_RULE.test(name)) {
@@ -39,7 +44,9 @@ export function qualifiedName(key: string): string[] {
   const rule = hint(what, QUALIFIED, 'MyName', 'my.name', '123-abc');
   const parts = key.split('/');
   if (parts.length > 2) {
-    return [`a valid label key ${rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`];
+    return [
+      `a valid label key ${rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+    ];
   }
   const name = parts.at(-1) ?? '';
   const wrong: string[] = [];

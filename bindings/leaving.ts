@@ -1,6 +1,12 @@
-/** Leaving an iteration early: whoever races a `next` against something else, and then gives up, does not hang until the next item comes. */
+/**
+ * Leaving an iteration early: whoever races a `next` against something else, and then gives up,
+ * does not hang until the next item comes.
+ */
 
-/** A generator whose `return` and `throw` do not queue behind a `next` that waits: `leave` ends that wait first. */
+/**
+ * A generator whose `return` and `throw` do not queue behind a `next` that waits: `leave` ends that
+ * wait first.
+ */
 export function leaving<T>(
   items: AsyncGenerator<T, void, undefined>,
   leave: () => void,
@@ -11,7 +17,8 @@ export function leaving<T>(
       leave();
       return end(reason);
     };
-    // Defined: where the prototypes of generators are frozen (hardened realms, node --frozen-intrinsics) an assignment throws.
+    // Defined: where the prototypes of generators are frozen (hardened realms, node
+    // --frozen-intrinsics) an assignment throws.
     Object.defineProperty(items, name, { value, writable: true, configurable: true });
   }
   return items;

@@ -1,6 +1,7 @@
 /**
- * How the machinery speaks: a message and what it is about, as fields. Any object with these four methods will do, so `console` is one.
- * Nothing logs unless it was given a logger: a library is silent, and its errors go to `setErrorHandler`.
+ * How the machinery speaks: a message and what it is about, as fields. Any object with these four
+ * methods will do, so `console` is one. Nothing logs unless it was given a logger: a library is
+ * silent, and its errors go to `setErrorHandler`.
  */
 import { invalid, isError, requireFunction, requireObject } from './errors.ts';
 import { handleError, tell } from './handle-error.ts';
@@ -17,7 +18,9 @@ export interface Logger {
 }
 
 /** Its methods as one function. */
-const loggerOf = (say: (level: keyof Logger, message: string, fields?: LogFields) => void): Logger => ({
+const loggerOf = (
+  say: (level: keyof Logger, message: string, fields?: LogFields) => void,
+): Logger => ({
   debug: (message, fields) => say('debug', message, fields),
   info: (message, fields) => say('info', message, fields),
   warn: (message, fields) => say('warn', message, fields),
@@ -28,7 +31,8 @@ const loggerOf = (say: (level: keyof Logger, message: string, fields?: LogFields
 export const silentLogger: Logger = loggerOf(() => undefined);
 
 /**
- * A logger that adds `fields` to all that it says; those of a single message win. logr: Logger.WithValues.
+ * A logger that adds `fields` to all that it says; those of a single message win. logr:
+ * Logger.WithValues.
  *
  * @example
  * const log = withFields(console, { controller: 'website' });
@@ -41,8 +45,9 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
 const guarded = new WeakSet<Logger>();
 
 /**
- * A logger by which nothing ends that only wanted to say something: what it throws (a log file on a full disk, a stream that was closed while the
- * process ends) is reported to the hook of `setErrorHandler`, and with it an error that it was told of, so that this is not lost.
+ * A logger by which nothing ends that only wanted to say something: what it throws (a log file on a
+ * full disk, a stream that was closed while the process ends) is reported to the hook of
+ * `setErrorHandler`, and with it an error that it was told of, so that this is not lost.
  */
 export function guardedLogger(logger: Logger): Logger {
   if (logger === silentLogger || guarded.has(logger)) return logger;
@@ -67,7 +72,8 @@ export interface PinoLike {
 }
 
 /**
- * A pino logger as ours. An error in the field `error` is given to it as `err`: the name by which pino writes errors, with message, stack and causes.
+ * A pino logger as ours. An error in the field `error` is given to it as `err`: the name by which
+ * pino writes errors, with message, stack and causes.
  *
  * @example
  * import { pino } from 'pino';

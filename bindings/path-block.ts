@@ -1,5 +1,6 @@
 /**
- * A path of index values (bindings/cache/json-path.ts) in the core's memory, for indices on bytes. Drawn in assembly/path.ts.
+ * A path of index values (bindings/cache/json-path.ts) in the core's memory, for indices on bytes.
+ * Drawn in assembly/path.ts.
  */
 import type { CacheCore } from './cache-core.ts';
 
@@ -9,7 +10,10 @@ export const FALLBACK = -4;
 const ROOM_BEHIND = 16; // may be read
 
 export class PathBlock {
-  /** For pathValues and indexByPath; 0 when no document on bytes can be asked: a name has a lone surrogate, which UTF-8 has not. */
+  /**
+   * For pathValues and indexByPath; 0 when no document on bytes can be asked: a name has a lone
+   * surrogate, which UTF-8 has not.
+   */
   readonly handle: number;
   readonly #bytes: number;
 

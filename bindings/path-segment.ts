@@ -1,9 +1,11 @@
-/** One segment of a request's path: no name or namespace leaves its place in it, whoever made it up. */
+/**
+ * One segment of a request's path: no name or namespace leaves its place in it, whoever made it up.
+ */
 import { invalid } from './errors.ts';
 
 /**
- * The text as a segment of a path. Refused is what means something else there; what else a name must be is the server's to say.
- * After apimachinery's api/validation/path IsValidPathSegmentName.
+ * The text as a segment of a path. Refused is what means something else there; what else a name
+ * must be is the server's to say. After apimachinery's api/validation/path IsValidPathSegmentName.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */

@@ -7,8 +7,9 @@ export interface Request {
 }
 
 /**
- * The key function for requests. Queues and limiters recognise it by identity and hash the two parts without joining
- * them, so that `('a', 'b/c')` and `('a/b', 'c')` stay two keys; the string it returns is for people.
+ * The key function for requests. Queues and limiters recognise it by identity and hash the two
+ * parts without joining them, so that `('a', 'b/c')` and `('a/b', 'c')` stay two keys; the string
+ * it returns is for people.
  *
  * @example
  * const queue = new WorkQueue<Request>({ key: requestKey });

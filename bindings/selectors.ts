@@ -1,7 +1,7 @@
 /**
- * Label selectors: the grammar of apimachinery (pkg/labels/selector.go) with its messages, compiled to one function per
- * selector, because a watch or a lister calls it for every object. The messages are apimachinery's to the letter: the
- * embedded API server answers with them.
+ * Label selectors: the grammar of apimachinery (pkg/labels/selector.go) with its messages, compiled
+ * to one function per selector, because a watch or a lister calls it for every object. The messages
+ * are apimachinery's to the letter: the embedded API server answers with them.
  */
 import { CapstanError, show } from './errors.ts';
 import { labelValue, qualifiedName } from './label-rules.ts';
@@ -11,7 +11,8 @@ export type Labels = Readonly<Record<string, unknown>>;
 type Requirement = (labels: Labels) => boolean;
 
 /**
- * `a in (x,y),!b,c!=d`: every requirement has to hold. `undefined` for a selector that everything matches.
+ * `a in (x,y),!b,c!=d`: every requirement has to hold. `undefined` for a selector that everything
+ * matches.
  *
  * @throws CapstanError INVALID_ARGUMENT, with apimachinery's message alone
  */
@@ -92,7 +93,8 @@ class LabelParser {
       requirements.push(this.#requirement());
       const after = this.#take();
       if (after.kind === 'end') return requirements;
-      if (after.kind !== ',') throw malformed(`found '${after.text}', expected: ',' or 'end of string'`);
+      if (after.kind !== ',')
+        throw malformed(`found '${after.text}', expected: ',' or 'end of string'`);
       const following = this.#peek();
       if (following.kind !== 'identifier' && following.kind !== '!') {
         throw malformed(`found '${following.text}', expected: identifier after ','`);
@@ -103,7 +105,9 @@ class LabelParser {
   /** `in` and `notin` are words like any other, except where an operator is expected. */
   #peek(): Token {
     const token = this.#tokens[this.#at] ?? { kind: 'end', text: '' };
-    return token.kind === 'in' || token.kind === 'notin' ? { kind: 'identifier', text: token.text } : token;
+    return token.kind === 'in' || token.kind === 'notin'
+      ? { kind: 'identifier', text: token.text }
+      : token;
   }
 
   #take(): Token {
@@ -119,7 +123,8 @@ class LabelParser {
     const key = first.text;
     if (first.kind !== 'identifier') throw this.#fail(`found '${key}', expected: identifier`);
     const wrong = qualifiedName(key);
-    if (wrong.length > 0) throw this.#fail(`<nil>: Invalid value: ${JSON.stringify(key)}: ${wrong.join('; ')}`);
+    if (wrong.length > 0)
+      throw this.#fail(`<nil>: Invalid value: ${JSON.stringify(key)}: ${wrong.join('; ')}`);
     if (negated) return (labels) => !Object.hasOwn(labels, key);
     const next = this.#peek();
     if (next.kind === 'end' || next.kind === ',') return (labels) => Object.hasOwn(labels, key);
@@ -165,7 +170,8 @@ class LabelParser {
     const next = this.#peek();
     if (next.kind === 'end' || next.kind === ',') return '';
     const token = this.#take();
-    if (token.kind !== 'identifier') throw this.#fail(`found '${token.text}', expected: identifier`);
+    if (token.kind !== 'identifier')
+      throw this.#fail(`found '${token.text}', expected: identifier`);
     return token.text;
   }
 
@@ -187,7 +193,11 @@ class LabelParser {
         return [...values].sort();
       } else {
         const expected =
-          value !== undefined ? "',' or ')'" : values.size > 0 ? "',', or identifier" : "',', ')' or identifier";
+          value !== undefined
+            ? "',' or ')'"
+            : values.size > 0
+              ? "',', or identifier"
+              : "',', ')' or identifier";
         throw this.#fail(`found '${token.text}', expected: ${expected}`);
       }
     }
@@ -197,7 +207,9 @@ class LabelParser {
     for (const [at, value] of values.entries()) {
       const wrong = labelValue(value);
       if (wrong.length > 0) {
-        throw this.#fail(`values[${at}][${key}]: Invalid value: ${JSON.stringify(value)}: ${wrong.join('; ')}`);
+        throw this.#fail(
+          `values[${at}][${key}]: Invalid value: ${JSON.stringify(value)}: ${wrong.join('; ')}`,
+        );
       }
     }
     return values;
@@ -215,14 +227,20 @@ function has(key: string, values: readonly string[]): Requirement {
   };
 }
 
-/** A selector as objects carry it (`spec.selector` of a Deployment). Every entry has to hold; none: everything matches. */
+/**
+ * A selector as objects carry it (`spec.selector` of a Deployment). Every entry has to hold; none:
+ * everything matches.
+ */
 export interface LabelSelector {
   matchLabels?: Readonly<Record<string, string>> | undefined;
-  matchExpressions?: readonly { key: string; operator: string; values?: readonly string[] | undefined }[] | undefined;
+  matchExpressions?:
+    | readonly { key: string; operator: string; values?: readonly string[] | undefined }[]
+    | undefined;
 }
 
 /**
- * The function of a selector in either form. apimachinery: metav1.LabelSelectorAsSelector, labels.Parse.
+ * The function of a selector in either form. apimachinery: metav1.LabelSelectorAsSelector,
+ * labels.Parse.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -232,13 +250,18 @@ export function labelMatcher(selector: string | LabelSelector): (labels: Labels)
     return matches ?? (() => true);
   } catch (cause) {
     const why = cause instanceof CapstanError ? cause.message : show(selector);
-    throw new CapstanError('INVALID_ARGUMENT', `"labelSelector" expected a label selector: ${why}`, { cause });
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"labelSelector" expected a label selector: ${why}`,
+      { cause },
+    );
   }
 }
 
 /**
- * A selector as objects carry it in the text form that a server takes; `""` is everything. Text stays as it is, unchecked. apimachinery: metav1.FormatLabelSelector,
- * which says `<none>` for an empty one.
+ * A selector as objects carry it in the text form that a server takes; `""` is everything. Text
+ * stays as it is, unchecked. apimachinery: metav1.FormatLabelSelector, which says `<none>` for an
+ * empty one.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -258,23 +281,32 @@ function textOf(selector: LabelSelector): string {
   const unread = Object.keys(others).join(', ');
   if (unread !== '' || Symbol.iterator in selector)
     throw malformed(`got ${unread || show(selector)}: did you mean { matchLabels: { … } }?`);
-  const terms = Object.entries(matchLabels ?? {}).map(([key, value]) => `${keyWord(key)}=${word(value)}`);
+  const terms = Object.entries(matchLabels ?? {}).map(
+    ([key, value]) => `${keyWord(key)}=${word(value)}`,
+  );
   for (const { key, operator, values = [] } of matchExpressions ?? []) {
     const list = values.map(word).join(',');
     if (operator === 'In' || operator === 'NotIn') {
-      if (values.length === 0) throw malformed(`operator ${operator} of ${show(key)} expected values, got none`);
+      if (values.length === 0)
+        throw malformed(`operator ${operator} of ${show(key)} expected values, got none`);
       terms.push(`${keyWord(key)} ${operator.toLowerCase()} (${list})`);
     } else if (operator === 'Exists' || operator === 'DoesNotExist') {
-      if (values.length > 0) throw malformed(`operator ${operator} of ${show(key)} expected no values, got ${list}`);
+      if (values.length > 0)
+        throw malformed(`operator ${operator} of ${show(key)} expected no values, got ${list}`);
       terms.push(operator === 'Exists' ? keyWord(key) : `!${keyWord(key)}`);
     } else {
-      throw malformed(`expected an operator In, NotIn, Exists or DoesNotExist, got ${show(operator)}`);
+      throw malformed(
+        `expected an operator In, NotIn, Exists or DoesNotExist, got ${show(operator)}`,
+      );
     }
   }
   return terms.join(',');
 }
 
-/** A key or value that the grammar would split, or that is empty where a word is needed, must not become another selector. */
+/**
+ * A key or value that the grammar would split, or that is empty where a word is needed, must not
+ * become another selector.
+ */
 function word(text: unknown): string {
   if (typeof text !== 'string' || /[=!(),<>\s]/.test(text))
     throw malformed(`expected a label key or value, got ${show(text)}`);

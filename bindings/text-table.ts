@@ -1,6 +1,7 @@
 /**
- * Strings → slots of a table in the core of a cache: keys of objects, values of an index. Any string is a key, no two merge, a slot is
- * its key's until it is released. In Wasm the core hashes and keeps the strings; in JS a Map interns them and the core sees slots only.
+ * Strings → slots of a table in the core of a cache: keys of objects, values of an index. Any
+ * string is a key, no two merge, a slot is its key's until it is released. In Wasm the core hashes
+ * and keeps the strings; in JS a Map interns them and the core sees slots only.
  *
  * Whatever a method throws that is no CapstanError is a trap: callers pass it to `trapped`.
  */
@@ -59,7 +60,10 @@ class JsTexts implements TextTable {
     this.#handle = handle;
   }
 
-  /** What is not there is not asked of the core, so it asks whether there still is one: after a trap nothing may be answered. */
+  /**
+   * What is not there is not asked of the core, so it asks whether there still is one: after a trap
+   * nothing may be answered.
+   */
   find(text: string): number {
     const slot = this.#slots.get(checked(text));
     if (slot !== undefined) return slot;

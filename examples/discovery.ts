@@ -1,7 +1,8 @@
 /**
- * Service discovery, three ways: list once at the start, list again and again, or watch. Instances of a service come and go
- * on an API server; every way has a transport that counts, and every change is timed until that way knows of it.
- * Run it with `node examples/discovery.ts` after a build.
+ * Service discovery, three ways: list once at the start, list again and again, or watch. Instances
+ * of a service come and go on an API server; every way has a transport that counts, and every
+ * change is timed until that way knows of it. Run it with `node examples/discovery.ts` after a
+ * build.
  */
 import {
   defineResource,
@@ -51,14 +52,18 @@ class Counting implements Transport {
   close = () => this.#inner.close?.() ?? Promise.resolve();
 }
 
-/** What one way knows: the version of each service's slice, and how long it took to learn of each change. */
+/**
+ * What one way knows: the version of each service's slice, and how long it took to learn of each
+ * change.
+ */
 class Resolver {
   readonly transport = new Counting();
   readonly stale: number[] = [];
   readonly #versions = new Map<string, number>();
 
   learn(slices: Iterable<KubeObject>): void {
-    for (const { metadata } of slices) this.#versions.set(metadata?.name ?? '', Number(metadata?.resourceVersion));
+    for (const { metadata } of slices)
+      this.#versions.set(metadata?.name ?? '', Number(metadata?.resourceVersion));
     for (const change of pending.filter(({ waiting }) => waiting.has(this))) {
       if ((this.#versions.get(change.name) ?? 0) < change.version) continue;
       change.waiting.delete(this);
@@ -75,24 +80,34 @@ class Resolver {
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const server = await ApiServer.start(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
+// on a cluster: kubeConfigTransport(config) of capstan/client-node
+const server = await ApiServer.start();
 const pending: { name: string; version: number; at: number; waiting: Set<Resolver> }[] = [];
 const ways = { 'list once': new Resolver(), 'list again': new Resolver(), watch: new Resolver() };
 
 async function write(method: 'POST' | 'PATCH', service: number, address: string): Promise<void> {
   const name = `service-${service}`;
-  const body = JSON.stringify({ metadata: { name }, addressType: 'IPv4', endpoints: [{ addresses: [address] }] });
+  const body = JSON.stringify({
+    metadata: { name },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [address] }],
+  });
   const type = method === 'POST' ? 'application/json' : 'application/merge-patch+json';
   const url = server.url + (method === 'POST' ? PATH : `${PATH}/${name}`);
   const change = { name, at: performance.now(), waiting: new Set(Object.values(ways)) };
   const answer = await fetch(url, { method, body, headers: { 'content-type': type } });
   if (!answer.ok) throw new Error(await answer.text());
   if (method === 'POST') return;
-  pending.push({ ...change, version: Number(((await answer.json()) as Slice).metadata?.resourceVersion) });
+  pending.push({
+    ...change,
+    version: Number(((await answer.json()) as Slice).metadata?.resourceVersion),
+  });
   for (const way of Object.values(ways)) way.learn([]); // the event may have overtaken the answer
 }
 
-const informer = new SharedIndexInformer(new ListWatch(ways.watch.transport, EndpointSlice, { namespace: 'default' }));
+const informer = new SharedIndexInformer(
+  new ListWatch(ways.watch.transport, EndpointSlice, { namespace: 'default' }),
+);
 informer.addEventHandler({
   onAdd: (slice) => ways.watch.learn([slice]),
   onUpdate: (_, slice) => ways.watch.learn([slice]),
@@ -111,7 +126,9 @@ clearInterval(polling);
 await ways['list again'].list();
 while (pending.some(({ waiting }) => waiting.has(ways.watch))) await sleep(1);
 
-console.log(`${SERVICES} services, ${CHANGES} changes ${CHANGE_EVERY_MS} ms apart, lists ${POLL_EVERY_MS} ms apart`);
+console.log(
+  `${SERVICES} services, ${CHANGES} changes ${CHANGE_EVERY_MS} ms apart, lists ${POLL_EVERY_MS} ms apart`,
+);
 for (const [name, { transport, stale }] of Object.entries(ways)) {
   const mean = stale.length === 0 ? 0 : stale.reduce((sum, ms) => sum + ms, 0) / stale.length;
   const age = `stale ${mean.toFixed(1)} ms on average, ${Math.max(0, ...stale).toFixed(1)} at most`;

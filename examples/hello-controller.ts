@@ -1,4 +1,7 @@
-/** The smallest whole controller: it greets the ConfigMaps with a label `greet`. Run it with `node examples/hello-controller.ts` after a build. */
+/**
+ * The smallest whole controller: it greets the ConfigMaps with a label `greet`. Run it with `node
+ * examples/hello-controller.ts` after a build.
+ */
 import { defineResource } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { createController, labelSelectorPredicate } from 'capstan/controller';
@@ -18,7 +21,8 @@ const ConfigMap = defineResource<ConfigMapObject>()({
 });
 
 const server = await ApiServer.start();
-const transport = server.transport(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
+// on a cluster: kubeConfigTransport(config) of capstan/client-node
+const transport = server.transport();
 const client = newClient({ transport });
 
 const controller = createController({
@@ -32,7 +36,8 @@ const controller = createController({
     const greeting = `Hello, ${name}!`;
     if (name === undefined || configMap?.data?.greeting === greeting) return;
     const body = { data: { greeting } };
-    await client.patch(ConfigMap, request, { type: 'merge', body }, { signal }); // what it throws comes again after 5 ms, 10 ms …
+    // what it throws comes again after 5 ms, 10 ms …
+    await client.patch(ConfigMap, request, { type: 'merge', body }, { signal });
     console.log(`greeted ${request.namespace}/${request.name}`);
     if (request.name === 'last') void controller.stop(); // a real one runs until its process ends
   },

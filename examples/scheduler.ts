@@ -1,8 +1,9 @@
 /**
- * The heart of a scheduler: it follows the Pods that are not over, by a field selector, and gives each a node. A Pod that
- * succeeds or fails leaves the selector, which the server tells as a deletion: its place is free, though the object is still
- * there. Between a binding and its return by the watch the Pod is *assumed* to be on its node, so that no place is given away
- * twice. Run it with `node examples/scheduler.ts` after a build.
+ * The heart of a scheduler: it follows the Pods that are not over, by a field selector, and gives
+ * each a node. A Pod that succeeds or fails leaves the selector, which the server tells as a
+ * deletion: its place is free, though the object is still there. Between a binding and its return
+ * by the watch the Pod is *assumed* to be on its node, so that no place is given away twice. Run it
+ * with `node examples/scheduler.ts` after a build.
  */
 import {
   DeletedFinalStateUnknown,
@@ -30,19 +31,32 @@ const Pod = defineResource<PodObject>()({
   indexers: { byNode: 'spec.nodeName' },
 });
 
-const server = await ApiServer.start(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
+// on a cluster: kubeConfigTransport(config) of capstan/client-node
+const server = await ApiServer.start();
 const transport = server.transport();
 const collection = `${server.url}/api/v1/namespaces/default/pods`;
 
-async function send(method: string, url: string, body?: object): Promise<PodObject & { items: PodObject[] }> {
+async function send(
+  method: string,
+  url: string,
+  body?: object,
+): Promise<PodObject & { items: PodObject[] }> {
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
-  const answer = await fetch(url, { method, headers: { 'content-type': type }, body: JSON.stringify(body) });
+  const answer = await fetch(url, {
+    method,
+    headers: { 'content-type': type },
+    body: JSON.stringify(body),
+  });
   if (!answer.ok) throw new Error(`${method} ${url}: ${await answer.text()}`);
   return (await answer.json()) as PodObject & { items: PodObject[] };
 }
 
-/** The embedded server has no Binding. On a cluster: POST `<pod>/binding` with `{ metadata: { name }, target: { kind: 'Node', name: node } }`. */
-const bind = (name: string, node: string) => send('PATCH', `${collection}/${name}`, { spec: { nodeName: node } });
+/**
+ * The embedded server has no Binding. On a cluster: POST `<pod>/binding` with `{ metadata: { name
+ * }, target: { kind: 'Node', name: node } }`.
+ */
+const bind = (name: string, node: string) =>
+  send('PATCH', `${collection}/${name}`, { spec: { nodeName: node } });
 
 const queue = new RateLimitingQueue<string>();
 const assumed = new Map<string, string>();
@@ -77,13 +91,17 @@ informer.addEventHandler({
 /** By the cache, and by what it does not know yet. */
 function taken(node: string): number {
   const known = cache.indexKeys('byNode', node);
-  return known.length + [...assumed].filter(([key, on]) => on === node && !known.includes(key)).length;
+  return (
+    known.length + [...assumed].filter(([key, on]) => on === node && !known.includes(key)).length
+  );
 }
 
 function schedule(key: string): void {
   const pod = cache.getByKey(key);
   if (pod === undefined || pod.spec?.nodeName !== undefined || assumed.has(key)) return;
-  const [node, used] = NODES.map((name) => [name, taken(name)] as const).sort(([, a], [, b]) => a - b)[0]!;
+  const [node, used] = NODES.map((name) => [name, taken(name)] as const).sort(
+    ([, a], [, b]) => a - b,
+  )[0]!;
   if (used >= PLACES) return void unschedulable.add(key);
   assumed.set(key, node);
   most = Math.max(most, used + 1);
@@ -107,7 +125,9 @@ informer.addEventHandler({
     if (spec?.nodeName === undefined) return;
     const end = metadata?.name?.endsWith('3') ? 'Failed' : 'Succeeded';
     const phase = status?.phase === 'Running' ? end : 'Running';
-    send('PATCH', `${collection}/${metadata?.name}/status`, { status: { phase } }).catch(console.error);
+    send('PATCH', `${collection}/${metadata?.name}/status`, { status: { phase } }).catch(
+      console.error,
+    );
   },
 });
 

@@ -1,6 +1,7 @@
 /**
- * Events from outside of the cluster: a webhook. Whoever builds images posts what it has built; the events go through a channel into a controller, which
- * rolls out the new image to every Site that asks for it. Run it with `node examples/webhook-source.ts` after a build.
+ * Events from outside of the cluster: a webhook. Whoever builds images posts what it has built; the
+ * events go through a channel into a controller, which rolls out the new image to every Site that
+ * asks for it. Run it with `node examples/webhook-source.ts` after a build.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -38,10 +39,15 @@ const Sites = defineResource<Site>()({
   indexers: { byImage: 'spec.image' },
 });
 
-const api = await ApiServer.start(); // on a cluster: kubeConfigTransport(config) of capstan/client-node
+// on a cluster: kubeConfigTransport(config) of capstan/client-node
+const api = await ApiServer.start();
 const path = `${api.url}/apis/demo.capstan.dev/v1/namespaces/default/sites`;
 const send = async (method: string, url: string, type: string, body: object): Promise<number> => {
-  const answer = await fetch(url, { method, headers: { 'content-type': type }, body: JSON.stringify(body) });
+  const answer = await fetch(url, {
+    method,
+    headers: { 'content-type': type },
+    body: JSON.stringify(body),
+  });
   await answer.text();
   return answer.status;
 };
@@ -50,9 +56,15 @@ const cache = newSharedInformerFactory(transport);
 const informer = cache.informerFor(Sites);
 const sites = informer.getIndexer();
 
-/** The newest image that was built, by name: an event says only that something changed, what there is to do is read here. */
+/**
+ * The newest image that was built, by name: an event says only that something changed, what there
+ * is to do is read here.
+ */
 const newest = new Map<string, string>();
-/** It holds so many events that nobody has taken yet; a push beyond them is refused, and may be sent again. */
+/**
+ * It holds so many events that nobody has taken yet; a push beyond them is refused, and may be sent
+ * again.
+ */
 const pushes = new EventChannel<Push>({ capacity: 100 });
 
 /** `undefined` for what is none: anybody may post anything. */
@@ -99,7 +111,9 @@ const controller = createController({
       name: 'webhook',
       events: pushes,
       handler: enqueueRequestsFromMapFunc(({ image }: Push) =>
-        sites.byIndex('byImage', image).map(({ metadata: { namespace = '', name } }) => ({ namespace, name })),
+        sites
+          .byIndex('byImage', image)
+          .map(({ metadata: { namespace = '', name } }) => ({ namespace, name })),
       ),
     }),
   ],
@@ -110,8 +124,11 @@ const controller = createController({
     const status = await send('PATCH', `${path}/${name}/status`, 'application/merge-patch+json', {
       status: { digest },
     });
-    if (status !== 200) throw new Error(`the status of ${name} was refused with ${status}`); // comes again after 5 ms, 10 ms …
-    console.log(`${name} runs ${digest}, because of ${causes.map(({ source }) => source).join(', ')}`);
+    // comes again after 5 ms, 10 ms …
+    if (status !== 200) throw new Error(`the status of ${name} was refused with ${status}`);
+    console.log(
+      `${name} runs ${digest}, because of ${causes.map(({ source }) => source).join(', ')}`,
+    );
     left.delete(`${name} ${digest}`);
     if (left.size === 0) void controller.stop(); // a real one runs until its process ends
   },
@@ -126,8 +143,14 @@ for (const [name, image] of Object.entries({ blog: 'press', news: 'press', shop:
   });
 const running = controller.run();
 await waitForCacheSync({}, informer);
-for (const [image, digest] of Object.entries({ press: 'sha256:1', cart: 'sha256:2', unused: 'sha256:3' }))
-  console.log(`pushed ${image}: ${await send('POST', hook, 'application/json', { image, digest })}`);
+for (const [image, digest] of Object.entries({
+  press: 'sha256:1',
+  cart: 'sha256:2',
+  unused: 'sha256:3',
+}))
+  console.log(
+    `pushed ${image}: ${await send('POST', hook, 'application/json', { image, digest })}`,
+  );
 console.log(`pushed nonsense: ${await send('POST', hook, 'application/json', { tag: 'latest' })}`);
 await running;
 pushes.close();

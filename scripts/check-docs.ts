@@ -1,10 +1,12 @@
 /**
- * Documentation that compiles: every ```ts block of the Markdown pages and every @example in the docstrings of bindings/
- * is type checked with the project's own settings, each as a module of its own.
+ * Documentation that compiles: every ```ts block of the Markdown pages and every @example in the
+ * docstrings of bindings/ is type checked with the project's own settings, each as a module of its
+ * own.
  *
- * A block on a page is a whole program and writes its imports; one in a guide (docs/) may be a fragment. A fragment and an example in
- * a docstring may leave out imports, and may speak of the things in GIVEN without declaring them, as a reader would expect; any other
- * name that they do not define is an error.
+ * A block on a page is a whole program and writes its imports; one in a guide (docs/) may be a
+ * fragment. A fragment and an example in a docstring may leave out imports, and may speak of the
+ * things in GIVEN without declaring them, as a reader would expect; any other name that they do not
+ * define is an error.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -23,7 +25,16 @@ const folder = `${root}/build/check-docs`;
 const PAGES = ['README.md', 'ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 const GUIDES = ['docs/*.md'];
 /** Where a name is exported twice, the first subpath gives it. */
-const SUBPATHS = ['workqueue', 'cache', 'controller', 'client', 'leaderelection', 'manager', 'client-node', 'testing'];
+const SUBPATHS = [
+  'workqueue',
+  'cache',
+  'controller',
+  'client',
+  'leaderelection',
+  'manager',
+  'client-node',
+  'testing',
+];
 
 const GIVEN = `
 import type * as k8s from '@kubernetes/client-node';
@@ -79,7 +90,10 @@ function collect(): Block[] {
   const read = (file: string): string => readFileSync(`${root}/${file}`, 'utf8');
   const pages = globSync(PAGES, { cwd: root }).sort();
   const guides = globSync(GUIDES, { cwd: root }).sort();
-  const sources = globSync('bindings/**/*.ts', { cwd: root, exclude: ['bindings/generated/**'] }).sort();
+  const sources = globSync('bindings/**/*.ts', {
+    cwd: root,
+    exclude: ['bindings/generated/**'],
+  }).sort();
   const known = publicNames(
     SUBPATHS.filter((subpath) => existsSync(`${root}/bindings/${subpath}/index.ts`)),
     `${root}/bindings`,
@@ -87,7 +101,10 @@ function collect(): Block[] {
   return [
     ...pages.flatMap((file) => markdownBlocks(file, read(file))),
     ...guides.flatMap((file) =>
-      markdownBlocks(file, read(file)).map((block) => ({ ...block, code: withImports(block.code, known) })),
+      markdownBlocks(file, read(file)).map((block) => ({
+        ...block,
+        code: withImports(block.code, known),
+      })),
     ),
     ...sources.flatMap((file) => {
       // Internal parts have examples too: they may use what their own file exports.
@@ -95,7 +112,10 @@ function collect(): Block[] {
       for (const [name, type] of exportedNames(`${root}/${file}`)) {
         if (!names.has(name)) names.set(name, { from: `../../${file}`, type });
       }
-      return docstringExamples(file, read(file)).map((block) => ({ ...block, code: withImports(block.code, names) }));
+      return docstringExamples(file, read(file)).map((block) => ({
+        ...block,
+        code: withImports(block.code, names),
+      }));
     }),
   ];
 }
@@ -122,17 +142,24 @@ function write(blocks: readonly Block[]): void {
 /** What one run of tsc prints about the folder. */
 function compile(): string[] {
   const tsc = `${root}/node_modules/typescript/bin/tsc`;
-  const { stdout, stderr, status } = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
-    encoding: 'utf8',
-    cwd: folder,
-  });
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    [tsc, '-p', folder, '--pretty', 'false'],
+    {
+      encoding: 'utf8',
+      cwd: folder,
+    },
+  );
   if (status !== 0 && stdout === '') throw new Error(`tsc failed: ${stderr}`);
   return stdout.split('\n').filter((line) => line !== '');
 }
 
 const fileOf = (problem: string): string | undefined => /^(\d+)\.ts\(/.exec(problem)?.[1];
 
-/** All that is wrong. One error of syntax hides all others from tsc, so files with errors are set aside and it runs again. */
+/**
+ * All that is wrong. One error of syntax hides all others from tsc, so files with errors are set
+ * aside and it runs again.
+ */
 function problemsOf(blocks: readonly Block[]): string[] {
   write(blocks);
   const all: string[] = [];
@@ -152,7 +179,9 @@ for (const problem of problems) {
   const place = /^(\d+)\.ts\((\d+),\d+\): (.*)$/.exec(problem);
   const block = blocks[Number(place?.[1])];
   if (block) failed.add(block);
-  console.error(place && block ? `${block.file}:${block.line + Number(place[2]) - 1}: ${place[3]}` : problem);
+  console.error(
+    place && block ? `${block.file}:${block.line + Number(place[2]) - 1}: ${place[3]}` : problem,
+  );
 }
 console.log(`${blocks.length} examples checked, ${failed.size} do not compile`);
 if (problems.length > 0) process.exitCode = 1;

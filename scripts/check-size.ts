@@ -1,6 +1,6 @@
 /**
- * Size is a test with a number: the Wasm core, what a browser downloads for the work queues alone, and the live page, all compressed.
- * Run after a build; exits 1 above a budget.
+ * Size is a test with a number: the Wasm core, what a browser downloads for the work queues alone,
+ * and the live page, all compressed. Run after a build; exits 1 above a budget.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -39,20 +39,28 @@ interface Row {
 const measured: Row[] = [
   { what: 'WebAssembly, queues', bytes: readFileSync(`${root}/dist/core.wasm`), budget: 16 * KIB },
   { what: 'WebAssembly, caches', bytes: readFileSync(`${root}/dist/cache.wasm`), budget: 16 * KIB },
-  { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 30 * KIB },
-  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 66 * KIB },
-  { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 36 * KIB },
-  { what: 'capstan/leaderelection, minified', bytes: await bundle('leaderelection'), budget: 12 * KIB },
-  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 101 * KIB },
-  { what: 'live page', bytes: Buffer.from(livePage), budget: 12 * KIB },
+  { what: 'capstan/workqueue, minified', bytes: await bundle('workqueue'), budget: 34 * KIB },
+  { what: 'capstan/cache, minified', bytes: await bundle('cache'), budget: 80 * KIB },
+  { what: 'capstan/client, minified', bytes: await bundle('client'), budget: 52 * KIB },
+  {
+    what: 'capstan/leaderelection, minified',
+    bytes: await bundle('leaderelection'),
+    budget: 12 * KIB,
+  },
+  { what: 'capstan/controller, minified', bytes: await bundle('controller'), budget: 130 * KIB },
+  { what: 'live page', bytes: Buffer.from(livePage), budget: 14 * KIB },
 ];
 
 const kib = (bytes: number): string => `${(bytes / KIB).toFixed(1)} KiB`.padStart(10);
-console.log(`${'size'.padEnd(30)}${'plain'.padStart(10)}${'gzip'.padStart(11)}${'budget'.padStart(11)}`);
+console.log(
+  `${'size'.padEnd(30)}${'plain'.padStart(10)}${'gzip'.padStart(11)}${'budget'.padStart(11)}`,
+);
 for (const { what, bytes, budget } of measured) {
   const packed = gzipSync(bytes, { level: 9 }).length;
   const over = budget !== undefined && packed > budget;
   const limit = budget === undefined ? '-'.padStart(10) : kib(budget);
-  console.log(`${what.padEnd(30)}${kib(bytes.length)} ${kib(packed)} ${limit}${over ? '  OVER' : ''}`);
+  console.log(
+    `${what.padEnd(30)}${kib(bytes.length)} ${kib(packed)} ${limit}${over ? '  OVER' : ''}`,
+  );
   if (over) process.exitCode = 1;
 }

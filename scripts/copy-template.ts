@@ -1,4 +1,5 @@
-// Puts the files of a new project beside the compiled command line, which reads them from there. What lay there before is gone with it.
+// Puts the files of a new project beside the compiled command line, which reads them from there.
+// What lay there before is gone with it.
 import { cpSync, rmSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);

@@ -1,4 +1,5 @@
-// Puts the modules and their declarations beside the compiled JavaScript, for the exports ./core.wasm and ./cache.wasm and the workerd condition.
+// Puts the modules and their declarations beside the compiled JavaScript, for the exports
+// ./core.wasm and ./cache.wasm and the workerd condition.
 import { copyFileSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);

@@ -1,8 +1,10 @@
 /**
- * Writes bindings/testing/schema/types-table.ts: the fields of Kubernetes' built-in kinds, their types and how their lists and maps
- * are merged, from /openapi/v3 of a real kube-apiserver (KUBEBUILDER_ASSETS), and which of them Go writes where they are zero, from
- * its types (tools/go-fields). Run by hand when the server that the embedded one is modelled on changes, with the Go modules of that
- * version: `node scripts/derive-types.ts`, after a build. Notation: bindings/testing/schema/built-in.ts.
+ * Writes bindings/testing/schema/types-table.ts: the fields of Kubernetes' built-in kinds, their
+ * types and how their lists and maps are merged, from /openapi/v3 of a real kube-apiserver
+ * (KUBEBUILDER_ASSETS), and which of them Go writes where they are zero, from its types
+ * (tools/go-fields). Run by hand when the server that the embedded one is modelled on changes, with
+ * the Go modules of that version: `node scripts/derive-types.ts`, after a build. Notation:
+ * bindings/testing/schema/built-in.ts.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -52,15 +54,20 @@ const PLAIN: Record<string, string> = { string: 's', integer: 'i', number: 'n', 
 
 type Kind = ReturnType<Kinds['all']>[number];
 
-function table(definitions: Map<string, Property>, served: readonly Kind[], goFields: GoFields): string {
-  const roots = [...definitions].flatMap(([name, { 'x-kubernetes-group-version-kind': kinds = [] }]) =>
-    kinds
-      .filter(({ group, version, kind }) =>
-        [...served, ...VIEWS].some(
-          (known) => known.group === group && known.version === version && known.kind === kind,
-        ),
-      )
-      .map((of) => ({ name, of })),
+function table(
+  definitions: Map<string, Property>,
+  served: readonly Kind[],
+  goFields: GoFields,
+): string {
+  const roots = [...definitions].flatMap(
+    ([name, { 'x-kubernetes-group-version-kind': kinds = [] }]) =>
+      kinds
+        .filter(({ group, version, kind }) =>
+          [...served, ...VIEWS].some(
+            (known) => known.group === group && known.version === version && known.kind === kind,
+          ),
+        )
+        .map((of) => ({ name, of })),
   );
   const needed = new Map<string, string>();
   const shortOf = shortNames(definitions);
@@ -78,10 +85,12 @@ function table(definitions: Map<string, Property>, served: readonly Kind[], goFi
     }
     const fields = Object.entries(type.properties ?? {}).map(([field, property]) => {
       const fallback = keys.has(field) && property.default !== undefined;
-      // Go would write 0, but every server puts the port's own number there: with no defaults here it is rather left out.
+      // Go would write 0, but every server puts the port's own number there: with no defaults here
+      // it is rather left out.
       const isDefaulted = field === 'targetPort';
       const mark = isDefaulted ? '?' : goFields[full]?.[field];
-      if (mark === undefined) throw new Error(`Go has no ${full}.${field}: tools/go-fields is of another version`);
+      if (mark === undefined)
+        throw new Error(`Go has no ${full}.${field}: tools/go-fields is of another version`);
       return `${field}:${code(property, shortOf, visit, mark)}${fallback ? `=${String(property.default)}` : ''}`;
     });
     const atomic = type['x-kubernetes-map-type'] === 'atomic' ? '!' : '';
@@ -89,7 +98,10 @@ function table(definitions: Map<string, Property>, served: readonly Kind[], goFi
   };
   for (const { name } of roots) visit(name);
   const kinds = new Map(
-    roots.map(({ name, of }) => [shortOf(name), `${of.group === '' ? '' : `${of.group}/`}${of.version}`]),
+    roots.map(({ name, of }) => [
+      shortOf(name),
+      `${of.group === '' ? '' : `${of.group}/`}${of.version}`,
+    ]),
   );
   const types = [...needed]
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -138,7 +150,12 @@ const refOf = (property: Property | undefined): string | undefined => {
   return ref?.slice('#/components/schemas/'.length);
 };
 
-function code(property: Property, shortOf: (full: string) => string, visit: (full: string) => void, mark = ''): string {
+function code(
+  property: Property,
+  shortOf: (full: string) => string,
+  visit: (full: string) => void,
+  mark = '',
+): string {
   const strategies = (property['x-kubernetes-patch-strategy'] ?? '').split(',');
   const key = property['x-kubernetes-patch-merge-key'] ?? '';
   const patch = `${strategies.includes('merge') ? `^${key}` : ''}${strategies.includes('replace') ? '%' : ''}${strategies.includes('retainKeys') ? '~' : ''}`;
@@ -155,7 +172,8 @@ function code(property: Property, shortOf: (full: string) => string, visit: (ful
   if (property.type === 'array') {
     const element = code(property.items ?? {}, shortOf, visit);
     const keys = property['x-kubernetes-list-map-keys'];
-    if (property['x-kubernetes-list-type'] === 'map') return `[${element}|${keys?.join(',')}]${written}${patch}`;
+    if (property['x-kubernetes-list-type'] === 'map')
+      return `[${element}|${keys?.join(',')}]${written}${patch}`;
     return property['x-kubernetes-list-type'] === 'set'
       ? `[${element}|]${written}${patch}`
       : `[${element}]${written}${patch}`;
@@ -169,12 +187,20 @@ function code(property: Property, shortOf: (full: string) => string, visit: (ful
 }
 
 const goFolder = fileURLToPath(new URL('../tools/go-fields', import.meta.url));
-const printed = execFileSync('go', ['run', '.'], { cwd: goFolder, encoding: 'utf8', maxBuffer: 2 ** 24 });
+const printed = execFileSync('go', ['run', '.'], {
+  cwd: goFolder,
+  encoding: 'utf8',
+  maxBuffer: 2 ** 24,
+});
 const plane = await ControlPlane.start();
 try {
   const transport = kubeConfigTransport(await readKubeConfig(plane));
   const get = async (path: string, query?: Record<string, string>): Promise<unknown> => {
-    const response = await transport.request({ method: 'GET', path, ...(query === undefined ? {} : { query }) });
+    const response = await transport.request({
+      method: 'GET',
+      path,
+      ...(query === undefined ? {} : { query }),
+    });
     const chunks: Uint8Array[] = [];
     for await (const chunk of response.body) chunks.push(chunk);
     return JSON.parse(Buffer.concat(chunks).toString('utf8'));
@@ -184,8 +210,11 @@ try {
   for (const prefix of new Set(
     served.map(({ group, version }) => (group === '' ? 'api/v1' : `apis/${group}/${version}`)),
   )) {
-    const document = (await get(`/openapi/v3/${prefix}`)) as { components: { schemas: Record<string, Property> } };
-    for (const [name, schema] of Object.entries(document.components.schemas)) definitions.set(name, schema);
+    const document = (await get(`/openapi/v3/${prefix}`)) as {
+      components: { schemas: Record<string, Property> };
+    };
+    for (const [name, schema] of Object.entries(document.components.schemas))
+      definitions.set(name, schema);
   }
   await transport.close?.();
   writeFileSync(TARGET, table(definitions, served, JSON.parse(printed) as GoFields));

@@ -1,6 +1,7 @@
 /**
- * Finds the code in documentation: fenced ```ts blocks of Markdown, @example parts of docstrings, and the names that the
- * package exports, so that an example needs no imports. Line n of a block is line `line + n - 1` of its file.
+ * Finds the code in documentation: fenced ```ts blocks of Markdown, @example parts of docstrings,
+ * and the names that the package exports, so that an example needs no imports. Line n of a block is
+ * line `line + n - 1` of its file.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -15,7 +16,9 @@ export interface Block {
 /** The fenced blocks marked `ts` or `typescript`. Indentation of the fence is taken off. */
 export function markdownBlocks(file: string, text: string): Block[] {
   const blocks: Block[] = [];
-  let open: { indent: number; fence: string; wanted: boolean; line: number; code: string[] } | undefined;
+  let open:
+    | { indent: number; fence: string; wanted: boolean; line: number; code: string[] }
+    | undefined;
   text.split('\n').forEach((line, i) => {
     const fence = /^( *)(`{3,})\s*(\w*)/.exec(line);
     if (open === undefined) {
@@ -40,7 +43,10 @@ export function markdownBlocks(file: string, text: string): Block[] {
   return blocks;
 }
 
-/** What stands after each @example, up to the next tag or the end of the comment; a fence around it is taken off. */
+/**
+ * What stands after each @example, up to the next tag or the end of the comment; a fence around it
+ * is taken off.
+ */
 export function docstringExamples(file: string, text: string): Block[] {
   const blocks: Block[] = [];
   let open: { line: number; code: string[] } | undefined;
@@ -89,7 +95,8 @@ const DECLARATIONS =
 export function exportedNames(path: string): Map<string, boolean> {
   const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\//g, '');
   const names = new Map<string, boolean>();
-  for (const [, kind = '', name = ''] of text.matchAll(DECLARATIONS)) names.set(name, /^(interface|type)$/.test(kind));
+  for (const [, kind = '', name = ''] of text.matchAll(DECLARATIONS))
+    names.set(name, /^(interface|type)$/.test(kind));
   for (const [, allTypes, list = ''] of text.matchAll(LISTS)) {
     for (const item of list.split(',').map((part) => part.trim())) {
       const name = /(\w+)$/.exec(item)?.[1];
@@ -103,7 +110,10 @@ export function exportedNames(path: string): Map<string, boolean> {
 }
 
 /** The public names by subpath; the first subpath that has a name gives it. */
-export function publicNames(subpaths: readonly string[], bindings: string): Map<string, PublicName> {
+export function publicNames(
+  subpaths: readonly string[],
+  bindings: string,
+): Map<string, PublicName> {
   const names = new Map<string, PublicName>();
   for (const subpath of subpaths) {
     for (const [name, type] of exportedNames(join(bindings, subpath, 'index.ts'))) {
@@ -113,7 +123,9 @@ export function publicNames(subpaths: readonly string[], bindings: string): Map<
   return names;
 }
 
-/** The code with imports of the names that it uses and does not define, in front of its first line. */
+/**
+ * The code with imports of the names that it uses and does not define, in front of its first line.
+ */
 export function withImports(code: string, names: ReadonlyMap<string, PublicName>): string {
   const words = new Set(code.match(/\b[A-Za-z_]\w*\b/g));
   const imports: string[] = [];
@@ -122,7 +134,8 @@ export function withImports(code: string, names: ReadonlyMap<string, PublicName>
     const declared = `\\b(?:const|let|class|function|interface|type)\\s+${name}\\b`;
     const imported = `^\\s*import\\b[^;']*\\b${name}\\b`;
     const defined = new RegExp(`${declared}|${imported}`, 'm');
-    if (!defined.test(code)) imports.push(`import { ${type ? 'type ' : ''}${name} } from '${from}';`);
+    if (!defined.test(code))
+      imports.push(`import { ${type ? 'type ' : ''}${name} } from '${from}';`);
   }
   return `${imports.join(' ')}${code}\nexport {};\n`;
 }

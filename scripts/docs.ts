@@ -1,9 +1,11 @@
 /**
- * The reference documentation, from the docstrings of what the package's subpaths export, with the guides beside it: build/docs, static files.
+ * The reference documentation, from the docstrings of what the package's subpaths export, with the
+ * guides beside it: build/docs, static files.
  *
- * typedoc reads programs through the compiler's JavaScript interface, which TypeScript 7 does not have. So it has a folder and a lock file of its own,
- * tools/docs, with the last TypeScript that has one; that reads the same sources, and types are judged by `tsc` alone. Every warning
- * fails: a link that leads nowhere, an export without a docstring.
+ * typedoc reads programs through the compiler's JavaScript interface, which TypeScript 7 does not
+ * have. So it has a folder and a lock file of its own, tools/docs, with the last TypeScript that
+ * has one; that reads the same sources, and types are judged by `tsc` alone. Every warning fails: a
+ * link that leads nowhere, an export without a docstring.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs';
@@ -44,7 +46,10 @@ function install(): void {
   const lock = readFileSync(`${tools}/package-lock.json`, 'utf8');
   const stamp = `${tools}/node_modules/.installed-lock.json`;
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
-  const { status } = spawnSync('npm', ['ci', '--loglevel=error', '--no-audit'], { cwd: tools, stdio: 'inherit' });
+  const { status } = spawnSync('npm', ['ci', '--loglevel=error', '--no-audit'], {
+    cwd: tools,
+    stdio: 'inherit',
+  });
   if (status !== 0) throw new Error('typedoc could not be installed: npm ci failed in tools/docs');
   writeFileSync(stamp, lock);
 }
@@ -53,7 +58,9 @@ install();
 const typedoc = pathToFileURL(`${tools}/node_modules/typedoc/dist/index.js`).href;
 const { Application, ReflectionKind } = (await import(typedoc)) as Typedoc;
 
-const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as { exports: Record<string, unknown> };
+const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+  exports: Record<string, unknown>;
+};
 /** All but `.`, which repeats three of them. */
 const subpaths = Object.keys(exports).flatMap((name) => /^\.\/([a-z-]+)$/.exec(name)?.[1] ?? []);
 const guides = globSync('docs/guide-*.md', { cwd: root })
@@ -75,9 +82,15 @@ const app = await Application.bootstrapWithPlugins({
   excludeExternals: true,
   excludeInternal: true,
   excludePrivate: true,
-  includeHierarchySummary: false, // it links what extends an interface of ours that is not exported to nowhere
+  // it links what extends an interface of ours that is not exported to nowhere
+  includeHierarchySummary: false,
   logLevel: 'Warn',
-  validation: { invalidLink: true, rewrittenLink: true, notExported: false, unusedMergeModuleWith: true },
+  validation: {
+    invalidLink: true,
+    rewrittenLink: true,
+    notExported: false,
+    unusedMergeModuleWith: true,
+  },
 });
 const project = await app.convert();
 if (project === undefined) throw new Error('typedoc could not read the sources: see above');
@@ -92,12 +105,16 @@ for (const subpath of project.getReflectionsByKind(ReflectionKind.Module)) {
   for (const exported of subpath.children ?? []) {
     if (exported.isReference()) continue; // documented where it is declared
     count++;
-    const isDocumented = exported.hasComment() || exported.signatures?.some((signature) => signature.hasComment());
-    if (!isDocumented) app.logger.warn(`${subpath.name} exports ${exported.name}, which has no docstring`);
+    const isDocumented =
+      exported.hasComment() || exported.signatures?.some((signature) => signature.hasComment());
+    if (!isDocumented)
+      app.logger.warn(`${subpath.name} exports ${exported.name}, which has no docstring`);
   }
 }
 
 await app.generateOutputs(project);
 const { errorCount, warningCount } = app.logger;
-console.log(`${count} exports of ${subpaths.length} subpaths are in build/docs; ${errorCount + warningCount} problems`);
+console.log(
+  `${count} exports of ${subpaths.length} subpaths are in build/docs; ${errorCount + warningCount} problems`,
+);
 if (errorCount + warningCount > 0) process.exitCode = 1;

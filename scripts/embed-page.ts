@@ -1,5 +1,6 @@
-// Writes the live page, bundled and minified into one document, into bindings/generated/: the package needs no file beside its modules at
-// run time. Its policy names the script and the style by their hashes, so that nothing else in the document can ever run.
+// Writes the live page, bundled and minified into one document, into bindings/generated/: the
+// package needs no file beside its modules at run time. Its policy names the script and the style
+// by their hashes, so that nothing else in the document can ever run.
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -24,11 +25,13 @@ async function bundle(entry: string): Promise<string> {
   });
   const text = outputFiles[0]?.text.trim();
   if (text === undefined) throw new Error(`${entry}: esbuild wrote nothing`);
-  if (/<\/(?:script|style)|<!--/i.test(text)) throw new Error(`${entry} expected no end of its element within`);
+  if (/<\/(?:script|style)|<!--/i.test(text))
+    throw new Error(`${entry} expected no end of its element within`);
   return text;
 }
 
-const hash = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+const hash = (text: string): string =>
+  `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
 function fill(document: string, place: string, text: string): string {
   if (document.split(place).length !== 2) throw new Error(`index.html expected ${place} once`);
@@ -36,7 +39,11 @@ function fill(document: string, place: string, text: string): string {
 }
 
 const [script, style] = await Promise.all([bundle('app.ts'), bundle('page.css')]);
-const page = fill(fill(readFileSync(`${source}index.html`, 'utf8'), '/*STYLE*/', style), '/*SCRIPT*/', script);
+const page = fill(
+  fill(readFileSync(`${source}index.html`, 'utf8'), '/*STYLE*/', style),
+  '/*SCRIPT*/',
+  script,
+);
 const policy = [
   "default-src 'none'",
   `script-src ${hash(script)}`,

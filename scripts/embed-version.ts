@@ -1,8 +1,11 @@
-// Writes the version of package.json into bindings/generated/: what is bundled has no package.json beside it, or has the application's.
+// Writes the version of package.json into bindings/generated/: what is bundled has no package.json
+// beside it, or has the application's.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);
-const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
+  version: string;
+};
 const out = new URL('bindings/generated/', root);
 mkdirSync(out, { recursive: true });
 writeFileSync(

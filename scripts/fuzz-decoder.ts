@@ -17,19 +17,27 @@ const { values } = parseArgs({
 });
 const inputs = Number(values.inputs);
 const first = Number(values.seed);
-if (!Number.isInteger(inputs) || inputs < 1) throw new RangeError(`--inputs expected a number, got ${values.inputs}`);
+if (!Number.isInteger(inputs) || inputs < 1)
+  throw new RangeError(`--inputs expected a number, got ${values.inputs}`);
 if (!Number.isInteger(first)) throw new RangeError(`--seed expected a number, got ${values.seed}`);
-const chosen = subjects.filter(({ name }) => values.decoder === undefined || name === values.decoder);
+const chosen = subjects.filter(
+  ({ name }) => values.decoder === undefined || name === values.decoder,
+);
 if (chosen.length === 0)
   throw new RangeError(`--decoder expected one of ${subjects.map(({ name }) => name).join(', ')}`);
 
 for (const subject of chosen) {
   const total = { inputs: 0, frames: 0, pages: 0, errors: 0 };
   const started = performance.now();
-  // Each step has a seed of its own, so that a failure is found again without all that came before it.
+  // Each step has a seed of its own, so that a failure is found again without all that came before
+  // it.
   for (let step = 0; total.inputs < inputs; step++) {
-    const report = fuzz(subject, { seed: (first + step) >>> 0, inputs: Math.min(STEP, inputs - total.inputs) });
-    for (const name of ['inputs', 'frames', 'pages', 'errors'] as const) total[name] += report[name];
+    const report = fuzz(subject, {
+      seed: (first + step) >>> 0,
+      inputs: Math.min(STEP, inputs - total.inputs),
+    });
+    for (const name of ['inputs', 'frames', 'pages', 'errors'] as const)
+      total[name] += report[name];
     const seconds = ((performance.now() - started) / 1000).toFixed(0);
     console.log(
       `${subject.name}: ${total.inputs} inputs, ${total.frames} frames, ${total.pages} pages, ${total.errors} errors, ` +

@@ -3,8 +3,9 @@
  *
  *     node scripts/test-counts.ts REPORT...        prints `812 passed, 0 failed, 3 skipped`
  *
- * A report that is missing or cut short, and a file that fails outside its tests, count as one failure each: a suite
- * that never ran must not look green. Exits 1 if anything failed or nothing passed.
+ * A report that is missing or cut short, and a file that fails outside its tests, count as one
+ * failure each: a suite that never ran must not look green. Exits 1 if anything failed or nothing
+ * passed.
  */
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

@@ -1,6 +1,7 @@
 /**
- * assembly/arena.ts: bytes keep what was written wherever they move, and memory that was given back is used again, whatever the sizes. The
- * arena's own check of its invariants (assembly/arena-check.ts) runs between random operations.
+ * assembly/arena.ts: bytes keep what was written wherever they move, and memory that was given back
+ * is used again, whatever the sizes. The arena's own check of its invariants
+ * (assembly/arena-check.ts) runs between random operations.
  */
 import { describe, expect, test } from 'vitest';
 import { CacheCore } from '../bindings/cache-core.ts';
@@ -32,7 +33,11 @@ class World {
   put(owner: number, bytes: number): boolean {
     const at = this.x.arenaAlloc(this.arena, bytes, owner) >>> 0;
     if (at === 0) return false;
-    expect([at % 8, this.x.arenaAt(this.arena, owner) >>> 0, this.x.arenaOwner(at)]).toEqual([0, at, owner]);
+    expect([at % 8, this.x.arenaAt(this.arena, owner) >>> 0, this.x.arenaOwner(at)]).toEqual([
+      0,
+      at,
+      owner,
+    ]);
     expect(this.x.arenaSize(at)).toBeGreaterThanOrEqual(bytes);
     this.fill(owner, bytes, at);
     return true;
@@ -74,13 +79,17 @@ class World {
       const mark = this.#marks.get(owner) as number;
       let wrong = -1;
       for (let i = 0; i < bytes && wrong < 0; i++) if (all[at + i] !== mark) wrong = i;
-      if (wrong >= 0) expect.fail(`block of ${bytes} bytes of owner ${owner}: byte ${wrong} was changed`);
+      if (wrong >= 0)
+        expect.fail(`block of ${bytes} bytes of owner ${owner}: byte ${wrong} was changed`);
     }
     expect(this.x.arenaLive(this.arena) >>> 0).toBeGreaterThanOrEqual(this.live);
   }
 }
 
-/** Sizes as they come in caches: mostly a few KB, some tiny, some large, now and then more than a segment. */
+/**
+ * Sizes as they come in caches: mostly a few KB, some tiny, some large, now and then more than a
+ * segment.
+ */
 function anySize(random: Random): number {
   const kind = random.int(100);
   if (kind < 10) return random.int(40);
@@ -107,7 +116,9 @@ describe('the arena', () => {
         if (has && random.chance(i % 1_000 < 300 ? 0.6 : 0.2)) world.remove(owner);
         else if (has && random.chance(0.1) && !world.sizes.has(other)) world.handOn(owner, other);
         else if (has && random.chance(0.5)) {
-          const bytes = Math.round((world.sizes.get(owner) as number) * (0.9 + random.next() * 0.2));
+          const bytes = Math.round(
+            (world.sizes.get(owner) as number) * (0.9 + random.next() * 0.2),
+          );
           expect(world.put(owner, bytes)).toBe(true);
         } else expect(world.put(owner, anySize(random))).toBe(true);
         if (i % 7 === 0) world.check();
@@ -146,7 +157,11 @@ describe('the arena', () => {
     expect(refused).toBeGreaterThan(10);
     world.x.memoryGrant(0);
     expect(
-      world.x.arenaSetOwner(world.arena, world.x.arenaAt(world.arena, [...world.sizes.keys()][0] as number), 1e6),
+      world.x.arenaSetOwner(
+        world.arena,
+        world.x.arenaAt(world.arena, [...world.sizes.keys()][0] as number),
+        1e6,
+      ),
     ).toBe(0);
     world.x.memoryGrant(-1);
     expect(world.x.arenaAlloc(world.arena, 0x7fffffff, 1)).toBe(0);
@@ -177,7 +192,8 @@ describe('the arena', () => {
     while (x.arenaAlloc(arena, 300, owners) !== 0) owners++;
     for (let owner = 0; owner < owners; owner += 40) x.arenaRelease(arena, x.arenaAt(arena, owner));
     let larger = 0;
-    while (x.arenaAlloc(arena, 1_000, larger * 40) !== 0) larger++; // owners that the directory has room for
+    // owners that the directory has room for
+    while (x.arenaAlloc(arena, 1_000, larger * 40) !== 0) larger++;
     expect(x.arenaCheck(arena)).toBe(0);
     // Five blocks of 304 B were free in each segment of 64 KiB: room for one of 1000 B.
     expect(larger).toBeGreaterThanOrEqual(x.arenaTotal(arena) / 65_536 - 1);
@@ -186,9 +202,13 @@ describe('the arena', () => {
   test('tells whether other bytes may take the place of those in a block without waste', () => {
     const { x, arena } = new World();
     const at = x.arenaAlloc(arena, 400, 0);
-    expect([400, 350, 349, 344, 340, 401].map((bytes) => x.arenaFits(at, bytes))).toEqual([1, 1, 1, 1, 0, 0]);
+    expect([400, 350, 349, 344, 340, 401].map((bytes) => x.arenaFits(at, bytes))).toEqual([
+      1, 1, 1, 1, 0, 0,
+    ]);
     const large = x.arenaAlloc(arena, 8_000, 1);
-    expect([8_000, 7_000, 6_990, 8_001].map((bytes) => x.arenaFits(large, bytes))).toEqual([1, 1, 0, 0]);
+    expect([8_000, 7_000, 6_990, 8_001].map((bytes) => x.arenaFits(large, bytes))).toEqual([
+      1, 1, 0, 0,
+    ]);
   });
 
   test('uses memory again: 90 % of 100 000 blocks freed at random, then blocks of other sizes, stays within a quarter of the live bytes', {
@@ -221,7 +241,8 @@ describe('the arena', () => {
       sizes[owner] = 0;
     }
     expect(live / full).toBeLessThan(0.11);
-    // The small ones first, as they split the holes that the large ones would need; of those most bytes.
+    // The small ones first, as they split the holes that the large ones would need; of those most
+    // bytes.
     const free = full - live;
     for (const [size, share] of [
       [60, 0.05],
@@ -230,7 +251,8 @@ describe('the arena', () => {
       [100_000, 0.6],
     ] as const) {
       const goal = live + free * share;
-      for (let owner = sizes.length; live < goal; owner++) put(owner, Math.round(size * (0.7 + random.next() * 0.6)));
+      for (let owner = sizes.length; live < goal; owner++)
+        put(owner, Math.round(size * (0.7 + random.next() * 0.6)));
     }
     expect(x.arenaCheck(arena)).toBe(0);
     expect((x.arenaTotal(arena) >>> 0) / live).toBeLessThan(1.25);
@@ -243,7 +265,8 @@ describe('the arena', () => {
     expect((x.arenaTotal(arena) >>> 0) / live).toBeLessThan(1.25);
   });
 
-  // Segments grow with the arena, so those that the list before last had left were too short, and memory grew to 3.4 times the live bytes.
+  // Segments grow with the arena, so those that the list before last had left were too short, and
+  // memory grew to 3.4 times the live bytes.
   test.each([500, 3_400, 20_000])(
     'takes the memory of what was replaced, list after list, with blocks of %i bytes',
     (bytes) => {
@@ -254,7 +277,8 @@ describe('the arena', () => {
         const [now, old] = [list % 2, (list + 1) % 2];
         for (let i = 0; i < owners; i++)
           if (x.arenaAlloc(arena, bytes, 2 * i + now) === 0) throw new Error('no memory');
-        if (list > 0) for (let i = 0; i < owners; i++) x.arenaRelease(arena, x.arenaAt(arena, 2 * i + old));
+        if (list > 0)
+          for (let i = 0; i < owners; i++) x.arenaRelease(arena, x.arenaAt(arena, 2 * i + old));
       }
       expect(x.arenaCheck(arena)).toBe(0);
       // Two lists at once, and an eighth that memory grows by in advance.
@@ -278,13 +302,15 @@ describe('the arena', () => {
       expect(x.arenaTotal(arena) / live).toBeLessThan(1.15);
     }
     expect(x.arenaCheck(arena)).toBe(0);
-    expect(x.arenaMoved(arena) / 400_000).toBeLessThan(3_400); // bytes an update moves beside its own
+    // bytes an update moves beside its own
+    expect(x.arenaMoved(arena) / 400_000).toBeLessThan(3_400);
   });
 
   test('keeps the smallest of the segments that became empty, and gives the other ones back', () => {
     const world = new World();
     let owner = 0;
-    while (world.total < 12 << 20) world.put(owner++, 20_000); // the segments of later ones are longer
+    // the segments of later ones are longer
+    while (world.total < 12 << 20) world.put(owner++, 20_000);
     const empty = (owners: number[]): number => {
       const before = world.total;
       for (const each of owners) {
@@ -293,8 +319,10 @@ describe('the arena', () => {
       }
       return before - world.total;
     };
-    const some = (first: number, count: number): number[] => Array.from({ length: count }, (_, i) => first + i);
-    expect(empty(some(owner - 40, 14))).toBeLessThanOrEqual(256 << 10); // a long one is kept, the other one is not empty
+    const some = (first: number, count: number): number[] =>
+      Array.from({ length: count }, (_, i) => first + i);
+    // a long one is kept, the other one is not empty
+    expect(empty(some(owner - 40, 14))).toBeLessThanOrEqual(256 << 10);
     expect(empty(some(0, 3))).toBe(256 << 10); // until a short one is empty
     expect(empty(some(3, 3))).toBe(64 << 10);
     world.put(0, 60_000); // takes the one that was kept

@@ -21,10 +21,9 @@ describe('FakeClock', () => {
       const timer = clock.setTimer(() => {
         // The earliest of what is set, which is in the order of setting.
         const all = [...model].filter(([, { at }]) => at <= clock.now());
-        const [next, { id: due }] = all.reduce((least, one) => (one[1].at < least[1].at ? one : least)) as [
-          unknown,
-          { id: number },
-        ];
+        const [next, { id: due }] = all.reduce((least, one) =>
+          one[1].at < least[1].at ? one : least,
+        ) as [unknown, { id: number }];
         expected.push(due);
         fired.push(id);
         model.delete(next);
@@ -46,7 +45,8 @@ describe('FakeClock', () => {
       else if (choice < 0.85) clear();
       else clock.step(random.int(8));
       expect(clock.timers(), `seed ${seed}, change ${i}`).toBe(model.size);
-      for (const { at } of model.values()) if (at < clock.now()) expect.fail(`seed ${seed}, change ${i}: not fired`);
+      for (const { at } of model.values())
+        if (at < clock.now()) expect.fail(`seed ${seed}, change ${i}: not fired`);
     }
     expect(fired, `seed ${seed}`).toEqual(expected);
     expect(fired.length).toBeGreaterThan(500);
@@ -55,7 +55,10 @@ describe('FakeClock', () => {
   // Every timer that fired was looked for among all: a million that were due at once never ended.
   test.each([
     ['that fire in their order', (clock: FakeClock, i: number) => clock.setTimer(() => {}, i)],
-    ['that fire in the opposite order', (clock: FakeClock, i: number) => clock.setTimer(() => {}, 1e6 - i)],
+    [
+      'that fire in the opposite order',
+      (clock: FakeClock, i: number) => clock.setTimer(() => {}, 1e6 - i),
+    ],
     [
       'of which most are cleared',
       (clock: FakeClock, i: number) => {
@@ -63,7 +66,10 @@ describe('FakeClock', () => {
         if (i % 4 > 0) clock.clearTimer(timer);
       },
     ],
-    ['that set another', (clock: FakeClock, i: number) => clock.setTimer(() => clock.setTimer(() => {}, i), i)],
+    [
+      'that set another',
+      (clock: FakeClock, i: number) => clock.setTimer(() => clock.setTimer(() => {}, i), i),
+    ],
   ])('takes about as long for each of many timers as for each of few: %s', async (_, set) => {
     const ratio = await growth(1_000, (timers) => () => {
       const clock = new FakeClock();

@@ -1,7 +1,8 @@
 /**
- * Keys whose hashes are equal in every bit, for whoever knows the two secrets of a table: the strongest that can be built against
- * assembly/keys.ts. Its fold mixes the state with eight characters at a time, so with a known state the second eight characters can
- * be chosen such that what is mixed is the same for every key; from there on the hashes are one.
+ * Keys whose hashes are equal in every bit, for whoever knows the two secrets of a table: the
+ * strongest that can be built against assembly/keys.ts. Its fold mixes the state with eight
+ * characters at a time, so with a known state the second eight characters can be chosen such that
+ * what is mixed is the same for every key; from there on the hashes are one.
  */
 import type { Random } from './random.ts';
 
@@ -9,7 +10,8 @@ import type { Random } from './random.ts';
 export type Seed = readonly [number, number, number, number];
 
 const MASK = (1n << 64n) - 1n;
-const word64 = (high: number, low: number): bigint => (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
+const word64 = (high: number, low: number): bigint =>
+  (BigInt(high >>> 0) << 32n) | BigInt(low >>> 0);
 const rotl = (value: bigint, by: bigint): bigint => ((value << by) | (value >> (64n - by))) & MASK;
 
 /** `fold` of assembly/keys.ts. */
@@ -25,10 +27,14 @@ function wordAt(part: string, from: number): bigint {
   return word;
 }
 
-/** `readNarrow` of assembly/keys.ts for a part of 8 units and more: eight units a word, the last one overlapping the one before. */
+/**
+ * `readNarrow` of assembly/keys.ts for a part of 8 units and more: eight units a word, the last one
+ * overlapping the one before.
+ */
 function read(part: string, start: bigint, secret: bigint): bigint {
   let hash = start;
-  for (let from = 0; from < part.length - 8; from += 8) hash = fold(hash, wordAt(part, from), secret);
+  for (let from = 0; from < part.length - 8; from += 8)
+    hash = fold(hash, wordAt(part, from), secret);
   return fold(hash, wordAt(part, part.length - 8), secret);
 }
 
@@ -41,7 +47,13 @@ function text(word: bigint): string {
 
 const randomWord = (random: Random): bigint => word64(random.int(2 ** 32), random.int(2 ** 32));
 
-function collide(count: number, length: number, start: bigint, secret: bigint, random: Random): string[] {
+function collide(
+  count: number,
+  length: number,
+  start: bigint,
+  secret: bigint,
+  random: Random,
+): string[] {
   const target = randomWord(random); // what the second word is mixed to
   const rest = randomKeys(1, length - 16, random)[0] as string;
   const keys = new Set<string>();
@@ -52,13 +64,30 @@ function collide(count: number, length: number, start: bigint, secret: bigint, r
   return [...keys];
 }
 
-/** `count` different keys of `length` >= 24 units (all of one byte) that collide in a table with this seed: the last word overlaps none of the first two. */
+/**
+ * `count` different keys of `length` >= 24 units (all of one byte) that collide in a table with
+ * this seed: the last word overlaps none of the first two.
+ */
 export function collidingKeys(count: number, length: number, seed: Seed, random: Random): string[] {
-  return collide(count, length, word64(seed[0], seed[1]) ^ BigInt(length), word64(seed[2], seed[3]), random);
+  return collide(
+    count,
+    length,
+    word64(seed[0], seed[1]) ^ BigInt(length),
+    word64(seed[2], seed[3]),
+    random,
+  );
 }
 
-/** The same for names in one namespace of 8 units or more: requests, which are hashed in two parts. */
-export function collidingNames(count: number, namespace: string, length: number, seed: Seed, random: Random): string[] {
+/**
+ * The same for names in one namespace of 8 units or more: requests, which are hashed in two parts.
+ */
+export function collidingNames(
+  count: number,
+  namespace: string,
+  length: number,
+  seed: Seed,
+  random: Random,
+): string[] {
   const secret = word64(seed[2], seed[3]);
   const start = word64(seed[0], seed[1]) ^ word64(namespace.length, length);
   return collide(count, length, read(namespace, start, secret), secret, random);

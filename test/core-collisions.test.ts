@@ -1,9 +1,11 @@
 /**
- * Keys that somebody has crafted to collide. Tenants choose object names: with a hash that they can predict, one tenant's names would
- * make every look-up of everybody a walk through all of them. The seed of a table is random, so it cannot be predicted; the keys
- * here are crafted against a pinned one (`keysSeed`), collide there in every bit, and are like any others everywhere else.
+ * Keys that somebody has crafted to collide. Tenants choose object names: with a hash that they can
+ * predict, one tenant's names would make every look-up of everybody a walk through all of them. The
+ * seed of a table is random, so it cannot be predicted; the keys here are crafted against a pinned
+ * one (`keysSeed`), collide there in every bit, and are like any others everywhere else.
  *
- * Probes are counted in the table itself, whose buckets are read from the core's memory. `bench/collisions.ts` has the times.
+ * Probes are counted in the table itself, whose buckets are read from the core's memory.
+ * `bench/collisions.ts` has the times.
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -28,12 +30,22 @@ interface Probes {
   hashes: number;
 }
 
-/** Interns keys in a table and reads its buckets, u32 each: the slot + 1 in the low bits, 0 when empty; the hash is in the record (assembly/keys.ts). */
-function probes(core: Core, keys: readonly string[], intern: (table: number, key: string) => void): Probes {
+/**
+ * Interns keys in a table and reads its buckets, u32 each: the slot + 1 in the low bits, 0 when
+ * empty; the hash is in the record (assembly/keys.ts).
+ */
+function probes(
+  core: Core,
+  keys: readonly string[],
+  intern: (table: number, key: string) => void,
+): Probes {
   const table = core.x.keysNew();
   for (const key of keys) intern(table, key);
   const words = core.words();
-  const [buckets, mask] = [(words[table >>> 2] as number) >>> 2, words[(table >>> 2) + 1] as number];
+  const [buckets, mask] = [
+    (words[table >>> 2] as number) >>> 2,
+    words[(table >>> 2) + 1] as number,
+  ];
   const directory = (words[(table >>> 2) + 2] as number) >>> 2;
   let sum = 0;
   let most = 0;
@@ -60,7 +72,9 @@ const ofNames = (core: Core, names: readonly string[]): Probes =>
 
 /** Runs with a shared instance of its own, whose tables have the seed. */
 function withSeed<R>(given: Seed | undefined, run: () => R): R {
-  sharedCore().trapped(new WebAssembly.RuntimeError('given up, so that the next queue has an instance of its own'));
+  sharedCore().trapped(
+    new WebAssembly.RuntimeError('given up, so that the next queue has an instance of its own'),
+  );
   if (given !== undefined) sharedCore().x.keysSeed(...given);
   try {
     return run();
@@ -84,7 +98,9 @@ describe('keys crafted against a pinned seed', () => {
     core.x.keysSeed(...PINNED);
     const all = { mean: 2_001 / 2, most: 2_000, hashes: 1 };
     expect(ofTexts(core, collidingKeys(2_000, LENGTH, PINNED, new Random(seed)))).toEqual(all);
-    expect(ofNames(core, collidingNames(2_000, NAMESPACE, LENGTH, PINNED, new Random(seed)))).toEqual(all);
+    expect(
+      ofNames(core, collidingNames(2_000, NAMESPACE, LENGTH, PINNED, new Random(seed))),
+    ).toEqual(all);
   });
 
   test('are kept apart all the same, and come out in their order', () => {
@@ -98,16 +114,24 @@ describe('keys crafted against a pinned seed', () => {
   });
 
   test('come and go among others like any key, while the table grows', () => {
-    // A bucket says only to a point how far it is from home: behind that the record is asked. Both must survive removals and growth.
+    // A bucket says only to a point how far it is from home: behind that the record is asked. Both
+    // must survive removals and growth.
     const random = new Random(seed);
     const core = new Core();
     core.x.keysSeed(...PINNED);
     const table = core.x.keysNew();
-    const keys = [...collidingKeys(150, LENGTH, PINNED, random), ...randomKeys(3_000, LENGTH, random)];
+    const keys = [
+      ...collidingKeys(150, LENGTH, PINNED, random),
+      ...randomKeys(3_000, LENGTH, random),
+    ];
     const slots = new Map<string, number>();
     for (let i = 0; i < 30_000; i++) {
-      const key = random.chance(0.3) ? (keys[random.int(150)] as string) : random.pick(keys.slice(0, 150 + (i >>> 3)));
-      expect(core.x.keysFind(table, key), `seed ${seed}, operation ${i}`).toBe(slots.get(key) ?? -1);
+      const key = random.chance(0.3)
+        ? (keys[random.int(150)] as string)
+        : random.pick(keys.slice(0, 150 + (i >>> 3)));
+      expect(core.x.keysFind(table, key), `seed ${seed}, operation ${i}`).toBe(
+        slots.get(key) ?? -1,
+      );
       if (random.chance(0.6)) slots.set(key, core.x.keysIntern(table, key));
       else if (slots.has(key)) {
         core.x.keysRelease(table, slots.get(key) as number);
@@ -120,20 +144,27 @@ describe('keys crafted against a pinned seed', () => {
 
   test.each([
     ['keys', ofTexts, (n: number, random: Random) => collidingKeys(n, LENGTH, PINNED, random)],
-    ['names', ofNames, (n: number, random: Random) => collidingNames(n, NAMESPACE, LENGTH, PINNED, random)],
-  ])('are like random %s in tables with seeds of their own: as few probes', (_what, count, craft) => {
-    const random = new Random(seed);
-    const n = 20_000; // three fifths of the buckets: as full as a table becomes
-    const crafted = craft(n, random);
-    const others = randomKeys(n, LENGTH, random);
-    for (let round = 0; round < 10; round++) {
-      const core = new Core();
-      const [ours, theirs] = [count(core, crafted), count(core, others)];
-      expect(ours.mean / theirs.mean, `mean, round ${round}`).toBeLessThan(1.25);
-      expect(ours.most, `most, round ${round}`).toBeLessThan(200);
-      expect(ours.hashes, `hashes, round ${round}`).toBeGreaterThan(n - 20);
-    }
-  });
+    [
+      'names',
+      ofNames,
+      (n: number, random: Random) => collidingNames(n, NAMESPACE, LENGTH, PINNED, random),
+    ],
+  ])(
+    'are like random %s in tables with seeds of their own: as few probes',
+    (_what, count, craft) => {
+      const random = new Random(seed);
+      const n = 20_000; // three fifths of the buckets: as full as a table becomes
+      const crafted = craft(n, random);
+      const others = randomKeys(n, LENGTH, random);
+      for (let round = 0; round < 10; round++) {
+        const core = new Core();
+        const [ours, theirs] = [count(core, crafted), count(core, others)];
+        expect(ours.mean / theirs.mean, `mean, round ${round}`).toBeLessThan(1.25);
+        expect(ours.most, `most, round ${round}`).toBeLessThan(200);
+        expect(ours.hashes, `hashes, round ${round}`).toBeGreaterThan(n - 20);
+      }
+    },
+  );
 
   test('are handled at least a third as fast as random ones', () => {
     setKeyMode('wasm');
@@ -142,8 +173,12 @@ describe('keys crafted against a pinned seed', () => {
     const others = randomKeys(20_000, LENGTH, random);
     const ratio = withSeed(undefined, () => {
       const queue = new WorkQueue();
-      const times = Array.from({ length: 9 }, () => [cycles(queue, crafted), cycles(queue, others)] as const);
-      const least = (which: 0 | 1): number => Math.min(...times.map((pair) => pair[which])); // others may use the machine
+      const times = Array.from(
+        { length: 9 },
+        () => [cycles(queue, crafted), cycles(queue, others)] as const,
+      );
+      // others may use the machine
+      const least = (which: 0 | 1): number => Math.min(...times.map((pair) => pair[which]));
       return least(0) / least(1);
     });
     expect(ratio).toBeLessThan(3);
@@ -158,14 +193,17 @@ describe('keys crafted against a pinned seed', () => {
 /** Families of keys that weak hashes fold together whatever their seed: `n` keys of each. */
 const families: Record<string, (n: number) => string[]> = {
   'numbered names': (n) => Array.from({ length: n }, (_, i) => `default/web-${i}`),
-  'numbers of one length': (n) => Array.from({ length: n }, (_, i) => `default/web-${String(i).padStart(20, '0')}`),
-  'numbers in front': (n) => Array.from({ length: n }, (_, i) => `${i}-namespace/one-and-the-same-name`),
+  'numbers of one length': (n) =>
+    Array.from({ length: n }, (_, i) => `default/web-${String(i).padStart(20, '0')}`),
+  'numbers in front': (n) =>
+    Array.from({ length: n }, (_, i) => `${i}-namespace/one-and-the-same-name`),
   'two characters anywhere': (n) =>
     Array.from({ length: n }, (_, i) => {
       const at = i % 29;
       return `${'a'.repeat(at)}${String.fromCharCode(98 + (Math.floor(i / 29) % 150), 98 + (Math.floor(i / 4350) % 150))}${'a'.repeat(29 - at)}`;
     }),
-  'nothing but a length': (n) => Array.from({ length: Math.min(n, 2_000) }, (_, i) => 'a'.repeat(i)),
+  'nothing but a length': (n) =>
+    Array.from({ length: Math.min(n, 2_000) }, (_, i) => 'a'.repeat(i)),
   'differences that cancel in what is linear': (n) =>
     Array.from({ length: n }, (_, i) => {
       const difference = (BigInt(i) * 0x0001_0203_0507_0b0dn) & MASK64;
@@ -175,7 +213,9 @@ const families: Record<string, (n: number) => string[]> = {
 };
 const MASK64 = (1n << 64n) - 1n;
 const units = (word: bigint): string =>
-  String.fromCharCode(...Array.from({ length: 8 }, (_, i) => Number((word >> BigInt(8 * i)) & 0xffn)));
+  String.fromCharCode(
+    ...Array.from({ length: 8 }, (_, i) => Number((word >> BigInt(8 * i)) & 0xffn)),
+  );
 
 test.each(Object.entries(families))('%s are like random keys, whatever the seed', (_name, make) => {
   const keys = [...new Set(make(20_000))];

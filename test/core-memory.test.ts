@@ -1,10 +1,12 @@
 /**
- * Memory that ends, everywhere it can: a script uses every structure of the core, and the k-th block that it asks for is refused, for
- * every k. The call that met the refusal either throws OUT_OF_MEMORY and has changed nothing, or never needed the block; then memory
- * is there again, and the rest of the script ends as it does in the model.
+ * Memory that ends, everywhere it can: a script uses every structure of the core, and the k-th
+ * block that it asks for is refused, for every k. The call that met the refusal either throws
+ * OUT_OF_MEMORY and has changed nothing, or never needed the block; then memory is there again, and
+ * the rest of the script ends as it does in the model.
  *
- * Pages are not enough for that: most requests are served from blocks that were freed, or from what is left of a page. So the core
- * counts requests for blocks (`memoryGrant`), whichever way they are served.
+ * Pages are not enough for that: most requests are served from blocks that were freed, or from what
+ * is left of a page. So the core counts requests for blocks (`memoryGrant`), whichever way they are
+ * served.
  */
 import { CapstanError } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -19,7 +21,9 @@ function play(world: World, { name, real, model }: Step): void {
   if (got !== wanted) expect(got, name).toEqual(wanted); // millions of calls: `expect` alone would take most of the time
 }
 
-/** The error of a step that is refused memory, undefined when it ran. Any other error is a failure. */
+/**
+ * The error of a step that is refused memory, undefined when it ran. Any other error is a failure.
+ */
 function refusal(world: World, { name, real }: Step): { answered: unknown } | undefined {
   try {
     return { answered: real(world) };
@@ -43,7 +47,10 @@ function requestsOfSteps(): number[] {
   return counts;
 }
 
-/** How many table headers fit in the memory that there is: when all was given back, as many as before. */
+/**
+ * How many table headers fit in the memory that there is: when all was given back, as many as
+ * before.
+ */
 function room(core: Core | CacheCore): number {
   const tables: number[] = [];
   core.x.memoryLimit(core.x.memoryPages());
@@ -53,78 +60,82 @@ function room(core: Core | CacheCore): number {
   return tables.length;
 }
 
-describe.each<KeyMode>(['wasm', 'js'])('out of memory at each request for a block, keys in %s', (mode) => {
-  beforeEach(() => setKeyMode(mode));
-  afterEach(() => setKeyMode(undefined));
+describe.each<KeyMode>(['wasm', 'js'])(
+  'out of memory at each request for a block, keys in %s',
+  (mode) => {
+    beforeEach(() => setKeyMode(mode));
+    afterEach(() => setKeyMode(undefined));
 
-  test('is a typed error, changes nothing, and the rest of the script ends as in the model', {
-    timeout: 120_000,
-  }, () => {
-    requestsOfSteps(); // one idle queue per class is made at first: not counted
-    const counts = requestsOfSteps();
-    const refused = new Map<string, number>();
-    let total = 0;
-    for (const [at, count] of counts.entries()) {
-      for (let granted = 0; granted < count; granted++) {
-        total++;
-        const world = new World();
-        const one = script[at] as Step;
-        for (const { real, model } of script.slice(0, at)) {
-          real(world);
-          model(world);
-        }
-        const before = world.state();
-        world.grant(granted);
-        const ran = refusal(world, one);
-        if (ran === undefined) {
-          const what = one.name.replace(/\d+/g, 'n');
-          refused.set(what, (refused.get(what) ?? 0) + 1);
-          expect(world.state(), `${one.name}, block ${granted} refused`).toEqual(before);
-          world.grant(0);
-          expect(refusal(world, one), `${one.name}, refused again`).toBeUndefined();
-          expect(world.state(), `${one.name}, refused again`).toEqual(before);
-          world.grant(-1);
-          play(world, one);
-        } else {
-          world.grant(-1);
-          expect(ran.answered, `${one.name} without block ${granted}`).toEqual(one.model(world));
-        }
-        for (const each of script.slice(at + 1)) play(world, each);
-        expect([world.plain, world.timed, world.requests, world.pins].map((queue) => queue.books()[0])).toEqual([
-          0, 0, 0, 0,
-        ]);
-        world.dispose();
-      }
-    }
-    console.log(
-      `test/core-memory.test.ts (${mode}): ${total} blocks refused; calls that met it: ${[...refused].map(([what, n]) => `${what} ${n}`).join(', ')}`,
-    );
-    expect(total).toBeGreaterThan(100);
-  });
-
-  test('leaks nothing: when all is given back, there is as much room after a hundred refusals of each block as after one', () => {
-    const counts = requestsOfSteps();
-    const roomAfter = (times: number): number => {
-      const world = new World();
-      for (const [at, one] of script.entries()) {
-        let done = false;
-        for (let granted = 0; granted < (counts[at] as number) && !done; granted++) {
-          for (let time = 0; time < times && !done; time++) {
-            world.grant(granted);
-            done = refusal(world, one) !== undefined;
-            world.grant(-1);
+    test('is a typed error, changes nothing, and the rest of the script ends as in the model', {
+      timeout: 120_000,
+    }, () => {
+      requestsOfSteps(); // one idle queue per class is made at first: not counted
+      const counts = requestsOfSteps();
+      const refused = new Map<string, number>();
+      let total = 0;
+      for (const [at, count] of counts.entries()) {
+        for (let granted = 0; granted < count; granted++) {
+          total++;
+          const world = new World();
+          const one = script[at] as Step;
+          for (const { real, model } of script.slice(0, at)) {
+            real(world);
+            model(world);
           }
+          const before = world.state();
+          world.grant(granted);
+          const ran = refusal(world, one);
+          if (ran === undefined) {
+            const what = one.name.replace(/\d+/g, 'n');
+            refused.set(what, (refused.get(what) ?? 0) + 1);
+            expect(world.state(), `${one.name}, block ${granted} refused`).toEqual(before);
+            world.grant(0);
+            expect(refusal(world, one), `${one.name}, refused again`).toBeUndefined();
+            expect(world.state(), `${one.name}, refused again`).toEqual(before);
+            world.grant(-1);
+            play(world, one);
+          } else {
+            world.grant(-1);
+            expect(ran.answered, `${one.name} without block ${granted}`).toEqual(one.model(world));
+          }
+          for (const each of script.slice(at + 1)) play(world, each);
+          expect(
+            [world.plain, world.timed, world.requests, world.pins].map((queue) => queue.books()[0]),
+          ).toEqual([0, 0, 0, 0]);
+          world.dispose();
         }
-        if (!done) one.real(world);
       }
-      world.dispose();
-      return room(world.core) + room(world.cache);
-    };
-    expect(roomAfter(100)).toBe(roomAfter(1));
-  });
-});
+      console.log(
+        `test/core-memory.test.ts (${mode}): ${total} blocks refused; calls that met it: ${[...refused].map(([what, n]) => `${what} ${n}`).join(', ')}`,
+      );
+      expect(total).toBeGreaterThan(100);
+    });
 
-// What is left is counted in table headers, which fit into the block that was left as into any other.
+    test('leaks nothing: when all is given back, there is as much room after a hundred refusals of each block as after one', () => {
+      const counts = requestsOfSteps();
+      const roomAfter = (times: number): number => {
+        const world = new World();
+        for (const [at, one] of script.entries()) {
+          let done = false;
+          for (let granted = 0; granted < (counts[at] as number) && !done; granted++) {
+            for (let time = 0; time < times && !done; time++) {
+              world.grant(granted);
+              done = refusal(world, one) !== undefined;
+              world.grant(-1);
+            }
+          }
+          if (!done) one.real(world);
+        }
+        world.dispose();
+        return room(world.core) + room(world.cache);
+      };
+      expect(roomAfter(100)).toBe(roomAfter(1));
+    });
+  },
+);
+
+// What is left is counted in table headers, which fit into the block that was left as into any
+// other.
 test('the block for batches is given back when a larger one takes its place', () => {
   const after = (...counts: number[]): number => {
     const core = new Core();

@@ -1,8 +1,9 @@
 /**
  * The secret seed of the hash, and hosts that refuse random numbers for a while.
  *
- * Cloudflare's workerd throws for random numbers outside of handlers, so `const queue = new WorkQueue()` at the top of a worker's module
- * threw an error of the host's, and the worker did not start.
+ * Cloudflare's workerd throws for random numbers outside of handlers, so `const queue = new
+ * WorkQueue()` at the top of a worker's module threw an error of the host's, and the worker did not
+ * start.
  */
 import { RateLimitingQueue, type Request, requestKey, WorkQueue } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

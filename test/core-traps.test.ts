@@ -1,9 +1,11 @@
 /**
- * A trap at each export of the core, in each public call that reaches it. Whatever was under way, the caller gets a typed error, the
- * instance is poisoned and says so, whoever waits is told, no timer stays behind, and every other instance goes on.
+ * A trap at each export of the core, in each public call that reaches it. Whatever was under way,
+ * the caller gets a typed error, the instance is poisoned and says so, whoever waits is told, no
+ * timer stays behind, and every other instance goes on.
  *
- * The exports are those that the module has: a new one fails here until a call below reaches it, or it is listed with its reason.
- * The trap is a real one of the real instance, an access outside of its memory, made in place of the export that is armed.
+ * The exports are those that the module has: a new one fails here until a call below reaches it, or
+ * it is listed with its reason. The trap is a real one of the real instance, an access outside of
+ * its memory, made in place of the export that is armed.
  */
 import { Indexer } from 'capstan/cache';
 import {
@@ -110,7 +112,10 @@ const everyExport = new Set<string>();
 
 const RealInstance = WebAssembly.Instance;
 
-/** Every instance made from here on tells which of its exports are called, and traps in the one that is armed. */
+/**
+ * Every instance made from here on tells which of its exports are called, and traps in the one that
+ * is armed.
+ */
 beforeAll(() => {
   WebAssembly.Instance = new Proxy(RealInstance, {
     construct(target, args: [WebAssembly.Module]) {
@@ -155,7 +160,10 @@ interface Pod {
   metadata: { namespace: string; name: string };
   spec: { nodeName: string };
 }
-const pod = (name: string, nodeName = 'node-1'): Pod => ({ metadata: { namespace: 'a', name }, spec: { nodeName } });
+const pod = (name: string, nodeName = 'node-1'): Pod => ({
+  metadata: { namespace: 'a', name },
+  spec: { nodeName },
+});
 
 /** Queues in all states, in an instance of their own. */
 class World {
@@ -175,22 +183,29 @@ class World {
   readonly rankedMetered: PriorityQueue; // the same
   readonly rankedRequests: PriorityQueue<Request>;
   readonly limiter = new ItemExponentialFailureRateLimiter(5, 1_000);
-  readonly requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, { key: requestKey });
+  readonly requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, {
+    key: requestKey,
+  });
   readonly draining: WorkQueue; // 'a' in processing, 'b' ready
   readonly waiting: Watched<unknown>[]; // calls that wait in other queues of the instance
-  readonly elsewhere = new Indexer<Pod, 'byNode'>(undefined, { byNode: 'spec.nodeName' }); // has an instance of its own
+  // has an instance of its own
+  readonly elsewhere = new Indexer<Pod, 'byNode'>(undefined, { byNode: 'spec.nodeName' });
   readonly exportsElsewhere = madeLast;
   readonly exports: Record<string, Export>; // of `core`
   readonly pinned: number;
   readonly bystander = new Core();
 
   constructor() {
-    sharedCore().trapped(new WebAssembly.RuntimeError('given up, so that the next world has an instance of its own'));
+    sharedCore().trapped(
+      new WebAssembly.RuntimeError('given up, so that the next world has an instance of its own'),
+    );
     const { clock } = this;
     this.core = sharedCore();
     this.exports = madeLast;
     this.limiter = new ItemExponentialFailureRateLimiter(5, 1_000);
-    this.requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, { key: requestKey });
+    this.requestLimiter = new ItemExponentialFailureRateLimiter<Request>(5, 1_000, {
+      key: requestKey,
+    });
     this.queue = new DelayingQueue({ clock });
     for (const key of ['held', 'last', 'ready']) this.queue.add(key);
     this.queue.addAfter('later', 5);
@@ -216,8 +231,16 @@ class World {
     this.outer = new DelayingQueue({ clock, inner: new WorkQueue() });
     this.outer.addAfter('later', 5);
     this.rated = new RateLimitingQueue(undefined, { clock });
-    this.ranked = new PriorityQueue(undefined, { clock, name: 'ranked', metricsProvider: this.levels });
-    this.rankedMetered = new PriorityQueue(undefined, { clock, name: 'ranked', metricsProvider: calledMetrics });
+    this.ranked = new PriorityQueue(undefined, {
+      clock,
+      name: 'ranked',
+      metricsProvider: this.levels,
+    });
+    this.rankedMetered = new PriorityQueue(undefined, {
+      clock,
+      name: 'ranked',
+      metricsProvider: calledMetrics,
+    });
     for (const each of [this.ranked, this.rankedMetered]) {
       each.add('held');
       each.tryGet();
@@ -343,8 +366,10 @@ const calls: Record<string, (world: World) => unknown> = {
   'new priority queue that ages': () => new PriorityQueue(undefined, { aging: { everyMs: 5 } }),
   'add to a priority queue': (w) => w.ranked.add('new'),
   addWithOpts: (w) => w.ranked.addWithOpts({ priority: 7, rateLimited: true }, 'new', 'ready'),
-  'addWithOpts with metrics': (w) => w.rankedMetered.addWithOpts({ priority: 7 }, 'new', 'ready', 'held'),
-  'addWithOpts of a request': (w) => w.rankedRequests.addWithOpts({ priority: 7 }, { namespace: 'a', name: 'b' }),
+  'addWithOpts with metrics': (w) =>
+    w.rankedMetered.addWithOpts({ priority: 7 }, 'new', 'ready', 'held'),
+  'addWithOpts of a request': (w) =>
+    w.rankedRequests.addWithOpts({ priority: 7 }, { namespace: 'a', name: 'b' }),
   'addAfter to a priority queue': (w) => w.ranked.addAfter('ready', 5),
   getWithPriority: (w) => w.ranked.getWithPriority(),
   'getWithPriority with metrics': (w) => w.rankedMetered.getWithPriority(),
@@ -406,10 +431,14 @@ const calls: Record<string, (world: World) => unknown> = {
     w.exportsElsewhere.memoryGrant?.(0);
     w.elsewhere.add(pod('of-a-name-that-no-record-has-room-for-as-it-is-too-long'));
   },
-  'an index function that fails': (w) => w.elsewhere.addIndexers({ broken: () => [1 as unknown as string] }),
+  'an index function that fails': (w) =>
+    w.elsewhere.addIndexers({ broken: () => [1 as unknown as string] }),
 };
 
-/** Calls whose error nobody can catch, or which leave out or give up what is broken: they report it, or have nothing to say. */
+/**
+ * Calls whose error nobody can catch, or which leave out or give up what is broken: they report it,
+ * or have nothing to say.
+ */
 const SILENT = new Set([
   'time that passes',
   'time that ends work',
@@ -481,13 +510,20 @@ describe.each<KeyMode>(['wasm', 'js'])('a trap, keys in %s', (mode) => {
         }
       }
     }
-    console.log(`test/core-traps.test.ts (${mode}): ${pairs} traps in ${Object.keys(calls).length} calls`);
+    console.log(
+      `test/core-traps.test.ts (${mode}): ${pairs} traps in ${Object.keys(calls).length} calls`,
+    );
     expect(failures).toEqual([]);
     expect(pairs).toBeGreaterThan(100);
   });
 });
 
-async function trapIn(what: string, name: string, call: (world: World) => unknown, silent: boolean): Promise<void> {
+async function trapIn(
+  what: string,
+  name: string,
+  call: (world: World) => unknown,
+  silent: boolean,
+): Promise<void> {
   reports.length = 0;
   const world = new World();
   armed = name;
@@ -498,7 +534,9 @@ async function trapIn(what: string, name: string, call: (world: World) => unknow
   for (const report of reports) requirePoisoned(report, `${what}: reported`);
   for (let turn = 0; turn < 20; turn++) await undefined;
 
-  expect(World.isPoisoned(world.core), `${what}: the instance is poisoned`).toBe(trappedIn === world.exports);
+  expect(World.isPoisoned(world.core), `${what}: the instance is poisoned`).toBe(
+    trappedIn === world.exports,
+  );
   if (trappedIn === world.exportsElsewhere) {
     for (const use of [
       () => world.elsewhere.add(pod('first')),
@@ -529,12 +567,18 @@ async function trapIn(what: string, name: string, call: (world: World) => unknow
       requirePoisoned(await outcome(use), `${what}: a later call`);
     }
     expect(sharedCore(), what).not.toBe(world.core);
-    expect(world.draining.recover().sort(), `${what}: what was in a queue is still known`).toEqual(['a', 'b']);
+    expect(world.draining.recover().sort(), `${what}: what was in a queue is still known`).toEqual([
+      'a',
+      'b',
+    ]);
     world.requests.dispose();
     expectError(() => world.requests.len(), 'DISPOSED');
-    expect(world.elsewhere.byIndex('byNode', 'node-1'), `${what}: another instance`).toHaveLength(1);
+    expect(world.elsewhere.byIndex('byNode', 'node-1'), `${what}: another instance`).toHaveLength(
+      1,
+    );
   } else {
-    // The trap was in an instance of a store, or in one that was not finished: the queues have not noticed.
+    // The trap was in an instance of a store, or in one that was not finished: the queues have not
+    // noticed.
     expect(sharedCore(), what).toBe(world.core);
     expect(world.queue.tryGet(), what).toBe('ready');
     expect(world.waiting.map(({ state }) => state)).toEqual(world.waiting.map(() => 'pending'));
@@ -550,9 +594,12 @@ test('every export of the module is reached by a call here, or listed with its r
   const all = new Set<string>();
   for (const mode of ['wasm', 'js'] as const) {
     setKeyMode(mode);
-    for (const call of Object.values(calls)) for (const name of await exportsOf(call)) all.add(name);
+    for (const call of Object.values(calls))
+      for (const name of await exportsOf(call)) all.add(name);
   }
-  expect([...everyExport].filter((name) => !all.has(name)).sort()).toEqual(Object.keys(UNREACHED).sort());
+  expect([...everyExport].filter((name) => !all.has(name)).sort()).toEqual(
+    Object.keys(UNREACHED).sort(),
+  );
 });
 
 test('memory that was overwritten traps by itself, and is found at the first call that touches it', async () => {

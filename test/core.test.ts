@@ -1,6 +1,7 @@
 /**
- * bindings/core.ts and the memory of assembly/: what happens at the limits. Memory that cannot grow is a typed error with
- * nothing changed; a trap poisons its instance and no other; memory follows the live keys, not the keys ever seen.
+ * bindings/core.ts and the memory of assembly/: what happens at the limits. Memory that cannot grow
+ * is a typed error with nothing changed; a trap poisons its instance and no other; memory follows
+ * the live keys, not the keys ever seen.
  */
 import {
   CapstanError,
@@ -18,7 +19,14 @@ import { Core, hasNativeStrings, sharedCore } from '../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { Random, testSeed } from './random.ts';
 import { ModelDelayingQueue } from './reference.ts';
-import { drain, expectError, expectRejection, isCollected, settle, wrong } from './workqueue/helpers.ts';
+import {
+  drain,
+  expectError,
+  expectRejection,
+  isCollected,
+  settle,
+  wrong,
+} from './workqueue/helpers.ts';
 
 const MAX_PAGES = 65_536;
 
@@ -83,8 +91,13 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
     withoutGrowth(() => {
       while (codeOf(() => hog.add(`hog-${hog.len()}`)) === undefined);
       const name = 'n'.repeat(5_000);
-      while (codeOf(() => delaying.addAfter({ namespace: `ns-${waiting}`, name }, 10)) === undefined) waiting++;
-      expect(codeOf(() => delaying.addAfter({ namespace: `ns-${waiting}`, name }, 10))).toBe('OUT_OF_MEMORY');
+      while (
+        codeOf(() => delaying.addAfter({ namespace: `ns-${waiting}`, name }, 10)) === undefined
+      )
+        waiting++;
+      expect(codeOf(() => delaying.addAfter({ namespace: `ns-${waiting}`, name }, 10))).toBe(
+        'OUT_OF_MEMORY',
+      );
       while (codeOf(() => limiter.when(`key-${failing}-${name}`)) === undefined) failing++;
       expect(codeOf(() => limiter.when(`key-${failing}-${name}`))).toBe('OUT_OF_MEMORY');
       const queues: WorkQueue[] = [];
@@ -145,7 +158,8 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
     const core = sharedCore();
     for (let i = 0; i < 40_000; i++) {
       // Blocks come a few at a time; between them whatever needs one is refused.
-      if (i % 500 === 0) core.x.memoryGrant(random.chance(0.3) ? 1 + random.int(mode === 'wasm' ? 200 : 2) : 0);
+      if (i % 500 === 0)
+        core.x.memoryGrant(random.chance(0.3) ? 1 + random.int(mode === 'wasm' ? 200 : 2) : 0);
       const key = random.pick(keys);
       const roll = random.int(10);
       if (roll < 4)
@@ -195,7 +209,9 @@ describe('delays that end without memory to sort them in', () => {
     for (let i = 0; codeOf(() => hog.add(`hog-${i}`)) === undefined; i++);
     clock.step(5_000);
     core.x.memoryLimit(MAX_PAGES);
-    const order = keys.map((key, i) => ({ key, at: (i * 7919) % 5_000 })).sort((a, b) => a.at - b.at);
+    const order = keys
+      .map((key, i) => ({ key, at: (i * 7919) % 5_000 }))
+      .sort((a, b) => a.at - b.at);
     expect(drain(queue)).toEqual(order.map(({ key }) => key));
     queue.dispose();
   });
@@ -203,7 +219,11 @@ describe('delays that end without memory to sort them in', () => {
 
 describe('a trap', () => {
   /** Makes the next call of an export trap, as a bug in the core would. */
-  function sabotage(core: Core, name: 'queueAdd' | 'queueGet' | 'queueLen' | 'queueDoneSlot', error: Error): void {
+  function sabotage(
+    core: Core,
+    name: 'queueAdd' | 'queueGet' | 'queueLen' | 'queueDoneSlot',
+    error: Error,
+  ): void {
     const trap = () => {
       throw error;
     };
@@ -229,19 +249,27 @@ describe('a trap', () => {
   test.each([
     ['a trap', () => new WebAssembly.RuntimeError('unreachable')],
     ['a stack overflow', () => new RangeError('Maximum call stack size exceeded')],
-  ])('%s in a call of a queue is a typed error, and so is every later call', async (_name, makeError) => {
-    const queue = new WorkQueue();
-    queue.add('a');
-    const error = makeError();
-    sabotage(sharedCore(), 'queueAdd', error);
-    const poisoned = expectError(() => queue.add('b'), 'POISONED', /bug/);
-    expect(poisoned.cause).toBe(error);
-    for (const use of [() => queue.add('c'), () => queue.tryGet(), () => queue.len(), () => queue.done('a')]) {
-      expectError(use, 'POISONED');
-    }
-    await expectRejection(queue.get(), 'POISONED');
-    await expectRejection(queue.shutDownWithDrain(), 'POISONED');
-  });
+  ])(
+    '%s in a call of a queue is a typed error, and so is every later call',
+    async (_name, makeError) => {
+      const queue = new WorkQueue();
+      queue.add('a');
+      const error = makeError();
+      sabotage(sharedCore(), 'queueAdd', error);
+      const poisoned = expectError(() => queue.add('b'), 'POISONED', /bug/);
+      expect(poisoned.cause).toBe(error);
+      for (const use of [
+        () => queue.add('c'),
+        () => queue.tryGet(),
+        () => queue.len(),
+        () => queue.done('a'),
+      ]) {
+        expectError(use, 'POISONED');
+      }
+      await expectRejection(queue.get(), 'POISONED');
+      await expectRejection(queue.shutDownWithDrain(), 'POISONED');
+    },
+  );
 
   test('whoever waits for a queue of the instance is told, whichever queue met the trap', async () => {
     const queue = new WorkQueue();
@@ -394,7 +422,8 @@ describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
   });
 
   test('of a forgotten queue the metrics keep what it had counted before its memory is given to others', async () => {
-    // The provider holds a source that reads the core. It must not read memory that belongs to another queue by now.
+    // The provider holds a source that reads the core. It must not read memory that belongs to
+    // another queue by now.
     const metricsProvider = new PrometheusProvider();
     const ref = (() => {
       const queue = new WorkQueue({ name: 'forgotten', metricsProvider });
@@ -410,18 +439,22 @@ describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
     for (let turn = 0; turn < 50 && isThere(); turn++) await settle(); // the registry's callback is a task
     expect(isThere()).toBe(false);
     expect(metricsProvider.text()).toContain('workqueue_adds_total{name="forgotten"} 500\n');
-    expect(metricsProvider.text()).toContain('workqueue_queue_duration_seconds_count{name="forgotten"} 100\n');
+    expect(metricsProvider.text()).toContain(
+      'workqueue_queue_duration_seconds_count{name="forgotten"} 100\n',
+    );
     for (const other of others) other.dispose();
   });
 });
 
 test('half a million live keys, whose hashes collide: none merges, and each is found again', () => {
-  // 32 bits of hash are kept with a key: among so many some thirty pairs agree in them, and only the comparison tells them apart.
+  // 32 bits of hash are kept with a key: among so many some thirty pairs agree in them, and only
+  // the comparison tells them apart.
   setKeyMode('wasm');
   try {
     const queue = new WorkQueue();
     const count = 500_000;
-    const key = (i: number) => (i % 2 === 0 ? `team/web-${i}` : `a-namespace-of-some-length/web-frontend-canary-${i}`);
+    const key = (i: number) =>
+      i % 2 === 0 ? `team/web-${i}` : `a-namespace-of-some-length/web-frontend-canary-${i}`;
     for (let i = 0; i < count; i++) queue.add(key(i));
     expect(queue.len()).toBe(count);
     for (let i = 0; i < count; i++) queue.add(key(i));

@@ -1,7 +1,9 @@
 /**
- * Errors are told by their code, tombstones by their mark. A program may have two copies of the package, by its dependencies: a helper library brings its
- * own, and gives what our `instanceof` did not know. A TerminalError of it was retried for ever, and `isNotFound` was false of its 404. Over its transport no GET was repeated after a
- * reset; of its informer's tombstones no controller heard, and its rate limiter limited nothing that it shared.
+ * Errors are told by their code, tombstones by their mark. A program may have two copies of the
+ * package, by its dependencies: a helper library brings its own, and gives what our `instanceof`
+ * did not know. A TerminalError of it was retried for ever, and `isNotFound` was false of its 404.
+ * Over its transport no GET was repeated after a reset; of its informer's tombstones no controller
+ * heard, and its rate limiter limited nothing that it shared.
  */
 import {
   deletionHandlingMetaNamespaceKeyFunc,
@@ -85,16 +87,27 @@ describe('what another copy of the package throws', () => {
     let sent = 0;
     const request = async () => {
       if (++sent < 3) throw new other.TransportError('reset', 'socket hang up');
-      return { status: 200, headers: new Headers(), body: new Blob([JSON.stringify(configMap('a', '1'))]).stream() };
+      return {
+        status: 200,
+        headers: new Headers(),
+        body: new Blob([JSON.stringify(configMap('a', '1'))]).stream(),
+      };
     };
-    const got = newClient({ transport: { request }, clock }).get(ConfigMaps, { namespace: 'ns', name: 'a' });
+    const got = newClient({ transport: { request }, clock }).get(ConfigMaps, {
+      namespace: 'ns',
+      name: 'a',
+    });
     got.catch(() => undefined); // looked at below
     await clock.run(2000);
     expect((await got).metadata.name).toBe('a');
 
-    const [reset, refused] = (['reset', 'refused'] as const).map((kind) => new other.TransportError(kind, 'lost'));
+    const [reset, refused] = (['reset', 'refused'] as const).map(
+      (kind) => new other.TransportError(kind, 'lost'),
+    );
     expect([isBusy(reset), isBusy(refused)]).toEqual([false, true]);
-    expect(isWorthReporting(reset, { class: 'network', next: 'relist', afterMs: 10_000 })).toBe(false);
+    expect(isWorthReporting(reset, { class: 'network', next: 'relist', afterMs: 10_000 })).toBe(
+      false,
+    );
   });
 });
 
@@ -119,9 +132,14 @@ describe('what another copy of the package gives', () => {
     expect(told).toEqual([tombstone]);
 
     const events: unknown[] = [];
-    const pipe = new EventPipe<KubeObject>({ name: 'pods', handler: { delete: (event) => void events.push(event) } });
+    const pipe = new EventPipe<KubeObject>({
+      name: 'pods',
+      handler: { delete: (event) => void events.push(event) },
+    });
     const queue = { addWithCause: () => undefined };
-    pipe.open({ queue, signal: new AbortController().signal } as unknown as Parameters<typeof pipe.open>[0]);
+    pipe.open({ queue, signal: new AbortController().signal } as unknown as Parameters<
+      typeof pipe.open
+    >[0]);
     pipe.informerHandler().onDelete?.(tombstone);
     expect(events).toEqual([{ object: web, deleteStateUnknown: true }]);
 
@@ -158,7 +176,15 @@ test('what cannot be asked for its code has none', () => {
   });
   const { proxy, revoke } = Proxy.revocable(new Error('x'), {});
   revoke();
-  for (const value of [hostile, proxy, undefined, null, 'TERMINAL', { code: 'STATUS' }, new Error('STATUS')]) {
+  for (const value of [
+    hostile,
+    proxy,
+    undefined,
+    null,
+    'TERMINAL',
+    { code: 'STATUS' },
+    new Error('STATUS'),
+  ]) {
     expect(hasCode(value, 'STATUS')).toBe(false);
     expect(isNotFound(value)).toBe(false);
   }

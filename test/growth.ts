@@ -1,12 +1,16 @@
 /**
- * How the cost of a piece of work grows with its size: it is done once 64 times as large, and 64 times as it is. What is linear takes
- * about as long either way, what is quadratic 64 times as long. Hence `expect(await growth(…)).toBeLessThan(STEEP)`.
+ * How the cost of a piece of work grows with its size: it is done once 64 times as large, and 64
+ * times as it is. What is linear takes about as long either way, what is quadratic 64 times as
+ * long. Hence `expect(await growth(…)).toBeLessThan(STEEP)`.
  */
 export const STEEP = 7;
 
 const TIMES = 64;
 
-/** Least of several, as others may use the machine; of more while it looks steep. @param make gets a size ready; what it gives is measured */
+/**
+ * Least of several, as others may use the machine; of more while it looks steep. @param make gets a
+ * size ready; what it gives is measured
+ */
 export async function growth(size: number, make: (size: number) => () => unknown): Promise<number> {
   const took = async (works: readonly (() => unknown)[]): Promise<number> => {
     const start = performance.now();

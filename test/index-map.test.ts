@@ -1,4 +1,7 @@
-/** bindings/index-map.ts: index values and the slots listed under them, against the model and at the limits of memory. */
+/**
+ * bindings/index-map.ts: index values and the slots listed under them, against the model and at the
+ * limits of memory.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CacheCore } from '../bindings/cache-core.ts';
 import { CapstanError } from '../bindings/errors.ts';
@@ -44,7 +47,8 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     const core = new CacheCore();
     const index = new IndexMap(core);
     const churn = (from: number, to: number) => {
-      for (let i = from; i < to; i++) index.set(i % 100, [`value-${i}`, `other-${i}-${'x'.repeat(i % 90)}`]);
+      for (let i = from; i < to; i++)
+        index.set(i % 100, [`value-${i}`, `other-${i}-${'x'.repeat(i % 90)}`]);
     };
     churn(0, 20_000); // blocks of all sizes
     const pages = core.x.memoryPages();
@@ -72,7 +76,9 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
         index.clear(slot);
         model.clear(slot);
       } else {
-        const values = Array.from({ length: random.int(random.chance(0.02) ? 40 : 4) }, () => random.pick(pool));
+        const values = Array.from({ length: random.int(random.chance(0.02) ? 40 : 4) }, () =>
+          random.pick(pool),
+        );
         if (values.length === 1 && random.chance(0.8)) index.setOne(slot, values[0] as string);
         else index.set(slot, values);
         model.set(slot, values);
@@ -81,15 +87,21 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
         const value = random.pick(pool);
         expect(slots(index, value), `seed ${seed}, change ${i}`).toEqual(model.slots(value));
       }
-      if (i % 5_000 === 0) expect([...index.values()].sort(), `seed ${seed}, change ${i}`).toEqual(model.values());
+      if (i % 5_000 === 0)
+        expect([...index.values()].sort(), `seed ${seed}, change ${i}`).toEqual(model.values());
     }
-    for (const value of pool) expect(slots(index, value), `seed ${seed}`).toEqual(model.slots(value));
+    for (const value of pool)
+      expect(slots(index, value), `seed ${seed}`).toEqual(model.slots(value));
   });
 
-  // Whoever took a place in the set of a value had all of its own values searched for that one: 3 s for 80 000 values in another order.
+  // Whoever took a place in the set of a value had all of its own values searched for that one: 3 s
+  // for 80 000 values in another order.
   test.each<[string, (values: string[]) => string[][]]>([
     ['an object that has them in another order', (values) => [[...values].sort()]],
-    ['two that have every other one', (values) => [0, 1].map((odd) => values.filter((_, i) => i % 2 === odd))],
+    [
+      'two that have every other one',
+      (values) => [0, 1].map((odd) => values.filter((_, i) => i % 2 === odd)),
+    ],
   ])('leaving many values that are shared with %s takes time by their number', (_, shared) => {
     const [few, many] = [4_000, 64_000].map((count) => {
       const index = new IndexMap(new CacheCore());
@@ -120,7 +132,9 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     let refused = 0;
     for (let i = 0; i < 4_000; i++) {
       if (i % 100 === 0)
-        core.x.memoryLimit(core.x.memoryPages() + (i > 0 && random.chance(0.3) ? 1 + random.int(2) : 0));
+        core.x.memoryLimit(
+          core.x.memoryPages() + (i > 0 && random.chance(0.3) ? 1 + random.int(2) : 0),
+        );
       const slot = random.int(3_000);
       const values = Array.from(
         { length: random.int(5) },
@@ -139,6 +153,7 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     core.x.memoryLimit(65_536);
     expect(refused).toBeGreaterThan(10);
     expect([...index.values()].sort(), `seed ${seed}`).toEqual(model.values());
-    for (const value of model.values()) expect(slots(index, value), `seed ${seed}`).toEqual(model.slots(value));
+    for (const value of model.values())
+      expect(slots(index, value), `seed ${seed}`).toEqual(model.slots(value));
   });
 });

@@ -1,6 +1,7 @@
 /**
- * Keys out of bytes (assembly/text-bytes.ts) and back to text (bindings/key-text.ts): whichever way a string comes in, as bytes of a JSON
- * document in any of its spellings or from JavaScript, it is one key, and it comes out unit for unit.
+ * Keys out of bytes (assembly/text-bytes.ts) and back to text (bindings/key-text.ts): whichever way
+ * a string comes in, as bytes of a JSON document in any of its spellings or from JavaScript, it is
+ * one key, and it comes out unit for unit.
  */
 import { describe, expect, test } from 'vitest';
 import { CacheCore } from '../bindings/cache-core.ts';
@@ -12,7 +13,20 @@ import { Random, testSeed } from './random.ts';
 function anyUnits(random: Random): string {
   const kind = random.int(9);
   if (kind < 3) return String.fromCharCode(32 + random.int(95));
-  if (kind === 3) return random.pick(['"', '\\', '/', '\b', '\f', '\n', '\r', '\t', '\u0000', '\u001f', '\u007f']);
+  if (kind === 3)
+    return random.pick([
+      '"',
+      '\\',
+      '/',
+      '\b',
+      '\f',
+      '\n',
+      '\r',
+      '\t',
+      '\u0000',
+      '\u001f',
+      '\u007f',
+    ]);
   if (kind === 4) return String.fromCharCode(0x80 + random.int(0x80));
   if (kind === 5) return String.fromCharCode(0x100 + random.int(0x700));
   if (kind === 6) return String.fromCharCode(0x800 + random.int(0xffff - 0x800));
@@ -44,7 +58,10 @@ const shortEscapes: Record<string, string> = {
   '\t': '\\t',
 };
 
-/** The content of a JSON string that means `text`, each character spelled in one of the ways that JSON knows. */
+/**
+ * The content of a JSON string that means `text`, each character spelled in one of the ways that
+ * JSON knows.
+ */
 function anySpelling(random: Random, text: string): string {
   const escapes = random.next() * random.next();
   let spelled = '';
@@ -72,7 +89,10 @@ class World {
   readonly #arena = this.x.arenaNew();
   readonly #encoder = new TextEncoder();
 
-  /** Puts texts as UTF-8 into memory, surrounded by what no reading may depend on. Answers the address and the length of each. */
+  /**
+   * Puts texts as UTF-8 into memory, surrounded by what no reading may depend on. Answers the
+   * address and the length of each.
+   */
   put(...texts: string[]): number[] {
     const parts = texts.map((text) => this.#encoder.encode(text));
     const room = parts.reduce((sum, bytes) => sum + bytes.length + 16, 0);
@@ -91,7 +111,10 @@ class World {
     return this.put(text) as [number, number];
   }
 
-  put2(first: string, second: string): [from: number, bytes: number, from2: number, bytes2: number] {
+  put2(
+    first: string,
+    second: string,
+  ): [from: number, bytes: number, from2: number, bytes2: number] {
     return this.put(first, second) as [number, number, number, number];
   }
 }
@@ -160,7 +183,10 @@ describe('keys out of bytes', () => {
     const { x, table } = world;
     const long = world.put1('k'.repeat(5_000)); // neither the scratch nor a record has room for it
     x.memoryGrant(0);
-    expect([x.keysInternBytes(table, ...long), x.keysFindBytes(table, ...long)]).toEqual([NO_MEMORY, NO_MEMORY]);
+    expect([x.keysInternBytes(table, ...long), x.keysFindBytes(table, ...long)]).toEqual([
+      NO_MEMORY,
+      NO_MEMORY,
+    ]);
     expect(x.keysInternObject(table, ...long, ...long)).toBe(NO_MEMORY);
     x.memoryGrant(-1);
     expect([x.keysUsed(table), x.keysFindBytes(table, ...long)]).toEqual([0, NOTHING]);
@@ -168,11 +194,13 @@ describe('keys out of bytes', () => {
   });
 
   test('however long leave what is no block alone: the first room for reading', () => {
-    // That room is static, and none of those that follow is: given back it would be handed out, with the words behind it.
+    // That room is static, and none of those that follow is: given back it would be handed out,
+    // with the words behind it.
     const { x, table } = new World();
     const lowest = x.pathNew(64);
     for (const units of [500, 504, 505, 2_000, 9_000])
       expect(x.keysIntern(table, 'x'.repeat(units))).toBeGreaterThanOrEqual(0);
-    for (let bytes = 64; bytes <= 16_384; bytes += 64) expect(x.pathNew(bytes)).toBeGreaterThan(lowest);
+    for (let bytes = 64; bytes <= 16_384; bytes += 64)
+      expect(x.pathNew(bytes)).toBeGreaterThan(lowest);
   });
 });

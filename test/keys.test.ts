@@ -1,16 +1,23 @@
-/** bindings/keys.ts and assembly/keys.ts: keys of every length in which they are read differently, texts and pairs, one byte a unit and two. */
+/**
+ * bindings/keys.ts and assembly/keys.ts: keys of every length in which they are read differently,
+ * texts and pairs, one byte a unit and two.
+ */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Core, NO_MEMORY } from '../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
 import { type KeyTable, keyTable } from '../bindings/keys.ts';
 import { type Request, requestKey } from '../bindings/request.ts';
 
-const LONGEST = 41; // words of eight: none, one, several, with and without a rest; kept in the record and outside of it
+// words of eight: none, one, several, with and without a rest; kept in the record and outside of it
+const LONGEST = 41;
 
 /** A key of each length, and all that differ from it in one unit. */
 function neighbours(length: number, units: string): string[] {
   const base = Array.from({ length }, (_, i) => units[i % units.length] as string).join('');
-  const others = Array.from(base, (unit, i) => base.slice(0, i) + (unit === '~' ? '!' : '~') + base.slice(i + 1));
+  const others = Array.from(
+    base,
+    (unit, i) => base.slice(0, i) + (unit === '~' ? '!' : '~') + base.slice(i + 1),
+  );
   return [base, ...others];
 }
 
@@ -33,7 +40,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   ])('texts that differ in one unit, or in length, are different keys: %s', (_name, units) => {
     const core = new Core();
     const table = keyTable<string>(core, core.x.keysNew(), undefined);
-    const texts = Array.from({ length: LONGEST + 1 }, (_, length) => neighbours(length, units)).flat();
+    const texts = Array.from({ length: LONGEST + 1 }, (_, length) =>
+      neighbours(length, units),
+    ).flat();
     allDiffer(table, texts);
   });
 
@@ -86,10 +95,13 @@ describe('in the memory of the core', () => {
         if (text.length * size > 36) continue; // longer ones lie elsewhere
         const bytes = [...text].some((unit) => unit > '\u00ff') ? 2 : 1;
         const cut = text.length % 5;
-        const item = key === undefined ? text : { namespace: text.slice(0, cut), name: text.slice(cut) };
+        const item =
+          key === undefined ? text : { namespace: text.slice(0, cut), name: text.slice(cut) };
         const { key: at } = recordOf(core, handle, table.intern(item as never));
         const view = new DataView(core.words().buffer, at + 12);
-        const read = Array.from(text, (_, i) => (bytes === 1 ? view.getUint8(i) : view.getUint16(2 * i, true)));
+        const read = Array.from(text, (_, i) =>
+          bytes === 1 ? view.getUint8(i) : view.getUint16(2 * i, true),
+        );
         expect(String.fromCharCode(...read)).toBe(text);
       }
     }
@@ -102,43 +114,50 @@ describe('in the memory of the core', () => {
     const table = keyTable<string>(core, handle, undefined);
     setKeyMode(undefined);
     const texts = ofAllLengths(narrow);
-    const hashes = texts.map((text) => core.words()[recordOf(core, handle, table.intern(text)).state / 4]);
-    expect(new Set(hashes).size).toBeGreaterThanOrEqual(texts.length - 2); // of 2^32: two that are equal by chance are rare
+    const hashes = texts.map(
+      (text) => core.words()[recordOf(core, handle, table.intern(text)).state / 4],
+    );
+    // of 2^32: two that are equal by chance are rare
+    expect(new Set(hashes).size).toBeGreaterThanOrEqual(texts.length - 2);
   });
 
-  // Two tables take turns, so that a block which is handed out twice, or one too short, shows in the other. Each block is refused once, by
-  // which the directories of chunks and of times, the buckets and the ring have grown several times.
-  test.each([false, true])('grow past any block that is refused as if it had not been, with times: %s', (timed) => {
-    const { x } = new Core();
-    /** Until memory is granted; says what came then. */
-    const insist = (call: () => number, refused: number): number => {
-      for (let granted = 0; ; granted++) {
-        x.memoryGrant(granted);
-        const answer = call();
-        x.memoryGrant(-1);
-        if (answer !== refused) return answer;
-      }
-    };
-    let pages = 0;
-    for (let round = 0; round < 3; round++) {
-      const queues = [0, 1].map(() => insist(() => x.queueNew(timed, false), 0));
-      const count = 20_000;
-      for (let i = 0; i < count; i++) {
-        for (const queue of queues) {
-          if (insist(() => x.queueAdd(queue, `${queue} ${i}`, i), NO_MEMORY) !== i)
-            expect.fail(`key ${i} has another slot`);
+  // Two tables take turns, so that a block which is handed out twice, or one too short, shows in
+  // the other. Each block is refused once, by which the directories of chunks and of times, the
+  // buckets and the ring have grown several times.
+  test.each([false, true])(
+    'grow past any block that is refused as if it had not been, with times: %s',
+    (timed) => {
+      const { x } = new Core();
+      /** Until memory is granted; says what came then. */
+      const insist = (call: () => number, refused: number): number => {
+        for (let granted = 0; ; granted++) {
+          x.memoryGrant(granted);
+          const answer = call();
+          x.memoryGrant(-1);
+          if (answer !== refused) return answer;
         }
-      }
-      for (const queue of queues) {
+      };
+      let pages = 0;
+      for (let round = 0; round < 3; round++) {
+        const queues = [0, 1].map(() => insist(() => x.queueNew(timed, false), 0));
+        const count = 20_000;
         for (let i = 0; i < count; i++) {
-          if (x.keysFind(queue, `${queue} ${i}`) !== i) expect.fail(`key ${i} is lost`);
-          if (timed && x.slotAdded(queue, i) !== i) expect.fail(`the time of key ${i} is lost`);
-          if (x.queueGet(queue, i) !== i) expect.fail(`key ${i} is not next`);
+          for (const queue of queues) {
+            if (insist(() => x.queueAdd(queue, `${queue} ${i}`, i), NO_MEMORY) !== i)
+              expect.fail(`key ${i} has another slot`);
+          }
         }
-        x.queueFree(queue);
+        for (const queue of queues) {
+          for (let i = 0; i < count; i++) {
+            if (x.keysFind(queue, `${queue} ${i}`) !== i) expect.fail(`key ${i} is lost`);
+            if (timed && x.slotAdded(queue, i) !== i) expect.fail(`the time of key ${i} is lost`);
+            if (x.queueGet(queue, i) !== i) expect.fail(`key ${i} is not next`);
+          }
+          x.queueFree(queue);
+        }
+        if (round > 1) expect(x.memoryPages()).toBe(pages);
+        pages = x.memoryPages();
       }
-      if (round > 1) expect(x.memoryPages()).toBe(pages);
-      pages = x.memoryPages();
-    }
-  });
+    },
+  );
 });

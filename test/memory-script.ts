@@ -1,6 +1,6 @@
 /**
- * A script that uses every structure of the core, with the model's answer beside each step: core-memory.test.ts refuses it memory
- * at every place where it asks for some.
+ * A script that uses every structure of the core, with the model's answer beside each step:
+ * core-memory.test.ts refuses it memory at every place where it asks for some.
  */
 import {
   DelayingQueue,
@@ -33,7 +33,14 @@ class ProbeQueue<T = string> extends DelayingQueue<T> {
   books(): number[] {
     const { x } = this.core;
     const h = this.handle;
-    return [x.keysUsed(h), x.queueLen(h), x.queueDepth(h), x.queueProcessing(h), x.delayWaiting(h), x.delayNext(h)];
+    return [
+      x.keysUsed(h),
+      x.queueLen(h),
+      x.queueDepth(h),
+      x.queueProcessing(h),
+      x.delayWaiting(h),
+      x.delayNext(h),
+    ];
   }
 }
 
@@ -42,7 +49,14 @@ class ProbePriorityQueue extends PriorityQueue {
   books(): number[] {
     const { x } = this.core;
     const h = this.handle;
-    return [x.keysUsed(h), x.queueLen(h), x.queueDepth(h), x.queueProcessing(h), x.delayWaiting(h), x.delayNext(h)];
+    return [
+      x.keysUsed(h),
+      x.queueLen(h),
+      x.queueDepth(h),
+      x.queueProcessing(h),
+      x.delayWaiting(h),
+      x.delayNext(h),
+    ];
   }
 }
 
@@ -74,11 +88,16 @@ export class World {
   };
 
   constructor() {
-    sharedCore().trapped(new WebAssembly.RuntimeError('given up, so that the next world has an instance of its own'));
+    sharedCore().trapped(
+      new WebAssembly.RuntimeError('given up, so that the next world has an instance of its own'),
+    );
     this.core = sharedCore();
   }
 
-  /** `blocks` more are granted in each of the two cores, of which a step uses one; -1: all. Answers how many were used since the last grant of `before`. */
+  /**
+   * `blocks` more are granted in each of the two cores, of which a step uses one; -1: all. Answers
+   * how many were used since the last grant of `before`.
+   */
   grant(blocks: number, before = 0): number {
     return 2 * before - this.core.x.memoryGrant(blocks) - this.cache.x.memoryGrant(blocks);
   }
@@ -90,8 +109,8 @@ export class World {
   /** All that can be seen from outside and in the core's books. Asks for no memory. */
   state(): unknown {
     return {
-      queues: [this.plain, this.timed, this.requests, this.stack, this.pins, this.ranked].map((queue) =>
-        queue?.books(),
+      queues: [this.plain, this.timed, this.requests, this.stack, this.pins, this.ranked].map(
+        (queue) => queue?.books(),
       ),
       metrics: this.provider.text(),
       failures: ['a', 'key-0', 'key-500'].map((key) => this.limiter?.numRequeues(key)),
@@ -149,7 +168,14 @@ const add = (key: string): void =>
     (w) => [w.plain.add(key), w.plain.len()],
     (w) => [w.model.plain.add(key), w.model.plain.len()],
   );
-for (const key of ['a', 'wide ☃', `long ${'k'.repeat(40)}`, `long and wide ☃ ${'k'.repeat(40)}`, endless('plain'), 'a'])
+for (const key of [
+  'a',
+  'wide ☃',
+  `long ${'k'.repeat(40)}`,
+  `long and wide ☃ ${'k'.repeat(40)}`,
+  endless('plain'),
+  'a',
+])
   add(key);
 step(
   'get',
@@ -167,7 +193,8 @@ for (const key of ['a', 'never added', endless('never added')])
     (w) => [w.plain.done(key), w.plain.len()],
     (w) => [w.model.plain.done(key), w.model.plain.len()],
   );
-for (const key of ['a', 'b', `long ${'s'.repeat(40)}`]) step(`stack ${key}`, (w) => w.stack.add(key));
+for (const key of ['a', 'b', `long ${'s'.repeat(40)}`])
+  step(`stack ${key}`, (w) => w.stack.add(key));
 step(
   'stack get',
   (w) => w.stack.tryGet()?.slice(0, 4),
@@ -186,7 +213,10 @@ for (let i = 0; i < MANY; i++) {
     (w) => w.limiter.when(`key-${i}`),
     (w) => w.model.limiter.when(`key-${i}`),
   );
-  const request = { namespace: `ns-${i % 7}`, name: `name-${i}${i % 200 === 0 ? endless('') : ''}` };
+  const request = {
+    namespace: `ns-${i % 7}`,
+    name: `name-${i}${i % 200 === 0 ? endless('') : ''}`,
+  };
   const ms = 1 + ((i * 7919) % 5_000);
   step(
     `request ${i}`,
@@ -275,7 +305,8 @@ list(17_000, ['everybody', `far ${'v'.repeat(50)}`, endless('far')]);
 list(3, []);
 list(17_000, ['everybody']);
 for (const slot of [0, 4, 17_000, 34_000]) listOne(slot, 'alone');
-for (const value of ['other', endless('one'), 'everybody', `one ${'v'.repeat(50)}`]) listOne(34_000, value);
+for (const value of ['other', endless('one'), 'everybody', `one ${'v'.repeat(50)}`])
+  listOne(34_000, value);
 for (let slot = 50; slot < 70; slot++) listOne(slot, 'full set');
 
 // Slots: the block that batches cross in is the only memory they need once they are pinned.

@@ -1,6 +1,7 @@
 /**
- * Index values on bytes (assembly/path.ts, skip.ts) are those of the parsed document (bindings/cache/json-path.ts), or the core says that it cannot
- * tell; and it can for what API servers write.
+ * Index values on bytes (assembly/path.ts, skip.ts) are those of the parsed document
+ * (bindings/cache/json-path.ts), or the core says that it cannot tell; and it can for what API
+ * servers write.
  */
 import { describe, expect, test } from 'vitest';
 import { parsePath, pathIndexFunc } from '../bindings/cache/json-path.ts';
@@ -34,7 +35,9 @@ class World {
     const answer = x.indexByPath(index, 7, block.handle, 0, ...this.put(text));
     block.dispose(core);
     const table = x.indexValues(index);
-    const found = Array.from({ length: x.keysUsed(table) }, (_, slot) => keyText(core, table, slot));
+    const found = Array.from({ length: x.keysUsed(table) }, (_, slot) =>
+      keyText(core, table, slot),
+    );
     x.indexFree(index);
     expect([0, FALLBACK]).toContain(answer);
     if (answer === 0) return found.sort();
@@ -107,7 +110,9 @@ class Documents {
   }
 
   #space(): string {
-    return this.#random.chance(0.8) ? '' : this.#random.pick([' ', '\n', '\t', '\r\n  ', ' '.repeat(70)]);
+    return this.#random.chance(0.8)
+      ? ''
+      : this.#random.pick([' ', '\n', '\t', '\r\n  ', ' '.repeat(70)]);
   }
 
   #name(): string {
@@ -131,7 +136,8 @@ class Documents {
   }
 
   object(depth: number): string {
-    const count = this.#odd && this.#random.chance(0.01) ? 70 + this.#random.int(60) : this.#random.int(7);
+    const count =
+      this.#odd && this.#random.chance(0.01) ? 70 + this.#random.int(60) : this.#random.int(7);
     const members = Array.from(
       { length: count },
       () => `${this.#name()}${this.#space()}:${this.#space()}${this.value(depth + 1)}`,
@@ -146,9 +152,11 @@ function anyPath(random: Random, document: unknown): string {
   let at = document;
   for (let left = 1 + random.int(4); left > 0; left--) {
     while (Array.isArray(at) && at.length > 0) at = random.pick(at as unknown[]);
-    const here = typeof at === 'object' && at !== null ? Object.keys(at).filter((name) => name !== '') : [];
+    const here =
+      typeof at === 'object' && at !== null ? Object.keys(at).filter((name) => name !== '') : [];
     if (here.length === 0 && parts.length > 0 && random.chance(0.8)) break;
-    const name = here.length > 0 && random.chance(0.9) ? random.pick(here) : random.pick(names.slice(0, -1));
+    const name =
+      here.length > 0 && random.chance(0.9) ? random.pick(here) : random.pick(names.slice(0, -1));
     at = here.includes(name) ? (at as Record<string, unknown>)[name] : undefined;
     parts.push(name.replaceAll('.', '\\.'));
   }
@@ -156,33 +164,37 @@ function anyPath(random: Random, document: unknown): string {
 }
 
 describe('index values on bytes', () => {
-  test.each([true, false])('are those of the parsed document: random documents, odd forms: %s', (odd) => {
-    const seed = testSeed();
-    console.log(`test/path.test.ts: CAPSTAN_SEED=${seed}`);
-    const random = new Random(seed);
-    const documents = new Documents(random, odd);
-    const world = new World();
-    let told = 0;
-    let fallbacks = 0;
-    for (let i = 0; i < 6_000; i++) {
-      const text = documents.object(0);
-      const document: unknown = JSON.parse(text);
-      for (let path = 0; path < 3; path++) {
-        const names = anyPath(random, document);
-        const values = world.values(text, names);
-        if (values === undefined) {
-          fallbacks++;
-          continue;
+  test.each([true, false])(
+    'are those of the parsed document: random documents, odd forms: %s',
+    (odd) => {
+      const seed = testSeed();
+      console.log(`test/path.test.ts: CAPSTAN_SEED=${seed}`);
+      const random = new Random(seed);
+      const documents = new Documents(random, odd);
+      const world = new World();
+      let told = 0;
+      let fallbacks = 0;
+      for (let i = 0; i < 6_000; i++) {
+        const text = documents.object(0);
+        const document: unknown = JSON.parse(text);
+        for (let path = 0; path < 3; path++) {
+          const names = anyPath(random, document);
+          const values = world.values(text, names);
+          if (values === undefined) {
+            fallbacks++;
+            continue;
+          }
+          const parsed = wanted(text, names);
+          if (parsed.length > 0) told++;
+          if (JSON.stringify(values) !== JSON.stringify(parsed))
+            expect(values, `${names} in ${text}`).toEqual(parsed);
         }
-        const parsed = wanted(text, names);
-        if (parsed.length > 0) told++;
-        if (JSON.stringify(values) !== JSON.stringify(parsed)) expect(values, `${names} in ${text}`).toEqual(parsed);
       }
-    }
-    expect(told).toBeGreaterThan(odd ? 2_000 : 4_000);
-    if (odd) expect(fallbacks).toBeGreaterThan(100);
-    else expect(fallbacks).toBe(0);
-  });
+      expect(told).toBeGreaterThan(odd ? 2_000 : 4_000);
+      if (odd) expect(fallbacks).toBeGreaterThan(100);
+      else expect(fallbacks).toBe(0);
+    },
+  );
 
   test('of what API servers write need no decoding', () => {
     const pod = JSON.stringify({
@@ -194,7 +206,9 @@ describe('index values on bytes', () => {
           { kind: 'ReplicaSet', uid: 'u-1', controller: true },
           { kind: 'Other', uid: 'u-2' },
         ],
-        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"spec":{"nodeName":"wrong"}}\n' },
+        annotations: {
+          'kubectl.kubernetes.io/last-applied-configuration': '{"spec":{"nodeName":"wrong"}}\n',
+        },
         generation: 3,
       },
       spec: {
@@ -248,11 +262,16 @@ describe('index values on bytes', () => {
 
   test('may be asked for where the first names of the path have led', () => {
     const world = new World();
-    const block = new PathBlock(world.core, ['metadata', 'a name of more than sixteen bytes', 'uid']);
+    const block = new PathBlock(world.core, [
+      'metadata',
+      'a name of more than sixteen bytes',
+      'uid',
+    ]);
     const [from, end] = world.put('{"uid":"x"}');
     expect(world.x.pathValues(block.handle, 2, from, end)).toBe(1);
     expect(world.x.pathValues(block.handle, 1, from, end)).toBe(0);
-    expect(world.x.pathValues(block.handle, 3, from, end)).toBe(1); // uid=x: the path ends at the object
+    // uid=x: the path ends at the object
+    expect(world.x.pathValues(block.handle, 3, from, end)).toBe(1);
   });
 
   test('move an object in its index as its document changes', () => {
@@ -271,7 +290,13 @@ describe('index values on bytes', () => {
         { length: random.int(6) },
         () => `value ${random.int(25)}${random.chance(0.2) ? ' ☃' : ''}`,
       );
-      const given = x.indexByPath(index, slot, block.handle, 0, ...world.put(JSON.stringify({ v: values })));
+      const given = x.indexByPath(
+        index,
+        slot,
+        block.handle,
+        0,
+        ...world.put(JSON.stringify({ v: values })),
+      );
       expect(given).toBeGreaterThanOrEqual(0);
       model.set(slot, new Set(values));
       const all = new Set([...model.values()].flatMap((each) => [...each]));
@@ -282,37 +307,47 @@ describe('index values on bytes', () => {
       if (found < 0) expect(slots).toEqual([]);
       else {
         const start = x.indexSet(index, found) >>> 2;
-        expect([...core.words().subarray(start, start + x.indexSetCount(index, found))].sort()).toEqual(slots);
+        expect(
+          [...core.words().subarray(start, start + x.indexSetCount(index, found))].sort(),
+        ).toEqual(slots);
       }
     }
   });
 
-  // One value goes its own way to the index, and is given back on the spot when the object does not get it.
+  // One value goes its own way to the index, and is given back on the spot when the object does not
+  // get it.
   test.each([
     [1, 1],
     [100, 100],
-  ])('that memory refuses answer NO_MEMORY, and the object keeps the value it had: %i values', (count, atLeast) => {
-    const world = new World();
-    const { core, x } = world;
-    const index = x.indexNew();
-    const block = new PathBlock(core, ['v']);
-    const before = world.put('{"v":"old"}');
-    expect(x.indexByPath(index, 1, block.handle, 0, ...before)).toBe(0);
-    const text = JSON.stringify({ v: Array.from({ length: count }, (_, i) => `${i}${'v'.repeat(60)}`) });
-    const [from, end] = world.put(text);
-    let refused = 0;
-    for (let granted = 0; ; granted++) {
-      x.memoryGrant(granted);
-      const answer = x.indexByPath(index, 1, block.handle, 0, from, end);
-      x.memoryGrant(-1);
-      if (answer !== NO_MEMORY) {
-        expect([answer, x.keysUsed(x.indexValues(index))]).toEqual([1, count]);
-        break;
+  ])(
+    'that memory refuses answer NO_MEMORY, and the object keeps the value it had: %i values',
+    (count, atLeast) => {
+      const world = new World();
+      const { core, x } = world;
+      const index = x.indexNew();
+      const block = new PathBlock(core, ['v']);
+      const before = world.put('{"v":"old"}');
+      expect(x.indexByPath(index, 1, block.handle, 0, ...before)).toBe(0);
+      const text = JSON.stringify({
+        v: Array.from({ length: count }, (_, i) => `${i}${'v'.repeat(60)}`),
+      });
+      const [from, end] = world.put(text);
+      let refused = 0;
+      for (let granted = 0; ; granted++) {
+        x.memoryGrant(granted);
+        const answer = x.indexByPath(index, 1, block.handle, 0, from, end);
+        x.memoryGrant(-1);
+        if (answer !== NO_MEMORY) {
+          expect([answer, x.keysUsed(x.indexValues(index))]).toEqual([1, count]);
+          break;
+        }
+        refused++;
+        x.indexAbort(index);
+        expect([x.keysUsed(x.indexValues(index)), x.keysFind(x.indexValues(index), 'old')]).toEqual(
+          [1, 0],
+        );
       }
-      refused++;
-      x.indexAbort(index);
-      expect([x.keysUsed(x.indexValues(index)), x.keysFind(x.indexValues(index), 'old')]).toEqual([1, 0]);
-    }
-    expect(refused).toBeGreaterThan(atLeast);
-  });
+      expect(refused).toBeGreaterThan(atLeast);
+    },
+  );
 });

@@ -1,6 +1,7 @@
 /**
- * The contract of the priority queue in plain TypeScript, obviously right rather than fast: controller-runtime's rules as its source states
- * them, and ours for aging, delay modes and draining. The model of the randomised tests. Keys are strings.
+ * The contract of the priority queue in plain TypeScript, obviously right rather than fast:
+ * controller-runtime's rules as its source states them, and ours for aging, delay modes and
+ * draining. The model of the randomised tests. Keys are strings.
  */
 import type { ModelLimiter } from './reference.ts';
 
@@ -40,7 +41,10 @@ export class ModelPriorityQueue {
     this.#everyMs = everyMs;
   }
 
-  addWithOpts({ after = 0, rateLimited = false, priority = 0 }: ModelAddOptions, ...keys: string[]): void {
+  addWithOpts(
+    { after = 0, rateLimited = false, priority = 0 }: ModelAddOptions,
+    ...keys: string[]
+  ): void {
     if (this.#state !== 'open') return;
     for (const key of keys) {
       let wait = after;
@@ -64,7 +68,13 @@ export class ModelPriorityQueue {
     const readyAt = wait > 0 ? this.#now + wait : undefined;
     const entry = this.#entries.get(key);
     if (entry === undefined) {
-      this.#entries.set(key, { key, priority, counter: this.#counter++, readyAt, becameReady: this.#now });
+      this.#entries.set(key, {
+        key,
+        priority,
+        counter: this.#counter++,
+        readyAt,
+        becameReady: this.#now,
+      });
       return;
     }
     const isLeft = entry.readyAt !== undefined && readyAt === undefined && mode === 'latest';
@@ -78,7 +88,8 @@ export class ModelPriorityQueue {
       entry.readyAt = undefined;
       entry.becameReady = this.#now;
     } else if (readyAt < entry.readyAt ? mode !== 'latest' : mode !== 'earliest') {
-      if (readyAt > entry.readyAt) entry.counter = this.#counter++; // a wait that is put off begins anew
+      // a wait that is put off begins anew
+      if (readyAt > entry.readyAt) entry.counter = this.#counter++;
       entry.readyAt = readyAt;
     }
   }
@@ -145,12 +156,17 @@ export class ModelPriorityQueue {
       if (rank(a) !== rank(b)) return rank(a) < rank(b);
     }
     if (a.priority !== b.priority) return a.priority > b.priority;
-    if (this.#everyMs !== undefined && a.becameReady !== b.becameReady) return a.becameReady < b.becameReady;
+    if (this.#everyMs !== undefined && a.becameReady !== b.becameReady)
+      return a.becameReady < b.becameReady;
     return a.counter < b.counter;
   }
 
   #serve(): void {
-    for (let first = this.#first(); first !== undefined && this.#gets.length > 0; first = this.#first()) {
+    for (
+      let first = this.#first();
+      first !== undefined && this.#gets.length > 0;
+      first = this.#first()
+    ) {
       this.#entries.delete(first.key);
       this.#locked.add(first.key);
       this.#gets.shift()?.({ key: first.key, priority: first.priority });
@@ -177,9 +193,14 @@ export class ModelPriorityQueue {
   /** One jump: what became due becomes ready in the order of its times. */
   advance(ms: number): void {
     this.#now += ms;
-    const due = [...this.#entries.values()].filter(({ readyAt }) => readyAt !== undefined && readyAt <= this.#now);
+    const due = [...this.#entries.values()].filter(
+      ({ readyAt }) => readyAt !== undefined && readyAt <= this.#now,
+    );
     due.sort(
-      (a, b) => (a.readyAt as number) - (b.readyAt as number) || b.priority - a.priority || a.counter - b.counter,
+      (a, b) =>
+        (a.readyAt as number) - (b.readyAt as number) ||
+        b.priority - a.priority ||
+        a.counter - b.counter,
     );
     for (const entry of due) {
       entry.readyAt = undefined;
@@ -203,7 +224,8 @@ export class ModelPriorityQueue {
   }
 
   #dropWaiting(): void {
-    for (const { key, readyAt } of [...this.#entries.values()]) if (readyAt !== undefined) this.#entries.delete(key);
+    for (const { key, readyAt } of [...this.#entries.values()])
+      if (readyAt !== undefined) this.#entries.delete(key);
   }
 
   isDrained(): boolean {

@@ -1,12 +1,17 @@
 /** Random numbers that a seed repeats, for tests that try many cases. */
 
-/** The seed of this run: CAPSTAN_SEED, or a new one. A random test prints it, so that its failure can be repeated. */
+/**
+ * The seed of this run: CAPSTAN_SEED, or a new one. A random test prints it, so that its failure
+ * can be repeated.
+ */
 export function testSeed(): number {
   const given = process.env.CAPSTAN_SEED;
   if (given === undefined || given === '') return Math.floor(Math.random() * 2 ** 32);
   const seed = Number(given);
   if (!Number.isInteger(seed) || seed < 0 || seed >= 2 ** 32) {
-    throw new RangeError(`CAPSTAN_SEED expected an integer from 0 to 2^32 - 1, got ${JSON.stringify(given)}`);
+    throw new RangeError(
+      `CAPSTAN_SEED expected an integer from 0 to 2^32 - 1, got ${JSON.stringify(given)}`,
+    );
   }
   return seed;
 }

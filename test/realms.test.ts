@@ -1,6 +1,8 @@
 /**
- * In a `vm` context, as Jest and vitest's vmThreads make one for each file of tests, `Error` is not the one of Node's core. What ended with Node's own
- * AbortError, because it was told to end, was logged as failed; messages said "Error: " before what they quote; no mistake that Node names was a panic.
+ * In a `vm` context, as Jest and vitest's vmThreads make one for each file of tests, `Error` is not
+ * the one of Node's core. What ended with Node's own AbortError, because it was told to end, was
+ * logged as failed; messages said "Error: " before what they quote; no mistake that Node names was
+ * a panic.
  */
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -35,7 +37,9 @@ type Realm = typeof import('capstan/cache') &
   typeof import('../bindings/handle-error.ts') &
   typeof import('../bindings/logger.ts');
 
-/** The package in a context with what it needs of the host's globals, beside an `Error` of its own. */
+/**
+ * The package in a context with what it needs of the host's globals, beside an `Error` of its own.
+ */
 async function otherRealm(): Promise<Realm> {
   const { outputFiles } = await build({
     stdin: {
@@ -88,7 +92,9 @@ describe('the package in another realm than Node’s core', () => {
     const previous = realm.setErrorHandler((error, what) => warn(`${what}: ${error}`));
     const server = await realm.ApiServer.start();
     const transport = server.transport();
-    await realm.newClient({ transport }).create(ConfigMap, { metadata: { name: 'a', namespace: 'default' } });
+    await realm
+      .newClient({ transport })
+      .create(ConfigMap, { metadata: { name: 'a', namespace: 'default' } });
     const manager = realm.newManager({
       transport,
       logger: { debug() {}, info() {}, warn, error: warn },
@@ -121,23 +127,39 @@ describe('the package in another realm than Node’s core', () => {
   });
 
   it('says of errors what it says of its own', () => {
-    const refused = new AggregateError([new Error('refused by ::1'), new Error('refused by 127.0.0.1')]);
+    const refused = new AggregateError([
+      new Error('refused by ::1'),
+      new Error('refused by 127.0.0.1'),
+    ]);
     expect(realm.messageOf(refused)).toBe('refused by ::1, refused by 127.0.0.1');
     expect(realm.messageOf(new TypeError('no URL'))).toBe('no URL');
     for (const error of [new TypeError('no'), new DOMException('no', 'DataCloneError')]) {
       expect([realm.nameOfError(error), realm.textOfError(error)]).toEqual([error.name, 'no']);
       const taken: object[] = [];
       const take = (fields: object): void => void taken.push(fields);
-      realm.pinoLogger({ debug: take, info: take, warn: take, error: take }).error('failed', { error });
+      realm
+        .pinoLogger({ debug: take, info: take, warn: take, error: take })
+        .error('failed', { error });
       expect(taken).toEqual([{ err: error }]);
     }
-    expect(realm.hasCode(Object.assign(new Error('x'), { code: 'TERMINAL' }), 'TERMINAL')).toBe(true);
+    expect(realm.hasCode(Object.assign(new Error('x'), { code: 'TERMINAL' }), 'TERMINAL')).toBe(
+      true,
+    );
   });
 
   it('counts what an engine throws for a mistake as a panic', () => {
-    const mistakes = [new TypeError('x'), new RangeError('x'), new SyntaxError('x'), new ReferenceError('x')];
+    const mistakes = [
+      new TypeError('x'),
+      new RangeError('x'),
+      new SyntaxError('x'),
+      new ReferenceError('x'),
+    ];
     expect(mistakes.map(realm.isPanic)).toEqual([true, true, true, true]);
-    const failures = [new Error('x'), new TypeError('fetch failed', { cause: new Error('x') }), { name: 'RangeError' }];
+    const failures = [
+      new Error('x'),
+      new TypeError('fetch failed', { cause: new Error('x') }),
+      { name: 'RangeError' },
+    ];
     expect(failures.map(realm.isPanic)).toEqual([false, false, false]);
   });
 });

@@ -1,7 +1,8 @@
 /**
- * The contract of the work queue family and of the index maps in plain TypeScript: obviously right rather than fast. It
- * is the model of the randomised tests. Keys are strings here; a test maps its items to keys one to one. Where client-go
- * leaves a choice to chance, the model holds our own promise and says so.
+ * The contract of the work queue family and of the index maps in plain TypeScript: obviously right
+ * rather than fast. It is the model of the randomised tests. Keys are strings here; a test maps its
+ * items to keys one to one. Where client-go leaves a choice to chance, the model holds our own
+ * promise and says so.
  */
 
 /** What a `get` was answered: the key, or undefined for shutdown. */
@@ -46,13 +47,17 @@ export class ModelQueue {
     this.#gets = this.#gets.filter((waiting) => waiting !== answer);
   }
 
-  /** Of a key that is not being processed: no effect (client-go queues it twice if it is queued, which is a misuse). */
+  /**
+   * Of a key that is not being processed: no effect (client-go queues it twice if it is queued,
+   * which is a misuse).
+   */
   done(key: string): void {
     if (!this.#processing.delete(key)) return;
     const requeued = this.#dirty.has(key);
     if (requeued) this.#push(key);
-    // client-go signals its condition variable when a key is queued again or none is processed. One drain wakes, of those
-    // that wait the newest (each new one wakes the others, and they line up behind it), and waits again if keys are left.
+    // client-go signals its condition variable when a key is queued again or none is processed. One
+    // drain wakes, of those that wait the newest (each new one wakes the others, and they line up
+    // behind it), and waits again if keys are left.
     if (!requeued && this.#processing.size > 0) return;
     const woken = this.#drains.shift();
     if (woken !== undefined && this.#processing.size > 0) this.#drains.push(woken);
@@ -67,7 +72,9 @@ export class ModelQueue {
     this.#answerAll();
   }
 
-  /** Ends when nothing is being processed (what is queued does not count), or at the next shutDown. */
+  /**
+   * Ends when nothing is being processed (what is queued does not count), or at the next shutDown.
+   */
   shutDownWithDrain(ended: () => void): void {
     this.#down = true;
     if (this.#processing.size === 0) ended();
@@ -132,8 +139,16 @@ export class ModelDelayingQueue extends ModelQueue {
     super.add(key);
   }
 
-  /** The earliest time of a key wins, or the one that `mode` says. ≤ 0: added at once; a wait that there is goes on. */
-  addAfter(key: string, ms: number, mode: 'earliest' | 'latest' | 'replace' = 'earliest', backoff = false): void {
+  /**
+   * The earliest time of a key wins, or the one that `mode` says. ≤ 0: added at once; a wait that
+   * there is goes on.
+   */
+  addAfter(
+    key: string,
+    ms: number,
+    mode: 'earliest' | 'latest' | 'replace' = 'earliest',
+    backoff = false,
+  ): void {
     if (this.shuttingDown()) return;
     const known = this.#waiting.get(key);
     if (ms <= 0) {
@@ -145,10 +160,15 @@ export class ModelDelayingQueue extends ModelQueue {
     const at = this.#now + ms;
     if (known !== undefined) {
       known.backoff ||= backoff;
-      const stays = mode === 'earliest' ? known.at <= at : mode === 'latest' ? known.at >= at : known.at === at;
+      const stays =
+        mode === 'earliest' ? known.at <= at : mode === 'latest' ? known.at >= at : known.at === at;
       if (stays) return;
     }
-    this.#waiting.set(key, { at, order: this.#inserted++, backoff: backoff || known?.backoff === true });
+    this.#waiting.set(key, {
+      at,
+      order: this.#inserted++,
+      backoff: backoff || known?.backoff === true,
+    });
   }
 
   cancel(key: string): boolean {
@@ -164,7 +184,10 @@ export class ModelDelayingQueue extends ModelQueue {
     return this.#waiting.size;
   }
 
-  /** Moves the time and adds what is due by its time; of one time, in the order in which that time was set (our promise). */
+  /**
+   * Moves the time and adds what is due by its time; of one time, in the order in which that time
+   * was set (our promise).
+   */
   advance(ms: number): void {
     this.#now += ms;
     const due = [...this.#waiting].filter(([, { at }]) => at <= this.#now);
@@ -274,7 +297,10 @@ export class ModelFastSlow extends ModelFailures {
   }
 }
 
-/** golang.org/x/time/rate: `Reserve` on a bucket that starts full; all keys share it, and each call takes a token. */
+/**
+ * golang.org/x/time/rate: `Reserve` on a bucket that starts full; all keys share it, and each call
+ * takes a token.
+ */
 export class ModelBucket implements ModelLimiter {
   readonly #qps: number;
   readonly #burst: number;
@@ -292,7 +318,8 @@ export class ModelBucket implements ModelLimiter {
 
   when(_key: string): number {
     const now = this.#now();
-    this.#tokens = Math.min(this.#burst, this.#tokens + ((now - this.#last) / 1000) * this.#qps) - 1;
+    this.#tokens =
+      Math.min(this.#burst, this.#tokens + ((now - this.#last) / 1000) * this.#qps) - 1;
     this.#last = now;
     return this.#tokens >= 0 ? 0 : (-this.#tokens / this.#qps) * 1000;
   }
@@ -346,7 +373,10 @@ export class ModelMaxWait implements ModelLimiter {
   }
 }
 
-/** Index values to the slots of the objects that have them. A value that nothing has any more is gone. */
+/**
+ * Index values to the slots of the objects that have them. A value that nothing has any more is
+ * gone.
+ */
 export class ModelIndexMap {
   readonly #values = new Map<number, ReadonlySet<string>>(); // of a slot
 

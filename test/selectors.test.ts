@@ -1,9 +1,14 @@
 /**
- * Label selectors, in both forms. What the grammar refuses, and with which words, is also compared with a real API server
- * by test/e2e/same-answers.
+ * Label selectors, in both forms. What the grammar refuses, and with which words, is also compared
+ * with a real API server by test/e2e/same-answers.
  */
 import { describe, expect, test } from 'vitest';
-import { type LabelSelector, labelMatcher, labelSelectorText, parseLabelSelector } from '../bindings/selectors.ts';
+import {
+  type LabelSelector,
+  labelMatcher,
+  labelSelectorText,
+  parseLabelSelector,
+} from '../bindings/selectors.ts';
 
 const web = { app: 'web', tier: 'front', size: '12' };
 
@@ -32,7 +37,10 @@ describe('a label selector', () => {
     [{ matchExpressions: [{ key: 'app', operator: 'NotIn', values: ['web'] }] }, false],
     [{ matchExpressions: [{ key: 'tier', operator: 'Exists' }] }, true],
     [{ matchExpressions: [{ key: 'tier', operator: 'DoesNotExist' }] }, false],
-    [{ matchLabels: { app: 'web' }, matchExpressions: [{ key: 'in', operator: 'DoesNotExist' }] }, true],
+    [
+      { matchLabels: { app: 'web' }, matchExpressions: [{ key: 'in', operator: 'DoesNotExist' }] },
+      true,
+    ],
   ])('%j matches: %s', (selector, matches) => {
     expect(labelMatcher(selector)(web)).toBe(matches);
   });
@@ -44,7 +52,15 @@ describe('a label selector', () => {
 
   test('compares integers of 64 bits, and nothing else', () => {
     const [more, less] = [labelMatcher('a>5'), labelMatcher('a<9223372036854775807')];
-    const values = ['5', '6', '9223372036854775806', '9223372036854775807', '9223372036854775808', 'x', '6.5'];
+    const values = [
+      '5',
+      '6',
+      '9223372036854775806',
+      '9223372036854775807',
+      '9223372036854775808',
+      'x',
+      '6.5',
+    ];
     expect(values.map((a) => more({ a }))).toEqual([false, true, true, true, false, false, false]);
     expect(values.map((a) => less({ a }))).toEqual([true, true, true, false, false, false, false]);
     expect([more({}), less({})]).toEqual([false, false]);
@@ -55,7 +71,8 @@ describe('a label selector', () => {
     expect(parseLabelSelector('a')).toBeDefined();
   });
 
-  // The client and informers talk to servers, which take text alone: each program that had a spec.selector wrote its own.
+  // The client and informers talk to servers, which take text alone: each program that had a
+  // spec.selector wrote its own.
   test.each<[selector: LabelSelector, text: string]>([
     [{}, ''],
     [{ matchLabels: { app: 'web', tier: '' } }, 'app=web,tier='],
@@ -94,7 +111,9 @@ describe('a label selector', () => {
       7,
       ['a=b'],
     ])
-      expect(() => labelSelectorText(wrong as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+      expect(() => labelSelectorText(wrong as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
   });
 
   test.each<[selector: unknown, why: RegExp]>([
@@ -109,7 +128,10 @@ describe('a label selector', () => {
     [{ matchLabels: { a: 7 } }, /got 7/],
     [{ matchExpressions: [{ key: '', operator: 'Exists' }] }, /expected a label key, got ""/],
     [{ matchExpressions: [{ key: 'a', operator: 'In' }] }, /expected values, got none/],
-    [{ matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] }, /expected no values, got b/],
+    [
+      { matchExpressions: [{ key: 'a', operator: 'Exists', values: ['b'] }] },
+      /expected no values, got b/,
+    ],
     [{ matchExpressions: [{ key: 'a', operator: 'Gt', values: ['1'] }] }, /got "Gt"/],
     // Members that nobody reads: such a selector selected everything.
     [{ app: 'web' }, /got app: did you mean \{ matchLabels: \{ … \} \}\?/],

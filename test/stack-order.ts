@@ -1,4 +1,7 @@
-/** An order of the user's for tests: the newest first. It holds what was pushed and not popped since. */
+/**
+ * An order of the user's for tests: the newest first. It holds what was pushed and not popped
+ * since.
+ */
 import type { QueueOrder } from 'capstan/workqueue';
 
 export class Stack implements QueueOrder<string> {

@@ -1,6 +1,6 @@
 /**
- * The page: shows a result, whether it is growing, finished or came with the link. `data-state` of the root element tells
- * which: idle, running, done, stopped, failed or shared.
+ * The page: shows a result, whether it is growing, finished or came with the link. `data-state` of
+ * the root element tells which: idle, running, done, stopped, failed or shared.
  */
 import { Controls } from './controls.ts';
 import { byId } from './dom.ts';
@@ -65,7 +65,10 @@ class Run {
 
   constructor(plan: Plan) {
     this.#plan = plan;
-    this.#tallies = { capstan: new SteadyTally(plan.seconds), naive: new SteadyTally(plan.seconds) };
+    this.#tallies = {
+      capstan: new SteadyTally(plan.seconds),
+      naive: new SteadyTally(plan.seconds),
+    };
   }
 
   slice(peer: PeerName, slice: SteadySlice): void {
@@ -79,7 +82,12 @@ class Run {
   /** Where only one peer had its turn there is nothing to compare. */
   steady(): Steady | undefined {
     if (this.#tallies.capstan.ms === 0 || this.#tallies.naive.ms === 0) return undefined;
-    return { live: this.#plan.live, rate: STEADY_RATE, seconds: this.#plan.seconds, ...this.sides() };
+    return {
+      live: this.#plan.live,
+      rate: STEADY_RATE,
+      seconds: this.#plan.seconds,
+      ...this.sides(),
+    };
   }
 
   result(stopped: boolean): Result | undefined {
@@ -142,7 +150,8 @@ async function start(plan: Plan): Promise<void> {
     if (own.signal.aborted) state = 'stopped';
     else {
       state = 'failed';
-      const code = error instanceof WorkerError && error.code !== undefined ? ` (${error.code})` : '';
+      const code =
+        error instanceof WorkerError && error.code !== undefined ? ` (${error.code})` : '';
       tell(`The run failed${code}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
@@ -155,7 +164,11 @@ async function start(plan: Plan): Promise<void> {
   if (result) showEnvironment(machine, result.environment, true);
   showSummary(summary, result?.rows ?? [], result?.steady);
   const took = showSeconds((performance.now() - begun) / 1000);
-  const text = { done: `Done in ${took}.`, stopped: `Stopped after ${took}.`, failed: `Failed after ${took}.` }[state];
+  const text = {
+    done: `Done in ${took}.`,
+    stopped: `Stopped after ${took}.`,
+    failed: `Failed after ${took}.`,
+  }[state];
   controls.ended(
     state === 'done' ? 1 : part,
     result || state === 'failed' ? text : `${text} Nothing was measured yet.`,
@@ -198,14 +211,17 @@ async function openFragment(): Promise<boolean> {
     return true;
   } catch (error) {
     if (!(error instanceof ShareError)) throw error;
-    tell(`This link holds no result that can be shown: ${error.message}. You can measure here instead.`);
+    tell(
+      `This link holds no result that can be shown: ${error.message}. You can measure here instead.`,
+    );
     return false;
   }
 }
 
 /** Takes a shared result out of the address, so that a reload does not bring it back. */
 function forgetFragment(): void {
-  if (looksShared(location.hash)) history.replaceState(null, '', location.pathname + location.search);
+  if (looksShared(location.hash))
+    history.replaceState(null, '', location.pathname + location.search);
 }
 
 const controls = new Controls({

@@ -1,6 +1,6 @@
 /**
- * Builds the page as static files with relative addresses: any server can host the folder, at any path. What is bundled
- * is the built package, as its users get it, so `npm run build` comes first.
+ * Builds the page as static files with relative addresses: any server can host the folder, at any
+ * path. What is bundled is the built package, as its users get it, so `npm run build` comes first.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,8 +10,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /**
- * Nothing but the page's own files, no inline script or style, and compiling WebAssembly. It stands in index.html for hosts that
- * send no headers; a worker obeys only the header of its own file, which serve.ts sends.
+ * Nothing but the page's own files, no inline script or style, and compiling WebAssembly. It stands
+ * in index.html for hosts that send no headers; a worker obeys only the header of its own file,
+ * which serve.ts sends.
  */
 export const POLICY = [
   "default-src 'self'",
@@ -21,7 +22,10 @@ export const POLICY = [
   "form-action 'none'",
 ].join('; ');
 
-/** bindings/ by path means the built file too: two copies of one module would each have a state of their own. */
+/**
+ * bindings/ by path means the built file too: two copies of one module would each have a state of
+ * their own.
+ */
 const builtBindings: Plugin = {
   name: 'built-bindings',
   setup({ onResolve }) {
@@ -34,8 +38,11 @@ const builtBindings: Plugin = {
 /** Writes the page into a folder, which is emptied first. */
 export async function buildPage(folder: string): Promise<void> {
   const core = `${root}/dist/core.wasm`;
-  if (!existsSync(core)) throw new Error('dist/ expected the built package: run `npm run build` first');
-  const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as { version: string };
+  if (!existsSync(core))
+    throw new Error('dist/ expected the built package: run `npm run build` first');
+  const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {
+    version: string;
+  };
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   await build({
@@ -48,7 +55,10 @@ export async function buildPage(folder: string): Promise<void> {
     target: 'es2023',
     tsconfigRaw: '{}', // no paths: `capstan/…` resolves through package.json, as for users
     plugins: [builtBindings],
-    define: { __CAPSTAN_VERSION__: JSON.stringify(version), __CORE_BYTES__: String(statSync(core).size) },
+    define: {
+      __CAPSTAN_VERSION__: JSON.stringify(version),
+      __CORE_BYTES__: String(statSync(core).size),
+    },
     legalComments: 'none',
     logLevel: 'error',
   });

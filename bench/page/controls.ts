@@ -1,4 +1,7 @@
-/** The form: which works, sizes and loads. It shows any plan, also one with numbers that only an address can ask for. */
+/**
+ * The form: which works, sizes and loads. It shows any plan, also one with numbers that only an
+ * address can ask for.
+ */
 import { showCount } from '../figures.ts';
 import { byId, html } from './dom.ts';
 import { showSeconds } from './format.ts';
@@ -6,7 +9,11 @@ import { LIVE, type Plan, ROUNDS, roughSeconds, SIZES, WORKS } from './plan.ts';
 
 const SECONDS = [5, 10, 30, 60] as const;
 
-function chips(fieldset: HTMLElement, name: string, values: readonly { value: string; text: string; on: boolean }[]) {
+function chips(
+  fieldset: HTMLElement,
+  name: string,
+  values: readonly { value: string; text: string; on: boolean }[],
+) {
   const legend = fieldset.querySelector('legend') as HTMLLegendElement;
   const labels = values.map(({ value, text, on }) => {
     const box = html('input', { class: 'chip-box', type: 'checkbox', name, value });
@@ -16,7 +23,12 @@ function chips(fieldset: HTMLElement, name: string, values: readonly { value: st
   fieldset.replaceChildren(legend, html('div', { class: 'chips' }, ...labels));
 }
 
-function options(select: HTMLSelectElement, values: readonly number[], now: number, show: (value: number) => string) {
+function options(
+  select: HTMLSelectElement,
+  values: readonly number[],
+  now: number,
+  show: (value: number) => string,
+) {
   const all = [...new Set([...values, now])].sort((a, b) => a - b);
   select.replaceChildren(...all.map((value) => html('option', { value }, show(value))));
   select.value = String(now);
@@ -44,13 +56,23 @@ export class Controls {
   }
 
   show(plan: Plan): void {
-    const works = WORKS.map(({ name }) => ({ value: name, text: name, on: plan.works.includes(name) }));
+    const works = WORKS.map(({ name }) => ({
+      value: name,
+      text: name,
+      on: plan.works.includes(name),
+    }));
     chips(byId('works', HTMLFieldSetElement), 'work', works);
     const sizes = [...new Set([...SIZES, ...plan.sizes])].sort((a, b) => a - b);
-    const sizeChips = sizes.map((n) => ({ value: String(n), text: showCount(n), on: plan.sizes.includes(n) }));
+    const sizeChips = sizes.map((n) => ({
+      value: String(n),
+      text: showCount(n),
+      on: plan.sizes.includes(n),
+    }));
     chips(byId('sizes', HTMLFieldSetElement), 'size', sizeChips);
     options(this.#rounds, ROUNDS, plan.rounds, String);
-    options(this.#live, [0, ...LIVE], plan.live, (n) => (n === 0 ? 'nothing (off)' : `${showCount(n)} live keys`));
+    options(this.#live, [0, ...LIVE], plan.live, (n) =>
+      n === 0 ? 'nothing (off)' : `${showCount(n)} live keys`,
+    );
     options(this.#seconds, SECONDS, plan.seconds, (seconds) => `${seconds} s each`);
   }
 

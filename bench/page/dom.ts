@@ -1,8 +1,15 @@
-/** Making elements. Text goes in as text nodes only: nothing that a result or a browser says is ever parsed as markup. */
+/**
+ * Making elements. Text goes in as text nodes only: nothing that a result or a browser says is ever
+ * parsed as markup.
+ */
 
 type Attributes = Readonly<Record<string, string | number>>;
 
-function fill<E extends Element>(element: E, attributes: Attributes, children: readonly (Node | string)[]): E {
+function fill<E extends Element>(
+  element: E,
+  attributes: Attributes,
+  children: readonly (Node | string)[],
+): E {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, String(value));
   element.append(...children);
   return element;

@@ -24,7 +24,9 @@ export const showRate = (perSecond: number): string =>
       ? `${three(perSecond / 1e3)} k/s`
       : `${three(perSecond)} /s`;
 
-/** A ratio of times as a sentence in both directions: 0.5 is "2.00× faster", 2 is "2.00× slower". */
+/**
+ * A ratio of times as a sentence in both directions: 0.5 is "2.00× faster", 2 is "2.00× slower".
+ */
 export function showRatio(ratio: number): string {
   const factor = Math.max(ratio, 1 / ratio);
   if (factor.toFixed(2) === '1.00') return 'even';
@@ -33,7 +35,9 @@ export function showRatio(ratio: number): string {
 
 export function showSeconds(seconds: number): string {
   const whole = Math.round(seconds);
-  return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
+  return whole < 60
+    ? `${whole} s`
+    : `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, '0')} s`;
 }
 
 export const showBytes = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;

@@ -1,4 +1,7 @@
-/** Where it was measured: what the browser tells about itself and its machine, and the facts that a worker found. */
+/**
+ * Where it was measured: what the browser tells about itself and its machine, and the facts that a
+ * worker found.
+ */
 import { html } from './dom.ts';
 import { showBytes, showMs } from './format.ts';
 import type { WorkerFacts } from './protocol.ts';
@@ -14,7 +17,10 @@ interface UserAgentData {
   platform: string;
 }
 
-/** Engines that have no userAgentData, by what they write into the user agent; the first that matches. */
+/**
+ * Engines that have no userAgentData, by what they write into the user agent; the first that
+ * matches.
+ */
 const AGENTS: readonly [pattern: RegExp, name: string][] = [
   [/Firefox\/(\d+)/, 'Firefox'],
   [/Version\/(\d+(?:\.\d+)?).*Safari\//, 'Safari'],
@@ -24,7 +30,8 @@ const AGENTS: readonly [pattern: RegExp, name: string][] = [
 function browserName(data: UserAgentData | undefined): string {
   // One of the brands is made up on purpose, so that nobody relies on the list.
   const brands = data?.brands.filter(({ brand }) => !/not.?a.?brand/i.test(brand)) ?? [];
-  if (brands.length > 0) return brands.map(({ brand, version }) => `${brand} ${version}`).join(', ');
+  if (brands.length > 0)
+    return brands.map(({ brand, version }) => `${brand} ${version}`).join(', ');
   for (const [pattern, name] of AGENTS) {
     const version = pattern.exec(navigator.userAgent)?.[1];
     if (version !== undefined) return `${name} ${version}`;
@@ -55,7 +62,8 @@ export function environmentHere(facts: WorkerFacts | undefined, hidden: boolean)
 
 /** @param known whether a worker has told its facts */
 export function showEnvironment(container: HTMLElement, e: Environment, known: boolean): void {
-  const keyTable = e.keyTable === 'wasm' ? 'Wasm, by the engine’s string builtins' : 'a JavaScript Map';
+  const keyTable =
+    e.keyTable === 'wasm' ? 'Wasm, by the engine’s string builtins' : 'a JavaScript Map';
   const clock = `${showMs(e.resolutionMs)}, ${e.isolated ? 'cross-origin isolated' : 'not cross-origin isolated'}`;
   const entries: [string, string][] = [
     ['Browser', e.browser],

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:page [-- --port N] [-- --build-only]`: builds the page into build/page/ and serves it on loopback until it
- * is interrupted. The folder is plain files: to host it elsewhere, copy it.
+ * `npm run bench:page [-- --port N] [-- --build-only]`: builds the page into build/page/ and serves
+ * it on loopback until it is interrupted. The folder is plain files: to host it elsewhere, copy it.
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -13,7 +13,10 @@ const USAGE = `usage: npm run bench:page -- [--port N] [--build-only]
 
 function readOptions(): { port: number; buildOnly: boolean } {
   const { values } = parseArgs({
-    options: { port: { type: 'string', default: '0' }, 'build-only': { type: 'boolean', default: false } },
+    options: {
+      port: { type: 'string', default: '0' },
+      'build-only': { type: 'boolean', default: false },
+    },
   });
   const port = Number(values.port);
   if (!/^\d+$/.test(values.port) || port > 65_535) {

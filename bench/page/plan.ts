@@ -1,6 +1,7 @@
 /**
- * What a run measures: which works, with how many keys, how often, and the steady load. The address may preset it
- * (?works=cycle-same,limiter&n=1000&rounds=3&steady=100000&seconds=2); a value that makes no sense is named, not guessed at.
+ * What a run measures: which works, with how many keys, how often, and the steady load. The address
+ * may preset it (?works=cycle-same,limiter&n=1000&rounds=3&steady=100000&seconds=2); a value that
+ * makes no sense is named, not guessed at.
  */
 import type { SteadyShape } from './protocol.ts';
 
@@ -18,13 +19,29 @@ export const WORKS: readonly Work[] = [
     what: 'Add a key, get it, finish it. The same string objects again and again.',
     unit: 'cycles',
   },
-  { name: 'cycle-fresh', what: 'The same, each key concatenated anew, as an event handler does.', unit: 'cycles' },
-  { name: 'cycle-request', what: 'The same with a new { namespace, name } object each time.', unit: 'cycles' },
+  {
+    name: 'cycle-fresh',
+    what: 'The same, each key concatenated anew, as an event handler does.',
+    unit: 'cycles',
+  },
+  {
+    name: 'cycle-request',
+    what: 'The same with a new { namespace, name } object each time.',
+    unit: 'cycles',
+  },
   { name: 'burst-fresh', what: 'Add all keys to a new queue, then drain it.', unit: 'calls' },
   { name: 'burst-request', what: 'The burst, with { namespace, name } objects.', unit: 'calls' },
   { name: 'dedup-fresh', what: 'Add every key ten times over, then drain.', unit: 'calls' },
-  { name: 'add-after', what: 'Add all keys with delays of up to a minute; let them all fire; drain.', unit: 'keys' },
-  { name: 'limiter', what: 'Ask the exponential limiter for delays; forget every fourth.', unit: 'calls' },
+  {
+    name: 'add-after',
+    what: 'Add all keys with delays of up to a minute; let them all fire; drain.',
+    unit: 'keys',
+  },
+  {
+    name: 'limiter',
+    what: 'Ask the exponential limiter for delays; forget every fourth.',
+    unit: 'calls',
+  },
 ];
 
 export const SIZES = [1_000, 10_000, 100_000, 1_000_000] as const;
@@ -75,10 +92,17 @@ export function steadyShape(plan: Plan): SteadyShape {
   };
 }
 
-/** A guess for the reader, from runs on a laptop: a round of one peer takes a fifth of a second, a second with 10^6 keys. */
+/**
+ * A guess for the reader, from runs on a laptop: a round of one peer takes a fifth of a second, a
+ * second with 10^6 keys.
+ */
 export function roughSeconds(plan: Plan): number {
-  const rounds = itemsOf(plan).reduce((sum, { n }) => sum + (n > 100_000 ? 1 : 0.22) * (plan.rounds + 1) * 2, 0);
-  const steady = plan.live === 0 ? 0 : 2 * plan.seconds + 2 * STEADY_TURNS * (0.7 + plan.live / 500_000);
+  const rounds = itemsOf(plan).reduce(
+    (sum, { n }) => sum + (n > 100_000 ? 1 : 0.22) * (plan.rounds + 1) * 2,
+    0,
+  );
+  const steady =
+    plan.live === 0 ? 0 : 2 * plan.seconds + 2 * STEADY_TURNS * (0.7 + plan.live / 500_000);
   return rounds + steady;
 }
 
@@ -93,7 +117,10 @@ function wholeNumber(text: string, min: number, max: number): number | undefined
   return value >= min && value <= max ? value : undefined;
 }
 
-/** The plan that the query of an address asks for; the defaults stand where it says nothing or nothing sensible. */
+/**
+ * The plan that the query of an address asks for; the defaults stand where it says nothing or
+ * nothing sensible.
+ */
 export function planOf(query: string): Preset {
   const plan = { ...DEFAULT_PLAN };
   const problems: string[] = [];

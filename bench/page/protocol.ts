@@ -1,6 +1,7 @@
 /**
- * What the page and its workers say to each other. A worker serves one peer and one job, and answers each order with one
- * report, but for the steady load, which sends a slice of figures every tenth of a second until it is done.
+ * What the page and its workers say to each other. A worker serves one peer and one job, and
+ * answers each order with one report, but for the steady load, which sends a slice of figures every
+ * tenth of a second until it is done.
  */
 
 export const PEERS = ['capstan', 'naive'] as const;
@@ -25,7 +26,9 @@ export type Order =
 
 /** What only a worker can tell about where it runs. */
 export interface WorkerFacts {
-  /** Which side hashes keys: the core through the engine's string builtins, or a Map in JavaScript. */
+  /**
+   * Which side hashes keys: the core through the engine's string builtins, or a Map in JavaScript.
+   */
   keyTable: 'wasm' | 'js';
   /** The smallest step of performance.now() that was seen, in milliseconds. */
   resolutionMs: number;
@@ -41,7 +44,10 @@ export interface SteadySlice {
   waits: Float64Array;
   /** From the same moment to their last done(). */
   latencies: Float64Array;
-  /** The longest gap between two turns of the event loop, for each bucket of BUCKET_MS that is complete. */
+  /**
+   * The longest gap between two turns of the event loop, for each bucket of BUCKET_MS that is
+   * complete.
+   */
   pauses: Float64Array;
   /** The longest gap of all, also of the bucket that is not complete. */
   longest: number;
@@ -62,5 +68,7 @@ export type Report =
 
 /** Width of a bar of the strip chart. */
 export const BUCKET_MS = 50;
-/** Longer gaps count as stalls: an event loop that turns freely comes round in a few microseconds. */
+/**
+ * Longer gaps count as stalls: an event loop that turns freely comes round in a few microseconds.
+ */
 export const STALL_MS = 1;

@@ -12,9 +12,14 @@ import {
   verdictOf,
 } from './result.ts';
 
-export const PERCENTILE_NAMES = PERCENTILES.map((share) => (share === 1 ? 'longest' : `p${share * 100}`));
+export const PERCENTILE_NAMES = PERCENTILES.map((share) =>
+  share === 1 ? 'longest' : `p${share * 100}`,
+);
 
-/** What stands in the environment is the browser's or a stranger's: no pipe, bracket or line break of it may shape the page it is pasted to. */
+/**
+ * What stands in the environment is the browser's or a stranger's: no pipe, bracket or line break
+ * of it may shape the page it is pasted to.
+ */
 const plain = (text: string): string => text.replace(/[|<>[\]`*_\\\n\r]/g, ' ');
 
 export function environmentLine(e: Environment): string {
@@ -38,7 +43,12 @@ export function verdictLine(rows: readonly Row[]): string {
 }
 
 function steadyLines({ live, rate, seconds, capstan, naive }: Steady): string[] {
-  const line = (name: string, ours: number, theirs: number, show: (value: number) => string): string =>
+  const line = (
+    name: string,
+    ours: number,
+    theirs: number,
+    show: (value: number) => string,
+  ): string =>
     `| ${name} | ${show(ours)} | ${show(theirs)} | ${theirs > 0 ? (ours / theirs).toFixed(2) : '–'} |`;
   return [
     '',
@@ -90,6 +100,12 @@ export function jsonOf(result: Result): string {
     steady: 'ms; cycleNs in ns; rates per second',
     pauses: 'longest per 50 ms',
   };
-  const whole = { format: 'capstan-bench-page', formatVersion: 1, at: new Date(at).toISOString(), units, ...rest };
+  const whole = {
+    format: 'capstan-bench-page',
+    formatVersion: 1,
+    at: new Date(at).toISOString(),
+    units,
+    ...rest,
+  };
   return `${JSON.stringify(whole, undefined, 2)}\n`;
 }

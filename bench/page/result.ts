@@ -1,6 +1,7 @@
 /**
- * What a run measured, in the form that the page shows, shares and saves. Figures are nanoseconds per operation, times
- * of the steady load are milliseconds. A ratio is our time over the naive port's, so below 1 we are faster.
+ * What a run measured, in the form that the page shows, shares and saves. Figures are nanoseconds
+ * per operation, times of the steady load are milliseconds. A ratio is our time over the naive
+ * port's, so below 1 we are faster.
  */
 import { geometricMean, median } from '../figures.ts';
 import type { Item } from './plan.ts';
@@ -28,7 +29,10 @@ export interface SteadySide {
   cycleNs: number;
   /** PERCENTILES of the time from due to done. */
   latencies: number[];
-  /** The delay of the event loop at the same percentiles: what a message had to wait that came in at a whole millisecond. */
+  /**
+   * The delay of the event loop at the same percentiles: what a message had to wait that came in at
+   * a whole millisecond.
+   */
   delays: number[];
   /** The longest gap between two turns of the event loop. */
   longest: number;
@@ -78,7 +82,10 @@ export function ratioOf(row: Row): number {
   return row.capstan.ns / row.naive.ns;
 }
 
-/** The fastest round of the slower one beats the slowest of the faster one: such a ratio may be chance. */
+/**
+ * The fastest round of the slower one beats the slowest of the faster one: such a ratio may be
+ * chance.
+ */
 export function overlaps({ capstan, naive }: Row): boolean {
   return capstan.min <= naive.max && naive.min <= capstan.max;
 }

@@ -1,11 +1,20 @@
 /**
- * Runs a plan: for each line a worker for each peer, which take turns (A B A B); the first round of each is a warm-up.
+ * Runs a plan: for each line a worker for each peer, which take turns (A B A B); the first round of
+ * each is a warm-up.
  *
- * Two workers and not one: a browser's collector cannot be called, so in one heap each peer would pay for what the other
- * left behind. Stopping ends the workers at once, in the middle of a round if need be; what was measured stays.
+ * Two workers and not one: a browser's collector cannot be called, so in one heap each peer would
+ * pay for what the other left behind. Stopping ends the workers at once, in the middle of a round
+ * if need be; what was measured stays.
  */
 import { type Item, itemsOf, type Plan, STEADY_TURNS, steadyShape } from './plan.ts';
-import { type Order, PEERS, type PeerName, type Report, type SteadySlice, type WorkerFacts } from './protocol.ts';
+import {
+  type Order,
+  PEERS,
+  type PeerName,
+  type Report,
+  type SteadySlice,
+  type WorkerFacts,
+} from './protocol.ts';
 import type { Samples } from './result.ts';
 
 export interface Progress {
@@ -50,7 +59,10 @@ class Hand {
     signal.addEventListener('abort', this.#end);
   }
 
-  /** Its answer; `onSlice` hears what comes before it. Rejects with a WorkerError, or with the signal's reason. */
+  /**
+   * Its answer; `onSlice` hears what comes before it. Rejects with a WorkerError, or with the
+   * signal's reason.
+   */
   ask(order: Order, onSlice?: (slice: SteadySlice, warm: boolean) => void): Promise<Report> {
     return new Promise((resolve, reject) => {
       const signal = this.#signal;
@@ -73,7 +85,8 @@ class Hand {
       this.#worker.onerror = (event) => {
         event.preventDefault();
         // A script that cannot be loaded gives an event without a message.
-        const message = event.message || 'the worker could not be started: worker.js is missing or was refused';
+        const message =
+          event.message || 'the worker could not be started: worker.js is missing or was refused';
         settle(() => reject(new WorkerError(message)));
       };
       this.#worker.postMessage(order);
@@ -108,7 +121,13 @@ class Steps {
 
 const countText = (n: number): string => `${n.toLocaleString('en')} ${n === 1 ? 'key' : 'keys'}`;
 
-async function measureItem(item: Item, plan: Plan, steps: Steps, signal: AbortSignal, listener: Listener) {
+async function measureItem(
+  item: Item,
+  plan: Plan,
+  steps: Steps,
+  signal: AbortSignal,
+  listener: Listener,
+) {
   const hands = { capstan: new Hand(signal), naive: new Hand(signal) };
   const samples: Samples = { capstan: [], naive: [] };
   try {
@@ -132,7 +151,12 @@ async function measureItem(item: Item, plan: Plan, steps: Steps, signal: AbortSi
   }
 }
 
-async function measureSteady(plan: Plan, steps: Steps, signal: AbortSignal, listener: Listener): Promise<void> {
+async function measureSteady(
+  plan: Plan,
+  steps: Steps,
+  signal: AbortSignal,
+  listener: Listener,
+): Promise<void> {
   const shape = steadyShape(plan);
   for (let turn = 0; turn < STEADY_TURNS; turn++) {
     for (const peer of PEERS) {
@@ -165,7 +189,10 @@ const weightOf = ({ n }: Item): number => (n > 100_000 ? 1000 : 220);
 export async function runPlan(plan: Plan, signal: AbortSignal, listener: Listener): Promise<void> {
   const items = itemsOf(plan);
   const shape = steadyShape(plan);
-  const works = items.reduce((sum, item) => sum + weightOf(item) * PEERS.length * (plan.rounds + 1), 0);
+  const works = items.reduce(
+    (sum, item) => sum + weightOf(item) * PEERS.length * (plan.rounds + 1),
+    0,
+  );
   const steady = plan.live === 0 ? 0 : PEERS.length * STEADY_TURNS * (shape.ms + shape.warmUpMs);
   const steps = new Steps(works + steady, listener);
   for (const item of items) {

@@ -1,6 +1,6 @@
 /**
- * A server of static files on loopback. It sends the page's policy, which workers obey only as a header, and isolates the page from
- * other origins, for which browsers give finer clocks.
+ * A server of static files on loopback. It sends the page's policy, which workers obey only as a
+ * header, and isolates the page from other origins, for which browsers give finer clocks.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';

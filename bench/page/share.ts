@@ -1,9 +1,10 @@
 /**
- * A result as the fragment of a link, and back. The fragment never leaves the reader's browser for a server.
+ * A result as the fragment of a link, and back. The fragment never leaves the reader's browser for
+ * a server.
  *
- * Whatever stands in a fragment is a stranger's: it is bounded in length before and after inflating, every value is
- * checked for its type and range, works must be known ones, and a text is cut and stripped of control characters. What
- * passes is shown through textContent only.
+ * Whatever stands in a fragment is a stranger's: it is bounded in length before and after
+ * inflating, every value is checked for its type and range, works must be known ones, and a text is
+ * cut and stripped of control characters. What passes is shown through textContent only.
  */
 import { WORKS } from './plan.ts';
 import {
@@ -23,7 +24,9 @@ const LONGEST_FRAGMENT = 20_000;
 const LONGEST_TEXT = 60_000;
 const MOST_ROWS = 200;
 
-/** Pauses are kept on a logarithmic scale of 64 steps from a microsecond to 100 s, a character each. */
+/**
+ * Pauses are kept on a logarithmic scale of 64 steps from a microsecond to 100 s, a character each.
+ */
 const STEPS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 const DECADES = 8;
 const LEAST_MS = 0.001;
@@ -37,7 +40,9 @@ export class ShareError extends Error {
 function encodePauses(pauses: readonly number[]): string {
   return pauses
     .map((ms) => {
-      const step = Math.round((Math.log10(Math.max(ms, LEAST_MS) / LEAST_MS) / DECADES) * (STEPS.length - 1));
+      const step = Math.round(
+        (Math.log10(Math.max(ms, LEAST_MS) / LEAST_MS) / DECADES) * (STEPS.length - 1),
+      );
       return STEPS[Math.min(step, STEPS.length - 1)];
     })
     .join('');
@@ -94,7 +99,13 @@ function pack({ at, stopped, environment: e, rows, steady }: Result): unknown[] 
     ]),
     steady === undefined
       ? 0
-      : [steady.live, steady.rate, steady.seconds, packSide(steady.capstan), packSide(steady.naive)],
+      : [
+          steady.live,
+          steady.rate,
+          steady.seconds,
+          packSide(steady.capstan),
+          packSide(steady.naive),
+        ],
   ];
 }
 
@@ -109,18 +120,26 @@ function aCount(what: string, value: unknown, min: number, max: number): number 
 }
 
 function aText(what: string, value: unknown, longest: number): string {
-  if (typeof value === 'string' && value.length <= longest) return value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
+  if (typeof value === 'string' && value.length <= longest)
+    return value.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '');
   throw new ShareError(`${what} expected a text of at most ${longest} characters`);
 }
 
 function aList(what: string, value: unknown, least: number, most = least): unknown[] {
   if (Array.isArray(value) && value.length >= least && value.length <= most) return value;
-  throw new ShareError(`${what} expected a list of ${least === most ? least : `${least} to ${most}`}`);
+  throw new ShareError(
+    `${what} expected a list of ${least === most ? least : `${least} to ${most}`}`,
+  );
 }
 
 function unpackSpread(values: readonly unknown[]): Spread {
-  const [ns, min, max] = values.map((value) => aNumber('a time', value, 1e-3, 1e12)) as [number, number, number];
-  if (!(min <= ns && ns <= max)) throw new ShareError('a median expected to lie between its extremes');
+  const [ns, min, max] = values.map((value) => aNumber('a time', value, 1e-3, 1e12)) as [
+    number,
+    number,
+    number,
+  ];
+  if (!(min <= ns && ns <= max))
+    throw new ShareError('a median expected to lie between its extremes');
   return { ns, min, max };
 }
 
@@ -168,12 +187,10 @@ function unpackSteady(value: unknown): Steady | undefined {
 }
 
 function unpackEnvironment(value: unknown): Environment {
-  const [version, coreBytes, browser, platform, threads, keyTable, resolutionMs, isolated, hidden] = aList(
-    'the environment',
-    value,
-    9,
-  );
-  if (keyTable !== 'wasm' && keyTable !== 'js') throw new ShareError('a key table expected "wasm" or "js"');
+  const [version, coreBytes, browser, platform, threads, keyTable, resolutionMs, isolated, hidden] =
+    aList('the environment', value, 9);
+  if (keyTable !== 'wasm' && keyTable !== 'js')
+    throw new ShareError('a key table expected "wasm" or "js"');
   return {
     version: aText('a version', version, 40),
     coreBytes: aCount('bytes', coreBytes, 0, 1e9),
@@ -202,12 +219,18 @@ function unpack(value: unknown): Result {
     rows: unpacked,
     steady: unpackSteady(steady),
   };
-  if (result.rows.length === 0 && result.steady === undefined) throw new ShareError('nothing was measured in it');
+  if (result.rows.length === 0 && result.steady === undefined)
+    throw new ShareError('nothing was measured in it');
   return result;
 }
 
-/** All of a stream, unless it is longer than a result can be: a few bytes can inflate to gigabytes. */
-async function readAll(stream: ReadableStream<Uint8Array>, most: number): Promise<Uint8Array<ArrayBuffer>> {
+/**
+ * All of a stream, unless it is longer than a result can be: a few bytes can inflate to gigabytes.
+ */
+async function readAll(
+  stream: ReadableStream<Uint8Array>,
+  most: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array[] = [];
   let length = 0;
   const reader = stream.getReader();
@@ -230,7 +253,11 @@ async function readAll(stream: ReadableStream<Uint8Array>, most: number): Promis
   return all;
 }
 
-function through(bytes: Uint8Array<ArrayBuffer>, transform: CompressionStream | DecompressionStream, most: number) {
+function through(
+  bytes: Uint8Array<ArrayBuffer>,
+  transform: CompressionStream | DecompressionStream,
+  most: number,
+) {
   return readAll(new Blob([bytes]).stream().pipeThrough(transform), most);
 }
 
@@ -242,17 +269,25 @@ export async function encodeResult(result: Result): Promise<string> {
   return PREFIX + base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 }
 
-/** Whether a fragment claims to be a result; others (a heading's id) are none of this file's business. */
+/**
+ * Whether a fragment claims to be a result; others (a heading's id) are none of this file's
+ * business.
+ */
 export const looksShared = (fragment: string): boolean => /^#r\d/.test(fragment);
 
 /** @throws ShareError with what was wrong, whatever the fragment holds */
 export async function decodeResult(fragment: string): Promise<Result> {
-  if (!fragment.startsWith(PREFIX)) throw new ShareError('its form is not one that this page knows');
-  if (fragment.length > LONGEST_FRAGMENT) throw new ShareError(`it is longer than ${LONGEST_FRAGMENT} characters`);
+  if (!fragment.startsWith(PREFIX))
+    throw new ShareError('its form is not one that this page knows');
+  if (fragment.length > LONGEST_FRAGMENT)
+    throw new ShareError(`it is longer than ${LONGEST_FRAGMENT} characters`);
   const text = fragment.slice(PREFIX.length);
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) throw new ShareError('it has characters that do not belong there');
+  if (!/^[A-Za-z0-9_-]+$/.test(text))
+    throw new ShareError('it has characters that do not belong there');
   try {
-    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0));
+    const bytes = Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (char) =>
+      char.charCodeAt(0),
+    );
     const inflated = await through(bytes, new DecompressionStream('deflate-raw'), LONGEST_TEXT);
     return unpack(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(inflated)));
   } catch (error) {

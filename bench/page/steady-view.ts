@@ -1,6 +1,6 @@
 /**
- * The charts of the steady load: a strip of pauses for each peer on one scale, and the percentiles of both as pairs of
- * dots on one logarithmic axis, with the figures as text beside them.
+ * The charts of the steady load: a strip of pauses for each peer on one scale, and the percentiles
+ * of both as pairs of dots on one logarithmic axis, with the figures as text beside them.
  */
 import { html, svg } from './dom.ts';
 import { showMs, showNs, showRate, showRatio, showTime } from './format.ts';
@@ -35,7 +35,11 @@ interface Line {
 
 const LINES: readonly Line[] = [
   ...PERCENTILE_NAMES.map(
-    (name, i): Line => ({ name: `Latency, ${name}`, value: (side) => side.latencies[i] ?? 0, kind: 'time' }),
+    (name, i): Line => ({
+      name: `Latency, ${name}`,
+      value: (side) => side.latencies[i] ?? 0,
+      kind: 'time',
+    }),
   ),
   { name: 'Event-loop delay, p99.9', value: (side) => side.delays[3] ?? 0, kind: 'time' },
   { name: 'Longest pause', value: (side) => side.longest, kind: 'time' },
@@ -68,7 +72,9 @@ const WORDS: Record<Line['kind'], [less: string, more: string]> = {
   rate: ['less', 'more'],
 };
 
-/** What ours is beside the other; a dash where the clock cannot tell or nothing is to be compared. */
+/**
+ * What ours is beside the other; a dash where the clock cannot tell or nothing is to be compared.
+ */
 function compare(
   kind: Line['kind'],
   ours: number,
@@ -78,7 +84,8 @@ function compare(
   if (kind === 'time' && Math.max(ours, theirs) < resolutionMs) return { text: '–' };
   const floor = kind === 'time' ? resolutionMs : kind === 'count' ? 1 : 1e-9;
   if (ours === 0 && theirs === 0) return { text: 'even' };
-  if (kind === 'total' && (ours === 0 || theirs === 0)) return { text: ours === 0 ? 'none' : 'more', win: ours === 0 };
+  if (kind === 'total' && (ours === 0 || theirs === 0))
+    return { text: ours === 0 ? 'none' : 'more', win: ours === 0 };
   const ratio = Math.max(ours, floor) / Math.max(theirs, floor);
   const text = showRatio(ratio);
   if (text === 'even') return { text };
@@ -111,7 +118,10 @@ export class SteadyChart {
     this.#buckets = Math.max(1, Math.round((seconds * 1000) / bucketMsOf(seconds)));
     const strips = PEERS.map((peer) => this.#strip(peer, seconds));
     this.#cells = LINES.map(({ kind }) => ({
-      dots: kind === 'time' ? svg('svg', { class: 'dots', 'aria-hidden': 'true' }, ...dotGrid()) : undefined,
+      dots:
+        kind === 'time'
+          ? svg('svg', { class: 'dots', 'aria-hidden': 'true' }, ...dotGrid())
+          : undefined,
       values: { capstan: html('span', {}, '–'), naive: html('span', {}, '–') },
       verdict: html('span', { class: 'verdict' }, '–'),
     }));
@@ -122,7 +132,11 @@ export class SteadyChart {
         rowHead('percentile-cell percentile-wide', name),
         cell('percentile-cell percentile-wide', ...(dots ? [dots] : [])),
         ...PEERS.map((peer) =>
-          cell('percentile-cell value', html('i', { class: `narrow swatch swatch-${peer}` }), values[peer]),
+          cell(
+            'percentile-cell value',
+            html('i', { class: `narrow swatch swatch-${peer}` }),
+            values[peer],
+          ),
         ),
         cell('percentile-cell', verdict),
       );
@@ -134,14 +148,17 @@ export class SteadyChart {
   show(sides: Readonly<Record<PeerName, SteadySide>>, resolutionMs: number): void {
     for (const peer of PEERS) this.#drawStrip(peer, sides[peer]);
     const { capstan, naive } = sides;
-    const drawn = (ms: number): number => Math.max(ms, resolutionMs); // below it the clock knows nothing
+    // below it the clock knows nothing
+    const drawn = (ms: number): number => Math.max(ms, resolutionMs);
     LINES.forEach(({ value, kind }, i) => {
       const cells = this.#cells[i];
       if (cells === undefined) return;
       const [ours, theirs] = [value(capstan), value(naive)];
       const known = { capstan: capstan.rate > 0, naive: naive.rate > 0 };
       for (const peer of PEERS) {
-        cells.values[peer].textContent = known[peer] ? showValue(kind, value(sides[peer]), resolutionMs) : '–';
+        cells.values[peer].textContent = known[peer]
+          ? showValue(kind, value(sides[peer]), resolutionMs)
+          : '–';
       }
       const both = known.capstan && known.naive;
       const verdict = both ? compare(kind, ours, theirs, resolutionMs) : { text: '–' };
@@ -234,7 +251,11 @@ function dotColumns(): Column[] {
 /** A line across a strip, with its label in the gutter; dashed without one. */
 function tick(ms: number, text?: string): HTMLElement {
   const label = text === undefined ? [] : [html('span', { class: 'tick-label' }, text)];
-  const line = html('div', { class: label.length > 0 ? 'tick' : 'tick tick-dashed', 'aria-hidden': 'true' }, ...label);
+  const line = html(
+    'div',
+    { class: label.length > 0 ? 'tick' : 'tick tick-dashed', 'aria-hidden': 'true' },
+    ...label,
+  );
   line.style.bottom = percent(placeOf(ms, STRIP));
   return line;
 }

@@ -1,18 +1,30 @@
 /**
- * A steady load on one peer: each millisecond the same number of keys falls due, and each of them is one cycle (take the
- * oldest key, finish it, add a new one), so that the queue keeps its live keys and forgets as many as it learns. Runs in a
- * worker.
+ * A steady load on one peer: each millisecond the same number of keys falls due, and each of them
+ * is one cycle (take the oldest key, finish it, add a new one), so that the queue keeps its live
+ * keys and forgets as many as it learns. Runs in a worker.
  *
- * - Open loop: what is due does not wait for the peer. A pause delays all that falls due in it, and is seen in all of it.
- * - The event loop is turned all the time by messages to itself; a gap between two turns is a pause, whoever made it: a
- *   millisecond's cycles, a growing table, the garbage collector, the operating system.
- * - Keys are as long as those of the workloads (36 characters), made anew for each cycle, the same for both peers.
+ * - Open loop: what is due does not wait for the peer. A pause delays all that falls due in it, and
+ *   is seen in all of it.
+ * - The event loop is turned all the time by messages to itself; a gap between two turns is a
+ *   pause, whoever made it: a millisecond's cycles, a growing table, the garbage collector, the
+ *   operating system.
+ * - Keys are as long as those of the workloads (36 characters), made anew for each cycle, the same
+ *   for both peers.
  */
 import { release } from '../capstan-peer.ts';
-import { BUCKET_MS, type PeerName, STALL_MS, type SteadyShape, type SteadySlice } from './protocol.ts';
+import {
+  BUCKET_MS,
+  type PeerName,
+  STALL_MS,
+  type SteadyShape,
+  type SteadySlice,
+} from './protocol.ts';
 import { peers } from './time-work.ts';
 
-const PREFIXES = Array.from({ length: 200 }, (_, i) => `team-${String(i).padStart(3, '0')}/web-frontend-5d8-`);
+const PREFIXES = Array.from(
+  { length: 200 },
+  (_, i) => `team-${String(i).padStart(3, '0')}/web-frontend-5d8-`,
+);
 /** Makes all numbers equally long. */
 const FIRST = 1_000_000_000;
 const SLICE_MS = 100;
@@ -79,13 +91,17 @@ export function steadyLoad(
   };
   const cycle = (): void => {
     const item = queue.tryGet();
-    if (item === undefined) throw new Error(`steady load: nothing was handed out with ${live} keys in the queue`);
+    if (item === undefined)
+      throw new Error(`steady load: nothing was handed out with ${live} keys in the queue`);
     queue.done(item);
     addNew();
   };
   while (next < live) addNew();
 
-  /** The load for a while; the due times start anew, so that what the warm-up fell behind is not paid here. */
+  /**
+   * The load for a while; the due times start anew, so that what the warm-up fell behind is not
+   * paid here.
+   */
   const run = (duration: number, warm: boolean): Promise<void> =>
     new Promise((resolve, reject) => {
       const slice = new Slice();
@@ -121,7 +137,8 @@ export function steadyLoad(
           sent = now;
         }
         if (ended) {
-          if (queue.len() !== live) throw new Error(`steady load: ${queue.len()} keys left, expected ${live}`);
+          if (queue.len() !== live)
+            throw new Error(`steady load: ${queue.len()} keys left, expected ${live}`);
           finish(resolve);
           return;
         }

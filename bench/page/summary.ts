@@ -1,4 +1,7 @@
-/** The few figures that stand above the charts. The boxes are there from the beginning, with dashes, so that nothing moves. */
+/**
+ * The few figures that stand above the charts. The boxes are there from the beginning, with dashes,
+ * so that nothing moves.
+ */
 import { showCount } from '../figures.ts';
 import { html } from './dom.ts';
 import { showMs, showRatio } from './format.ts';
@@ -18,7 +21,11 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
   const verdict = verdictOf(rows);
   const all: Box[] =
     verdict === undefined
-      ? ['Geometric mean', 'Best', 'Worst'].map((title) => ({ title, figure: '–', note: 'not measured yet' }))
+      ? ['Geometric mean', 'Best', 'Worst'].map((title) => ({
+          title,
+          figure: '–',
+          note: 'not measured yet',
+        }))
       : [
           {
             title: 'Geometric mean',
@@ -35,7 +42,8 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
             }),
           ),
         ];
-  if (steady === undefined) all.push({ title: 'Longest pause', figure: '–', note: 'steady load: not measured yet' });
+  if (steady === undefined)
+    all.push({ title: 'Longest pause', figure: '–', note: 'steady load: not measured yet' });
   else {
     const [ours, theirs] = [steady.capstan.longest, steady.naive.longest];
     all.push({
@@ -48,7 +56,11 @@ function boxes(rows: readonly Row[], steady: Steady | undefined): Box[] {
   return all;
 }
 
-export function showSummary(container: HTMLElement, rows: readonly Row[], steady: Steady | undefined): void {
+export function showSummary(
+  container: HTMLElement,
+  rows: readonly Row[],
+  steady: Steady | undefined,
+): void {
   container.replaceChildren(
     ...boxes(rows, steady).map(({ title, figure, note, kind }) =>
       html(

@@ -1,6 +1,6 @@
 /**
- * Tables whose layout changes with the width of the screen. A table that CSS displays as a grid loses its meaning to screen
- * readers unless the roles are written out.
+ * Tables whose layout changes with the width of the screen. A table that CSS displays as a grid
+ * loses its meaning to screen readers unless the roles are written out.
  */
 import { html } from './dom.ts';
 
@@ -11,11 +11,19 @@ export interface Column {
   class?: string;
 }
 
-export function table(label: string, columns: readonly Column[], ...bodies: HTMLElement[]): HTMLElement {
+export function table(
+  label: string,
+  columns: readonly Column[],
+  ...bodies: HTMLElement[]
+): HTMLElement {
   const heads = columns.map(({ text, class: name = '' }) =>
     html('th', { scope: 'col', role: 'columnheader', class: `column ${name}` }, text),
   );
-  const head = html('thead', { class: 'head', role: 'rowgroup' }, html('tr', { role: 'row' }, ...heads));
+  const head = html(
+    'thead',
+    { class: 'head', role: 'rowgroup' },
+    html('tr', { role: 'row' }, ...heads),
+  );
   return html('table', { class: 'blocks', role: 'table', 'aria-label': label }, head, ...bodies);
 }
 

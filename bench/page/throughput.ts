@@ -1,6 +1,7 @@
 /**
- * The chart of the workloads: a table whose bars are drawn and whose figures are text, so that it can be read without the
- * bars. All rows stand there before a run begins; figures fill them in, and nothing moves.
+ * The chart of the workloads: a table whose bars are drawn and whose figures are text, so that it
+ * can be read without the bars. All rows stand there before a run begins; figures fill them in, and
+ * nothing moves.
  */
 import { showCount } from '../figures.ts';
 import { html, svg } from './dom.ts';
@@ -47,16 +48,23 @@ export class ThroughputChart {
       this.#container.replaceChildren(html('p', { class: 'soft' }, 'No workload is chosen.'));
       return;
     }
-    const bodies = WORKS.map((work) => ({ work, own: items.filter((item) => item.work === work.name) }))
+    const bodies = WORKS.map((work) => ({
+      work,
+      own: items.filter((item) => item.work === work.name),
+    }))
       .filter(({ own }) => own.length > 0)
-      .map(({ work, own }) => body(titleOf(work), ...own.map((item, i) => this.#line(item, i === own.length - 1))));
+      .map(({ work, own }) =>
+        body(titleOf(work), ...own.map((item, i) => this.#line(item, i === own.length - 1))),
+      );
     this.#container.replaceChildren(table('Throughput of both peers', columns(), ...bodies));
   }
 
   show(row: Row): void {
     this.#rows.set(keyOf(row), row);
     const ofWork = [...this.#rows.values()].filter((each) => each.work === row.work);
-    const scale = Math.max(...ofWork.flatMap((each) => PEERS.map((peer) => rateOf(each[peer].min))));
+    const scale = Math.max(
+      ...ofWork.flatMap((each) => PEERS.map((peer) => rateOf(each[peer].min))),
+    );
     for (const each of ofWork) this.#draw(each, scale);
   }
 
@@ -70,7 +78,10 @@ export class ThroughputChart {
     const end = last ? ' last' : '';
     const cells = {
       bars: svg('svg', { class: 'bars', 'aria-hidden': 'true' }),
-      times: cell(`cell cell-times${end}`, ...PEERS.map(() => html('span', { class: 'time' }, '–'))),
+      times: cell(
+        `cell cell-times${end}`,
+        ...PEERS.map(() => html('span', { class: 'time' }, '–')),
+      ),
       balance: svg('svg', { class: 'balance', 'aria-hidden': 'true' }, ...balanceGrid()),
       verdict: cell(`cell cell-verdict${end}`, html('span', { class: 'verdict' }, '–')),
     };
@@ -97,7 +108,11 @@ export class ThroughputChart {
     cells.balance.replaceChildren(...balanceGrid(), ...balanceBar(ratio, near));
     cells.verdict.replaceChildren(
       html('span', { class: `verdict ${ratio < 1 ? 'win' : 'loss'}` }, showRatio(ratio)),
-      html('span', { class: 'verdict-ratio' }, near ? `${ratio.toFixed(2)}, overlaps` : `ratio ${ratio.toFixed(2)}`),
+      html(
+        'span',
+        { class: 'verdict-ratio' },
+        near ? `${ratio.toFixed(2)}, overlaps` : `ratio ${ratio.toFixed(2)}`,
+      ),
     );
   }
 }
@@ -176,7 +191,8 @@ function balanceBar(ratio: number, near: boolean): SVGElement[] {
       height: 16,
     }),
   ];
-  if (ratio < 1 / MOST_TIMES) drawn.push(svg('text', { class: 'beyond', x: '98%', y: 24, 'text-anchor': 'end' }, '»'));
+  if (ratio < 1 / MOST_TIMES)
+    drawn.push(svg('text', { class: 'beyond', x: '98%', y: 24, 'text-anchor': 'end' }, '»'));
   if (ratio > MOST_TIMES) drawn.push(svg('text', { class: 'beyond', x: '2%', y: 24 }, '«'));
   return drawn;
 }

@@ -1,8 +1,8 @@
 /**
  * One work of bench/peers/naive-ts/workloads.mjs on one peer, a round at a call. Runs in a worker.
  *
- * A round is as much work for small n as for large n, as in bench/time-works.ts: a round lasts long against the clock's
- * resolution. Every work checks its own result and throws if it is wrong.
+ * A round is as much work for small n as for large n, as in bench/time-works.ts: a round lasts long
+ * against the clock's resolution. Every work checks its own result and throws if it is wrong.
  */
 import { capstan, release } from '../capstan-peer.ts';
 import { naive } from '../peers/naive-ts/naive.mjs';
@@ -32,7 +32,8 @@ export function prepareWork(peerName: PeerName, work: string, n: number): () => 
     release(); // outside the timing: the naive queues of the last round are garbage already
     const start = performance.now();
     let operations = 0;
-    for (let k = 0; k < times && operations < OPERATIONS; k++) operations += workload(peer, n, data);
+    for (let k = 0; k < times && operations < OPERATIONS; k++)
+      operations += workload(peer, n, data);
     return { ns: ((performance.now() - start) * 1e6) / operations, operations };
   };
 }

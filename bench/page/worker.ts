@@ -1,6 +1,7 @@
 /**
- * The worker: the packaged capstan or the naive port, one of them, in a heap of its own, so that neither pays for the
- * other's garbage or for what the other taught the compiler. Errors go to the page with their code.
+ * The worker: the packaged capstan or the naive port, one of them, in a heap of its own, so that
+ * neither pays for the other's garbage or for what the other taught the compiler. Errors go to the
+ * page with their code.
  */
 import { hasNativeStrings } from '../../bindings/core.ts';
 import { keyMode } from '../../bindings/key-mode.ts';
@@ -15,7 +16,10 @@ interface WorkerScope {
 }
 const scope = self as unknown as WorkerScope;
 
-/** Steps of the clock that are looked at; the smallest is its resolution unless the machine was slower than that. */
+/**
+ * Steps of the clock that are looked at; the smallest is its resolution unless the machine was
+ * slower than that.
+ */
 const STEPS = 12;
 
 function clockResolution(): number {
@@ -40,7 +44,8 @@ function facts(): WorkerFacts {
 }
 
 function errorReport(error: unknown): Report {
-  if (!(error instanceof Error)) return { type: 'error', name: 'Error', code: undefined, message: String(error) };
+  if (!(error instanceof Error))
+    return { type: 'error', name: 'Error', code: undefined, message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined;
   return { type: 'error', name: error.name, code, message: error.message };
 }
@@ -56,7 +61,9 @@ async function obey(order: Order): Promise<Report> {
       if (round === undefined) throw new Error('a round expected a work to be prepared before');
       return { type: 'round', ...round() };
     case 'steady':
-      await steadyLoad(order.peer, order.shape, (slice, warm) => scope.postMessage({ type: 'slice', slice, warm }));
+      await steadyLoad(order.peer, order.shape, (slice, warm) =>
+        scope.postMessage({ type: 'slice', slice, warm }),
+      );
       return { type: 'steady-done', facts: facts() };
   }
 }

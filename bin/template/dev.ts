@@ -1,4 +1,7 @@
-/** The controller without a cluster: on an API server in this process, which has the definition and one object. `npm run dev` starts it again after each change. */
+/**
+ * The controller without a cluster: on an API server in this process, which has the definition and
+ * one object. `npm run dev` starts it again after each change.
+ */
 import { installCRDs, newClient } from 'capstan/client';
 import { newManager, setupSignalHandler } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
@@ -12,7 +15,10 @@ const user = newClient({ transport, fieldOwner: 'dev' });
 await installCRDs(user, [Greeting.crd]);
 await user.create(
   Greeting.resource,
-  await Greeting.parse({ metadata: { name: 'hello', namespace: 'default' }, spec: { message: 'Hello, world' } }),
+  await Greeting.parse({
+    metadata: { name: 'hello', namespace: 'default' },
+    spec: { message: 'Hello, world' },
+  }),
 );
 
 const manager = newManager({

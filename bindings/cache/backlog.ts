@@ -1,6 +1,7 @@
 /**
- * A first-in, first-out list that costs O(1) an item and holds no item that was taken. Grows without bound, as client-go's.
- * What waits in it can be exchanged or taken out by its place, which is a number that no later item ever has.
+ * A first-in, first-out list that costs O(1) an item and holds no item that was taken. Grows
+ * without bound, as client-go's. What waits in it can be exchanged or taken out by its place, which
+ * is a number that no later item ever has.
  */
 
 /** Below this many taken places a copy is not worth it. */
@@ -11,7 +12,10 @@ export class Backlog<T extends object> {
   #head = 0;
   /** The place of `#items[0]`. */
   #base = 0;
-  /** How many items wait. A field, as it is asked for several times an event; not to be set from outside. */
+  /**
+   * How many items wait. A field, as it is asked for several times an event; not to be set from
+   * outside.
+   */
   length = 0;
 
   /** The item's place. */
@@ -32,7 +36,10 @@ export class Backlog<T extends object> {
     this.length--;
     this.#items[this.#head++] = undefined;
     // At least half of the list is taken places, so each item is moved once on average.
-    if (this.#head === this.#items.length || (this.#head >= COMPACT_FROM && this.#head * 2 >= this.#items.length)) {
+    if (
+      this.#head === this.#items.length ||
+      (this.#head >= COMPACT_FROM && this.#head * 2 >= this.#items.length)
+    ) {
       this.#items = this.#items.slice(this.#head);
       this.#base += this.#head;
       this.#head = 0;
@@ -40,7 +47,9 @@ export class Backlog<T extends object> {
     return item;
   }
 
-  /** The place of what `shift` gives next; where there is nothing, that of the next item to come. */
+  /**
+   * The place of what `shift` gives next; where there is nothing, that of the next item to come.
+   */
   first(): number {
     this.#skipGaps();
     return this.#base + this.#head;

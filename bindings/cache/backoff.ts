@@ -18,7 +18,10 @@ export interface BackoffOptions {
   jitter?: number | undefined;
 }
 
-/** A user's `random`, which would end what waits by it: what it throws, and what is no number in [0, 1), is reported, and 0.5 taken in its place. */
+/**
+ * A user's `random`, which would end what waits by it: what it throws, and what is no number in [0,
+ * 1), is reported, and 0.5 taken in its place.
+ */
 export function guardRandom(random: () => number): () => number {
   return () => {
     try {
@@ -51,7 +54,11 @@ export class Backoff {
     const least = { initialMs: 1, factor: 1, capMs: 1, jitter: 0 };
     for (const name of ['initialMs', 'factor', 'capMs', 'jitter'] as const) {
       const value: unknown = this.#options[name];
-      if (typeof value !== 'number' || !(value >= least[name]) || value === Number.POSITIVE_INFINITY)
+      if (
+        typeof value !== 'number' ||
+        !(value >= least[name]) ||
+        value === Number.POSITIVE_INFINITY
+      )
         throw invalid(`backoff.${name}`, `a finite number >= ${least[name]}`, value);
     }
     this.#clock = clock;

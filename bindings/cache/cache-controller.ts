@@ -1,7 +1,7 @@
 /**
- * The low-level controller: a reflector that fills a queue, and a loop that empties it. What a shared informer is made of,
- * for those who want one consumer and a queue or store of their own. client-go: tools/cache/controller.go Config, New,
- * NewInformerWithOptions.
+ * The low-level controller: a reflector that fills a queue, and a loop that empties it. What a
+ * shared informer is made of, for those who want one consumer and a queue or store of their own.
+ * client-go: tools/cache/controller.go Config, New, NewInformerWithOptions.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
@@ -24,12 +24,19 @@ import { TimeSlice } from './wait.ts';
 /** Clock, jitter, watch error handler and whatever else a {@link Reflector} takes. */
 export type ReflectorSettings<T> = Omit<ReflectorOptions<T>, 'resyncPeriod' | 'shouldResync'>;
 
-export interface CacheControllerConfig<T extends object, I extends string = never> extends ReflectorSettings<T> {
+export interface CacheControllerConfig<T extends object, I extends string = never>
+  extends ReflectorSettings<T> {
   queue: Queue<T> | QueueWithBatch<T>;
   listerWatcher: ListWatch<T, I>;
-  /** Gets what the queue gives, one pop after the other. What it throws is reported, and the loop goes on. */
+  /**
+   * Gets what the queue gives, one pop after the other. What it throws is reported, and the loop
+   * goes on.
+   */
   process: PopProcess<T>;
-  /** Gets several deltas of different objects at once, where the queue has batches. Has to do the same as `process`. */
+  /**
+   * Gets several deltas of different objects at once, where the queue has batches. Has to do the
+   * same as `process`.
+   */
   processBatch?: PopProcess<T> | undefined;
   /** How often `shouldResync` is asked, in milliseconds. 0, the default, is never. */
   fullResyncPeriod?: number | undefined;
@@ -60,16 +67,31 @@ export class CacheController<T extends object, I extends string = never> {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(config: CacheControllerConfig<T, I>) {
-    const { queue, listerWatcher, process, processBatch, fullResyncPeriod = 0, shouldResync, ...rest } = config;
+    const {
+      queue,
+      listerWatcher,
+      process,
+      processBatch,
+      fullResyncPeriod = 0,
+      shouldResync,
+      ...rest
+    } = config;
     requireFunction('queue.pop', (queue as Partial<Queue<T>> | undefined)?.pop);
-    requireFunction('listerWatcher.watch', (listerWatcher as Partial<ListWatch<T, I>> | undefined)?.watch);
+    requireFunction(
+      'listerWatcher.watch',
+      (listerWatcher as Partial<ListWatch<T, I>> | undefined)?.watch,
+    );
     requireFunction('process', process);
     if (processBatch !== undefined) requireFunction('processBatch', processBatch);
     if (shouldResync !== undefined) requireFunction('shouldResync', shouldResync);
     requireNumber('fullResyncPeriod', fullResyncPeriod);
     this.#config = config;
     this.#clock = config.clock ?? systemClock;
-    this.#reflector = new Reflector(listerWatcher, queue, { ...rest, resyncPeriod: fullResyncPeriod, shouldResync });
+    this.#reflector = new Reflector(listerWatcher, queue, {
+      ...rest,
+      resyncPeriod: fullResyncPeriod,
+      shouldResync,
+    });
     this.#what = `controller of ${listerWatcher.describe()}`;
   }
 
@@ -83,19 +105,23 @@ export class CacheController<T extends object, I extends string = never> {
     return this.#config.queue.hasSyncedChecker();
   }
 
-  /** The version of the last list, event or bookmark; what has been processed may lag behind it. "" before the first. */
+  /**
+   * The version of the last list, event or bookmark; what has been processed may lag behind it. ""
+   * before the first.
+   */
   lastSyncResourceVersion(): string {
     return this.#reflector.lastSyncResourceVersion();
   }
 
   /**
-   * Runs until the signal fires; resolves when everything has ended. The queue is closed then, and what is left in it is
-   * not processed. Failures of the server never end it.
+   * Runs until the signal fires; resolves when everything has ended. The queue is closed then, and
+   * what is left in it is not processed. Failures of the server never end it.
    *
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-    if (this.#started) throw new CapstanError('ALREADY_STARTED', `the ${this.#what} runs once: make another one`);
+    if (this.#started)
+      throw new CapstanError('ALREADY_STARTED', `the ${this.#what} runs once: make another one`);
     this.#started = true;
     const signal = options.signal ?? new AbortController().signal;
     const processing = this.#processAll(signal);
@@ -123,7 +149,8 @@ export class CacheController<T extends object, I extends string = never> {
 
   #pop(signal: AbortSignal): Promise<unknown> {
     const { queue, process, processBatch } = this.#config;
-    if (processBatch !== undefined && 'popBatch' in queue) return queue.popBatch(processBatch, process, { signal });
+    if (processBatch !== undefined && 'popBatch' in queue)
+      return queue.popBatch(processBatch, process, { signal });
     return queue.pop(process, { signal });
   }
 }
@@ -133,23 +160,29 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
   extends Omit<ReflectorSettings<T>, 'decoder'> {
   listerWatcher: ListWatch<T, I>;
   /**
-   * Is told what happens to the store, in order, while the change is processed: a slow handler holds up the queue. What it
-   * throws or rejects with is reported and costs it this notification; its promises are not waited for.
+   * Is told what happens to the store, in order, while the change is processed: a slow handler
+   * holds up the queue. What it throws or rejects with is reported and costs it this notification;
+   * its promises are not waited for.
    */
   handler?: ResourceEventHandler<T> | undefined;
-  /** How often the handler is told of everything again, in milliseconds. 0, the default, is never. */
+  /**
+   * How often the handler is told of everything again, in milliseconds. 0, the default, is never.
+   */
   resyncPeriod?: number | undefined;
   /** The indices of the store beside `namespace`: functions or paths by index name. */
   indexers?: Record<X, IndexSpec<T>> | undefined;
-  /** Changes each object before it is stored. One that throws is reported, and the object is stored as it was by then, with the name, namespace and version that it came with. */
+  /**
+   * Changes each object before it is stored. One that throws is reported, and the object is stored
+   * as it was by then, with the name, namespace and version that it came with.
+   */
   transform?: TransformFunc<T> | undefined;
   /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
   queue?: 'real' | 'delta' | undefined;
 }
 
 /**
- * A store that follows the server, and the controller that makes it do so once it runs. For one handler; a
- * {@link SharedIndexInformer} takes any number, and delays none for another.
+ * A store that follows the server, and the controller that makes it do so once it runs. For one
+ * handler; a {@link SharedIndexInformer} takes any number, and delays none for another.
  *
  * @returns the store, to be read only, and the controller
  * @throws CapstanError INVALID_ARGUMENT
@@ -165,14 +198,28 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
 export function newInformer<T extends object, I extends string = never, X extends string = never>(
   options: NewInformerOptions<T, I, X>,
 ): { store: Indexer<T, X | 'namespace'>; controller: CacheController<T, I> } {
-  const { listerWatcher, handler = {}, resyncPeriod, indexers, transform, queue = 'real', ...rest } = options;
+  const {
+    listerWatcher,
+    handler = {},
+    resyncPeriod,
+    indexers,
+    transform,
+    queue = 'real',
+    ...rest
+  } = options;
   requireHandler(handler);
   if (transform !== undefined) requireFunction('options.transform', transform);
-  if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
+  if (queue !== 'real' && queue !== 'delta')
+    throw invalid('options.queue', "'real' or 'delta'", queue);
   const { expected } = listerWatcher;
-  const store = new CacheIndexer<T, X>(indexers ?? ({} as Record<X, IndexSpec<T>>), expected, rest.clock);
+  const store = new CacheIndexer<T, X>(
+    indexers ?? ({} as Record<X, IndexSpec<T>>),
+    expected,
+    rest.clock,
+  );
   const transformer =
-    transform && intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
+    transform &&
+    intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
   const told = isolated(handler);
   const name = `queue of ${listerWatcher.describe()}`;
   const fifo =

@@ -1,6 +1,7 @@
 /**
- * The store of an informer. An index function that throws must not cost the informer an object, so it is reported and the
- * object has no value in that index. (client-go panics.) One that fails for all objects is not reported for each.
+ * The store of an informer. An index function that throws must not cost the informer an object, so
+ * it is reported and the object has no value in that index. (client-go panics.) One that fails for
+ * all objects is not reported for each.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { handleError } from '../handle-error.ts';
@@ -21,7 +22,11 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
    * @param indexers beside the index `namespace`, which they may replace
    * @param expected the objects that may be kept as bytes
    */
-  constructor(indexers: Record<I, IndexSpec<T>>, expected: ExpectedKind, clock: Clock = systemClock) {
+  constructor(
+    indexers: Record<I, IndexSpec<T>>,
+    expected: ExpectedKind,
+    clock: Clock = systemClock,
+  ) {
     const all = { [namespaceIndex]: metaNamespaceIndexFunc, ...indexers };
     super(undefined, all as Record<I | 'namespace', IndexSpec<T>>, expected);
     this.#clock = clock;
@@ -36,8 +41,14 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
     }
     this.#failures.set(index, { at, more: 0 });
     const { namespace, name } = (object as KubeObject | undefined)?.metadata ?? {};
-    const more = last === undefined || last.more === 0 ? '' : `, and ${last.more} times since it was reported last`;
-    handleError(error, `index function ${JSON.stringify(index)} on ${namespace ? `${namespace}/` : ''}${name}${more}`);
+    const more =
+      last === undefined || last.more === 0
+        ? ''
+        : `, and ${last.more} times since it was reported last`;
+    handleError(
+      error,
+      `index function ${JSON.stringify(index)} on ${namespace ? `${namespace}/` : ''}${name}${more}`,
+    );
     return [];
   }
 }

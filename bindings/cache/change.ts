@@ -1,7 +1,8 @@
 /**
- * What an update changed, part by part, found out only when a handler asks. False proves that the part is the same; true
- * may also mean that it could not be told. Of two versions that a store has kept as bytes the bytes were compared when one replaced the other; any
- * other two objects are compared by structure.
+ * What an update changed, part by part, found out only when a handler asks. False proves that the
+ * part is the same; true may also mean that it could not be told. Of two versions that a store has
+ * kept as bytes the bytes were compared when one replaced the other; any other two objects are
+ * compared by structure.
  */
 import { changesBetween } from './bytes/lazy.ts';
 
@@ -14,7 +15,10 @@ export interface Change {
   readonly annotations: boolean;
   readonly spec: boolean;
   readonly status: boolean;
-  /** Any member of metadata but `resourceVersion` and `managedFields`, so also labels, annotations and generation. */
+  /**
+   * Any member of metadata but `resourceVersion` and `managedFields`, so also labels, annotations
+   * and generation.
+   */
   readonly metadata: boolean;
   /** `deletionTimestamp` appeared, changed or went away. */
   readonly deletion: boolean;
@@ -38,23 +42,33 @@ const RESOURCE_VERSION = 128;
 /** Whatever changed, also what has no bit. */
 export const ANY = -1;
 
-/** Compares two states of one object; each part once, at its first use. Costs one small object where nobody asks. */
+/**
+ * Compares two states of one object; each part once, at its first use. Costs one small object where
+ * nobody asks.
+ */
 export class LazyChange implements Change {
   readonly #old: Parts;
   readonly #now: Parts;
-  /** Bytes were compared when the one state replaced the other in a store, so that what is told of them is exact. */
+  /**
+   * Bytes were compared when the one state replaced the other in a store, so that what is told of
+   * them is exact.
+   */
   readonly compared: boolean;
   #known = 0;
   #changed = 0;
 
-  /** @param changes bits of what changed, where the bytes have been compared; by default what the two objects know of each other */
+  /**
+   * @param changes bits of what changed, where the bytes have been compared; by default what the
+   * two objects know of each other
+   */
   constructor(old: object, now: object, changes = changesBetween(old, now)) {
     this.#old = old as Parts;
     this.#now = now as Parts;
     this.compared = changes !== undefined;
     if (changes === undefined) return;
     this.#changed = changes;
-    // Labels and annotations whose bytes differ may be the same in another order: that is found out when somebody asks.
+    // Labels and annotations whose bytes differ may be the same in another order: that is found out
+    // when somebody asks.
     this.#known = ~(changes & (LABELS | ANNOTATIONS));
   }
 
@@ -84,7 +98,10 @@ export class LazyChange implements Change {
 
   get metadata(): boolean {
     return this.#once(METADATA, () => {
-      const names = new Set([...Object.keys(this.#old.metadata ?? {}), ...Object.keys(this.#now.metadata ?? {})]);
+      const names = new Set([
+        ...Object.keys(this.#old.metadata ?? {}),
+        ...Object.keys(this.#now.metadata ?? {}),
+      ]);
       names.delete('resourceVersion');
       names.delete('managedFields');
       for (const name of names) if (this.#memberDiffers(name)) return true;
@@ -126,7 +143,9 @@ function versionOf(object: object): unknown {
 }
 
 function own(object: Record<string, unknown> | undefined, name: string): unknown {
-  return object !== undefined && object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
+  return object !== undefined && object !== null && Object.hasOwn(object, name)
+    ? object[name]
+    : undefined;
 }
 
 /** Whether two JSON values may differ. Too deep to tell is "may". */

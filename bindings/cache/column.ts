@@ -1,8 +1,8 @@
 /**
  * The objects of a store by slot: as they were given, or as bytes in the core.
  *
- * Invariants: a slot in use has an object or a version, never both; a slot below `end` that has neither is free. A key has a slot or
- * stands in `spare`, never both.
+ * Invariants: a slot in use has an object or a version, never both; a slot below `end` that has
+ * neither is free. A key has a slot or stands in `spare`, never both.
  */
 import type { CacheCore } from '../cache-core.ts';
 import { hasCode } from '../errors.ts';
@@ -26,23 +26,36 @@ export class Column<T extends object> {
   readonly objects: (T | undefined)[] = [];
   /** Of the slots with an object; those of versions are in the core alone. */
   readonly keys: (string | undefined)[] = [];
-  /** Objects for which the end of memory left no slot, by key: no index knows them. Only after a list that failed, until the next. */
+  /**
+   * Objects for which the end of memory left no slot, by key: no index knows them. Only after a
+   * list that failed, until the next.
+   */
   readonly spare = new Map<string, T>();
   end = 0;
 
   /** @param table the key table of the store, in `core` */
-  constructor(core: CacheCore, table: number, versions: Versions | undefined, keyOf: (object: T) => string) {
+  constructor(
+    core: CacheCore,
+    table: number,
+    versions: Versions | undefined,
+    keyOf: (object: T) => string,
+  ) {
     this.#core = core;
     this.#table = table;
     this.#keyOf = keyOf;
     this.versions = versions;
   }
 
-  /** The version behind an object that a decoder of this store made, as long as its bytes are in the core. */
+  /**
+   * The version behind an object that a decoder of this store made, as long as its bytes are in the
+   * core.
+   */
   versionOf(object: T): Version | undefined {
     if (this.versions === undefined) return undefined;
     const version = versionOf(object);
-    return version !== undefined && version.owner === this.versions && version.id >= 0 ? version : undefined;
+    return version !== undefined && version.owner === this.versions && version.id >= 0
+      ? version
+      : undefined;
   }
 
   has(slot: number): boolean {
@@ -68,7 +81,10 @@ export class Column<T extends object> {
     return this.keys[slot] ?? keyText(this.#core, this.#table, slot);
   }
 
-  /** Those below `end` that are in use. Asks the core also where it has none of the objects: after a trap nothing may be answered. */
+  /**
+   * Those below `end` that are in use. Asks the core also where it has none of the objects: after a
+   * trap nothing may be answered.
+   */
   *slots(): Generator<number> {
     this.#core.x.memoryPages();
     for (let slot = 0; slot < this.end; slot++) if (this.has(slot)) yield slot;
@@ -106,7 +122,8 @@ export class Column<T extends object> {
     if (this.versions === undefined) {
       for (let i = 0; i < slots.length; i++) all.push(this.objects[slots[i] as number] as T);
     } else {
-      for (const slot of slots.slice()) all.push(this.at(slot) as T); // a copy: each object is a call into the core
+      // a copy: each object is a call into the core
+      for (const slot of slots.slice()) all.push(this.at(slot) as T);
     }
     return all;
   }
@@ -114,7 +131,8 @@ export class Column<T extends object> {
   putObject(slot: number, key: string, object: T): void {
     if (this.objects[slot] === undefined) this.versions?.remove(slot);
     this.objects[slot] = object;
-    if (this.keys[slot] === undefined) this.keys[slot] = key; // else the one that is there has been flattened and lives long by now
+    // else the one that is there has been flattened and lives long by now
+    if (this.keys[slot] === undefined) this.keys[slot] = key;
     this.spare.delete(key);
     if (slot >= this.end) this.end = slot + 1;
   }
@@ -161,9 +179,11 @@ export class Column<T extends object> {
     });
     const gone: DeletedFinalStateUnknown<T>[] = [];
     for (const slot of this.slots()) {
-      if (kept[slot] === undefined) gone.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
+      if (kept[slot] === undefined)
+        gone.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
     }
-    for (const [key, object] of this.spare) if (spare.has(object)) gone.push(new DeletedFinalStateUnknown(key, object));
+    for (const [key, object] of this.spare)
+      if (spare.has(object)) gone.push(new DeletedFinalStateUnknown(key, object));
     return { replaced, gone };
   }
 
@@ -181,8 +201,9 @@ export class Column<T extends object> {
   }
 
   /**
-   * Puts back what was held, into a store that has been emptied. It had room; but what came since may have cut blocks that its index entries
-   * need, and halves are not merged again (assembly/memory.ts): an object that finds none is spare.
+   * Puts back what was held, into a store that has been emptied. It had room; but what came since
+   * may have cut blocks that its index entries need, and halves are not merged again
+   * (assembly/memory.ts): an object that finds none is spare.
    *
    * @param put throws OUT_OF_MEMORY; a version's object comes without its key
    */

@@ -1,9 +1,11 @@
 /**
- * The seam between bytes and the reflector: a watch's bytes → frames, a list's bytes → a page. What a decoder accepts it has
- * checked: an object of the resource with a name, a bookmark, a Status, or an object of another kind; anything else is a
- * DECODE error before it is applied, never later in user code and never skipped.
+ * The seam between bytes and the reflector: a watch's bytes → frames, a list's bytes → a page. What
+ * a decoder accepts it has checked: an object of the resource with a name, a bookmark, a Status, or
+ * an object of another kind; anything else is a DECODE error before it is applied, never later in
+ * user code and never skipped.
  *
- * Objects are read-only to everyone: a decoder may hand out objects whose members are decoded when first read.
+ * Objects are read-only to everyone: a decoder may hand out objects whose members are decoded when
+ * first read.
  */
 import { CapstanError, show } from '../errors.ts';
 import { FrameDecoder, type RawFrame } from './frames.ts';
@@ -12,14 +14,20 @@ import type { DecoderOptions } from './limits.ts';
 import { isStatus, type Status } from './status-error.ts';
 import { type Trim, trimOf, trimValue } from './trim.ts';
 
-/** One watch event. `foreign` is an object of another kind than the watch's: skipped, counted and reported, never applied. */
+/**
+ * One watch event. `foreign` is an object of another kind than the watch's: skipped, counted and
+ * reported, never applied.
+ */
 export type Frame<T> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED'; object: T; resourceVersion: string }
   | { type: 'BOOKMARK'; resourceVersion: string; initialEventsEnd: boolean }
   | { type: 'ERROR'; status: Status }
   | { type: 'foreign'; apiVersion: string | undefined; kind: string | undefined };
 
-/** One watch stream. `push` takes the bytes (a copy, where it keeps them), `next` gives what they complete. */
+/**
+ * One watch stream. `push` takes the bytes (a copy, where it keeps them), `next` gives what they
+ * complete.
+ */
 export interface FrameReader<T> {
   push(chunk: Uint8Array): void;
   /** `undefined` until more bytes come. Throws CapstanError DECODE; the stream is then unusable. */
@@ -50,26 +58,37 @@ export interface PageReader<T> {
 export interface Decoder<T> {
   frames(): FrameReader<T>;
   page(): PageReader<T>;
-  /** Between true and false a list of everything is collected, by pages or by frames; what of it was not handed on is not needed any more. */
+  /**
+   * Between true and false a list of everything is collected, by pages or by frames; what of it was
+   * not handed on is not needed any more.
+   */
   gather?(on: boolean): void;
   /** An object of those that are being collected is not wanted any more. */
   forget?(object: T): void;
 }
 
-/** What objects are expected. A server that leaves kind or apiVersion out of an object is trusted. */
+/**
+ * What objects are expected. A server that leaves kind or apiVersion out of an object is trusted.
+ */
 export interface ExpectedKind {
   apiVersion: string;
   kind: string;
-  /** Where it is set, a list of another kind is a DECODE error. Lists are otherwise known by their items, as their kinds are not uniform. */
+  /**
+   * Where it is set, a list of another kind is a DECODE error. Lists are otherwise known by their
+   * items, as their kinds are not uniform.
+   */
   listKind?: string;
 }
 
-/** KEP-3157: the bookmark that ends the initial events of a streamed list. Only the value "true" does. */
+/**
+ * KEP-3157: the bookmark that ends the initial events of a streamed list. Only the value "true"
+ * does.
+ */
 export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
 /**
- * A decoder that gives plain objects, by JSON.parse. Without options they have all that was sent. `maxObjectBytes` and `maxDepth` hold for watch
- * events only, as a list is parsed whole.
+ * A decoder that gives plain objects, by JSON.parse. Without options they have all that was sent.
+ * `maxObjectBytes` and `maxDepth` hold for watch events only, as a list is parsed whole.
  */
 export function jsonDecoder<T>(expected: ExpectedKind, options?: DecoderOptions): Decoder<T> {
   const trim = options && trimOf(options.drop ?? [], options.keepManagedFields ?? false);
@@ -115,19 +134,27 @@ interface WithAnnotations extends KubeObject {
 export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
   const what = `a watch of ${describeKind(expected)}`;
   if (type === 'ERROR') {
-    if (!isStatus(object)) throw new CapstanError('DECODE', `${what}: an ERROR event expected a Status`);
+    if (!isStatus(object))
+      throw new CapstanError('DECODE', `${what}: an ERROR event expected a Status`);
     return { type, status: object };
   }
   if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED' && type !== 'BOOKMARK') {
     throw new CapstanError('DECODE', `${what}: an event of unknown type ${show(type)}`);
   }
   const { apiVersion, kind, metadata } = object as WithAnnotations;
-  if ((apiVersion ?? expected.apiVersion) !== expected.apiVersion || (kind ?? expected.kind) !== expected.kind) {
+  if (
+    (apiVersion ?? expected.apiVersion) !== expected.apiVersion ||
+    (kind ?? expected.kind) !== expected.kind
+  ) {
     return { type: 'foreign', apiVersion, kind };
   }
   const resourceVersion = textOf(metadata?.resourceVersion);
   if (type === 'BOOKMARK') {
-    return { type, resourceVersion, initialEventsEnd: metadata?.annotations?.[INITIAL_EVENTS_END] === 'true' };
+    return {
+      type,
+      resourceVersion,
+      initialEventsEnd: metadata?.annotations?.[INITIAL_EVENTS_END] === 'true',
+    };
   }
   requireNamed(object, what);
   return { type, object: object as T, resourceVersion };
@@ -150,9 +177,12 @@ class JsonPageReader<T> implements PageReader<T> {
     try {
       this.#text += this.#decoder.decode(chunk, { stream: true });
     } catch (error) {
-      // 512 MiB in V8: kube-apiserver ignores the limit of a list that it answers from its watch cache.
+      // 512 MiB in V8: kube-apiserver ignores the limit of a list that it answers from its watch
+      // cache.
       const advice = 'longer than a string can be: stream it (watchList) or select less';
-      throw new CapstanError('DECODE', `a list of ${describeKind(this.#expected)} is ${advice}`, { cause: error });
+      throw new CapstanError('DECODE', `a list of ${describeKind(this.#expected)} is ${advice}`, {
+        cause: error,
+      });
     }
   }
 
@@ -178,14 +208,21 @@ function parseList(text: string, what: string, expected: ExpectedKind): ListPage
   try {
     body = JSON.parse(text);
   } catch (error) {
-    throw new CapstanError('DECODE', `${what}: the body is not JSON: ${show(text)}`, { cause: error });
+    throw new CapstanError('DECODE', `${what}: the body is not JSON: ${show(text)}`, {
+      cause: error,
+    });
   }
   const { kind, items, metadata } = (body ?? {}) as {
     kind?: unknown;
     items?: unknown;
     metadata?: { resourceVersion?: unknown; continue?: unknown };
   };
-  if (typeof body !== 'object' || body === null || !('items' in body) || !(items === null || Array.isArray(items))) {
+  if (
+    typeof body !== 'object' ||
+    body === null ||
+    !('items' in body) ||
+    !(items === null || Array.isArray(items))
+  ) {
     throw new CapstanError('DECODE', `${what}: expected a list with items, got ${show(text)}`);
   }
   requireListKind(kind, expected, what);
@@ -213,9 +250,15 @@ export function textOf(value: unknown): string {
 export function requireNamed(value: unknown, where: string): asserts value is KubeObject {
   const name: unknown = (value as KubeObject | null)?.metadata?.name;
   const namespace: unknown = (value as KubeObject | null)?.metadata?.namespace;
-  if (typeof name === 'string' && (namespace === undefined || namespace === null || typeof namespace === 'string'))
+  if (
+    typeof name === 'string' &&
+    (namespace === undefined || namespace === null || typeof namespace === 'string')
+  )
     return;
-  throw new CapstanError('DECODE', `${where} expected objects with metadata.name, got ${show(value)}`);
+  throw new CapstanError(
+    'DECODE',
+    `${where} expected objects with metadata.name, got ${show(value)}`,
+  );
 }
 
 /** `v1 ConfigMap`, for messages. */

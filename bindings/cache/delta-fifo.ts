@@ -1,8 +1,10 @@
 /**
- * The queue that gathers deltas by object: a pop gives all that happened to one object since it was popped last, objects in
- * the order in which they were queued first. client-go: tools/cache/delta_fifo.go.
+ * The queue that gathers deltas by object: a pop gives all that happened to one object since it was
+ * popped last, objects in the order in which they were queued first. client-go:
+ * tools/cache/delta_fifo.go.
  *
- * Invariant: a key is in line exactly while it has deltas; it has at least one, and no two deletions in a row.
+ * Invariant: a key is in line exactly while it has deltas; it has at least one, and no two
+ * deletions in a row.
  */
 import { requireFunction } from '../errors.ts';
 import { Backlog } from './backlog.ts';
@@ -27,15 +29,24 @@ import {
 export interface DeltaFIFOOptions<T> {
   /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
   keyFunction?: ((object: T) => string) | undefined;
-  /** The store behind the queue. Without it, objects that are neither queued nor in a list are not missed, and a resync does nothing. */
+  /**
+   * The store behind the queue. Without it, objects that are neither queued nor in a list are not
+   * missed, and a resync does nothing.
+   */
   knownObjects?: KeyListerGetter<T> | undefined;
   /** An object of a list is `Replaced`. Default false: it is `Sync`, and looks like a resync. */
   emitDeltaTypeReplaced?: boolean | undefined;
-  /** Called once for each object, before it is queued; not for tombstones and for what a resync repeats. */
+  /**
+   * Called once for each object, before it is queued; not for tombstones and for what a resync
+   * repeats.
+   */
   transformer?: TransformFunc<T> | undefined;
   /** For messages. Default `DeltaFIFO`. */
   name?: string | undefined;
-  /** Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the caller is not done. */
+  /**
+   * Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the
+   * caller is not done.
+   */
   onDelta?: (() => void) | undefined;
 }
 
@@ -46,11 +57,12 @@ interface Line<T> {
 }
 
 /**
- * All that happened to an object at once. Where a consumer is slow this queue is the shorter one; only `RealFIFO` keeps
- * the order between objects.
+ * All that happened to an object at once. Where a consumer is slow this queue is the shorter one;
+ * only `RealFIFO` keeps the order between objects.
  *
- * Other than in `RealFIFO`, a deletion of an object that is neither queued nor known is dropped, the deletions that a list
- * brings come after its objects, and the queue counts as synced while the last object of the first list is processed.
+ * Other than in `RealFIFO`, a deletion of an object that is neither queued nor known is dropped,
+ * the deletions that a list brings come after its objects, and the queue counts as synced while the
+ * last object of the first list is processed.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -67,14 +79,23 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
   readonly #name: string;
   readonly #onDelta: (() => void) | undefined;
   readonly #lines = new Map<string, Line<T>>();
-  /** The same lines in order. A Map alone would do, were its first key not slow to find after many deletions. */
+  /**
+   * The same lines in order. A Map alone would do, were its first key not slow to find after many
+   * deletions.
+   */
   readonly #order = new Backlog<Line<T>>();
   readonly #waiters = new Waiters();
   readonly #initial: InitialPopulation;
   #closed = false;
 
   constructor(options: DeltaFIFOOptions<T> = {}) {
-    const { keyFunction = metaNamespaceKeyFunc, knownObjects, transformer, name = 'DeltaFIFO', onDelta } = options;
+    const {
+      keyFunction = metaNamespaceKeyFunc,
+      knownObjects,
+      transformer,
+      name = 'DeltaFIFO',
+      onDelta,
+    } = options;
     requireFunction('options.keyFunction', keyFunction);
     if (knownObjects !== undefined) requireKnownObjects(knownObjects);
     if (transformer !== undefined) requireFunction('options.transformer', transformer);
@@ -115,8 +136,9 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
   }
 
   /**
-   * The list is the whole content from now on: its objects, then a tombstone for each that is queued or known and not in
-   * it. On an error of the key function or the transformer nothing is queued.
+   * The list is the whole content from now on: its objects, then a tombstone for each that is
+   * queued or known and not in it. On an error of the key function or the transformer nothing is
+   * queued.
    */
   replace(objects: readonly T[], _resourceVersion: string): void {
     const keys = objects.map((object) => this.#keyFunction(object));
@@ -128,7 +150,8 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
     const gone = this.#missing(listed);
     for (const tombstone of gone) this.#push(tombstone.key, { type: 'Deleted', object: tombstone });
     this.#initial.listed(listed.size + gone.length);
-    if (listed.size + gone.length === 0) this.#onDelta?.(); // nothing to pop, but the queue may have synced
+    // nothing to pop, but the queue may have synced
+    if (listed.size + gone.length === 0) this.#onDelta?.();
   }
 
   /** Every known object is queued again, save those of which something is queued: that is newer. */
@@ -174,7 +197,10 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
     return this.#closed;
   }
 
-  async pop(process: PopProcess<T>, options: { signal?: AbortSignal | undefined } = {}): Promise<Deltas<T>> {
+  async pop(
+    process: PopProcess<T>,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Deltas<T>> {
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     const isInInitialList = !this.hasSynced();
     return finish(this.#take(), process, isInInitialList, () => undefined);

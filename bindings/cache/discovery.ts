@@ -1,8 +1,9 @@
 /**
- * Discovery: which resources a server has. Two questions are asked of it here: what a resource that the program does not know
- * is like, and whether a resource that was there is gone. The second decides over delete events for everything in a cache, so
- * it is answered with yes only where the server itself says so: a proxy's 404 never is, and neither is the end of one version,
- * as the objects live on in the others.
+ * Discovery: which resources a server has. Two questions are asked of it here: what a resource that
+ * the program does not know is like, and whether a resource that was there is gone. The second
+ * decides over delete events for everything in a cache, so it is answered with yes only where the
+ * server itself says so: a proxy's 404 never is, and neither is the end of one version, as the
+ * objects live on in the others.
  */
 import { systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
@@ -10,10 +11,19 @@ import { pathSegment } from '../path-segment.ts';
 import type { Caller } from './list-watch.ts';
 import { defineResource, groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
-import { isNotFound, isStatus, isStatusError, StatusError, statusErrorFromAnswer } from './status-error.ts';
+import {
+  isNotFound,
+  isStatus,
+  isStatusError,
+  StatusError,
+  statusErrorFromAnswer,
+} from './status-error.ts';
 import type { Transport } from './transport.ts';
 
-/** An answer to discovery is some 100 KB at most; without a byte for this long the connection is dead. */
+/**
+ * An answer to discovery is some 100 KB at most; without a byte for this long the connection is
+ * dead.
+ */
 const DISCOVERY_IDLE_MS = 90_000;
 
 /** apimachinery: meta/v1 APIResourceList, APIGroup and APIGroupList, as far as they are read. */
@@ -33,12 +43,12 @@ interface Group {
 }
 
 /**
- * Describes a resource that is known by name only, for dynamic caches: asks the server for its kind and whether it has
- * namespaces. Without a version the server's preferred one is taken.
+ * Describes a resource that is known by name only, for dynamic caches: asks the server for its kind
+ * and whether it has namespaces. Without a version the server's preferred one is taken.
  *
  * @param name `resource` is the plural, as in the URL
- * @throws StatusError 404 for a resource that the server does not have, and whatever else the server answers;
- *   TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
+ * @throws StatusError 404 for a resource that the server does not have, and whatever else the
+ *   server answers; TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
  * @example
  * const widgets = await resourceOf(transport, { group: 'example.com', version: 'v1', resource: 'widgets' });
  * const listWatch = new ListWatch(transport, widgets);
@@ -52,35 +62,56 @@ export async function resourceOf<T extends object = object>(
   if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
   if (typeof resource !== 'string' || resource === '' || resource.includes('/'))
     throw invalid('resource', 'the plural of a resource, such as "pods"', resource);
-  const caller = { clock: options.clock ?? systemClock, signal: options.signal ?? new AbortController().signal };
-  const version = name.version ?? (group === '' ? 'v1' : await preferredVersion(transport, group, caller));
+  const caller = {
+    clock: options.clock ?? systemClock,
+    signal: options.signal ?? new AbortController().signal,
+  };
+  const version =
+    name.version ?? (group === '' ? 'v1' : await preferredVersion(transport, group, caller));
   const path = groupVersionPath({ group, version });
-  const found = resourcesIn(await getJson(transport, path, caller), path).find((one) => one.name === resource);
+  const found = resourcesIn(await getJson(transport, path, caller), path).find(
+    (one) => one.name === resource,
+  );
   if (found === undefined) {
     const message = `the server has no ${resource} in ${groupVersion({ group, version })}`;
-    throw new StatusError(404, { kind: 'Status', code: 404, reason: 'NotFound', message }, `GET ${path}`);
+    throw new StatusError(
+      404,
+      { kind: 'Status', code: 404, reason: 'NotFound', message },
+      `GET ${path}`,
+    );
   }
   const { kind, namespaced } = found;
   if (typeof kind !== 'string' || typeof namespaced !== 'boolean')
-    throw new CapstanError('DECODE', `GET ${path}: the entry of ${resource} expected kind and namespaced`);
+    throw new CapstanError(
+      'DECODE',
+      `GET ${path}: the entry of ${resource} expected kind and namespaced`,
+    );
   return defineResource<T>()({ group, version, kind, plural: resource, namespaced });
 }
 
-/** `/api/v1` or `/apis/apps/v1`. Throws CapstanError INVALID_ARGUMENT for a group or version that would leave its place in the path. */
+/**
+ * `/api/v1` or `/apis/apps/v1`. Throws CapstanError INVALID_ARGUMENT for a group or version that
+ * would leave its place in the path.
+ */
 export function groupVersionPath({ group, version }: { group: string; version: string }): string {
   return `${group === '' ? '/api' : groupPath(group)}/${pathSegment('version', version)}`;
 }
 
-/** `/apis/apps`. Which group it is, may be a tenant's word: the apiVersion of a reference. Throws CapstanError INVALID_ARGUMENT. */
+/**
+ * `/apis/apps`. Which group it is, may be a tenant's word: the apiVersion of a reference. Throws
+ * CapstanError INVALID_ARGUMENT.
+ */
 export function groupPath(group: string): string {
   return `/apis/${pathSegment('group', group)}`;
 }
 
 /**
- * Whether the refusal of a list, `error`, means that the server no longer has the resource, in any version. kube-apiserver answers
- * alike for a resource that is gone and for one that only other versions of its group still serve: with a Status NotFound for the
- * collection or, of custom resources, with the bare page "404 page not found", as any proxy might. So its discovery must say it
- * too, as JSON; the core group has one version, and there such a Status is enough. In doubt, false; never rejects.
+ * Whether the refusal of a list, `error`, means that the server no longer has the resource, in any
+ * version. kube-apiserver answers alike for a resource that is gone and for one that only other
+ * versions of its group still serve: with a Status NotFound for the collection or, of custom
+ * resources, with the bare page "404 page not found", as any proxy might. So its discovery must say
+ * it too, as JSON; the core group has one version, and there such a Status is enough. In doubt,
+ * false; never rejects.
  */
 export async function confirmAbsence(
   transport: Transport,
@@ -90,7 +121,8 @@ export async function confirmAbsence(
 ): Promise<boolean> {
   if (!isStatusError(error) || error.status !== 404) return false;
   const said = isStatus(error.body);
-  if (said && (error.reason !== 'NotFound' || (error.body.details?.name ?? '') !== '')) return false;
+  if (said && (error.reason !== 'NotFound' || (error.body.details?.name ?? '') !== ''))
+    return false;
   if (resource.group === '') return said || isUnserved(transport, resource, caller);
   try {
     for (const version of await versionsOf(transport, resource.group, caller))
@@ -102,8 +134,8 @@ export async function confirmAbsence(
 }
 
 /**
- * Whether the server itself says, in its discovery, that it does not serve a resource in this version. Any other answer, and none, is no such
- * word: false; never rejects.
+ * Whether the server itself says, in its discovery, that it does not serve a resource in this
+ * version. Any other answer, and none, is no such word: false; never rejects.
  */
 export async function isUnserved(
   transport: Transport,
@@ -114,10 +146,17 @@ export async function isUnserved(
   const path = groupVersionPath(resource);
   try {
     try {
-      return resourcesIn(await getJson(transport, path, caller), path).every(({ name }) => name !== plural);
+      return resourcesIn(await getJson(transport, path, caller), path).every(
+        ({ name }) => name !== plural,
+      );
     } catch (error) {
-      // With its last resource a version goes too, and with its last version a group; the core group never does.
-      return isNotFound(error) && group !== '' && !(await versionsOf(transport, group, caller)).includes(version);
+      // With its last resource a version goes too, and with its last version a group; the core
+      // group never does.
+      return (
+        isNotFound(error) &&
+        group !== '' &&
+        !(await versionsOf(transport, group, caller)).includes(version)
+      );
     }
   } catch {
     return false;
@@ -126,14 +165,21 @@ export async function isUnserved(
 
 /** None where the server does not list the group. */
 async function versionsOf(transport: Transport, group: string, caller: Caller): Promise<string[]> {
-  const { kind, groups } = (await getJson(transport, '/apis', caller)) as { kind?: unknown; groups?: Group[] };
+  const { kind, groups } = (await getJson(transport, '/apis', caller)) as {
+    kind?: unknown;
+    groups?: Group[];
+  };
   if (kind !== 'APIGroupList' || !Array.isArray(groups))
     throw new CapstanError('DECODE', 'GET /apis: expected an APIGroupList');
   const own = groups.filter(({ name }) => name === group);
   return own.flatMap(({ versions = [] }) => versions.map(({ version }) => String(version)));
 }
 
-async function preferredVersion(transport: Transport, group: string, caller: Caller): Promise<string> {
+async function preferredVersion(
+  transport: Transport,
+  group: string,
+  caller: Caller,
+): Promise<string> {
   const path = groupPath(group);
   const version = ((await getJson(transport, path, caller)) as Group).preferredVersion?.version;
   if (typeof version !== 'string' || version === '')

@@ -1,6 +1,6 @@
 /**
- * Environment variables, where the host has them: there are none in a browser, and Deno may refuse to read one. Nothing here
- * asks for a module of Node's.
+ * Environment variables, where the host has them: there are none in a browser, and Deno may refuse
+ * to read one. Nothing here asks for a module of Node's.
  */
 
 /** `undefined` where it is not set, or cannot be known. */

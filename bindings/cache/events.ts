@@ -1,4 +1,7 @@
-/** An informer's notifications as an async iterator. It is a handler like any other; what is not taken yet waits in memory. */
+/**
+ * An informer's notifications as an async iterator. It is a handler like any other; what is not
+ * taken yet waits in memory.
+ */
 import { Backlog } from './backlog.ts';
 import type { Registration, ResourceEventHandler } from './handler.ts';
 import { DeletedFinalStateUnknown } from './keys.ts';

@@ -1,6 +1,7 @@
 /**
- * One HTTP exchange under a deadline: whatever the transport does, `open` and `read` end when the signal fires or the
- * time is over, and `close` gives the connection back. A transport that ignores its signal cannot hold a reflector.
+ * One HTTP exchange under a deadline: whatever the transport does, `open` and `read` end when the
+ * signal fires or the time is over, and `close` gives the connection back. A transport that ignores
+ * its signal cannot hold a reflector.
  */
 import type { Clock } from '../clock.ts';
 import { aborted } from '../errors.ts';
@@ -15,11 +16,17 @@ import {
 export interface ExchangeOptions {
   clock: Clock;
   signal: AbortSignal;
-  /** Longest silence: without an answer, and then without another byte. 0 or none: any length. Time in which nobody reads does not count. */
+  /**
+   * Longest silence: without an answer, and then without another byte. 0 or none: any length. Time
+   * in which nobody reads does not count.
+   */
   idleMs?: number | undefined;
   /** Longest duration in all, from the request to the end of the body. */
   totalMs?: number | undefined;
-  /** Told at each sign of life of the server, which is its answer's headers and the chunks after them: the clock's time. Must not throw. */
+  /**
+   * Told at each sign of life of the server, which is its answer's headers and the chunks after
+   * them: the clock's time. Must not throw.
+   */
   onBytes?: ((now: number) => void) | undefined;
 }
 
@@ -45,20 +52,28 @@ export class Exchange {
     this.#options = options;
     this.#what = what;
     this.#idleMs = options.idleMs ?? 0;
-    // Once, and not for each read: to add and remove a listener costs more than what is done with a short chunk.
+    // Once, and not for each read: to add and remove a listener costs more than what is done with a
+    // short chunk.
     this.#abort.signal.addEventListener('abort', () => this.#endWait(), { once: true });
     if (options.signal.aborted) this.#onSignal();
     else options.signal.addEventListener('abort', this.#onSignal, { once: true });
     const { clock, totalMs } = options;
     if (totalMs !== undefined)
-      this.#totalTimer = clock.setTimer(() => this.#expire(`not over after ${totalMs} ms`), totalMs);
+      this.#totalTimer = clock.setTimer(
+        () => this.#expire(`not over after ${totalMs} ms`),
+        totalMs,
+      );
   }
 
   /**
-   * Sends the request, unless the signal has fired; resolves with status and headers. Rejects with what the transport says, or with a
-   * TransportError, or with CapstanError ABORTED.
+   * Sends the request, unless the signal has fired; resolves with status and headers. Rejects with
+   * what the transport says, or with a TransportError, or with CapstanError ABORTED.
    */
-  static async open(transport: Transport, request: TransportRequest, options: ExchangeOptions): Promise<Exchange> {
+  static async open(
+    transport: Transport,
+    request: TransportRequest,
+    options: ExchangeOptions,
+  ): Promise<Exchange> {
     const what = `${request.method} ${request.path}`;
     if (options.signal.aborted) throw aborted(what, options.signal.reason);
     const exchange = new Exchange(options, what);
@@ -104,8 +119,8 @@ export class Exchange {
   }
 
   /**
-   * The rest of the body as text, cut off after `maxBytes`. A byte order mark stays, so that JSON.parse refuses it as Go
-   * does. `idleMs` replaces that of the exchange.
+   * The rest of the body as text, cut off after `maxBytes`. A byte order mark stays, so that
+   * JSON.parse refuses it as Go does. `idleMs` replaces that of the exchange.
    */
   async text(limits: { maxBytes?: number; idleMs?: number } = {}): Promise<string> {
     const { maxBytes = Number.POSITIVE_INFINITY, idleMs = this.#idleMs } = limits;
@@ -126,8 +141,9 @@ export class Exchange {
   }
 
   /**
-   * What a failure says, as far as it is short and comes soon, then closes. Never rejects: the answer is judged by its
-   * status, whatever becomes of the rest. Reading to the end lets the connection be used again.
+   * What a failure says, as far as it is short and comes soon, then closes. Never rejects: the
+   * answer is judged by its status, whatever becomes of the rest. Reading to the end lets the
+   * connection be used again.
    */
   async explanation(): Promise<string> {
     const text = await this.text(EXPLANATION).catch(() => '');
@@ -147,7 +163,8 @@ export class Exchange {
     this.#abort.abort();
     const chunks = this.#chunks;
     if (chunks?.return === undefined) return;
-    // Not awaited: a generator answers only after its pending read, which a dead connection may never end.
+    // Not awaited: a generator answers only after its pending read, which a dead connection may
+    // never end.
     (async () => chunks.return?.())().catch(() => undefined);
   }
 
@@ -163,7 +180,9 @@ export class Exchange {
         reject(
           how === undefined
             ? cause
-            : new TransportError('reset', `the server was ${how}; the connection was given up`, { cause }),
+            : new TransportError('reset', `the server was ${how}; the connection was given up`, {
+                cause,
+              }),
         );
       };
       const { signal: abort } = this.#abort;
@@ -187,12 +206,16 @@ export class Exchange {
     });
   }
 
-  /** One timer for many reads: when it fires it looks how old the current wait is, as a timer for each chunk would cost more than the chunk. */
+  /**
+   * One timer for many reads: when it fires it looks how old the current wait is, as a timer for
+   * each chunk would cost more than the chunk.
+   */
   #watchSilence(ms: number): void {
     const { clock } = this.#options;
     this.#idleTimer = clock.setTimer(() => {
       this.#idleTimer = undefined;
-      if (this.#waitingSince === undefined || this.#idleMs === 0) return; // the next wait sets it again
+      // the next wait sets it again
+      if (this.#waitingSince === undefined || this.#idleMs === 0) return;
       const left = this.#waitingSince + this.#idleMs - clock.now();
       if (left > 0) this.#watchSilence(left);
       else this.#expire(`silent for ${this.#idleMs} ms`);

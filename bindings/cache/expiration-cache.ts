@@ -1,8 +1,9 @@
 /**
  * A store whose objects expire. client-go: tools/cache/expiration_cache.go.
  *
- * An object that has expired is dropped when it is asked for, alone or in a list, and is never handed out; `listKeys` does
- * not look, so that it can name keys of expired objects. An object that nobody asks for stays in memory.
+ * An object that has expired is dropped when it is asked for, alone or in a list, and is never
+ * handed out; `listKeys` does not look, so that it can name keys of expired objects. An object that
+ * nobody asks for stays in memory.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction, requireNumber } from '../errors.ts';
@@ -21,7 +22,9 @@ export interface ExpirationPolicy<T> {
   isExpired(entry: TimestampedEntry<T>): boolean;
 }
 
-/** Expires what is older than `ttl`: exactly that old is not. A `ttl` of 0 or less expires nothing. */
+/**
+ * Expires what is older than `ttl`: exactly that old is not. A `ttl` of 0 or less expires nothing.
+ */
 export class TTLPolicy<T = unknown> implements ExpirationPolicy<T> {
   readonly #ttl: number;
   readonly #clock: Clock;
@@ -46,9 +49,16 @@ export class ExpirationCache<T extends object> implements Store<T> {
   #resourceVersion = '';
 
   /** @throws CapstanError INVALID_ARGUMENT */
-  constructor(keyFunc: KeyFunc<T>, policy: ExpirationPolicy<T>, options: { clock?: Clock | undefined } = {}) {
+  constructor(
+    keyFunc: KeyFunc<T>,
+    policy: ExpirationPolicy<T>,
+    options: { clock?: Clock | undefined } = {},
+  ) {
     requireFunction('keyFunc', keyFunc);
-    requireFunction('policy.isExpired', (policy as Partial<ExpirationPolicy<T>> | undefined)?.isExpired);
+    requireFunction(
+      'policy.isExpired',
+      (policy as Partial<ExpirationPolicy<T>> | undefined)?.isExpired,
+    );
     this.#keyFunc = keyFunc;
     this.#policy = policy;
     this.#clock = options.clock ?? systemClock;
@@ -121,7 +131,8 @@ export class ExpirationCache<T extends object> implements Store<T> {
 
   #moveTo(object: T): void {
     const { metadata } = object as KubeObject;
-    if (metadata !== undefined && metadata !== null) this.#resourceVersion = metadata.resourceVersion ?? '';
+    if (metadata !== undefined && metadata !== null)
+      this.#resourceVersion = metadata.resourceVersion ?? '';
   }
 }
 

@@ -1,13 +1,20 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * One informer for each resource, shared by all who ask for it. client-go: informers/factory.go, and
- * dynamic/dynamicinformer, as there is one type of informer here.
+ * One informer for each resource, shared by all who ask for it. client-go: informers/factory.go,
+ * and dynamic/dynamicinformer, as there is one type of informer here.
  *
- * Invariant: two calls that name the same objects (resource, namespace, selectors, metadata only or whole) get the same
- * informer, so that these are listed, watched and stored once.
+ * Invariant: two calls that name the same objects (resource, namespace, selectors, metadata only or
+ * whole) get the same informer, so that these are listed, watched and stored once.
  */
 import { systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import {
+  CapstanError,
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireNumber,
+  requireObject,
+} from '../errors.ts';
 import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
 import { isUnserved } from './discovery.ts';
@@ -24,7 +31,10 @@ import type { Transport } from './transport.ts';
 import { abortable } from './wait.ts';
 import { SyncResult, waitFor } from './wait-for-sync.ts';
 
-/** What an informer is restricted to. Where `namespace` is left out, the factory's counts, which then may not be several. */
+/**
+ * What an informer is restricted to. Where `namespace` is left out, the factory's counts, which
+ * then may not be several.
+ */
 export type InformerSelection = Pick<
   ListWatchOptions,
   'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
@@ -36,7 +46,9 @@ export interface ResourceSelection extends InformerSelection {
   namespaces?: readonly string[] | undefined;
 }
 
-/** What the informers of one resource do with its objects, where that is not what those of all do. */
+/**
+ * What the informers of one resource do with its objects, where that is not what those of all do.
+ */
 export interface ResourceOptions extends CacheLimits {
   /** See {@link FactoryOptions.transform}. `undefined`: none, also where there is one for all. */
   transform?: FactoryOptions['transform'] | undefined;
@@ -53,9 +65,10 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
   /** One namespace, for all resources that have any; by default all. */
   namespace?: string | undefined;
   /**
-   * Several namespaces, in place of `namespace`: each resource that has any gets an informer for each of them, and nothing is asked of the server that needs
-   * rights beyond them. An informer is asked for with its namespace (`informerFor(Pod, { namespace: 'a' })`); controllers and clients over the
-   * factory see all of them. controller-runtime: cache Options.DefaultNamespaces.
+   * Several namespaces, in place of `namespace`: each resource that has any gets an informer for
+   * each of them, and nothing is asked of the server that needs rights beyond them. An informer is
+   * asked for with its namespace (`informerFor(Pod, { namespace: 'a' })`); controllers and clients
+   * over the factory see all of them. controller-runtime: cache Options.DefaultNamespaces.
    *
    * @example
    * const factory = newSharedInformerFactory(transport, { namespaces: ['team-a', 'team-b'] });
@@ -63,24 +76,33 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
    */
   namespaces?: readonly string[] | undefined;
   /**
-   * What the informers of single resources are restricted to, where whoever asks for one does not say. controller-runtime:
-   * cache Options.ByObject.
+   * What the informers of single resources are restricted to, where whoever asks for one does not
+   * say. controller-runtime: cache Options.ByObject.
    */
   selections?: ReadonlyMap<Resource<never, string>, ResourceSelection> | undefined;
   /**
-   * Options of the informers of single resources; what is said here counts, and else what is said for all. controller-runtime: cache Options.ByObject.
+   * Options of the informers of single resources; what is said here counts, and else what is said
+   * for all. controller-runtime: cache Options.ByObject.
    *
    * @example
    * newSharedInformerFactory(transport, { perResource: new Map([[Pod, { drop: ['spec.volumes'], maxBytes: 1e9 }]]) });
    */
   perResource?: ReadonlyMap<Resource<never, string>, ResourceOptions> | undefined;
-  /** Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}. */
+  /**
+   * Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}.
+   */
   tweakListOptions?: ListWatchOptions['tweak'] | undefined;
   /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
   idleTimeout?: number | undefined;
-  /** Changes the objects of all informers before they are stored; see {@link SharedIndexInformerOptions.transform}. */
+  /**
+   * Changes the objects of all informers before they are stored; see {@link
+   * SharedIndexInformerOptions.transform}.
+   */
   transform?: ((object: KubeObject) => KubeObject) | undefined;
-  /** The informers' name in metrics. Informers of one resource with other selections get what tells them apart added to it. */
+  /**
+   * The informers' name in metrics. Informers of one resource with other selections get what tells
+   * them apart added to it.
+   */
   name?: string | undefined;
 }
 
@@ -132,17 +154,24 @@ export class SharedInformerFactory {
     const { resyncPeriod, customResync, selections, perResource, tweakListOptions } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
     for (const [name, map] of Object.entries({ customResync, selections, perResource })) {
-      if (map !== undefined && !(map instanceof Map)) throw invalid(`options.${name}`, 'a Map by resources', map);
+      if (map !== undefined && !(map instanceof Map))
+        throw invalid(`options.${name}`, 'a Map by resources', map);
     }
-    for (const period of customResync?.values() ?? []) requireNumber('options.customResync', period);
+    for (const period of customResync?.values() ?? [])
+      requireNumber('options.customResync', period);
     requireNamespaces('options', options);
     for (const [resource, selection] of selections ?? []) {
       requireObject('options.selections', selection);
       requireNamespaces('options.selections', selection);
       if (selection.namespaces !== undefined && !resource?.namespaced)
-        throw invalid('options.selections', 'namespaces only for resources that have any', selection);
+        throw invalid(
+          'options.selections',
+          'namespaces only for resources that have any',
+          selection,
+        );
     }
-    if (tweakListOptions !== undefined) requireFunction('options.tweakListOptions', tweakListOptions);
+    if (tweakListOptions !== undefined)
+      requireFunction('options.tweakListOptions', tweakListOptions);
     requireLimits(options);
     for (const own of perResource?.values() ?? []) {
       requireObject('options.perResource', own);
@@ -156,11 +185,13 @@ export class SharedInformerFactory {
   }
 
   /**
-   * The informer of a resource, made at the first call. A later definition of the same resource gets the same informer, with its
-   * indices added; the options of the first count. A new informer runs from the next `start` on.
+   * The informer of a resource, made at the first call. A later definition of the same resource
+   * gets the same informer, with its indices added; the options of the first count. A new informer
+   * runs from the next `start` on.
    *
-   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces and none is named; INDEX_EXISTS for an index that
-   *   is there under the same name and another function; STOPPED after `shutdown`, where the informer would be new
+   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces
+   *   and none is named; INDEX_EXISTS for an index that is there under the same name and another
+   *   function; STOPPED after `shutdown`, where the informer would be new
    */
   informerFor<T extends object, I extends string = never>(
     resource: Resource<T, I>,
@@ -169,18 +200,33 @@ export class SharedInformerFactory {
     const { key, name, restricted, selected } = this.#describe(resource, selection);
     let entry = this.#entries.get(key);
     if (entry === undefined) {
-      if (this.#shuttingDown) throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
+      if (this.#shuttingDown)
+        throw new CapstanError('STOPPED', 'this factory has been shut down: make another one');
       const informer = this.#newInformer(resource, selected, restricted);
-      entry = { name, of: resourceId(resource), informer: informer as unknown as Entry['informer'] };
+      entry = {
+        name,
+        of: resourceId(resource),
+        informer: informer as unknown as Entry['informer'],
+      };
       this.#entries.set(key, entry);
     } else {
-      addMissingIndexers(name, entry.informer, resource.indexers as Record<string, IndexSpec<never>>);
+      addMissingIndexers(
+        name,
+        entry.informer,
+        resource.indexers as Record<string, IndexSpec<never>>,
+      );
     }
     return entry.informer as unknown as SharedIndexInformer<T, I>;
   }
 
-  /** The namespaces of a resource's informers, each with one of its own; `['']` is one for all, and for what has no namespace. */
-  namespacesOf<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): readonly string[] {
+  /**
+   * The namespaces of a resource's informers, each with one of its own; `['']` is one for all, and
+   * for what has no namespace.
+   */
+  namespacesOf<T extends object>(
+    resource: Resource<T, never>,
+    selection: InformerSelection = {},
+  ): readonly string[] {
     const { namespace = '', namespaces = [namespace] } = this.#options;
     const own = this.#selections.get(resourceId(resource));
     const one = selection.namespace ?? own?.namespace;
@@ -188,15 +234,22 @@ export class SharedInformerFactory {
     return resource.namespaced ? (own?.namespaces ?? namespaces) : [''];
   }
 
-  /** What an informer is called in messages and reports, such as `deployments.apps/v1 in demo`; whether there is one or not. */
-  nameOf<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): string {
+  /**
+   * What an informer is called in messages and reports, such as `deployments.apps/v1 in demo`;
+   * whether there is one or not.
+   */
+  nameOf<T extends object>(
+    resource: Resource<T, never>,
+    selection: InformerSelection = {},
+  ): string {
     return this.#describe(resource, selection).name;
   }
 
   /**
-   * Whether the server has a resource, as far as it can be told: false where its discovery lacks it and a list of it is refused with 404.
-   * Whatever else happens, the server's failures included, gives true, as an informer will find out by itself. Costs one request as a
-   * rule, which all share who ask meanwhile, whatever their selection, and none where the informer has synced.
+   * Whether the server has a resource, as far as it can be told: false where its discovery lacks it
+   * and a list of it is refused with 404. Whatever else happens, the server's failures included,
+   * gives true, as an informer will find out by itself. Costs one request as a rule, which all
+   * share who ask meanwhile, whatever their selection, and none where the informer has synced.
    *
    * @throws CapstanError INVALID_ARGUMENT
    */
@@ -205,10 +258,12 @@ export class SharedInformerFactory {
     options: { selection?: InformerSelection | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<boolean> {
     const { selection = {}, signal = new AbortController().signal } = options;
-    if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced()) return true;
+    if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced())
+      return true;
     const id = resourceId(resource);
     const asking =
-      this.#asking.get(id) ?? this.#ask(resource, selection, signal).finally(() => this.#asking.delete(id));
+      this.#asking.get(id) ??
+      this.#ask(resource, selection, signal).finally(() => this.#asking.delete(id));
     this.#asking.set(id, asking);
     return (await abortable(asking, signal).catch(() => true)) ?? this.isServed(resource, options);
   }
@@ -223,7 +278,10 @@ export class SharedInformerFactory {
     try {
       if (await isUnserved(this.#transport, resource, caller))
         // A server that learns of a custom resource by its first use has no discovery of it before.
-        await this.#listWatch(resource, selection).list({ resourceVersion: '', limit: 1, continue: '' }, caller);
+        await this.#listWatch(resource, selection).list(
+          { resourceVersion: '', limit: 1, continue: '' },
+          caller,
+        );
     } catch (error) {
       if (isNotFound(error)) return false;
     }
@@ -233,7 +291,8 @@ export class SharedInformerFactory {
   /**
    * Whether there is an informer of the resource already.
    *
-   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces and none is named
+   * @throws CapstanError INVALID_ARGUMENT, also where there is one for each of several namespaces
+   *   and none is named
    */
   has(resource: Resource<never, string>, selection: InformerSelection = {}): boolean {
     return this.#entries.has(this.#describe(resource, selection).key);
@@ -257,8 +316,9 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Tells all informers of a resource, whatever they are restricted to, what this process has written: {@link SharedIndexInformer.wrote}. Never throws, as
-   * it has been written: what fails, such as a `tweakListOptions`, goes to handleError.
+   * Tells all informers of a resource, whatever they are restricted to, what this process has
+   * written: {@link SharedIndexInformer.wrote}. Never throws, as it has been written: what fails,
+   * such as a `tweakListOptions`, goes to handleError.
    */
   wrote<T extends object>(resource: Resource<T, never>, object: T): void {
     const id = resourceId(resource);
@@ -271,14 +331,17 @@ export class SharedInformerFactory {
     }
   }
 
-  /** The informers that there are, by what they are called in messages and reports, such as `deployments.apps/v1 in demo`. */
+  /**
+   * The informers that there are, by what they are called in messages and reports, such as
+   * `deployments.apps/v1 in demo`.
+   */
   informers(): Map<string, SharedIndexInformer<never, string>> {
     return new Map([...this.#entries.values()].map(({ name, informer }) => [name, informer]));
   }
 
   /**
-   * Starts the informers that were not started yet; they run until the signal fires. To be called again after others were
-   * asked for. After `shutdown`: no effect.
+   * Starts the informers that were not started yet; they run until the signal fires. To be called
+   * again after others were asked for. After `shutdown`: no effect.
    */
   start(options: { signal?: AbortSignal | undefined } = {}): void {
     if (this.#shuttingDown) return;
@@ -293,8 +356,9 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Waits until the informers that were started have synced, or the signal fires; says which have and which have not. Never
-   * rejects. That handlers were told everything is another matter: see {@link Registration.hasSyncedChecker}.
+   * Waits until the informers that were started have synced, or the signal fires; says which have
+   * and which have not. Never rejects. That handlers were told everything is another matter: see
+   * {@link Registration.hasSyncedChecker}.
    */
   async waitForCacheSync(options: { signal?: AbortSignal | undefined } = {}): Promise<SyncResult> {
     const started = [...this.#entries.values()].filter(({ informer }) => informer.hasStarted());
@@ -304,10 +368,14 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Stops the informer of a resource and forgets it: a later call of `informerFor` makes a new one. Resolves when it has ended;
-   * with false where there is none. Rejects with INVALID_ARGUMENT where there is one for each of several namespaces and none is named.
+   * Stops the informer of a resource and forgets it: a later call of `informerFor` makes a new one.
+   * Resolves when it has ended; with false where there is none. Rejects with INVALID_ARGUMENT where
+   * there is one for each of several namespaces and none is named.
    */
-  async remove<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): Promise<boolean> {
+  async remove<T extends object>(
+    resource: Resource<T, never>,
+    selection: InformerSelection = {},
+  ): Promise<boolean> {
     const { key } = this.#describe(resource, selection);
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;
@@ -317,8 +385,8 @@ export class SharedInformerFactory {
   }
 
   /**
-   * Stops all informers and resolves when they have ended; nothing starts any more. Legal at any time and any number of times.
-   * (client-go's waits for the informers without stopping them.)
+   * Stops all informers and resolves when they have ended; nothing starts any more. Legal at any
+   * time and any number of times. (client-go's waits for the informers without stopping them.)
    */
   async shutdown(): Promise<void> {
     this.#shuttingDown = true;
@@ -326,7 +394,10 @@ export class SharedInformerFactory {
     await Promise.all(this.#running);
   }
 
-  /** `await using factory = …` shuts it down at the end of the block, where the runtime has `Symbol.asyncDispose`. */
+  /**
+   * `await using factory = …` shuts it down at the end of the block, where the runtime has
+   * `Symbol.asyncDispose`.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.shutdown();
   }
@@ -363,11 +434,22 @@ export class SharedInformerFactory {
   ): ListWatch<T, I> {
     const { tweakListOptions: tweak, idleTimeout } = this.#options;
     const namespace = this.#namespaceOf(resource, selection);
-    return new ListWatch(this.#transport, resource, { ...selection, namespace, tweak, idleTimeout });
+    return new ListWatch(this.#transport, resource, {
+      ...selection,
+      namespace,
+      tweak,
+      idleTimeout,
+    });
   }
 
-  #namespaceOf<T, I extends string>(resource: Resource<T, I>, selection: InformerSelection): string {
-    const [namespace = '', ...more] = this.namespacesOf(resource as Resource<never, never>, selection);
+  #namespaceOf<T, I extends string>(
+    resource: Resource<T, I>,
+    selection: InformerSelection,
+  ): string {
+    const [namespace = '', ...more] = this.namespacesOf(
+      resource as Resource<never, never>,
+      selection,
+    );
     if (more.length === 0) return namespace;
     const expected = `a namespace, as there is an informer of ${resource.plural} for each of ${[namespace, ...more].join(', ')}`;
     throw invalid('selection.namespace', expected, undefined);
@@ -378,9 +460,11 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection,
   ): { key: string; name: string; restricted: string; selected: InformerSelection } {
-    if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
+    if (typeof resource?.plural !== 'string')
+      throw invalid('resource', 'what defineResource returns', resource);
     requireObject('selection', selection);
-    const { namespaces: _, ...own }: ResourceSelection = this.#selections.get(resourceId(resource)) ?? {};
+    const { namespaces: _, ...own }: ResourceSelection =
+      this.#selections.get(resourceId(resource)) ?? {};
     const selected: InformerSelection = { ...own, ...given(selection) };
     const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selected;
     const namespace = this.#namespaceOf(resource, selected);
@@ -394,7 +478,15 @@ export class SharedInformerFactory {
     ].join('');
     const { plural, group, version } = resource;
     const base = group === '' ? plural : `${plural}.${group}`;
-    const key = JSON.stringify([group, version, plural, namespace, labelSelector, fieldSelector, metadataOnly]);
+    const key = JSON.stringify([
+      group,
+      version,
+      plural,
+      namespace,
+      labelSelector,
+      fieldSelector,
+      metadataOnly,
+    ]);
     return { key, name: `${base}/${version}${restricted}`, restricted, selected };
   }
 }
@@ -404,7 +496,10 @@ export class SharedInformerFactory {
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
-export function newSharedInformerFactory(transport: Transport, options: FactoryOptions = {}): SharedInformerFactory {
+export function newSharedInformerFactory(
+  transport: Transport,
+  options: FactoryOptions = {},
+): SharedInformerFactory {
   return new SharedInformerFactory(transport, options);
 }
 
@@ -435,7 +530,9 @@ function addMissingIndexers(
   if (Object.keys(missing).length > 0) informer.addIndexers(missing);
 }
 
-function byIdentity<V>(map: ReadonlyMap<Resource<never, string>, V> | undefined): ReadonlyMap<string, V> {
+function byIdentity<V>(
+  map: ReadonlyMap<Resource<never, string>, V> | undefined,
+): ReadonlyMap<string, V> {
   return new Map([...(map ?? [])].map(([resource, value]) => [resourceId(resource), value]));
 }
 

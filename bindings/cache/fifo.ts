@@ -1,12 +1,13 @@
 /**
- * The queue between reflector and store: every delta in the order in which it came, none merged. client-go:
- * tools/cache/the_real_fifo.go.
+ * The queue between reflector and store: every delta in the order in which it came, none merged.
+ * client-go: tools/cache/the_real_fifo.go.
  *
- * With atomic events, the default and what informers use, a list is one delta, so that the content changes in one step.
- * Without, it is taken apart here: a tombstone for each object that it lacks, then a `Replaced` for each that it has.
+ * With atomic events, the default and what informers use, a list is one delta, so that the content
+ * changes in one step. Without, it is taken apart here: a tombstone for each object that it lacks,
+ * then a `Replaced` for each that it has.
  *
- * Invariant: `hasSynced` is true once the initial population has been popped *and* processed; it is false while the last
- * of it is being processed.
+ * Invariant: `hasSynced` is true once the initial population has been popped *and* processed; it is
+ * false while the last of it is being processed.
  */
 import { invalid, requireFunction } from '../errors.ts';
 import { Backlog } from './backlog.ts';
@@ -35,7 +36,10 @@ export interface RealFIFOOptions<T> {
   keyFunction?: ((object: T) => string) | undefined;
   /** The store behind the queue. Needed without atomic events, refused with them. */
   knownObjects?: KeyListerGetter<T> | undefined;
-  /** Called once for each object, before it is queued; not for tombstones and for what a resync repeats. */
+  /**
+   * Called once for each object, before it is queued; not for tombstones and for what a resync
+   * repeats.
+   */
   transformer?: TransformFunc<T> | undefined;
   /** A list, and a resync, is one delta. Default true. */
   atomicEvents?: boolean | undefined;
@@ -43,7 +47,10 @@ export interface RealFIFOOptions<T> {
   emitDeltaTypeBookmark?: boolean | undefined;
   /** For messages. Default `RealFIFO`. */
   name?: string | undefined;
-  /** Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the caller is not done. */
+  /**
+   * Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the
+   * caller is not done.
+   */
   onDelta?: (() => void) | undefined;
 }
 
@@ -60,7 +67,13 @@ class ObjectDelta<T> {
 
 /** client-go: the_real_fifo.go defaultBatchSize. */
 const MAX_BATCH = 1000;
-const BATCHABLE: ReadonlySet<DeltaType> = new Set(['Added', 'Updated', 'Deleted', 'Replaced', 'Sync']);
+const BATCHABLE: ReadonlySet<DeltaType> = new Set([
+  'Added',
+  'Updated',
+  'Deleted',
+  'Replaced',
+  'Sync',
+]);
 
 /**
  * Every change, in order.
@@ -84,7 +97,13 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   #closed = false;
 
   constructor(options: RealFIFOOptions<T> = {}) {
-    const { keyFunction = metaNamespaceKeyFunc, knownObjects, transformer, atomicEvents = true, onDelta } = options;
+    const {
+      keyFunction = metaNamespaceKeyFunc,
+      knownObjects,
+      transformer,
+      atomicEvents = true,
+      onDelta,
+    } = options;
     const { emitDeltaTypeBookmark = atomicEvents, name = 'RealFIFO' } = options;
     requireFunction('options.keyFunction', keyFunction);
     if (transformer !== undefined) requireFunction('options.transformer', transformer);
@@ -130,8 +149,9 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   /**
-   * The list is the whole content from now on; with atomic events it is kept as it is until it is popped, so leave it alone.
-   * On an error of the key function or the transformer nothing is queued.
+   * The list is the whole content from now on; with atomic events it is kept as it is until it is
+   * popped, so leave it alone. On an error of the key function or the transformer nothing is
+   * queued.
    */
   replace(objects: readonly T[], resourceVersion: string): void {
     const known = this.#known;
@@ -143,14 +163,20 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     }
     const keys = new Set(objects.map((object) => this.keyOf(object)));
     const transformed = this.#transformed(objects);
-    const deltas: Delta<T>[] = this.#missing(keys, known).map((object) => ({ type: 'Deleted', object }));
+    const deltas: Delta<T>[] = this.#missing(keys, known).map((object) => ({
+      type: 'Deleted',
+      object,
+    }));
     for (const object of transformed) deltas.push({ type: 'Replaced', object });
     this.#initial.listed(this.len() + deltas.length);
     for (const delta of deltas) this.#push(delta);
     if (deltas.length === 0) this.#onDelta?.(); // nothing to pop, but the queue may have synced
   }
 
-  /** Everything is told again: with atomic events the store's content then, otherwise what has no delta in the queue. */
+  /**
+   * Everything is told again: with atomic events the store's content then, otherwise what has no
+   * delta in the queue.
+   */
   resync(): void {
     const known = this.#known;
     if (known === undefined) {
@@ -187,7 +213,8 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   /**
    * The key of an object, of a tombstone, or of the newest of several deltas.
    *
-   * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for one that has no object
+   * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for
+   *   one that has no object
    */
   keyOf(of: T | DeletedFinalStateUnknown<T> | Deltas<T>): string {
     return keyOf(of, this.#keyFunction);
@@ -202,8 +229,14 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     return this.#closed;
   }
 
-  /** An error of `process` that costs the first list makes the queue wait for another before it counts as synced. */
-  async pop(process: PopProcess<T>, options: { signal?: AbortSignal | undefined } = {}): Promise<Deltas<T>> {
+  /**
+   * An error of `process` that costs the first list makes the queue wait for another before it
+   * counts as synced.
+   */
+  async pop(
+    process: PopProcess<T>,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Deltas<T>> {
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     return this.#process(1, process);
   }
@@ -224,8 +257,8 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   }
 
   /**
-   * Takes deltas of different objects, at most 1000, that are all of the initial population or all not of it. Any other
-   * delta (a list, a resync, a bookmark) goes alone.
+   * Takes deltas of different objects, at most 1000, that are all of the initial population or all
+   * not of it. Any other delta (a list, a resync, a bookmark) goes alone.
    */
   async popBatch(
     processBatch: PopProcess<T>,
@@ -282,7 +315,8 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     const missing: DeletedFinalStateUnknown<T>[] = [];
     const queued = this.#lastByKey();
     for (const [key, delta] of queued) {
-      if (keys.has(key) || !('object' in delta) || delta.object instanceof DeletedFinalStateUnknown) continue;
+      if (keys.has(key) || !('object' in delta) || delta.object instanceof DeletedFinalStateUnknown)
+        continue;
       if (delta.type !== 'Deleted') missing.push(new DeletedFinalStateUnknown(key, delta.object));
     }
     for (const key of known.listKeys()) {
@@ -303,7 +337,8 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
 
   #checked(object: T): T {
     // An object of bytes has been found to have a name; asking for its key would decode it.
-    if (this.#keyFunction !== metaNamespaceKeyFunc || versionOf(object) === undefined) this.#keyFunction(object);
+    if (this.#keyFunction !== metaNamespaceKeyFunc || versionOf(object) === undefined)
+      this.#keyFunction(object);
     return this.#transformer === undefined ? object : this.#transformer(object);
   }
 

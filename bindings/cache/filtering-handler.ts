@@ -1,13 +1,17 @@
-/** A handler that sees a part of the objects. client-go: tools/cache/controller.go FilteringResourceEventHandler. */
+/**
+ * A handler that sees a part of the objects. client-go: tools/cache/controller.go
+ * FilteringResourceEventHandler.
+ */
 import { requireFunction, requireObject } from '../errors.ts';
 import type { Change } from './change.ts';
 import { type ResourceEventHandler, requireHandler } from './handler.ts';
 import { type DeletedFinalStateUnknown, isTombstone } from './keys.ts';
 
 /**
- * Passes on what a filter accepts, so that the handler sees a consistent part of the world: an object that begins to pass is
- * an addition, one that no longer passes is a deletion, with its last state that passed. The filter is asked about the old and
- * the new state of each update and must answer the same for the same state.
+ * Passes on what a filter accepts, so that the handler sees a consistent part of the world: an
+ * object that begins to pass is an addition, one that no longer passes is a deletion, with its last
+ * state that passed. The filter is asked about the old and the new state of each update and must
+ * answer the same for the same state.
  *
  * A tombstone is judged by the last state that was known; where none is, it is passed on.
  *

@@ -1,13 +1,17 @@
 /**
- * Bytes → frames. A frame ends where its JSON value ends, wherever the network cut the bytes, also inside a UTF-8
- * character; line feeds between values are only a fast path. At the end of the stream a complete value counts and a half
- * one is dropped, because the server will send it again. Anything that is not a frame is a DECODE error, never skipped:
- * a skipped frame would be an event lost for good.
+ * Bytes → frames. A frame ends where its JSON value ends, wherever the network cut the bytes, also
+ * inside a UTF-8 character; line feeds between values are only a fast path. At the end of the
+ * stream a complete value counts and a half one is dropped, because the server will send it again.
+ * Anything that is not a frame is a DECODE error, never skipped: a skipped frame would be an event
+ * lost for good.
  */
 import { CapstanError, show } from '../errors.ts';
 import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
 
-/** One watch event. `object` is an object of the resource, a bookmark's stub, or a Status for type ERROR. */
+/**
+ * One watch event. `object` is an object of the resource, a bookmark's stub, or a Status for type
+ * ERROR.
+ */
 export interface RawFrame {
   type: string;
   object: object;
@@ -40,7 +44,10 @@ export class FrameDecoder {
   readonly #maxBytes: number;
   readonly #maxDepth: number;
   #bytes = new Uint8Array(INITIAL_BYTES);
-  /** What is not consumed lies in [start, end); [start, scanned) has been looked at by the value scanner. */
+  /**
+   * What is not consumed lies in [start, end); [start, scanned) has been looked at by the value
+   * scanner.
+   */
   #start = 0;
   #end = 0;
   #scanned = 0;
@@ -49,7 +56,10 @@ export class FrameDecoder {
   #escaped = false;
   /** No line feed in [start, noLineFeedBefore): the search for one never looks at a byte twice. */
   #noLineFeedBefore = 0;
-  /** The line that ends here is not one value: the fast path stays off up to this offset, so that it costs one try a line. */
+  /**
+   * The line that ends here is not one value: the fast path stays off up to this offset, so that it
+   * costs one try a line.
+   */
   #slowUntil = 0;
 
   constructor(limits: Pick<DecoderOptions, 'maxObjectBytes' | 'maxDepth'> = {}) {
@@ -64,7 +74,10 @@ export class FrameDecoder {
     this.#end += chunk.length;
   }
 
-  /** The next complete frame, or `undefined` until more bytes come. Throws CapstanError DECODE; the stream is then unusable. */
+  /**
+   * The next complete frame, or `undefined` until more bytes come. Throws CapstanError DECODE; the
+   * stream is then unusable.
+   */
   next(): RawFrame | undefined {
     if (this.#scanned === this.#start) {
       if (!this.#skipSpace()) return undefined;
@@ -79,7 +92,10 @@ export class FrameDecoder {
     return toFrame(value);
   }
 
-  /** The fast path: one line, one value, as every API server sends it. `undefined`: there is no line or it is no value. */
+  /**
+   * The fast path: one line, one value, as every API server sends it. `undefined`: there is no line
+   * or it is no value.
+   */
   #nextLine(): RawFrame | undefined {
     const from = Math.max(this.#start, this.#noLineFeedBefore);
     const lineFeed = this.#bytes.subarray(0, this.#end).indexOf(LF, from);
@@ -88,7 +104,8 @@ export class FrameDecoder {
       return undefined;
     }
     this.#refuseOversize(lineFeed);
-    // A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned first (1 ns a byte).
+    // A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned
+    // first (1 ns a byte).
     if (lineFeed - this.#start > 2 * this.#maxDepth) {
       this.#slowUntil = lineFeed + 1;
       return undefined;
@@ -97,7 +114,8 @@ export class FrameDecoder {
     try {
       value = JSON.parse(this.#text.decode(this.#bytes.subarray(this.#start, lineFeed)));
     } catch {
-      this.#slowUntil = lineFeed + 1; // several values in this line, or several lines in this value, or no JSON
+      // several values in this line, or several lines in this value, or no JSON
+      this.#slowUntil = lineFeed + 1;
       return undefined;
     }
     this.#consume(lineFeed + 1);
@@ -123,7 +141,10 @@ export class FrameDecoder {
       } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         depth++;
         if (depth > this.#maxDepth)
-          throw new CapstanError('DECODE', `a watch frame nests deeper than ${this.#maxDepth} levels`);
+          throw new CapstanError(
+            'DECODE',
+            `a watch frame nests deeper than ${this.#maxDepth} levels`,
+          );
       } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
         depth--;
         if (depth === 0) end = at + 1;
@@ -136,7 +157,10 @@ export class FrameDecoder {
     return end;
   }
 
-  /** To the first byte of the next value; false when only space is left. A frame is an object, so that byte is known. */
+  /**
+   * To the first byte of the next value; false when only space is left. A frame is an object, so
+   * that byte is known.
+   */
   #skipSpace(): boolean {
     let at = this.#start;
     while (at < this.#end && isSpace(this.#bytes[at])) at++;
@@ -154,7 +178,9 @@ export class FrameDecoder {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw new CapstanError('DECODE', `a watch frame is not JSON: ${show(text)}`, { cause: error });
+      throw new CapstanError('DECODE', `a watch frame is not JSON: ${show(text)}`, {
+        cause: error,
+      });
     }
   }
 
@@ -169,7 +195,10 @@ export class FrameDecoder {
   #refuseOversize(end: number): void {
     if (end - this.#start > this.#maxBytes) {
       const advice = 'see the option maxObjectBytes';
-      throw new CapstanError('DECODE', `a watch frame is longer than ${this.#maxBytes} bytes: ${advice}`);
+      throw new CapstanError(
+        'DECODE',
+        `a watch frame is longer than ${this.#maxBytes} bytes: ${advice}`,
+      );
     }
   }
 
@@ -208,7 +237,10 @@ function toFrame(value: unknown): RawFrame {
   ) {
     return { type: value.type, object: value.object };
   }
-  throw new CapstanError('DECODE', `a watch frame expected { type: string, object: object }, got ${shape(value)}`);
+  throw new CapstanError(
+    'DECODE',
+    `a watch frame expected { type: string, object: object }, got ${shape(value)}`,
+  );
 }
 
 function isObject(value: unknown): value is object {

@@ -1,4 +1,6 @@
-/** `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource. */
+/**
+ * `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource.
+ */
 export { initCacheCore } from '../cache-core.ts';
 export { type LabelSelector, labelMatcher, labelSelectorText } from '../selectors.ts';
 export type { BackoffOptions } from './backoff.ts';
@@ -43,7 +45,11 @@ export {
 } from './handler.ts';
 export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './indices.ts';
 export { SharedIndexInformer } from './informer.ts';
-export type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
+export type {
+  InformerIdentity,
+  InformerMetricsProvider,
+  InformerReadings,
+} from './informer-metrics.ts';
 export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
 export { InformerPrometheusProvider } from './informer-prometheus.ts';
 export { type KeyFunc, newStore, type StoreOptions, UndeltaStore } from './keyed-store.ts';
@@ -67,7 +73,12 @@ export {
   objectToName,
   parseObjectName,
 } from './object-name.ts';
-export { type DeltaHandler, type DeltaStore, processDeltas, processDeltasInBatch } from './process-deltas.ts';
+export {
+  type DeltaHandler,
+  type DeltaStore,
+  processDeltas,
+  processDeltasInBatch,
+} from './process-deltas.ts';
 export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
 export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
@@ -83,7 +94,12 @@ export type {
 } from './status.ts';
 export { type Status, StatusError } from './status-error.ts';
 export { Indexer } from './store.ts';
-export { type Store, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
+export {
+  type Store,
+  type Transaction,
+  TransactionError,
+  type TransactionStore,
+} from './store-types.ts';
 export { type KeyedTransaction, ThreadSafeStore } from './thread-safe-store.ts';
 export {
   type ChunkIterator,
@@ -96,5 +112,18 @@ export {
   type TransportRequest,
   type TransportResponse,
 } from './transport.ts';
-export { type Syncing, SyncResult, waitFor, waitForCacheSync, waitForNamedCacheSync } from './wait-for-sync.ts';
-export { type ListOptions, list, listItems, type WatchEvent, type WatchOptions, watch } from './watch.ts';
+export {
+  type Syncing,
+  SyncResult,
+  waitFor,
+  waitForCacheSync,
+  waitForNamedCacheSync,
+} from './wait-for-sync.ts';
+export {
+  type ListOptions,
+  list,
+  listItems,
+  type WatchEvent,
+  type WatchOptions,
+  watch,
+} from './watch.ts';

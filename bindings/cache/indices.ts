@@ -1,6 +1,6 @@
 /**
- * The indices of a store: what an object is listed under, by index. The values of an object are computed before anything is
- * touched; a change that finds no memory leaves every index as it was.
+ * The indices of a store: what an object is listed under, by index. The values of an object are
+ * computed before anything is touched; a change that finds no memory leaves every index as it was.
  */
 import type { CacheCore } from '../cache-core.ts';
 import { CapstanError, invalid, show } from '../errors.ts';
@@ -28,11 +28,14 @@ const SPARE_BYTES = 8192;
 /** In place of values: the core reads them out of the bytes of the version. */
 const fromBytes = Symbol('values of a version');
 
-/** The name of the index that every informer has: objects by namespace, "" for those without one. */
+/**
+ * The name of the index that every informer has: objects by namespace, "" for those without one.
+ */
 export const namespaceIndex = 'namespace';
 
 /**
- * An index over labels, by `name=value`, as selectors write them. Its values are read out of the bytes.
+ * An index over labels, by `name=value`, as selectors write them. Its values are read out of the
+ * bytes.
  *
  * @example
  * const pods = new Indexer<V1Pod, 'byLabel'>(undefined, { byLabel: labelIndex });
@@ -67,7 +70,10 @@ export interface Index<T> {
 export class Indices<T extends object> {
   readonly #core: CacheCore;
   readonly #inWasm: boolean;
-  /** A block of the core's that is free for those who have to undo a change when the memory has ended; 0: there is none. */
+  /**
+   * A block of the core's that is free for those who have to undo a change when the memory has
+   * ended; 0: there is none.
+   */
   #spare = 0;
   readonly #failed: (name: string, error: unknown, object: T) => readonly string[];
   readonly #byName = new Map<string, Index<T>>();
@@ -75,7 +81,10 @@ export class Indices<T extends object> {
   readonly each: Index<T>[] = [];
   /** Some index function is called with every object, and may keep it. */
   showObjects = false;
-  /** The bits of changes that leave no index as it is; ANY: there is an index that any change may touch, also one without a bit. */
+  /**
+   * The bits of changes that leave no index as it is; ANY: there is an index that any change may
+   * touch, also one without a bit.
+   */
   dependsOn = 0;
 
   /** @param failed gives the values in place of an index function that threw, or throws */
@@ -97,15 +106,17 @@ export class Indices<T extends object> {
   }
 
   /**
-   * The same for an object whose version has its bytes in the core: what a path says is left to `set`, and where that part of the object
-   * did not change, nothing is to be done.
+   * The same for an object whose version has its bytes in the core: what a path says is left to
+   * `set`, and where that part of the object did not change, nothing is to be done.
    *
-   * @param changes against the version that is there (assembly/changes.ts); all bits where there is none
+   * @param changes against the version that is there (assembly/changes.ts); all bits where there is
+   *   none
    */
   valuesOfVersion(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
     const all: (Values | typeof fromBytes | undefined)[] = [];
     for (const index of this.each) {
-      // The bits know of metadata, spec and status alone: no bit at all is no proof that nothing else changed.
+      // The bits know of metadata, spec and status alone: no bit at all is no proof that nothing
+      // else changed.
       if (index.dependsOn !== ANY && (changes & index.dependsOn) === 0) all.push(undefined);
       else all.push(index.path === 0 ? index.valuesOf(object) : fromBytes);
     }
@@ -115,8 +126,9 @@ export class Indices<T extends object> {
   /**
    * Lists a slot under these values; `undefined` leaves an index as it is.
    *
-   * @param before the slot's values so far, asked for only when the memory ended at an index: those before it get back what they had.
-   *   What they gave up for it may be part of a larger table by then, so the spare block is there for them
+   * @param before the slot's values so far, asked for only when the memory ended at an index: those
+   *   before it get back what they had. What they gave up for it may be part of a larger table by
+   *   then, so the spare block is there for them
    * @param version whose bytes have the values that are in none of the lists
    */
   set(
@@ -136,7 +148,13 @@ export class Indices<T extends object> {
         if (of !== fromBytes) setValues(index.map, slot, of);
         else {
           const { owner, id } = version as Version;
-          setFromBytes(index, slot, owner.handle, id, () => owner.objectOf(version as Version) as T);
+          setFromBytes(
+            index,
+            slot,
+            owner.handle,
+            id,
+            () => owner.objectOf(version as Version) as T,
+          );
         }
       }
     } catch (error) {
@@ -163,7 +181,8 @@ export class Indices<T extends object> {
     const specs = Object.entries(more);
     for (const [name, spec] of specs) {
       requireIndexSpec(name, spec);
-      if (this.#byName.has(name)) throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
+      if (this.#byName.has(name))
+        throw new CapstanError('INDEX_EXISTS', `there is an index ${show(name)} already`);
     }
     const made: (PathBlock | IndexMap)[] = [];
     try {
@@ -188,7 +207,13 @@ export class Indices<T extends object> {
           if (of !== fromBytes) setValues(map, slot, of);
           else {
             const versions = column.versions as Versions;
-            setFromBytes(index, slot, versions.handle, versions.numberAt(slot), () => column.at(slot) as T);
+            setFromBytes(
+              index,
+              slot,
+              versions.handle,
+              versions.numberAt(slot),
+              () => column.at(slot) as T,
+            );
           }
         }
         return { name, index };
@@ -226,7 +251,8 @@ export class Indices<T extends object> {
 
   /** The path that an index function follows, in the core's memory. */
   #pathOf(spec: IndexSpec<T>): PathBlock | undefined {
-    if (spec === metaNamespaceIndexFunc) return new PathBlock(this.#core, ['metadata', 'namespace']);
+    if (spec === metaNamespaceIndexFunc)
+      return new PathBlock(this.#core, ['metadata', 'namespace']);
     return typeof spec === 'string' ? new PathBlock(this.#core, parsePath(spec)) : undefined;
   }
 
@@ -248,14 +274,22 @@ export class Indices<T extends object> {
   }
 }
 
-/** The bits of the part that an index looks at, where it names one: `spec`, `status`, or what `metadata` means in a change. */
+/**
+ * The bits of the part that an index looks at, where it names one: `spec`, `status`, or what
+ * `metadata` means in a change.
+ */
 function partOf(spec: unknown): number {
   if (spec === metaNamespaceIndexFunc) return METADATA;
   if (typeof spec !== 'string') return ANY;
   const [part, name] = parsePath(spec);
   if (part === 'spec') return SPEC;
   if (part === 'status') return STATUS;
-  if (part === 'metadata' && name !== undefined && name !== 'resourceVersion' && name !== 'managedFields')
+  if (
+    part === 'metadata' &&
+    name !== undefined &&
+    name !== 'resourceVersion' &&
+    name !== 'managedFields'
+  )
     return METADATA;
   return ANY;
 }
@@ -265,7 +299,13 @@ function setValues(map: IndexMap, slot: number, values: Values): void {
   else map.set(slot, values);
 }
 
-function setFromBytes<T>(index: Index<T>, slot: number, objects: number, version: number, object: () => T): void {
+function setFromBytes<T>(
+  index: Index<T>,
+  slot: number,
+  objects: number,
+  version: number,
+  object: () => T,
+): void {
   const orEmpty = typeof index.spec !== 'string'; // the namespace: see #pathOf
   if (index.map.setFromBytes(slot, objects, version, index.path, orEmpty)) return;
   setValues(index.map, slot, index.valuesOf(object()));

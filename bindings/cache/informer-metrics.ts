@@ -1,6 +1,7 @@
 /**
- * client-go's informer metrics, and ours beside them. An informer without a name has none, and of informers with one name and
- * one resource the first has them, as in client-go (tools/cache/informer_metrics.go, identity.go): two would overwrite each other.
+ * client-go's informer metrics, and ours beside them. An informer without a name has none, and of
+ * informers with one name and one resource the first has them, as in client-go
+ * (tools/cache/informer_metrics.go, identity.go): two would overwrite each other.
  */
 import type { Clock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
@@ -28,7 +29,8 @@ export interface InformerReadings {
 }
 
 /**
- * client-go's `cache.InformerMetricsProvider`. The three are called while events are processed; what they throw or reject with is reported.
+ * client-go's `cache.InformerMetricsProvider`. The three are called while events are processed;
+ * what they throw or reject with is reported.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
@@ -40,15 +42,23 @@ export interface InformerReadings {
 export interface InformerMetricsProvider {
   /** How many deltas wait to be processed. */
   newQueuedItemMetric(id: InformerIdentity): { set(value: number): void };
-  /** How long a delta took to process, in seconds: store, indices and the queues of the handlers. */
+  /**
+   * How long a delta took to process, in seconds: store, indices and the queues of the handlers.
+   */
   newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void };
   /** The last 15 digits of the store's resource version, so that they fit a float. */
   newStoreResourceVersionMetric(id: InformerIdentity): { set(value: number): void };
-  /** Beyond client-go: figures to read when metrics are asked for. Called when the informer starts; what it returns when it ends. */
+  /**
+   * Beyond client-go: figures to read when metrics are asked for. Called when the informer starts;
+   * what it returns when it ends.
+   */
   addReadings?(id: InformerIdentity, readings: InformerReadings): () => void;
 }
 
-export function identityOf(name: string, { group, version, plural }: Resource<never, string>): InformerIdentity {
+export function identityOf(
+  name: string,
+  { group, version, plural }: Resource<never, string>,
+): InformerIdentity {
   return { name, group, version, resource: plural };
 }
 
@@ -83,7 +93,9 @@ export class InformerMeter {
     };
   }
 
-  /** `undefined`, and a report, where the name is taken for this resource, or the provider throws. */
+  /**
+   * `undefined`, and a report, where the name is taken for this resource, or the provider throws.
+   */
   static start(
     provider: InformerMetricsProvider,
     id: InformerIdentity,
@@ -96,7 +108,10 @@ export class InformerMeter {
     try {
       if (names.has(key)) {
         const got = `an informer named "${id.name}" of ${id.resource} has metrics already`;
-        throw new CapstanError('INVALID_ARGUMENT', `${got}: give each informer of a resource a name of its own`);
+        throw new CapstanError(
+          'INVALID_ARGUMENT',
+          `${got}: give each informer of a resource a name of its own`,
+        );
       }
       const meter = new InformerMeter(provider, id, clock, readings, () => names.delete(key));
       names.add(key);
@@ -122,11 +137,15 @@ export class InformerMeter {
     this.queued(items);
   }
 
-  /** What the store's version is after several of them: it is read out of an object, and only the last one will be seen. */
+  /**
+   * What the store's version is after several of them: it is read out of an object, and only the
+   * last one will be seen.
+   */
   stored(resourceVersion: string): void {
     if (resourceVersion === this.#lastVersion) return;
     this.#lastVersion = resourceVersion;
-    if (/^\d+$/.test(resourceVersion)) call(() => this.#resourceVersion.set(Number(resourceVersion.slice(-15))));
+    if (/^\d+$/.test(resourceVersion))
+      call(() => this.#resourceVersion.set(Number(resourceVersion.slice(-15))));
   }
 
   stop(): void {
@@ -150,7 +169,11 @@ export function requireMetrics(name: unknown, provider: InformerMetricsProvider 
     'newProcessingLatencyMetric',
     'newStoreResourceVersionMetric',
   ] as const) {
-    requireFunction(`options.metricsProvider.${method}`, (provider as Partial<InformerMetricsProvider>)[method]);
+    requireFunction(
+      `options.metricsProvider.${method}`,
+      (provider as Partial<InformerMetricsProvider>)[method],
+    );
   }
-  if (provider.addReadings !== undefined) requireFunction('options.metricsProvider.addReadings', provider.addReadings);
+  if (provider.addReadings !== undefined)
+    requireFunction('options.metricsProvider.addReadings', provider.addReadings);
 }

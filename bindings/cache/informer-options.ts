@@ -1,6 +1,12 @@
 /** The options of a shared informer, and their checks. */
 import { requireClock } from '../clock.ts';
-import { invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import {
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireNumber,
+  requireObject,
+} from '../errors.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
 import { type CacheLimits, needsBytes, requireBytesFree, requireCacheLimits } from './limits.ts';
@@ -21,36 +27,49 @@ const FROM_REFLECTOR = [
 ] as const;
 type FromReflector = Pick<ReflectorOptions, (typeof FROM_REFLECTOR)[number]>;
 
-/** `T` is inferred where the options are given; options kept in a variable and without a transform need none. */
-export interface SharedIndexInformerOptions<T extends object = never> extends FromReflector, CacheLimits {
+/**
+ * `T` is inferred where the options are given; options kept in a variable and without a transform
+ * need none.
+ */
+export interface SharedIndexInformerOptions<T extends object = never>
+  extends FromReflector,
+    CacheLimits {
   /**
-   * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default, is never, also for
-   * handlers that ask for it. A handler may have a period of its own. The shortest is 1 s.
+   * How often handlers are sent the whole cache again as updates, in milliseconds; 0, the default,
+   * is never, also for handlers that ask for it. A handler may have a period of its own. The
+   * shortest is 1 s.
    */
   resyncPeriod?: number | undefined;
   /**
-   * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered by object, by a
-   * {@link DeltaFIFO}, as client-go's informers did before.
+   * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered
+   * by object, by a {@link DeltaFIFO}, as client-go's informers did before.
    */
   queue?: 'real' | 'delta' | undefined;
   /**
    * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
-   * change the object it is given, and must return it or another with `metadata.name`; it must be idempotent, as an object that did
-   * not change may come again. One that throws is reported (code TRANSFORM), and the object is kept as it was by then, with the name, namespace and version that it came with.
+   * change the object it is given, and must return it or another with `metadata.name`; it must be
+   * idempotent, as an object that did not change may come again. One that throws is reported (code
+   * TRANSFORM), and the object is kept as it was by then, with the name, namespace and version that
+   * it came with.
    */
   transform?(object: T): T;
   /**
-   * Whether plain and transformed objects are frozen all through on their way in, so that a reader that writes to one gets a
-   * TypeError on the spot. Default: yes, unless NODE_ENV is `production` or the mutation detector is on.
+   * Whether plain and transformed objects are frozen all through on their way in, so that a reader
+   * that writes to one gets a TypeError on the spot. Default: yes, unless NODE_ENV is `production`
+   * or the mutation detector is on.
    */
   freeze?: boolean | undefined;
   /**
-   * Whether to watch for two minutes, once a second, that no reader changes an object of the cache, and to report one that was
-   * changed through handleError, with what changed (code MUTATED). Costs a copy of every object. Default: whether the
-   * environment variable KUBE_CACHE_MUTATION_DETECTOR is true and no other option needs bytes.
+   * Whether to watch for two minutes, once a second, that no reader changes an object of the cache,
+   * and to report one that was changed through handleError, with what changed (code MUTATED). Costs
+   * a copy of every object. Default: whether the environment variable KUBE_CACHE_MUTATION_DETECTOR
+   * is true and no other option needs bytes.
    */
   mutationDetector?: boolean | undefined;
-  /** The informer's name in its metrics; without one it has none. Of one resource each informer needs its own. */
+  /**
+   * The informer's name in its metrics; without one it has none. Of one resource each informer
+   * needs its own.
+   */
   name?: string | undefined;
   /** Gets the metrics of the informer. */
   metricsProvider?: InformerMetricsProvider | undefined;
@@ -64,7 +83,10 @@ export interface InformerStatus extends ReflectorStatus {
   objects: number;
   /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
   bytes: { live: number; total: number };
-  /** How many of the cached objects have nothing but their metadata, as there was no room: see the option `whenFull`. */
+  /**
+   * How many of the cached objects have nothing but their metadata, as there was no room: see the
+   * option `whenFull`.
+   */
   metadataOnly: number;
   /** How many changes wait to be taken over into the cache. */
   queued: number;
@@ -80,7 +102,9 @@ export interface InformerStatus extends ReflectorStatus {
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function requireInformerOptions<T extends object>(options: SharedIndexInformerOptions<T>): void {
+export function requireInformerOptions<T extends object>(
+  options: SharedIndexInformerOptions<T>,
+): void {
   requireObject('options', options);
   const { resyncPeriod, random, transform, name, metricsProvider, clock } = options;
   requireClock('options.clock', clock);
@@ -90,7 +114,8 @@ export function requireInformerOptions<T extends object>(options: SharedIndexInf
   for (const flag of ['freeze', 'mutationDetector', 'watchList', 'parkWhenGone'] as const)
     requireBoolean(`options.${flag}`, options[flag]);
   const { queue = 'real' } = options;
-  if (queue !== 'real' && queue !== 'delta') throw invalid('options.queue', "'real' or 'delta'", queue);
+  if (queue !== 'real' && queue !== 'delta')
+    throw invalid('options.queue', "'real' or 'delta'", queue);
   requireCacheLimits(options);
   if (transform !== undefined) requireBytesFree(options, 'a transform');
   if (options.mutationDetector) requireBytesFree(options, 'the mutation detector');
@@ -102,14 +127,22 @@ export function requireInformerOptions<T extends object>(options: SharedIndexInf
 export function guardsOf<T extends object>(
   options: SharedIndexInformerOptions<T>,
 ): { freeze: boolean; detect: boolean } {
-  // The variable is a wish for a whole process: it does not take the limits of a cache away, which need bytes.
+  // The variable is a wish for a whole process: it does not take the limits of a cache away, which
+  // need bytes.
   const detect =
-    options.mutationDetector ?? (!needsBytes(options) && environmentSwitch('KUBE_CACHE_MUTATION_DETECTOR'));
-  // Frozen objects cannot be mutated: who asks for the detector wants to see it happen without the program failing.
-  return { detect, freeze: options.freeze ?? (!detect && environmentVariable('NODE_ENV') !== 'production') };
+    options.mutationDetector ??
+    (!needsBytes(options) && environmentSwitch('KUBE_CACHE_MUTATION_DETECTOR'));
+  // Frozen objects cannot be mutated: who asks for the detector wants to see it happen without the
+  // program failing.
+  return {
+    detect,
+    freeze: options.freeze ?? (!detect && environmentVariable('NODE_ENV') !== 'production'),
+  };
 }
 
 /** Those of the options that the reflector takes. */
-export function reflectorOptions<T extends object>(options: SharedIndexInformerOptions<T>): FromReflector {
+export function reflectorOptions<T extends object>(
+  options: SharedIndexInformerOptions<T>,
+): FromReflector {
   return Object.fromEntries(FROM_REFLECTOR.map((name) => [name, options[name]]));
 }

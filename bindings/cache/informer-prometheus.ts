@@ -1,13 +1,23 @@
 /**
- * The informer metrics in Prometheus' text format: client-go's with the names, labels and buckets that Kubernetes gives them, and
- * ours, which begin with `capstan_` and are read when text() is called.
+ * The informer metrics in Prometheus' text format: client-go's with the names, labels and buckets
+ * that Kubernetes gives them, and ours, which begin with `capstan_` and are read when text() is
+ * called.
  */
 import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
-import type { InformerIdentity, InformerMetricsProvider, InformerReadings } from './informer-metrics.ts';
+import type {
+  InformerIdentity,
+  InformerMetricsProvider,
+  InformerReadings,
+} from './informer-metrics.ts';
 
-const LATENCY_BUCKETS: readonly number[] = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const LATENCY_BUCKETS: readonly number[] = [
+  0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
 
-/** Of so many that have ended the counts are kept, of those that ended last: who names informers after what comes and goes has ever more of them. */
+/**
+ * Of so many that have ended the counts are kept, of those that ended last: who names informers
+ * after what comes and goes has ever more of them.
+ */
 const MOST_ENDED = 100;
 
 interface Figures {
@@ -19,7 +29,8 @@ interface Figures {
 }
 
 /**
- * Collects the metrics of every named informer that it is given to. What they have counted stays when they have ended, of the last 100.
+ * Collects the metrics of every named informer that it is given to. What they have counted stays
+ * when they have ended, of the last 100.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
@@ -45,7 +56,8 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
 
   newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void } {
     const figures = this.#of(id);
-    // Those of one that had the name before: a count that went back would look like a restart to whoever adds up its increases.
+    // Those of one that had the name before: a count that went back would look like a restart to
+    // whoever adds up its increases.
     const counts = figures.latency ?? emptyCounts(LATENCY_BUCKETS);
     figures.latency = counts;
     return { observe: (seconds) => observeIn(LATENCY_BUCKETS, counts, seconds) };
@@ -85,34 +97,47 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       write: (labels: string, of: Figures) => string[],
     ): void => {
       const series = informers.flatMap(([labels, figures]) => write(labels, figures));
-      if (series.length > 0) lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series);
+      if (series.length > 0)
+        lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series);
     };
     const gauge = (name: string, help: string, value: (of: Figures) => number | undefined): void =>
       metric('gauge', name, help, (labels, figures) => {
         const figure = value(figures);
         return figure === undefined ? [] : [`${name}{${labels}} ${showNumber(figure)}`];
       });
-    gauge('capstan_informer_bytes', 'Bytes of the objects that the informer keeps as bytes.', (of) =>
-      of.readings?.bytes(),
+    gauge(
+      'capstan_informer_bytes',
+      'Bytes of the objects that the informer keeps as bytes.',
+      (of) => of.readings?.bytes(),
     );
     const backlog = 'capstan_informer_handler_backlog';
-    metric('gauge', backlog, 'Number of notifications that wait for the handler.', (labels, { readings }) =>
-      (readings?.handlerBacklogs() ?? []).map(
-        ({ handler, depth }) => `${backlog}{${labels},handler="${escapeLabel(handler)}"} ${depth}`,
-      ),
+    metric(
+      'gauge',
+      backlog,
+      'Number of notifications that wait for the handler.',
+      (labels, { readings }) =>
+        (readings?.handlerBacklogs() ?? []).map(
+          ({ handler, depth }) =>
+            `${backlog}{${labels},handler="${escapeLabel(handler)}"} ${depth}`,
+        ),
     );
-    gauge('capstan_informer_last_sign_of_life_seconds', 'How many seconds ago the API server last sent a byte.', (of) =>
-      of.readings?.lastSignOfLifeSeconds(),
+    gauge(
+      'capstan_informer_last_sign_of_life_seconds',
+      'How many seconds ago the API server last sent a byte.',
+      (of) => of.readings?.lastSignOfLifeSeconds(),
     );
-    gauge('capstan_informer_metadata_only', 'Number of cached objects that had room for their metadata alone.', (of) =>
-      of.readings?.metadataOnly(),
+    gauge(
+      'capstan_informer_metadata_only',
+      'Number of cached objects that had room for their metadata alone.',
+      (of) => of.readings?.metadataOnly(),
     );
     const latency = 'informer_processing_latency_seconds';
     metric(
       'histogram',
       latency,
       '[ALPHA] Time taken to process events after they are popped from the informer queue, in seconds.',
-      (labels, figures) => (figures.latency === undefined ? [] : histogram(latency, labels, figures.latency)),
+      (labels, figures) =>
+        figures.latency === undefined ? [] : histogram(latency, labels, figures.latency),
     );
     gauge(
       'informer_queued_items',

@@ -4,9 +4,9 @@
  *
  *     reflector → queue → Indexer → SharedProcessor → handlers
  *
- * Invariant: the store and its indices change before any handler is told; both happen in one turn, so that a handler
- * added at any moment gets the store's content and then every later delta, none missing and none twice.
- * client-go: tools/cache/shared_informer.go.
+ * Invariant: the store and its indices change before any handler is told; both happen in one turn,
+ * so that a handler added at any moment gets the store's content and then every later delta, none
+ * missing and none twice. client-go: tools/cache/shared_informer.go.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
@@ -73,18 +73,25 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #unseen: UnseenWrites<T>;
   readonly #processor = new SharedProcessor<T>();
   readonly #detector: MutationDetector | undefined;
-  /** What the store became, to all handlers. An update that changed nothing goes to those who take part in the resync. */
+  /**
+   * What the store became, to all handlers. An update that changed nothing goes to those who take
+   * part in the resync.
+   */
   readonly #distributor: DeltaHandler<T> = {
     isIdle: () => this.#processor.isEmpty() && this.#detector === undefined,
     onAdd: (object, isInInitialList) => {
       this.#detector?.add(object);
-      this.#processor.distribute({ type: 'add', object, isInInitialList, repeated: this.#repeats }, false);
+      this.#processor.distribute(
+        { type: 'add', object, isInInitialList, repeated: this.#repeats },
+        false,
+      );
     },
     onUpdate: (old, object) => {
       if (object !== old) this.#detector?.add(object);
       this.#tellUpdate(old, object, new LazyChange(old, object));
     },
-    onCompared: (old, object, changes) => this.#tellUpdate(old, object, new LazyChange(old, object, changes)),
+    onCompared: (old, object, changes) =>
+      this.#tellUpdate(old, object, new LazyChange(old, object, changes)),
     onDelete: (object) => {
       this.#unseen.gone(object);
       this.#processor.distribute({ type: 'delete', object }, false);
@@ -108,9 +115,16 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(listWatch: ListWatch<T, I>, options: SharedIndexInformerOptions<NoInfer<T>> = {}) {
-    if (typeof listWatch?.watch !== 'function') throw invalid('listWatch', 'a ListWatch', listWatch);
+    if (typeof listWatch?.watch !== 'function')
+      throw invalid('listWatch', 'a ListWatch', listWatch);
     requireInformerOptions(options);
-    const { resyncPeriod = 0, clock = systemClock, watchErrorHandler, transform, queue = 'real' } = options;
+    const {
+      resyncPeriod = 0,
+      clock = systemClock,
+      watchErrorHandler,
+      transform,
+      queue = 'real',
+    } = options;
     this.#listWatch = listWatch;
     this.#options = options;
     this.#clock = clock;
@@ -123,7 +137,11 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#indexer = new CacheIndexer<T, I>(listWatch.resource.indexers, listWatch.expected, clock);
     const { freeze, detect } = guardsOf(options);
     this.#detector = detect ? new MutationDetector(clock, this.#describe) : undefined;
-    const transformer = intake<T>({ describe: this.#describe, freeze, transform: () => this.#transform });
+    const transformer = intake<T>({
+      describe: this.#describe,
+      freeze,
+      transform: () => this.#transform,
+    });
     this.#unseen = new UnseenWrites(this.#indexer, {
       ...{ transformer, limits: options, selection: () => listWatch.selection() },
       onGone: (tombstone) => this.#distributor.onDelete(tombstone),
@@ -131,7 +149,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     const newQueue = (onDelta: () => void): Queue<T> =>
       queue === 'real'
         ? new RealFIFO<T>({ onDelta, transformer })
-        : new DeltaFIFO<T>({ onDelta, transformer, knownObjects: this.#indexer, emitDeltaTypeReplaced: true });
+        : new DeltaFIFO<T>({
+            onDelta,
+            transformer,
+            knownObjects: this.#indexer,
+            emitDeltaTypeReplaced: true,
+          });
     this.#loop = new ProcessLoop<T>(newQueue, {
       clock,
       signal: this.#stop.signal,
@@ -152,8 +175,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Adds a handler, before or while the informer runs. One that comes late is first told of every object that is there,
-   * as additions with `isInInitialList`.
+   * Adds a handler, before or while the informer runs. One that comes late is first told of every
+   * object that is there, as additions with `isInInitialList`.
    *
    * @throws CapstanError STOPPED, INVALID_ARGUMENT
    */
@@ -163,7 +186,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     if (this.#stopped) throw this.#isStopped('add handlers');
     const resync = this.#resync.periodFor(options.resyncPeriod, this.#started);
     const name = options.name ?? `handler-${++this.#handlers}`;
-    const listener = new ProcessorListener(handler, { ...options, name, clock: this.#clock, resync });
+    const listener = new ProcessorListener(handler, {
+      ...options,
+      name,
+      clock: this.#clock,
+      resync,
+    });
     this.#processor.add(listener);
     if (this.#started) {
       for (const object of this.#indexer.list())
@@ -174,8 +202,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * From now on this handler is told nothing, not even what was waiting for it; a call that is under way goes on. Again, or of
-   * another informer: no effect.
+   * From now on this handler is told nothing, not even what was waiting for it; a call that is
+   * under way goes on. Again, or of another informer: no effect.
    *
    * @throws CapstanError INVALID_ARGUMENT for what is no registration
    */
@@ -184,8 +212,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Removes a handler and waits until none of its calls is under way, so that what it uses can be closed. Rejects with ABORTED
-   * when the signal fires before. A handler must not wait for it: it would wait for itself.
+   * Removes a handler and waits until none of its calls is under way, so that what it uses can be
+   * closed. Rejects with ABORTED when the signal fires before. A handler must not wait for it: it
+   * would wait for itself.
    */
   async shutDownEventHandler(
     registration: Registration,
@@ -212,7 +241,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   /**
    * Replaces the option `transform`.
    *
-   * @throws CapstanError ALREADY_STARTED once the informer runs; INVALID_ARGUMENT where an option needs objects kept as bytes
+   * @throws CapstanError ALREADY_STARTED once the informer runs; INVALID_ARGUMENT where an option
+   *   needs objects kept as bytes
    */
   setTransform(transform: TransformFunc<T>): void {
     requireFunction('transform', transform);
@@ -223,8 +253,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Adds indices, before or while the informer runs, also over what is cached already. A shorthand for the indexer's, which
-   * knows of no end.
+   * Adds indices, before or while the informer runs, also over what is cached already. A shorthand
+   * for the indexer's, which knows of no end.
    *
    * @throws CapstanError INDEX_EXISTS, STOPPED, INVALID_ARGUMENT; then none is added
    */
@@ -238,7 +268,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return new Lister<T>(this.#indexer);
   }
 
-  /** The cache, with the index `namespace` and those of the resource. To be read only; it stays readable after `stop`. */
+  /**
+   * The cache, with the index `namespace` and those of the resource. To be read only; it stays
+   * readable after `stop`.
+   */
   getIndexer(): Indexer<T, I | 'namespace'> {
     return this.#indexer;
   }
@@ -258,14 +291,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return { name: `informer of ${this.#describe}`, done: this.#synced.promise };
   }
 
-  /** The version of the last list, event or bookmark; the cache may lag behind it by what is being processed. */
+  /**
+   * The version of the last list, event or bookmark; the cache may lag behind it by what is being
+   * processed.
+   */
   lastSyncResourceVersion(): string {
     return this.#reflector.lastSyncResourceVersion();
   }
 
   /**
-   * Lists and watches until the signal fires or `stop` is called; resolves when everything has ended. Failures of the
-   * server never end it. After `stop` it resolves at once.
+   * Lists and watches until the signal fires or `stop` is called; resolves when everything has
+   * ended. Failures of the server never end it. After `stop` it resolves at once.
    *
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
@@ -287,8 +323,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Ends the informer; resolves when everything has ended. What handlers have not been told yet they are not told. Legal
-   * at any time and any number of times.
+   * Ends the informer; resolves when everything has ended. What handlers have not been told yet
+   * they are not told. Legal at any time and any number of times.
    */
   async stop(): Promise<void> {
     this.#stop.abort();
@@ -297,16 +333,22 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * Says that this process has written an object, as a client with this cache does by itself. Should others delete it before the cache has shown it, where no
-   * event and no list can tell, handlers get a tombstone with this state, what the server answered. Once it runs, and not with `queue: 'delta'`.
+   * Says that this process has written an object, as a client with this cache does by itself.
+   * Should others delete it before the cache has shown it, where no event and no list can tell,
+   * handlers get a tombstone with this state, what the server answered. Once it runs, and not with
+   * `queue: 'delta'`.
    *
    * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
    */
   wrote(object: T): void {
-    if (this.#started && !this.#stopped && this.#options.queue !== 'delta') this.#unseen.wrote(object);
+    if (this.#started && !this.#stopped && this.#options.queue !== 'delta')
+      this.#unseen.wrote(object);
   }
 
-  /** `await using informer = …` stops it at the end of the block, where the runtime has `Symbol.asyncDispose`. */
+  /**
+   * `await using informer = …` stops it at the end of the block, where the runtime has
+   * `Symbol.asyncDispose`.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
   }
@@ -326,13 +368,19 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#listWatch.selection();
   }
 
-  /** Resolves when the cache has next taken something over, be it an event, a list or a bookmark, or when the informer ends. */
+  /**
+   * Resolves when the cache has next taken something over, be it an event, a list or a bookmark, or
+   * when the informer ends.
+   */
   changed(): Promise<void> {
     this.#changed ??= deferred();
     return this.#stopped ? Promise.resolve() : this.#changed.promise;
   }
 
-  /** Where it is, how fresh, what failed, and how its handlers keep up: plain data, made for this call. */
+  /**
+   * Where it is, how fresh, what failed, and how its handlers keep up: plain data, made for this
+   * call.
+   */
   status(): InformerStatus {
     return {
       ...this.#reflector.status(),
@@ -353,8 +401,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   /**
-   * All that handlers are told, for `for await`; each loop begins with the objects that are there. Ends with the signal,
-   * or when the informer has been stopped. What the loop does not take waits in memory.
+   * All that handlers are told, for `for await`; each loop begins with the objects that are there.
+   * Ends with the signal, or when the informer has been stopped. What the loop does not take waits
+   * in memory.
    */
   events(options: { signal?: AbortSignal | undefined } = {}): AsyncIterable<InformerEvent<T>> {
     return { [Symbol.asyncIterator]: () => this.#events.iterate(this, options.signal) };
@@ -375,25 +424,37 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   #decoder(): Decoder<T> {
     const { expected } = this.#listWatch;
     const options = byteOptions(this.#options);
-    const decodes = this.#options.keep === 'objects' || this.#transform !== undefined || this.#detector !== undefined;
+    const decodes =
+      this.#options.keep === 'objects' ||
+      this.#transform !== undefined ||
+      this.#detector !== undefined;
     if (decodes) return jsonDecoder<T>(expected, options);
     // A queue that gathers by key has to look at the objects.
-    return this.#indexer.decoder(expected, { ...options, versions: this.#options.queue !== 'delta' });
+    return this.#indexer.decoder(expected, {
+      ...options,
+      versions: this.#options.queue !== 'delta',
+    });
   }
 
   #startGuards(): void {
     this.#detector?.start();
     const { name, metricsProvider } = this.#options;
     if (name === undefined || metricsProvider === undefined) return;
-    this.#loop.meter = InformerMeter.start(metricsProvider, identityOf(name, this.#listWatch.resource), this.#clock, {
-      lastSignOfLifeSeconds: () => {
-        const { lastSignOfLife } = this.#reflector.status();
-        return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
+    this.#loop.meter = InformerMeter.start(
+      metricsProvider,
+      identityOf(name, this.#listWatch.resource),
+      this.#clock,
+      {
+        lastSignOfLifeSeconds: () => {
+          const { lastSignOfLife } = this.#reflector.status();
+          return lastSignOfLife === undefined ? undefined : lastSignOfLife / 1000;
+        },
+        bytes: () => this.#indexer.bytes().live || undefined,
+        metadataOnly: () =>
+          this.#options.whenFull === 'metadata' ? this.#indexer.metadataOnly() : undefined,
+        handlerBacklogs: () => this.#processor.backlogs(),
       },
-      bytes: () => this.#indexer.bytes().live || undefined,
-      metadataOnly: () => (this.#options.whenFull === 'metadata' ? this.#indexer.metadataOnly() : undefined),
-      handlerBacklogs: () => this.#processor.backlogs(),
-    });
+    );
   }
 
   #tellUpdate(old: T, object: T, change: LazyChange): void {
@@ -418,11 +479,17 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   #alreadyStarted(advice: string): CapstanError {
-    return new CapstanError('ALREADY_STARTED', `the informer of ${this.#describe} has been started: ${advice}`);
+    return new CapstanError(
+      'ALREADY_STARTED',
+      `the informer of ${this.#describe} has been started: ${advice}`,
+    );
   }
 
   #isStopped(what: string): CapstanError {
-    return new CapstanError('STOPPED', `the informer of ${this.#describe} has been stopped: ${what} before`);
+    return new CapstanError(
+      'STOPPED',
+      `the informer of ${this.#describe} has been stopped: ${what} before`,
+    );
   }
 
   #end(): void {

@@ -1,9 +1,17 @@
-/** Plain stores: objects by key, without indices. client-go: tools/cache/store.go NewStore, tools/cache/undelta_store.go. */
+/**
+ * Plain stores: objects by key, without indices. client-go: tools/cache/store.go NewStore,
+ * tools/cache/undelta_store.go.
+ */
 import { invalid, requireFunction } from '../errors.ts';
 import { type DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from './keys.ts';
 import type { TransformFunc } from './queue.ts';
 import { Indexer } from './store.ts';
-import { applyTransaction, type Store, type Transaction, type TransactionStore } from './store-types.ts';
+import {
+  applyTransaction,
+  type Store,
+  type Transaction,
+  type TransactionStore,
+} from './store-types.ts';
 import { ThreadSafeStore } from './thread-safe-store.ts';
 
 /** The key of an object, or of a tombstone. */
@@ -113,7 +121,8 @@ export class UndeltaStore<T extends object> extends Indexer<T, never> {
   readonly #push: (objects: T[]) => void;
 
   /**
-   * @param push gets all objects, once for each change. What it throws goes to the caller of the change, which was made.
+   * @param push gets all objects, once for each change. What it throws goes to the caller of the
+   *   change, which was made.
    * @throws CapstanError INVALID_ARGUMENT
    */
   constructor(push: (objects: T[]) => void, keyFunc?: KeyFunc<T>) {

@@ -1,23 +1,31 @@
 /**
- * Keys of objects: `namespace/name`, or `name` where there is no namespace. Compared by UTF-16 code unit, never
- * normalised. client-go: tools/cache/store.go MetaNamespaceKeyFunc and ExplicitKey, tools/cache/delta_fifo.go DeletedFinalStateUnknown.
+ * Keys of objects: `namespace/name`, or `name` where there is no namespace. Compared by UTF-16 code
+ * unit, never normalised. client-go: tools/cache/store.go MetaNamespaceKeyFunc and ExplicitKey,
+ * tools/cache/delta_fifo.go DeletedFinalStateUnknown.
  */
 import { CapstanError, invalid, show } from '../errors.ts';
 
-/** What every object of an API server has. Objects from a cache are read-only: whoever changes one changes everyone's. */
+/**
+ * What every object of an API server has. Objects from a cache are read-only: whoever changes one
+ * changes everyone's.
+ */
 export interface KubeObject {
   apiVersion?: string | undefined;
   kind?: string | undefined;
   metadata?:
-    | { namespace?: string | undefined; name?: string | undefined; resourceVersion?: string | undefined }
+    | {
+        namespace?: string | undefined;
+        name?: string | undefined;
+        resourceVersion?: string | undefined;
+      }
     | undefined;
 }
 
 const TOMBSTONE = Symbol.for('capstan.DeletedFinalStateUnknown');
 
 /**
- * Stands for an object whose deletion was missed: a list no longer had it. `obj` is the last state that was known, which
- * may be older than the deleted one, or `undefined`.
+ * Stands for an object whose deletion was missed: a list no longer had it. `obj` is the last state
+ * that was known, which may be older than the deleted one, or `undefined`.
  *
  * @example
  * informer.addEventHandler({
@@ -40,10 +48,13 @@ export class DeletedFinalStateUnknown<T> {
 }
 
 /**
- * Whether what an informer told of is a tombstone: by its mark, as it may be the informer of another copy of the package, whose class is not this one. For
- * deletions; `instanceof` is faster, and right for what this package alone has made.
+ * Whether what an informer told of is a tombstone: by its mark, as it may be the informer of
+ * another copy of the package, whose class is not this one. For deletions; `instanceof` is faster,
+ * and right for what this package alone has made.
  */
-export function isTombstone<T>(told: T | DeletedFinalStateUnknown<T>): told is DeletedFinalStateUnknown<T> {
+export function isTombstone<T>(
+  told: T | DeletedFinalStateUnknown<T>,
+): told is DeletedFinalStateUnknown<T> {
   return (told as Partial<DeletedFinalStateUnknown<T>> | null | undefined)?.[TOMBSTONE] === true;
 }
 
@@ -66,7 +77,8 @@ export class ExplicitKey {
 }
 
 /**
- * `namespace/name` of an object, or `name` for one without a namespace; an {@link ExplicitKey} as it is.
+ * `namespace/name` of an object, or `name` for one without a namespace; an {@link ExplicitKey} as
+ * it is.
  *
  * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
  */
@@ -74,7 +86,9 @@ export function metaNamespaceKeyFunc(object: object): string {
   return keyOf(object, false);
 }
 
-/** As {@link metaNamespaceKeyFunc}, and the key of a tombstone: for `onDelete`, which gets either. */
+/**
+ * As {@link metaNamespaceKeyFunc}, and the key of a tombstone: for `onDelete`, which gets either.
+ */
 export function deletionHandlingMetaNamespaceKeyFunc(object: object): string {
   return keyOf(object, true);
 }
@@ -110,5 +124,7 @@ export function splitMetaNamespaceKey(key: string): { namespace: string; name: s
 /** The version that an object carries, or ""; `undefined` for what has no metadata at all. */
 export function resourceVersionOf(object: object): string | undefined {
   const { metadata } = object as KubeObject;
-  return typeof metadata === 'object' && metadata !== null ? (metadata.resourceVersion ?? '') : undefined;
+  return typeof metadata === 'object' && metadata !== null
+    ? (metadata.resourceVersion ?? '')
+    : undefined;
 }

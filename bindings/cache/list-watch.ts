@@ -1,11 +1,24 @@
 /**
- * One resource at one server, as two requests: list and watch. It knows paths, selectors and headers, and what an object
- * of this resource looks like; when to ask for what is the reflector's business. client-go: tools/cache/listwatch.go.
+ * One resource at one server, as two requests: list and watch. It knows paths, selectors and
+ * headers, and what an object of this resource looks like; when to ask for what is the reflector's
+ * business. client-go: tools/cache/listwatch.go.
  */
 import type { Clock } from '../clock.ts';
-import { type CapstanError, invalid, requireFunction, requireMs, requireString } from '../errors.ts';
+import {
+  type CapstanError,
+  invalid,
+  requireFunction,
+  requireMs,
+  requireString,
+} from '../errors.ts';
 import { pathSegment } from '../path-segment.ts';
-import { describeKind, type ExpectedKind, jsonDecoder, type ListPage, type PageReader } from './decoder.ts';
+import {
+  describeKind,
+  type ExpectedKind,
+  jsonDecoder,
+  type ListPage,
+  type PageReader,
+} from './decoder.ts';
 import { confirmAbsence, groupVersionPath } from './discovery.ts';
 import type { Exchange } from './exchange.ts';
 import type { ListQuery } from './pager.ts';
@@ -21,29 +34,45 @@ export interface ListWatchOptions {
   /** As text: `labelSelectorText` makes it of a selector as objects carry it. */
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
-  /** Asks for PartialObjectMetadata: objects without spec, status and data. A server that sends whole objects is refused. */
+  /**
+   * Asks for PartialObjectMetadata: objects without spec, status and data. A server that sends
+   * whole objects is refused.
+   */
   metadataOnly?: boolean | undefined;
   /**
-   * Changes the query of each request before it is sent, such as `query.fieldSelector = 'metadata.name=a'`. It sees what the
-   * reflector put there and may overrule it. client-go: WithTweakListOptions.
+   * Changes the query of each request before it is sent, such as `query.fieldSelector =
+   * 'metadata.name=a'`. It sees what the reflector put there and may overrule it. client-go:
+   * WithTweakListOptions.
    */
   tweak?: ((query: Record<string, string>) => void) | undefined;
   /**
-   * Milliseconds without a byte after which a watch counts as a lost connection: it is opened again from the last version, without a list and
-   * without an error, unless the server answers that it has not reached that version, as after its restoration from an older backup: then
-   * everything is listed. Default 150 000; 0: never. A quiet watch gets a bookmark each minute from kube-apiserver, though none is promised; a server
-   * that sends none costs two requests each time. Over `capstan/client-node` dead connections are found within 45 s by other means; over fetch this is the only one.
+   * Milliseconds without a byte after which a watch counts as a lost connection: it is opened again
+   * from the last version, without a list and without an error, unless the server answers that it
+   * has not reached that version, as after its restoration from an older backup: then everything is
+   * listed. Default 150 000; 0: never. A quiet watch gets a bookmark each minute from
+   * kube-apiserver, though none is promised; a server that sends none costs two requests each time.
+   * Over `capstan/client-node` dead connections are found within 45 s by other means; over fetch
+   * this is the only one.
    */
   idleTimeout?: number | undefined;
 }
 
-/** Who asks: on which clock to wait, the signal that ends it, and who wants to know of the server's signs of life. */
+/**
+ * Who asks: on which clock to wait, the signal that ends it, and who wants to know of the server's
+ * signs of life.
+ */
 export interface Caller {
   clock: Clock;
   signal: AbortSignal;
-  /** Told the clock's time when a list or watch is answered with 200, and at each chunk after that. Must not throw. */
+  /**
+   * Told the clock's time when a list or watch is answered with 200, and at each chunk after that.
+   * Must not throw.
+   */
   onBytes?: (now: number) => void;
-  /** Told of each request that is about to be sent again, with what became of it and after how long. Must not throw. */
+  /**
+   * Told of each request that is about to be sent again, with what became of it and after how long.
+   * Must not throw.
+   */
   onRepeat?: (error: CapstanError, afterMs: number) => void;
 }
 
@@ -57,8 +86,9 @@ export interface WatchQuery {
 }
 
 /**
- * A list may be silent for this long. kube-apiserver answers any request but a watch within 60 s (--request-timeout), if
- * only with 504; beyond that the connection is dead, and TCP alone would take up to half an hour to say so.
+ * A list may be silent for this long. kube-apiserver answers any request but a watch within 60 s
+ * (--request-timeout), if only with 504; beyond that the connection is dead, and TCP alone would
+ * take up to half an hour to say so.
  */
 const LIST_IDLE_MS = 90_000;
 /** Two bookmarks of kube-apiserver's (one a minute) may be missed, and half a minute more. */
@@ -67,8 +97,8 @@ const WATCH_IDLE_MS = 150_000;
 const WATCH_GRACE_MS = 30_000;
 
 /**
- * What to list and watch, for a {@link SharedIndexInformer}, a {@link Reflector} or a {@link RetryWatcher}. Kinds that are not known
- * ahead are described by {@link resourceOf}.
+ * What to list and watch, for a {@link SharedIndexInformer}, a {@link Reflector} or a {@link
+ * RetryWatcher}. Kinds that are not known ahead are described by {@link resourceOf}.
  *
  * @throws CapstanError INVALID_ARGUMENT, also for a namespace with a resource that has none
  * @example
@@ -89,8 +119,15 @@ export class ListWatch<T, I extends string = never> {
 
   constructor(transport: Transport, resource: Resource<T, I>, options: ListWatchOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-    if (typeof resource?.plural !== 'string') throw invalid('resource', 'what defineResource returns', resource);
-    const { namespace, labelSelector, fieldSelector, metadataOnly = false, idleTimeout = WATCH_IDLE_MS } = options;
+    if (typeof resource?.plural !== 'string')
+      throw invalid('resource', 'what defineResource returns', resource);
+    const {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      metadataOnly = false,
+      idleTimeout = WATCH_IDLE_MS,
+    } = options;
     requireMs('idleTimeout', idleTimeout);
     if (options.tweak !== undefined) requireFunction('tweak', options.tweak);
     this.resource = resource;
@@ -109,14 +146,17 @@ export class ListWatch<T, I extends string = never> {
     const whole = { apiVersion: groupVersion(resource), kind: resource.kind };
     this.#what = describeKind(whole);
     this.expected = metadataOnly
-      ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', listKind: 'PartialObjectMetadataList' }
+      ? {
+          apiVersion: 'meta.k8s.io/v1',
+          kind: 'PartialObjectMetadata',
+          listKind: 'PartialObjectMetadataList',
+        }
       : whole;
   }
 
   /**
-   * @internal
-   * One page, read by `reader` as its bytes arrive; the reader is closed in any case. Rejects with StatusError,
-   * TransportError, or CapstanError DECODE for a body that is not a list.
+   * @internal One page, read by `reader` as its bytes arrive; the reader is closed in any case.
+   * Rejects with StatusError, TransportError, or CapstanError DECODE for a body that is not a list.
    */
   async list(
     query: ListQuery,
@@ -128,7 +168,10 @@ export class ListWatch<T, I extends string = never> {
     if (query.continue !== '') parameters.continue = query.continue;
     if (query.resourceVersion !== '') parameters.resourceVersion = query.resourceVersion;
     try {
-      const exchange = await this.#get(parameters, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS });
+      const exchange = await this.#get(parameters, 'PartialObjectMetadataList', {
+        ...caller,
+        idleMs: LIST_IDLE_MS,
+      });
       try {
         for (
           let chunk = await exchange.read();
@@ -145,9 +188,15 @@ export class ListWatch<T, I extends string = never> {
     }
   }
 
-  /** @internal The open stream, whose bytes are frames. Rejects with StatusError or TransportError. */
+  /**
+   * @internal The open stream, whose bytes are frames. Rejects with StatusError or TransportError.
+   */
   async watch(query: WatchQuery, caller: Caller): Promise<Exchange> {
-    const parameters: Record<string, string> = { ...this.#selectors, allowWatchBookmarks: 'true', watch: 'true' };
+    const parameters: Record<string, string> = {
+      ...this.#selectors,
+      allowWatchBookmarks: 'true',
+      watch: 'true',
+    };
     if (query.resourceVersion !== '') parameters.resourceVersion = query.resourceVersion;
     if (query.sendInitialEvents) {
       parameters.sendInitialEvents = 'true';
@@ -155,18 +204,29 @@ export class ListWatch<T, I extends string = never> {
     }
     parameters.timeoutSeconds = String(query.timeoutSeconds);
     const totalMs = query.timeoutSeconds * 1000 + WATCH_GRACE_MS;
-    return this.#get(parameters, 'PartialObjectMetadata', { ...caller, totalMs, idleMs: this.#idleTimeout });
+    return this.#get(parameters, 'PartialObjectMetadata', {
+      ...caller,
+      totalMs,
+      idleMs: this.#idleTimeout,
+    });
   }
 
   /**
-   * @internal
-   * The refusal by a server that has not reached `resourceVersion`, as one that was restored from an older backup, where a watch would
-   * wait for it without a word. Never rejects: in doubt, `undefined`.
+   * @internal The refusal by a server that has not reached `resourceVersion`, as one that was
+   * restored from an older backup, where a watch would wait for it without a word. Never rejects:
+   * in doubt, `undefined`.
    */
   async behind(resourceVersion: string, caller: Caller): Promise<unknown> {
-    const query = { ...this.#selectors, limit: '1', resourceVersion, resourceVersionMatch: 'NotOlderThan' };
+    const query = {
+      ...this.#selectors,
+      limit: '1',
+      resourceVersion,
+      resourceVersionMatch: 'NotOlderThan',
+    };
     try {
-      (await this.#get(query, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS })).close();
+      (
+        await this.#get(query, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS })
+      ).close();
       return undefined;
     } catch (error) {
       return isTooLargeResourceVersion(error) ? error : undefined;
@@ -174,20 +234,30 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
-   * @internal
-   * Whether `error`, with which a list was refused, means that the server no longer knows the resource, in any version of its
-   * group. Asks discovery: one request, and one for each version that is left. Never rejects: in doubt, false.
+   * @internal Whether `error`, with which a list was refused, means that the server no longer knows
+   * the resource, in any version of its group. Asks discovery: one request, and one for each
+   * version that is left. Never rejects: in doubt, false.
    */
   isGone(error: unknown, caller: Caller): Promise<boolean> {
     return confirmAbsence(this.#transport, this.resource, error, caller);
   }
 
   /** What the requests are restricted to, as the server is asked. */
-  selection(): { namespace: string; labelSelector: string; fieldSelector: string; metadataOnly: boolean } {
+  selection(): {
+    namespace: string;
+    labelSelector: string;
+    fieldSelector: string;
+    metadataOnly: boolean;
+  } {
     const query: Record<string, string> = { ...this.#selectors };
     this.#tweak?.(query);
     const { labelSelector = '', fieldSelector = '' } = query;
-    return { namespace: this.#namespace, labelSelector, fieldSelector, metadataOnly: this.#metadataOnly };
+    return {
+      namespace: this.#namespace,
+      labelSelector,
+      fieldSelector,
+      metadataOnly: this.#metadataOnly,
+    };
   }
 
   /** `v1 ConfigMap`, for messages; also where only metadata are asked for. */
@@ -201,8 +271,11 @@ export class ListWatch<T, I extends string = never> {
     options: Caller & { idleMs?: number | undefined; totalMs?: number | undefined },
   ) {
     this.#tweak?.(query);
-    const accept = this.#metadataOnly ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1` : 'application/json';
-    // Identity: kube-apiserver ends a gzip member at each flush of a compressed watch, and hosts differ in reading past the first.
+    const accept = this.#metadataOnly
+      ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1`
+      : 'application/json';
+    // Identity: kube-apiserver ends a gzip member at each flush of a compressed watch, and hosts
+    // differ in reading past the first.
     const headers = { accept, 'accept-encoding': 'identity' };
     const request = { method: 'GET', path: this.#path, query, headers };
     // The bytes of a refusal are no sign of life: what they say is not what a cache holds.
@@ -212,7 +285,11 @@ export class ListWatch<T, I extends string = never> {
     };
     const exchange = await sendWithRepeats(this.#transport, request, { ...options, onBytes });
     if (exchange.status !== 200)
-      throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${this.#path}`);
+      throw statusErrorFromAnswer(
+        exchange.status,
+        await exchange.explanation(),
+        `GET ${this.#path}`,
+      );
     served = true;
     try {
       onBytes(options.clock.now());
@@ -226,7 +303,8 @@ export class ListWatch<T, I extends string = never> {
 
 function resourcePath<T, I extends string>(resource: Resource<T, I>, namespace: string): string {
   const { plural, namespaced } = resource;
-  if (namespace !== '' && !namespaced) throw invalid('namespace', `none, as ${plural} are not namespaced`, namespace);
+  if (namespace !== '' && !namespaced)
+    throw invalid('namespace', `none, as ${plural} are not namespaced`, namespace);
   const scope = namespace === '' ? '' : `/namespaces/${pathSegment('namespace', namespace)}`;
   return `${groupVersionPath(resource)}${scope}/${plural}`;
 }

@@ -1,13 +1,20 @@
 /**
- * One handler and what it is still to be told. Each notification is delivered once, after the one before it; a handler that
- * returns a promise gets the next one when that has settled. client-go: tools/cache/shared_informer.go processorListener,
- * without the pause of a second after a handler that threw.
+ * One handler and what it is still to be told. Each notification is delivered once, after the one
+ * before it; a handler that returns a promise gets the next one when that has settled. client-go:
+ * tools/cache/shared_informer.go processorListener, without the pause of a second after a handler
+ * that threw.
  */
 import type { Clock } from '../clock.ts';
 import { invalid } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
 import { Backlog } from './backlog.ts';
-import type { DoneChecker, HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
+import type {
+  DoneChecker,
+  HandlerOptions,
+  HighWater,
+  Registration,
+  ResourceEventHandler,
+} from './handler.ts';
 import { keyOf, merge, type Notification } from './notification.ts';
 import { deferred, isThenable, TimeSlice } from './wait.ts';
 
@@ -21,8 +28,8 @@ export class ProcessorListener<T extends object> implements Registration {
   readonly #coalesceAbove: number;
   readonly #resyncPeriod: number;
   /**
-   * The place of the last notification that waits for each key. Made when the backlog first exceeds its limit, and given up
-   * when it is empty: below the limit nothing is paid for it.
+   * The place of the last notification that waits for each key. Made when the backlog first exceeds
+   * its limit, and given up when it is empty: below the limit nothing is paid for it.
    */
   #places: Map<string, number> | undefined;
   #coalesced = 0;
@@ -64,7 +71,10 @@ export class ProcessorListener<T extends object> implements Registration {
     return this.#backlog.length;
   }
 
-  /** What waits for nothing but its turn: a handler that is waited for decides by itself how much that is. */
+  /**
+   * What waits for nothing but its turn: a handler that is waited for decides by itself how much
+   * that is.
+   */
   overdue(): number {
     return this.#held ? 0 : this.#backlog.length;
   }
@@ -79,14 +89,19 @@ export class ProcessorListener<T extends object> implements Registration {
   }
 
   add(notification: Notification<T>): void {
-    if (this.#stopped || (this.#backlog.length >= this.#coalesceAbove && this.#mergeIntoLast(notification))) return;
+    if (
+      this.#stopped ||
+      (this.#backlog.length >= this.#coalesceAbove && this.#mergeIntoLast(notification))
+    )
+      return;
     if (isInitial(notification)) this.#initial++;
     const place = this.#backlog.push(notification);
     this.#places?.set(keyOf(notification), place);
     this.#checkHighWater();
     if (this.#delivering) return;
     this.#delivering = true;
-    // Not here: the store may be in the middle of a batch of notifications, and handlers may call back.
+    // Not here: the store may be in the middle of a batch of notifications, and handlers may call
+    // back.
     queueMicrotask(() => void this.#deliverAll());
   }
 
@@ -96,7 +111,10 @@ export class ProcessorListener<T extends object> implements Registration {
     this.#checkSynced();
   }
 
-  /** Drops what waits; nothing is delivered from now on. A handler's promise that is under way is not waited for. */
+  /**
+   * Drops what waits; nothing is delivered from now on. A handler's promise that is under way is
+   * not waited for.
+   */
   stop(): void {
     this.#stopped = true;
     this.#backlog.clear();
@@ -140,8 +158,10 @@ export class ProcessorListener<T extends object> implements Registration {
   }
 
   #take(): Notification<T> | undefined {
-    const next = this.#places === undefined ? this.#backlog.shift() : this.#takePlaced(this.#places);
-    if (this.#aboveHighWater && this.#backlog.length * 2 < (this.#highWater?.at ?? 0)) this.#aboveHighWater = false;
+    const next =
+      this.#places === undefined ? this.#backlog.shift() : this.#takePlaced(this.#places);
+    if (this.#aboveHighWater && this.#backlog.length * 2 < (this.#highWater?.at ?? 0))
+      this.#aboveHighWater = false;
     return next;
   }
 
@@ -193,7 +213,12 @@ export class ProcessorListener<T extends object> implements Registration {
   }
 
   #checkHighWater(): void {
-    if (this.#highWater === undefined || this.#aboveHighWater || this.#backlog.length < this.#highWater.at) return;
+    if (
+      this.#highWater === undefined ||
+      this.#aboveHighWater ||
+      this.#backlog.length < this.#highWater.at
+    )
+      return;
     this.#aboveHighWater = true;
     const mark = this.#highWater;
     const depth = this.#backlog.length;

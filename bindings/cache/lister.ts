@@ -1,6 +1,6 @@
 /**
- * Reading a cache by namespace, name and labels. What is handed out is what is cached: read-only. client-go:
- * tools/cache/listers.go, and the listers that are generated over it.
+ * Reading a cache by namespace, name and labels. What is handed out is what is cached: read-only.
+ * client-go: tools/cache/listers.go, and the listers that are generated over it.
  */
 import { type LabelSelector, labelMatcher } from '../selectors.ts';
 import { namespaceIndex } from './indices.ts';
@@ -14,8 +14,8 @@ export interface ListerOptions {
 }
 
 /**
- * Reads one cache. Of objects without a namespace `get` takes the name; of the others use `namespace(…)`, or `get` with
- * `namespace/name`.
+ * Reads one cache. Of objects without a namespace `get` takes the name; of the others use
+ * `namespace(…)`, or `get` with `namespace/name`.
  *
  * @example
  * const lister = pods.lister();
@@ -74,7 +74,9 @@ export class NamespaceLister<T extends object> {
     if (Object.hasOwn(this.#indexer.getIndexers(), namespaceIndex)) {
       return this.#indexer.byIndex(namespaceIndex, this.#namespace);
     }
-    return this.#indexer.list().filter((object) => (object as KubeObject).metadata?.namespace === this.#namespace);
+    return this.#indexer
+      .list()
+      .filter((object) => (object as KubeObject).metadata?.namespace === this.#namespace);
   }
 }
 
@@ -83,6 +85,8 @@ function select<T extends object>(objects: T[], { labelSelector = '' }: ListerOp
   const matches = labelMatcher(labelSelector);
   return objects.filter((object) => {
     const labels: unknown = (object as { metadata?: { labels?: unknown } }).metadata?.labels;
-    return matches(typeof labels === 'object' && labels !== null ? (labels as Record<string, unknown>) : {});
+    return matches(
+      typeof labels === 'object' && labels !== null ? (labels as Record<string, unknown>) : {},
+    );
   });
 }

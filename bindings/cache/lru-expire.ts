@@ -1,6 +1,7 @@
 /**
- * The most recently used values, each for a time. A Map keeps its keys in the order in which they were set: the first is
- * the one that was used longest ago. client-go: k8s.io/apimachinery/pkg/util/cache LRUExpireCache.
+ * The most recently used values, each for a time. A Map keeps its keys in the order in which they
+ * were set: the first is the one that was used longest ago. client-go:
+ * k8s.io/apimachinery/pkg/util/cache LRUExpireCache.
  */
 import type { Clock } from '../clock.ts';
 
@@ -24,7 +25,8 @@ export class LRUExpire<V> {
     this.#entries.delete(key);
     this.#entries.set(key, { value, expires: this.#clock.now() + ttl });
     if (this.#entries.size <= this.#maxSize) return;
-    // To come to its first key a Map goes over all that were deleted before it: of a large one more than one goes at a time.
+    // To come to its first key a Map goes over all that were deleted before it: of a large one more
+    // than one goes at a time.
     let more = this.#maxSize >> 8;
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest);
@@ -48,6 +50,8 @@ export class LRUExpire<V> {
   /** From the one that was used longest ago on; looking does not count as use. */
   unexpired(): [string, V][] {
     const now = this.#clock.now();
-    return [...this.#entries].filter(([, { expires }]) => now <= expires).map(([key, { value }]) => [key, value]);
+    return [...this.#entries]
+      .filter(([, { expires }]) => now <= expires)
+      .map(([key, { value }]) => [key, value]);
   }
 }

@@ -1,15 +1,26 @@
 /**
- * Reading one's own writes: keeps what updates returned until the store has caught up, and gives the newer of the two.
- * client-go: tools/cache/mutation_cache.go.
+ * Reading one's own writes: keeps what updates returned until the store has caught up, and gives
+ * the newer of the two. client-go: tools/cache/mutation_cache.go.
  *
- * The kept objects are bounded in number and time, so that this is never guaranteed to know of a write. Versions are
- * compared as decimal numbers, which an API server's are.
+ * The kept objects are bounded in number and time, so that this is never guaranteed to know of a
+ * write. Versions are compared as decimal numbers, which an API server's are.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireInteger, requireNumber } from '../errors.ts';
+import {
+  CapstanError,
+  invalid,
+  requireFunction,
+  requireInteger,
+  requireNumber,
+} from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { pathIndexFunc } from './json-path.ts';
-import { type DeletedFinalStateUnknown, isTombstone, type KubeObject, metaNamespaceKeyFunc } from './keys.ts';
+import {
+  type DeletedFinalStateUnknown,
+  isTombstone,
+  type KubeObject,
+  metaNamespaceKeyFunc,
+} from './keys.ts';
 import { LRUExpire } from './lru-expire.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
 import type { Indexer } from './store.ts';
@@ -22,17 +33,23 @@ export interface MutationCacheOptions<T extends object, I extends string> {
   /** How long a write is kept, in milliseconds. Default 5 minutes. */
   ttl?: number | undefined;
   /**
-   * Give written objects also while the store does not have them. Default false, as "not there yet" and "deleted
-   * meanwhile" look the same: an object that was deleted right after the write is given until `ttl` is over, unless
-   * `onDelete` says so.
+   * Give written objects also while the store does not have them. Default false, as "not there yet"
+   * and "deleted meanwhile" look the same: an object that was deleted right after the write is
+   * given until `ttl` is over, unless `onDelete` says so.
    */
   includeAdds?: boolean | undefined;
-  /** How many writes are kept; the one used longest ago goes first, from 256 on with a 256th of them. Default 100. */
+  /**
+   * How many writes are kept; the one used longest ago goes first, from 256 on with a 256th of
+   * them. Default 100.
+   */
   maxCacheSize?: number | undefined;
   clock?: Clock | undefined;
 }
 
-/** Stands for a deleted object, so that a write that was overtaken by its deletion is not taken for new. */
+/**
+ * Stands for a deleted object, so that a write that was overtaken by its deletion is not taken for
+ * new.
+ */
 class Tombstone {
   readonly metadata: { readonly uid: string | undefined; readonly resourceVersion: string };
 
@@ -63,7 +80,13 @@ export class MutationCache<T extends object, I extends string = string> {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(store: Pick<Store<T>, 'getByKey'>, options: MutationCacheOptions<T, I> = {}) {
-    const { indexer, ttl = 300_000, includeAdds = false, maxCacheSize = 100, clock = systemClock } = options;
+    const {
+      indexer,
+      ttl = 300_000,
+      includeAdds = false,
+      maxCacheSize = 100,
+      clock = systemClock,
+    } = options;
     requireFunction('store.getByKey', (store as Partial<Store<T>> | undefined)?.getByKey);
     requireNumber('options.ttl', ttl);
     requireInteger('options.maxCacheSize', maxCacheSize, 1);
@@ -87,10 +110,11 @@ export class MutationCache<T extends object, I extends string = string> {
   }
 
   /**
-   * The newer ones of the objects that the store lists under an index value; with `includeAdds` also kept writes under it
-   * that the store does not list there.
+   * The newer ones of the objects that the store lists under an index value; with `includeAdds`
+   * also kept writes under it that the store does not list there.
    *
-   * @throws CapstanError UNKNOWN_INDEX, also where there is no indexer; INVALID_ARGUMENT as `getByKey`
+   * @throws CapstanError UNKNOWN_INDEX, also where there is no indexer; INVALID_ARGUMENT as
+   *   `getByKey`
    */
   byIndex(name: I, value: string): T[] {
     const indexer = this.#indexer;
@@ -114,9 +138,11 @@ export class MutationCache<T extends object, I extends string = string> {
   }
 
   /**
-   * Keeps what a write returned, unless something newer is kept, or the object is known to be deleted.
+   * Keeps what a write returned, unless something newer is kept, or the object is known to be
+   * deleted.
    *
-   * @throws CapstanError INVALID_ARGUMENT for an object without a name or with a version that is no decimal number
+   * @throws CapstanError INVALID_ARGUMENT for an object without a name or with a version that is no
+   *   decimal number
    */
   mutation(object: T): void {
     const key = metaNamespaceKeyFunc(object);
@@ -126,21 +152,26 @@ export class MutationCache<T extends object, I extends string = string> {
       const order = compare(version, versionOf(kept));
       if (order < 0) return;
       // Without uids it may be another object of that name: the version alone decides.
-      if (kept instanceof Tombstone && (order === 0 || (uidOf(kept) ?? object) === uidOf(object))) return;
+      if (kept instanceof Tombstone && (order === 0 || (uidOf(kept) ?? object) === uidOf(object)))
+        return;
     }
     this.#written.set(key, object, this.#ttl);
   }
 
-  /** The store has this object now: a kept write that is not newer is let go. For an informer's `onAdd` and `onUpdate`. */
+  /**
+   * The store has this object now: a kept write that is not newer is let go. For an informer's
+   * `onAdd` and `onUpdate`.
+   */
   onAddOrUpdate(object: T): void {
     const key = metaNamespaceKeyFunc(object);
     const kept = this.#written.get(key);
-    if (kept !== undefined && compare(versionOf(object), versionOf(kept)) >= 0) this.#written.delete(key);
+    if (kept !== undefined && compare(versionOf(object), versionOf(kept)) >= 0)
+      this.#written.delete(key);
   }
 
   /**
-   * The store no longer has this object: a kept write of it is let go, and one that comes late is not kept. Of a tombstone
-   * without an object nothing can be told. For an informer's `onDelete`.
+   * The store no longer has this object: a kept write of it is let go, and one that comes late is
+   * not kept. Of a tombstone without an object nothing can be told. For an informer's `onDelete`.
    */
   onDelete(object: T | DeletedFinalStateUnknown<T>): void {
     const deleted = isTombstone(object) ? object.obj : object;
@@ -148,8 +179,14 @@ export class MutationCache<T extends object, I extends string = string> {
     const key = metaNamespaceKeyFunc(deleted);
     const version = versionOf(deleted);
     const kept = this.#written.get(key);
-    // Versions grow over all objects of a resource, so a deletion that is newer than a write came after it.
-    if (kept !== undefined && compare(version, versionOf(kept)) < 0 && uidOf(kept) !== uidOf(deleted)) return;
+    // Versions grow over all objects of a resource, so a deletion that is newer than a write came
+    // after it.
+    if (
+      kept !== undefined &&
+      compare(version, versionOf(kept)) < 0 &&
+      uidOf(kept) !== uidOf(deleted)
+    )
+      return;
     this.#written.set(key, new Tombstone(uidOf(deleted), version), this.#ttl);
   }
 

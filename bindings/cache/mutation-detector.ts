@@ -1,7 +1,8 @@
 /**
- * Finds out who changed an object of a cache: keeps a copy of each for two minutes and compares once a second. It costs a copy
- * of everything and is meant for tests and for the search of a bug. client-go: tools/cache/mutation_detector.go, which ends
- * the process; here the object is reported, once.
+ * Finds out who changed an object of a cache: keeps a copy of each for two minutes and compares
+ * once a second. It costs a copy of everything and is meant for tests and for the search of a bug.
+ * client-go: tools/cache/mutation_detector.go, which ends the process; here the object is reported,
+ * once.
  */
 import type { Clock } from '../clock.ts';
 import { CapstanError, show } from '../errors.ts';
@@ -60,7 +61,10 @@ export class MutationDetector {
       const what = `an object of the cache of ${this.#describe}, ${nameOf(copy)}, was changed by one of its readers`;
       const advice =
         'Objects of a cache are read-only, as all readers share them: make a copy (structuredClone) first.';
-      handleError(new CapstanError('MUTATED', `${what}: ${difference}. ${advice}`), 'mutation detector');
+      handleError(
+        new CapstanError('MUTATED', `${what}: ${difference}. ${advice}`),
+        'mutation detector',
+      );
     }
   }
 
@@ -92,7 +96,10 @@ function nameOf(copy: unknown): string {
 
 type Members = Record<string, unknown>;
 
-/** Plain objects and arrays are looked into; whatever else a transform may have put there counts by its identity. */
+/**
+ * Plain objects and arrays are looked into; whatever else a transform may have put there counts by
+ * its identity.
+ */
 function isContainer(value: unknown): value is Members {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return true;
@@ -133,13 +140,20 @@ interface Path {
   inArray: boolean;
 }
 
-/** Where and how two values differ first, in the order of their members; `undefined` where they are alike. */
+/**
+ * Where and how two values differ first, in the order of their members; `undefined` where they are
+ * alike.
+ */
 function firstDifference(was: unknown, is: unknown): string | undefined {
   const seen = new Set<object>();
   const open: Pair[] = [{ was, is, path: undefined }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { path } = next;
-    if (!isContainer(next.was) || !isContainer(next.is) || Array.isArray(next.was) !== Array.isArray(next.is)) {
+    if (
+      !isContainer(next.was) ||
+      !isContainer(next.is) ||
+      Array.isArray(next.was) !== Array.isArray(next.is)
+    ) {
       if (!Object.is(next.was, next.is)) return changed(path, next.was, next.is);
       continue;
     }
@@ -148,7 +162,8 @@ function firstDifference(was: unknown, is: unknown): string | undefined {
     const names = Object.keys(next.was);
     const inArray = Array.isArray(next.was);
     for (const name of Object.keys(next.is)) {
-      if (!Object.hasOwn(next.was, name)) return `${text({ parent: path, name, inArray })} was added`;
+      if (!Object.hasOwn(next.was, name))
+        return `${text({ parent: path, name, inArray })} was added`;
     }
     // The stack turns them round.
     for (const name of names.reverse()) {
@@ -169,7 +184,9 @@ function text(path: Path | undefined): string {
   const names: string[] = [];
   for (let at = path; at !== undefined; at = at.parent) {
     const plain = !at.inArray && /^[A-Za-z_$][\w$]*$/.test(at.name);
-    names.push(plain ? `.${at.name}` : at.inArray ? `[${at.name}]` : `[${JSON.stringify(at.name)}]`);
+    names.push(
+      plain ? `.${at.name}` : at.inArray ? `[${at.name}]` : `[${JSON.stringify(at.name)}]`,
+    );
   }
   return names.reverse().join('').replace(/^\./, '');
 }

@@ -1,6 +1,6 @@
 /**
- * What "one namespace, several or all" may be. What it keeps true: where there are several, none is named twice and none means all, so
- * that no object is cached twice.
+ * What "one namespace, several or all" may be. What it keeps true: where there are several, none is
+ * named twice and none means all, so that no object is cached twice.
  */
 import { invalid, requireString } from '../errors.ts';
 
@@ -15,8 +15,19 @@ export function requireNamespaces(name: string, { namespace, namespaces }: Names
   if (namespace !== undefined) requireString(`${name}.namespace`, namespace);
   if (namespaces === undefined) return;
   if (namespace !== undefined)
-    throw invalid(`${name}.namespace`, `nothing beside ${name}.namespaces, which says it already`, namespace);
-  const distinct = Array.isArray(namespaces) && namespaces.length > 0 && new Set(namespaces).size === namespaces.length;
+    throw invalid(
+      `${name}.namespace`,
+      `nothing beside ${name}.namespaces, which says it already`,
+      namespace,
+    );
+  const distinct =
+    Array.isArray(namespaces) &&
+    namespaces.length > 0 &&
+    new Set(namespaces).size === namespaces.length;
   if (!distinct || !namespaces.every((each) => typeof each === 'string' && each !== ''))
-    throw invalid(`${name}.namespaces`, 'names of namespaces, one at least and each once', namespaces);
+    throw invalid(
+      `${name}.namespaces`,
+      'names of namespaces, one at least and each once',
+      namespaces,
+    );
 }

@@ -1,6 +1,7 @@
 /**
- * What handlers are told, and how two of these become one where a handler does not keep up. Whoever gets the one instead of
- * the two ends with the same state of the object, and never hears of a deletion as if it had not been.
+ * What handlers are told, and how two of these become one where a handler does not keep up. Whoever
+ * gets the one instead of the two ends with the same state of the object, and never hears of a
+ * deletion as if it had not been.
  */
 import { type Change, LazyChange } from './change.ts';
 import { type DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from './keys.ts';
@@ -9,7 +10,9 @@ export interface Added<T> {
   readonly type: 'add';
   readonly object: T;
   readonly isInInitialList: boolean;
-  /** The key stood twice in a list, so that the handler may know the object from an addition before. */
+  /**
+   * The key stood twice in a list, so that the handler may know the object from an addition before.
+   */
   readonly repeated: boolean;
 }
 /** A class and no literal, as there are many: see bytes/copy.ts. */
@@ -35,7 +38,10 @@ export function keyOf<T extends object>(notification: Notification<T>): string {
   return deletionHandlingMetaNamespaceKeyFunc(notification.object);
 }
 
-/** One notification for two of a key that follow each other; `'none'` where they cancel out, `undefined` where both have to be told. */
+/**
+ * One notification for two of a key that follow each other; `'none'` where they cancel out,
+ * `undefined` where both have to be told.
+ */
 export function merge<T extends object>(
   first: Notification<T>,
   next: Notification<T>,

@@ -1,6 +1,7 @@
 /**
- * Names of objects as values: namespace and name, and keys in place of objects. client-go: tools/cache/object-names.go,
- * tools/cache/store.go ObjectToName, tools/cache/index.go IndexFuncToKeyFuncAdapter.
+ * Names of objects as values: namespace and name, and keys in place of objects. client-go:
+ * tools/cache/object-names.go, tools/cache/store.go ObjectToName, tools/cache/index.go
+ * IndexFuncToKeyFuncAdapter.
  */
 import { invalid } from '../errors.ts';
 import { isTombstone, metaNamespaceKeyFunc, splitMetaNamespaceKey } from './keys.ts';
@@ -44,12 +45,14 @@ export function parseObjectName(key: string): ObjectName {
  */
 export function objectToName(object: object): ObjectName {
   metaNamespaceKeyFunc(object); // has the checks
-  const { namespace, name } = (object as { metadata: { namespace?: string | null; name: string } }).metadata;
+  const { namespace, name } = (object as { metadata: { namespace?: string | null; name: string } })
+    .metadata;
   return new ObjectName(namespace ?? '', name);
 }
 
 /**
- * As {@link objectToName}, and the name that the key of a tombstone stands for: for `onDelete`, which gets either.
+ * As {@link objectToName}, and the name that the key of a tombstone stands for: for `onDelete`,
+ * which gets either.
  *
  * @throws CapstanError INVALID_ARGUMENT, INVALID_KEY
  */
@@ -60,13 +63,15 @@ export function deletionHandlingObjectToName(object: object): ObjectName {
 /**
  * An index function as a key function, for an index in which each object has a value of its own.
  *
- * @returns a function that throws CapstanError INVALID_ARGUMENT for an object with no value or with several
+ * @returns a function that throws CapstanError INVALID_ARGUMENT for an object with no value or with
+ *   several
  */
 export function indexFuncToKeyFuncAdapter<T>(indexFunc: IndexFunc<T>): (object: T) => string {
   return (object) => {
     const values = indexFunc(object);
     const [only] = values;
-    if (only === undefined || values.length > 1) throw invalid('indexFunc', 'a function that gives one value', values);
+    if (only === undefined || values.length > 1)
+      throw invalid('indexFunc', 'a function that gives one value', values);
     return only;
   };
 }

@@ -1,6 +1,7 @@
 /**
- * A list in pages. The version is that of the first page; an expired continue token turns into one full list at the
- * version first asked for. client-go: tools/pager/pager.go list, eachListChunkBuffered.
+ * A list in pages. The version is that of the first page; an expired continue token turns into one
+ * full list at the version first asked for. client-go: tools/pager/pager.go list,
+ * eachListChunkBuffered.
  */
 import type { ListPage } from './decoder.ts';
 import { isResourceExpired } from './status-error.ts';
@@ -25,7 +26,10 @@ export interface PagedList<T> {
 
 type FetchPage<T> = (query: ListQuery) => Promise<ListPage<T>>;
 
-/** Asks for page after page. Rejects with what `fetchPage` rejects with. `onExpired` is told why a full list is asked for. */
+/**
+ * Asks for page after page. Rejects with what `fetchPage` rejects with. `onExpired` is told why a
+ * full list is asked for.
+ */
 export async function listPages<T>(
   fetchPage: FetchPage<T>,
   resourceVersion: string,
@@ -53,8 +57,9 @@ export async function listPages<T>(
 }
 
 /**
- * The items of page after page, of which up to `ahead` wait here to be taken while the next is fetched; with 0, the next page is asked for
- * when the one before has been taken. `signal` ends it with what `fetchPage` rejects with; leaving the iteration fires `abort`, as `signal` does.
+ * The items of page after page, of which up to `ahead` wait here to be taken while the next is
+ * fetched; with 0, the next page is asked for when the one before has been taken. `signal` ends it
+ * with what `fetchPage` rejects with; leaving the iteration fires `abort`, as `signal` does.
  */
 export async function* eachPage<T>(
   fetchPage: FetchPage<T>,
@@ -75,7 +80,9 @@ export async function* eachPage<T>(
   const fetching = (async () => {
     try {
       for (let token: string | undefined = ''; token !== undefined && !left; ) {
-        const page = await fetchPage(token === '' ? { resourceVersion, limit, continue: '' } : following(token, limit));
+        const page = await fetchPage(
+          token === '' ? { resourceVersion, limit, continue: '' } : following(token, limit),
+        );
         ready.push(page.items);
         arrived.resolve();
         while (ready.length > ahead && !left) await taken.promise;

@@ -1,19 +1,30 @@
 /**
- * The step from queue to store and handlers: applies deltas to a store and says what that was to it, an addition, an
- * update or a deletion. The store, with its indices, has changed before the handler is told, and both happen in one turn.
- * client-go: tools/cache/controller.go processDeltas, processReplacedAllInfo.
+ * The step from queue to store and handlers: applies deltas to a store and says what that was to
+ * it, an addition, an update or a deletion. The store, with its indices, has changed before the
+ * handler is told, and both happen in one turn. client-go: tools/cache/controller.go processDeltas,
+ * processReplacedAllInfo.
  */
 import { invalid } from '../errors.ts';
 import { shown } from './bytes/lazy.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from './keys.ts';
-import { applyEach, type Transaction, TransactionError, type TransactionStore } from './store-types.ts';
+import {
+  applyEach,
+  type Transaction,
+  TransactionError,
+  type TransactionStore,
+} from './store-types.ts';
 
-/** Is told what became of a store. Must not throw: what follows in the same delta would not be told. */
+/**
+ * Is told what became of a store. Must not throw: what follows in the same delta would not be told.
+ */
 export interface DeltaHandler<T> {
   onAdd(object: T, isInInitialList: boolean): void;
   onUpdate(old: T, now: T): void;
-  /** In place of `onUpdate` where the store has compared bytes. @param changes bits of what changed (change.ts) */
+  /**
+   * In place of `onUpdate` where the store has compared bytes. @param changes bits of what changed
+   * (change.ts)
+   */
   onCompared?(old: T, now: T, changes: number): void;
   onDelete(object: T | DeletedFinalStateUnknown<T>): void;
   /** True while nobody listens: then nothing is made to be told. */
@@ -31,16 +42,23 @@ export interface DeltaStore<T> {
   /** `untold`: as for `exchange`. */
   replace(list: readonly T[], resourceVersion: string, untold?: boolean): void;
   bookmark(resourceVersion: string): void;
-  /** `get` and `update` in one, where the store has that. `untold`: nobody will see the object or what it gives. */
+  /**
+   * `get` and `update` in one, where the store has that. `untold`: nobody will see the object or
+   * what it gives.
+   */
   exchange?(object: T, untold: boolean): T | undefined;
   /** What the last `exchange` changed, as bits, where it compared bytes. */
   readonly exchanged?: number | undefined;
   /** What a replace would do, where the store knows without asking for every key. */
-  compare?(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] };
+  compare?(objects: readonly T[]): {
+    replaced: (T | undefined)[];
+    gone: DeletedFinalStateUnknown<T>[];
+  };
 }
 
 /**
- * Applies one delta. Where the store refuses it, its error is thrown, nothing has changed and nobody has been told.
+ * Applies one delta. Where the store refuses it, its error is thrown, nothing has changed and
+ * nobody has been told.
  *
  * @param isInInitialList is passed on with additions
  * @param keyFunc the store's
@@ -94,7 +112,8 @@ export function processObject<T extends object>(
   const object = shown(given);
   const { exchanged } = store;
   if (old === undefined) handler.onAdd(object, isInInitialList);
-  else if (exchanged !== undefined && handler.onCompared !== undefined) handler.onCompared(old, object, exchanged);
+  else if (exchanged !== undefined && handler.onCompared !== undefined)
+    handler.onCompared(old, object, exchanged);
   else handler.onUpdate(old, object);
 }
 
@@ -110,10 +129,12 @@ export function processDeltas<T extends object>(
 }
 
 /**
- * Applies deltas of different objects in one transaction, where the store has any, and tells of them afterwards; of those
- * that fail nobody is told. client-go: tools/cache/controller.go processDeltasInBatch.
+ * Applies deltas of different objects in one transaction, where the store has any, and tells of
+ * them afterwards; of those that fail nobody is told. client-go: tools/cache/controller.go
+ * processDeltasInBatch.
  *
- * @throws TransactionError when the store refused some, INVALID_ARGUMENT for a delta of more than one object: then nothing has changed
+ * @throws TransactionError when the store refused some, INVALID_ARGUMENT for a delta of more than
+ *   one object: then nothing has changed
  */
 export function processDeltasInBatch<T extends object>(
   handler: DeltaHandler<T>,
@@ -129,7 +150,8 @@ export function processDeltasInBatch<T extends object>(
   try {
     store.transaction(...steps.map(({ change }) => change));
   } catch (error) {
-    if (error instanceof TransactionError) for (const i of error.successfulIndices) steps[i]?.tell();
+    if (error instanceof TransactionError)
+      for (const i of error.successfulIndices) steps[i]?.tell();
     throw error;
   }
   for (const { tell } of steps) tell();
@@ -154,7 +176,10 @@ function step<T extends object>(
         // Left to the change, which fails alone. A throw here would end the whole batch.
       }
       if (old === undefined)
-        return { change: { type: 'Add', object }, tell: () => handler.onAdd(object, isInInitialList) };
+        return {
+          change: { type: 'Add', object },
+          tell: () => handler.onAdd(object, isInInitialList),
+        };
       return { change: { type: 'Update', object }, tell: () => handler.onUpdate(old, object) };
     }
     case 'Deleted': {
@@ -167,8 +192,9 @@ function step<T extends object>(
 }
 
 /**
- * Deletions first, then additions and updates in the order of the list. What an object was before is looked up before the
- * content is replaced, so that a key that stands twice in a list and was not there before gives two additions.
+ * Deletions first, then additions and updates in the order of the list. What an object was before
+ * is looked up before the content is replaced, so that a key that stands twice in a list and was
+ * not there before gives two additions.
  */
 function replaceAll<T extends object>(
   handler: DeltaHandler<T>,
@@ -193,7 +219,11 @@ function replaceAll<T extends object>(
   });
 }
 
-function compare<T extends object>(store: DeltaStore<T>, objects: readonly T[], keyFunc: (object: T) => string) {
+function compare<T extends object>(
+  store: DeltaStore<T>,
+  objects: readonly T[],
+  keyFunc: (object: T) => string,
+) {
   const keys = new Set<string>();
   const replaced = objects.map((object) => {
     const key = keyFunc(object);

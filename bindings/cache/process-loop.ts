@@ -1,11 +1,14 @@
 /**
- * The loop between the queue and the store of an informer: deltas are taken off the queue in time slices, and one that would be alone there goes past it.
- * An event that finds the queue empty would be taken off it before anything else can happen, so that it may as well be processed at once: 0.9 µs less of
- * the 13.5 that an event of 4.7 KB costs among the first 50 000 of a process, most of it code that need not be compiled.
+ * The loop between the queue and the store of an informer: deltas are taken off the queue in time
+ * slices, and one that would be alone there goes past it. An event that finds the queue empty would
+ * be taken off it before anything else can happen, so that it may as well be processed at once: 0.9
+ * µs less of the 13.5 that an event of 4.7 KB costs among the first 50 000 of a process, most of it
+ * code that need not be compiled.
  *
- * What this file keeps true: nothing overtakes what is queued; what has to be looked at on its way in (a transform, a key function) goes through the
- * queue; a delta that fails is told and asked for again, and holds up none after it; after the signal nothing is processed; who asks `behind` before it
- * brings more has no more than some thousands wait, here and before the handlers.
+ * What this file keeps true: nothing overtakes what is queued; what has to be looked at on its way
+ * in (a transform, a key function) goes through the queue; a delta that fails is told and asked for
+ * again, and holds up none after it; after the signal nothing is processed; who asks `behind`
+ * before it brings more has no more than some thousands wait, here and before the handlers.
  */
 import type { Clock } from '../clock.ts';
 import { hasCode } from '../errors.ts';
@@ -18,7 +21,10 @@ import type { Queue } from './queue.ts';
 import type { ReflectorStore } from './reflector.ts';
 import { TimeSlice } from './wait.ts';
 
-/** To read costs less than to process, and reader and loop have slices of one length: a server that always has more would fill the memory. */
+/**
+ * To read costs less than to process, and reader and loop have slices of one length: a server that
+ * always has more would fill the memory.
+ */
 const MOST_DELTAS = 4000;
 
 export interface ProcessLoopOptions<T extends object> {
@@ -48,7 +54,10 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
   readonly #handler: DeltaHandler<T>;
   readonly #onTaken: () => void;
   #running: Promise<void> | undefined;
-  /** How many deltas were queued since it began to run: what `len` says of a queue by keys has no bound to what waits for them. */
+  /**
+   * How many deltas were queued since it began to run: what `len` says of a queue by keys has no
+   * bound to what waits for them.
+   */
   #deltas = 0;
   #announced = false;
   /** The queue has synced, and the signal has not fired. */
@@ -156,7 +165,8 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
         this.#mayPass = !signal.aborted;
       }
       this.#onTaken();
-      // Not after the last one: between an empty queue and the end of this loop nothing may be queued unseen.
+      // Not after the last one: between an empty queue and the end of this loop nothing may be
+      // queued unseen.
       if (more && slice.over()) await slice.yield();
     }
     try {
@@ -169,7 +179,9 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     this.#running = undefined;
   }
 
-  /** What could not be taken over is asked for again; from a core that is dead nothing comes back. */
+  /**
+   * What could not be taken over is asked for again; from a core that is dead nothing comes back.
+   */
   #refused(error: unknown): void {
     handleError(error, this.#options.what);
     if (!hasCode(error, 'POISONED')) this.#options.onRefused(error);

@@ -1,25 +1,39 @@
 /**
- * All handlers of an informer. Each has a backlog of its own, so that a slow or throwing one delays and fails nobody else.
- * client-go: tools/cache/shared_informer.go sharedProcessor.
+ * All handlers of an informer. Each has a backlog of its own, so that a slow or throwing one delays
+ * and fails nobody else. client-go: tools/cache/shared_informer.go sharedProcessor.
  *
- * There the handlers run beside the reader; here all share a thread, and where they need more of it than the reader, as much of a flood waits as the server
- * has sent (31 000 of 50 000 notifications, and 296 MB, of a handler that read each spec while the engine had not compiled it yet: what waits grows old, and
- * the collector made 22 µs of CPU an event 52). So the reader asks `behind`, and lets those catch up who wait for nothing but the thread. Nobody can stop
- * it by that: it goes on after some turns of theirs.
+ * There the handlers run beside the reader; here all share a thread, and where they need more of it
+ * than the reader, as much of a flood waits as the server has sent (31 000 of 50 000 notifications,
+ * and 296 MB, of a handler that read each spec while the engine had not compiled it yet: what waits
+ * grows old, and the collector made 22 µs of CPU an event 52). So the reader asks `behind`, and
+ * lets those catch up who wait for nothing but the thread. Nobody can stop it by that: it goes on
+ * after some turns of theirs.
  */
 import { macrotask } from '../clock.ts';
 import type { ProcessorListener } from './listener.ts';
 import type { Notification } from './notification.ts';
 
-/** With more than this before a handler the reader waits, until half of it is left. Small, as each notification keeps up to 5 KB: what is told soon never grows old. */
+/**
+ * With more than this before a handler the reader waits, until half of it is left. Small, as each
+ * notification keeps up to 5 KB: what is told soon never grows old.
+ */
 const MOST_OVERDUE = 1000;
-/** For how many turns of the event loop it waits at most. In each of them every handler has a slice of time. */
+/**
+ * For how many turns of the event loop it waits at most. In each of them every handler has a slice
+ * of time.
+ */
 const TURNS = 8;
-/** How many notifications it brings at least before it waits again: 2 to 3 ms of reading after 32 for each handler at most. */
+/**
+ * How many notifications it brings at least before it waits again: 2 to 3 ms of reading after 32
+ * for each handler at most.
+ */
 const STEADY = 256;
 
 export class SharedProcessor<T extends object> {
-  /** With each handler, whether it takes part in the resync that was decided last; until the first one all do. */
+  /**
+   * With each handler, whether it takes part in the resync that was decided last; until the first
+   * one all do.
+   */
   readonly #listeners = new Map<ProcessorListener<T>, boolean>();
   /** The same, to go through for each notification: replaced as a whole, never changed. */
   #all: readonly ProcessorListener<T>[] = [];
@@ -67,16 +81,23 @@ export class SharedProcessor<T extends object> {
   /** `sync`: nothing changed, so only those who take part in the resync are told. */
   distribute(notification: Notification<T>, sync: boolean): void {
     this.#distributed++;
-    for (const listener of this.#all) if (!sync || this.#listeners.get(listener) === true) listener.add(notification);
+    for (const listener of this.#all)
+      if (!sync || this.#listeners.get(listener) === true) listener.add(notification);
   }
 
-  /** Where so much waits for its turn that no more should come: resolves when there is less, or after some turns. Never rejects. */
+  /**
+   * Where so much waits for its turn that no more should come: resolves when there is less, or
+   * after some turns. Never rejects.
+   */
   behind(): Promise<void> | undefined {
-    return this.#distributed < STEADY || this.#mostOverdue() <= MOST_OVERDUE ? undefined : this.#catchUp();
+    return this.#distributed < STEADY || this.#mostOverdue() <= MOST_OVERDUE
+      ? undefined
+      : this.#catchUp();
   }
 
   async #catchUp(): Promise<void> {
-    for (let turn = 0; turn < TURNS && this.#mostOverdue() > MOST_OVERDUE / 2; turn++) await macrotask();
+    for (let turn = 0; turn < TURNS && this.#mostOverdue() > MOST_OVERDUE / 2; turn++)
+      await macrotask();
     this.#distributed = 0;
   }
 

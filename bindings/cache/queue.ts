@@ -1,6 +1,7 @@
 /**
- * What `RealFIFO` and `DeltaFIFO` have in common: their interface, waiting for a delta, whether the initial population is
- * through, and the look into the store behind them. client-go: tools/cache/fifo.go Queue, QueueWithBatch.
+ * What `RealFIFO` and `DeltaFIFO` have in common: their interface, waiting for a delta, whether the
+ * initial population is through, and the look into the store behind them. client-go:
+ * tools/cache/fifo.go Queue, QueueWithBatch.
  */
 import { aborted, CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
@@ -10,8 +11,8 @@ import { DeletedFinalStateUnknown } from './keys.ts';
 import type { ReflectorStore } from './reflector.ts';
 
 /**
- * Takes over what was popped. May be async where the pop is. `isInInitialList`: it belongs to the first list, or came
- * before that was through.
+ * Takes over what was popped. May be async where the pop is. `isInInitialList`: it belongs to the
+ * first list, or came before that was through.
  */
 export type PopProcess<T> = (deltas: Deltas<T>, isInInitialList: boolean) => void | Promise<void>;
 
@@ -21,28 +22,38 @@ export interface Queue<T> extends ReflectorStore<T> {
   /** Queues what is known once more. */
   resync(): void;
   /**
-   * Waits for something to process and processes it; resolves with what that was. What `process` throws is passed on, and
-   * the deltas are off the queue nevertheless.
+   * Waits for something to process and processes it; resolves with what that was. What `process`
+   * throws is passed on, and the deltas are off the queue nevertheless.
    *
-   * @throws CapstanError FIFO_CLOSED when the queue is closed and empty, ABORTED when the signal fires first (as rejections)
+   * @throws CapstanError FIFO_CLOSED when the queue is closed and empty, ABORTED when the signal
+   *   fires first (as rejections)
    */
   pop(process: PopProcess<T>, options?: { signal?: AbortSignal | undefined }): Promise<Deltas<T>>;
   /** The same without waiting; false when there is nothing now. */
   tryPop(process: (deltas: Deltas<T>, isInInitialList: boolean) => void): boolean;
-  /** The initial population, which is the first list unless something else came before it, is through. Stays true. */
+  /**
+   * The initial population, which is the first list unless something else came before it, is
+   * through. Stays true.
+   */
   hasSynced(): boolean;
   /** The same as something to wait for. */
   hasSyncedChecker(): DoneChecker;
   /** How many pops are left. */
   len(): number;
-  /** Pops end when nothing is left; those that wait end now. What is queued can still be popped, and more can be added. */
+  /**
+   * Pops end when nothing is left; those that wait end now. What is queued can still be popped, and
+   * more can be added.
+   */
   close(): void;
   isClosed(): boolean;
 }
 
 /** A queue that gives several deltas of different objects at once. */
 export interface QueueWithBatch<T> extends Queue<T> {
-  /** As `pop`: several deltas go to `processBatch`, one alone to `processSingle`. Both must do the same to a delta. */
+  /**
+   * As `pop`: several deltas go to `processBatch`, one alone to `processSingle`. Both must do the
+   * same to a delta.
+   */
   popBatch(
     processBatch: PopProcess<T>,
     processSingle: PopProcess<T>,
@@ -56,14 +67,23 @@ export interface KeyListerGetter<T> {
   getByKey(key: string): T | undefined;
 }
 
-/** Changes an object before anyone sees it, such as to save memory. Gives the object to keep; should be idempotent. */
+/**
+ * Changes an object before anyone sees it, such as to save memory. Gives the object to keep; should
+ * be idempotent.
+ */
 export type TransformFunc<T> = (object: T) => T;
 
-/** Promises that all resolve at the next `wakeAll`, and leave nothing behind when their signal comes first. */
+/**
+ * Promises that all resolve at the next `wakeAll`, and leave nothing behind when their signal comes
+ * first.
+ */
 export class Waiters {
   readonly #waiting = new Set<() => void>();
 
-  /** Resolves on the next `wakeAll`, and when the signal fires: the caller looks for itself what it was. */
+  /**
+   * Resolves on the next `wakeAll`, and when the signal fires: the caller looks for itself what it
+   * was.
+   */
   wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -83,8 +103,8 @@ export class Waiters {
 }
 
 /**
- * Counts the initial population down. It is the first replace with all that was queued then; an addition, update or
- * deletion that comes before any replace means that there is none.
+ * Counts the initial population down. It is the first replace with all that was queued then; an
+ * addition, update or deletion that comes before any replace means that there is none.
  */
 export class InitialPopulation {
   #state: 'none' | 'listed' | 'failed' = 'none';
@@ -126,14 +146,20 @@ export class InitialPopulation {
     this.#check();
   }
 
-  /** So many are taken off the queue; returns how many of them are of the population, for {@link through}. */
+  /**
+   * So many are taken off the queue; returns how many of them are of the population, for {@link
+   * through}.
+   */
   taken(count: number): number {
     const initial = Math.min(count, this.#queued);
     this.#queued -= initial;
     return initial;
   }
 
-  /** So many of the population are through. @param lost a whole list among them could not be taken over: the next takes its place */
+  /**
+   * So many of the population are through. @param lost a whole list among them could not be taken
+   * over: the next takes its place
+   */
   through(initial: number, lost: boolean): void {
     if (initial === 0) return;
     this.#left -= initial;
@@ -164,12 +190,19 @@ export function lookUp<T>(known: KeyListerGetter<T>, key: string, name: string):
 }
 
 export function requireKnownObjects(known: unknown): void {
-  requireFunction('options.knownObjects.listKeys', (known as Partial<KeyListerGetter<unknown>>)?.listKeys);
-  requireFunction('options.knownObjects.getByKey', (known as Partial<KeyListerGetter<unknown>>)?.getByKey);
+  requireFunction(
+    'options.knownObjects.listKeys',
+    (known as Partial<KeyListerGetter<unknown>>)?.listKeys,
+  );
+  requireFunction(
+    'options.knownObjects.getByKey',
+    (known as Partial<KeyListerGetter<unknown>>)?.getByKey,
+  );
 }
 
 /**
- * Whether there is something to pop; to be asked again after each wait, as another consumer may have been faster.
+ * Whether there is something to pop; to be asked again after each wait, as another consumer may
+ * have been faster.
  *
  * @throws CapstanError ABORTED, FIFO_CLOSED
  */
@@ -180,11 +213,15 @@ export function ready(
 ): boolean {
   if (signal?.aborted) throw aborted(`waiting for ${name}`, signal.reason);
   if (queue.len() > 0) return true;
-  if (queue.isClosed()) throw new CapstanError('FIFO_CLOSED', `${name} has been closed and is empty`);
+  if (queue.isClosed())
+    throw new CapstanError('FIFO_CLOSED', `${name} has been closed and is empty`);
   return false;
 }
 
-/** Processes what was popped, and says afterwards whether that went well. What is not async is over when this returns. */
+/**
+ * Processes what was popped, and says afterwards whether that went well. What is not async is over
+ * when this returns.
+ */
 export async function finish<T>(
   deltas: Deltas<T>,
   process: PopProcess<T>,
@@ -205,7 +242,8 @@ export async function finish<T>(
 /**
  * The key of an object, of a tombstone, or of the newest of several deltas.
  *
- * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for one that has no object
+ * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for one
+ *   that has no object
  */
 export function keyOf<T extends object>(
   of: T | DeletedFinalStateUnknown<T> | Deltas<T>,
@@ -218,9 +256,14 @@ export function keyOf<T extends object>(
   return keyOfDelta(newest, keyFunction);
 }
 
-export function keyOfDelta<T extends object>(delta: Delta<T>, keyFunction: (object: T) => string): string {
+export function keyOfDelta<T extends object>(
+  delta: Delta<T>,
+  keyFunction: (object: T) => string,
+): string {
   if (!('object' in delta)) throw invalid('delta', 'a delta of one object', delta.type);
-  return delta.object instanceof DeletedFinalStateUnknown ? delta.object.key : keyFunction(delta.object);
+  return delta.object instanceof DeletedFinalStateUnknown
+    ? delta.object.key
+    : keyFunction(delta.object);
 }
 
 function isDeltas<T extends object>(of: T | Deltas<T>): of is Deltas<T> {

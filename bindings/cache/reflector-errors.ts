@@ -1,4 +1,7 @@
-/** How a reflector judges its failures: which can simply be tried again, which mean the end of the resource, and which deserve a word. */
+/**
+ * How a reflector judges its failures: which can simply be tried again, which mean the end of the
+ * resource, and which deserve a word.
+ */
 import { CapstanError } from '../errors.ts';
 import { isLasting, isReset } from './rest.ts';
 import type { WatchFailure } from './status.ts';
@@ -8,14 +11,20 @@ import { connectionLoss } from './transport.ts';
 /** A watch that ends sooner and brought nothing new is a {@link VeryShortWatch}. */
 export const VERY_SHORT_WATCH_MS = 1000;
 
-/** A watch that ended within a second with nothing new. Not to be resumed at once, lest a broken server be asked without pause. */
+/**
+ * A watch that ended within a second with nothing new. Not to be resumed at once, lest a broken
+ * server be asked without pause.
+ */
 export class VeryShortWatch extends CapstanError {
   constructor(what: string, cause: unknown) {
     super('TRANSPORT', `the watch of ${what} ended at once, with nothing new`, { cause });
   }
 }
 
-/** The server asks for patience, or is not there: what was asked can be asked again as it is. client-go: reflector.go isWatchErrorRetriable. */
+/**
+ * The server asks for patience, or is not there: what was asked can be asked again as it is.
+ * client-go: reflector.go isWatchErrorRetriable.
+ */
 export function isBusy(error: unknown): boolean {
   const lost = connectionLoss(error);
   // No connection: the server restarts. `unknown` counts as refused.
@@ -23,11 +32,20 @@ export function isBusy(error: unknown): boolean {
   return isTooManyRequests(error) || !(error instanceof CapstanError);
 }
 
-/** A refused connection is part of a server's restart, and a version that is gone is routine, until the back-off has grown to this. */
+/**
+ * A refused connection is part of a server's restart, and a version that is gone is routine, until
+ * the back-off has grown to this.
+ */
 const WORTH_REPORTING_MS = 5000;
 
-/** Whether a failure is reported where nobody asked to be told of all of them: not what belongs to a healthy life. */
-export function isWorthReporting(error: unknown, { class: kind, next, afterMs }: WatchFailure): boolean {
+/**
+ * Whether a failure is reported where nobody asked to be told of all of them: not what belongs to a
+ * healthy life.
+ */
+export function isWorthReporting(
+  error: unknown,
+  { class: kind, next, afterMs }: WatchFailure,
+): boolean {
   if (isLasting(error)) return true;
   if (kind === 'expired') return afterMs > WORTH_REPORTING_MS;
   if (isReset(error) || error instanceof VeryShortWatch) return false;

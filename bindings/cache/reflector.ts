@@ -1,9 +1,12 @@
 /**
- * The reflector: list, watch, resume, relist. It keeps a store equal to the server's objects and never gives up; only its
- * signal ends it. A state and one `step` say all of the protocol; client-go: tools/cache/reflector.go ListAndWatchWithContext.
- * Never lists older than what was already seen: a relist asks for at least the last version, and for the newest ("") only after the server said that it is gone or still to come.
- * Events are applied as they come, in their order: a version that was there before, or an older one, is not held back (versions are opaque here).
- * A server that was restored from an older backup sends nothing to a watch from a version that it has not reached: after a silence it is asked whether it has.
+ * The reflector: list, watch, resume, relist. It keeps a store equal to the server's objects and
+ * never gives up; only its signal ends it. A state and one `step` say all of the protocol;
+ * client-go: tools/cache/reflector.go ListAndWatchWithContext. Never lists older than what was
+ * already seen: a relist asks for at least the last version, and for the newest ("") only after the
+ * server said that it is gone or still to come. Events are applied as they come, in their order: a
+ * version that was there before, or an older one, is not held back (versions are opaque here). A
+ * server that was restored from an older backup sends nothing to a watch from a version that it has
+ * not reached: after a silence it is asked whether it has.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode } from '../errors.ts';
@@ -12,7 +15,12 @@ import { Backoff, guardRandom } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import type { Caller, ListWatch } from './list-watch.ts';
 import { type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
-import { isBusy, isWorthReporting, VERY_SHORT_WATCH_MS, VeryShortWatch } from './reflector-errors.ts';
+import {
+  isBusy,
+  isWorthReporting,
+  VERY_SHORT_WATCH_MS,
+  VeryShortWatch,
+} from './reflector-errors.ts';
 import {
   type ReflectorOptions,
   type ReflectorStore,
@@ -44,7 +52,10 @@ import { MIN_WATCH_SECONDS, type WatchFrame, WatchStream, watchSeconds } from '.
 
 export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 
-/** Streams of initial objects that end early, and watches that do with nothing new, are asked for again at once, as in client-go; after this many in a row with back-off. */
+/**
+ * Streams of initial objects that end early, and watches that do with nothing new, are asked for
+ * again at once, as in client-go; after this many in a row with back-off.
+ */
 const MAX_HASTY = 3;
 
 /** What to do next, and after how long. */
@@ -77,7 +88,9 @@ export class Reflector<T extends object, I extends string = never> {
   #lastVersion = '';
   /** The last version is gone from the server's window, or the server is not there yet. */
   #versionUnavailable = false;
-  /** The first list came in pages, so the server has no watch cache to answer unpaged lists from. */
+  /**
+   * The first list came in pages, so the server has no watch cache to answer unpaged lists from.
+   */
   #paged = false;
   /** The store has once been equal to the server's objects. */
   #synced = false;
@@ -99,7 +112,12 @@ export class Reflector<T extends object, I extends string = never> {
     store: ReflectorStore<NoInfer<T>>,
     options: ReflectorOptions<NoInfer<T>> = {},
   ) {
-    const { clock = systemClock, random = Math.random, resyncPeriod = 0, watchErrorHandler } = options;
+    const {
+      clock = systemClock,
+      random = Math.random,
+      resyncPeriod = 0,
+      watchErrorHandler,
+    } = options;
     requireReflectorOptions(options);
     this.#listWatch = listWatch;
     this.#store = store;
@@ -121,7 +139,10 @@ export class Reflector<T extends object, I extends string = never> {
     return this.#lastVersion;
   }
 
-  /** How many watch events carried an object of another kind and were left out. Each was also reported. */
+  /**
+   * How many watch events carried an object of another kind and were left out. Each was also
+   * reported.
+   */
   skippedEvents(): number {
     return this.#skipped;
   }
@@ -129,7 +150,8 @@ export class Reflector<T extends object, I extends string = never> {
   status(): ReflectorStatus {
     const now = this.#clock.now();
     return {
-      state: this.#state !== 'stopped' && this.#failures.repeatsLater(now) ? 'waiting' : this.#state,
+      state:
+        this.#state !== 'stopped' && this.#failures.repeatsLater(now) ? 'waiting' : this.#state,
       lastSyncResourceVersion: this.#lastVersion,
       lastSignOfLife: this.#lastByteAt === undefined ? undefined : now - this.#lastByteAt,
       relists: this.#relists,
@@ -145,7 +167,8 @@ export class Reflector<T extends object, I extends string = never> {
    * @throws CapstanError ALREADY_STARTED while it runs
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
-    if (this.#state !== 'stopped') throw new CapstanError('ALREADY_STARTED', 'this reflector is running already');
+    if (this.#state !== 'stopped')
+      throw new CapstanError('ALREADY_STARTED', 'this reflector is running already');
     this.#state = 'waiting';
     const signal = options.signal ?? new AbortController().signal;
     try {
@@ -167,7 +190,10 @@ export class Reflector<T extends object, I extends string = never> {
   #step(what: Step['do'], signal: AbortSignal): Promise<Step> | Step {
     switch (what) {
       case 'begin':
-        this.#internalErrors = new RetryWithDeadline(this.#clock, this.#options.maxInternalErrorRetryDuration ?? 0);
+        this.#internalErrors = new RetryWithDeadline(
+          this.#clock,
+          this.#options.maxInternalErrorRetryDuration ?? 0,
+        );
         if (this.#synced) this.#relists++;
         return now(this.#streams && !this.#parked ? 'stream' : 'list');
       case 'stream':
@@ -203,7 +229,11 @@ export class Reflector<T extends object, I extends string = never> {
     const started = this.#clock.now();
     let stream: WatchStream<T> | undefined;
     try {
-      stream = await this.#openWatch(this.#versionUnavailable ? '' : this.#lastVersion, signal, true);
+      stream = await this.#openWatch(
+        this.#versionUnavailable ? '' : this.#lastVersion,
+        signal,
+        true,
+      );
       const initial = await readInitialObjects(stream, {
         clock: this.#clock,
         signal,
@@ -220,17 +250,22 @@ export class Reflector<T extends object, I extends string = never> {
       if (signal.aborted) return now('begin');
       if (initial === 0 && this.#clock.now() - started < VERY_SHORT_WATCH_MS)
         throw new VeryShortWatch(this.#listWatch.describe(), stream.lost);
-      return this.#streamAgain(stream.lost ?? new VeryShortWatch(this.#listWatch.describe(), undefined));
+      return this.#streamAgain(
+        stream.lost ?? new VeryShortWatch(this.#listWatch.describe(), undefined),
+      );
     } catch (error) {
       if (signal.aborted) return now('begin');
-      if (isReset(error)) return this.#failed(error, 'relist', now('stream')); // in spite of all repeats
-      if (isBusy(error) || classOf(error) === 'full') return this.#failed(error, 'relist', this.#later('stream'));
+      // in spite of all repeats
+      if (isReset(error)) return this.#failed(error, 'relist', now('stream'));
+      if (isBusy(error) || classOf(error) === 'full')
+        return this.#failed(error, 'relist', this.#later('stream'));
       if (!isExpired(error) && !isTooLargeResourceVersion(error)) {
         // It took a while to find out that this server does not end its streams: not again.
         if (hasCode(error, 'TIMEOUT')) this.#streams = false;
         return this.#failed(error, 'list', now('list'));
       }
-      // A server to which even the newest is expired is asked with back-off (client-go: at once, without end).
+      // A server to which even the newest is expired is asked with back-off (client-go: at once,
+      // without end).
       const again = this.#versionUnavailable ? this.#later('stream') : now('stream');
       this.#versionUnavailable = true;
       return this.#failed(error, 'relist from newest', again);
@@ -241,7 +276,11 @@ export class Reflector<T extends object, I extends string = never> {
 
   /** After a stream that ended before its bookmark, however far it had come. */
   #streamAgain(why: unknown): Step {
-    return this.#failed(why, 'relist', ++this.#hasty > MAX_HASTY ? this.#later('stream') : now('stream'));
+    return this.#failed(
+      why,
+      'relist',
+      ++this.#hasty > MAX_HASTY ? this.#later('stream') : now('stream'),
+    );
   }
 
   /** client-go: reflector.go list. */
@@ -249,8 +288,11 @@ export class Reflector<T extends object, I extends string = never> {
     const caller = this.#caller(signal);
     const page = (query: ListQuery) => this.#listWatch.list(query, caller, this.#decoder.page());
     const asked = this.#relistVersion();
-    // With a version, an unpaged list comes from the watch cache; a limit would make it an etcd read.
-    const limit = this.#options.watchListPageSize || (this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0);
+    // With a version, an unpaged list comes from the watch cache; a limit would make it an etcd
+    // read.
+    const limit =
+      this.#options.watchListPageSize ||
+      (this.#paged || asked === '' || asked === '0' ? PAGE_SIZE : 0);
     const listAgain = (error: unknown, next: NextStep = 'full list'): void => {
       this.#decoder.gather?.(true);
       this.#tell(error, next, 0);
@@ -284,7 +326,10 @@ export class Reflector<T extends object, I extends string = never> {
     return this.#lastVersion === '' ? '0' : this.#lastVersion;
   }
 
-  /** Who never saw the resource waits for it like for any other; who is parked needs no second proof. */
+  /**
+   * Who never saw the resource waits for it like for any other; who is parked needs no second
+   * proof.
+   */
   async #isGone(error: unknown, caller: Caller): Promise<boolean> {
     if (!this.#synced || !(this.#options.parkWhenGone ?? true)) return false;
     return this.#parked ? isNotFound(error) : this.#listWatch.isGone(error, caller);
@@ -311,19 +356,23 @@ export class Reflector<T extends object, I extends string = never> {
     this.#resync.start();
   }
 
-  /** One watch from the last version to its end. client-go: reflector.go watch and handleAnyWatch. */
+  /**
+   * One watch from the last version to its end. client-go: reflector.go watch and handleAnyWatch.
+   */
   async #watch(signal: AbortSignal): Promise<Step> {
     // Before the request: some proxies flush no header until the first event.
     const started = this.#clock.now();
     let stream = this.#stream;
     this.#stream = undefined;
-    // A watch from "" or "0" begins with ADDED events in no order of versions: until another event comes, none is safe to resume from.
+    // A watch from "" or "0" begins with ADDED events in no order of versions: until another event
+    // comes, none is safe to resume from.
     const inOrder = stream !== undefined || (this.#lastVersion !== '' && this.#lastVersion !== '0');
     try {
       stream ??= await this.#openWatch(this.#lastVersion, signal, false);
     } catch (error) {
       if (signal.aborted) return now('begin');
-      if (isReset(error)) return this.#failed(error, 'rewatch', now('watch')); // in spite of all repeats
+      // in spite of all repeats
+      if (isReset(error)) return this.#failed(error, 'rewatch', now('watch'));
       if (isBusy(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     }
@@ -331,7 +380,8 @@ export class Reflector<T extends object, I extends string = never> {
       const before = this.#lastVersion;
       const events = await this.#follow(stream, inOrder, signal);
       if (signal.aborted) return now('begin');
-      if (this.#lastVersion !== before || this.#clock.now() - started >= VERY_SHORT_WATCH_MS) this.#hasty = 0;
+      if (this.#lastVersion !== before || this.#clock.now() - started >= VERY_SHORT_WATCH_MS)
+        this.#hasty = 0;
       else {
         const short = new VeryShortWatch(this.#listWatch.describe(), stream.lost);
         if (events === 0) throw short;
@@ -339,19 +389,24 @@ export class Reflector<T extends object, I extends string = never> {
       }
       if (stream.lost === undefined) return now('watch');
       const again = this.#failed(stream.lost, 'rewatch', now('watch'));
-      const behind = stream.silent && (await this.#listWatch.behind(this.#lastVersion, this.#caller(signal)));
+      const behind =
+        stream.silent && (await this.#listWatch.behind(this.#lastVersion, this.#caller(signal)));
       if (behind) this.#versionUnavailable = true;
       return behind ? this.#failed(behind, 'relist from newest', now('begin')) : again;
     } catch (error) {
       if (isTooManyRequests(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
-      if (isInternalError(error) && this.#internalErrors?.again()) return this.#failed(error, 'rewatch', now('watch'));
+      if (isInternalError(error) && this.#internalErrors?.again())
+        return this.#failed(error, 'rewatch', now('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     } finally {
       stream.close();
     }
   }
 
-  /** Takes over event after event; resolves with their number when the stream ends. Rejects as {@link WatchStream.take} does. */
+  /**
+   * Takes over event after event; resolves with their number when the stream ends. Rejects as
+   * {@link WatchStream.take} does.
+   */
   async #follow(stream: WatchStream<T>, inOrder: boolean, signal: AbortSignal): Promise<number> {
     const slice = new TimeSlice(this.#clock);
     let events = 0;
@@ -362,10 +417,12 @@ export class Reflector<T extends object, I extends string = never> {
           this.#apply(frame);
           events++;
           if (frame.type !== 'ADDED') inOrder = true;
-          // Without a version (some aggregated servers) the last one stays good: from there events come again, but none is missed.
+          // Without a version (some aggregated servers) the last one stays good: from there events
+          // come again, but none is missed.
           if (inOrder && frame.resourceVersion !== '') this.#lastVersion = frame.resourceVersion;
         }
-        if (slice.over()) await abortable(slice.yield(this.#store.behind?.()), signal).catch(() => undefined);
+        if (slice.over())
+          await abortable(slice.yield(this.#store.behind?.()), signal).catch(() => undefined);
         if (signal.aborted) return events;
       }
       const behind = this.#store.behind?.(); // chunks may be too short for the slice to be over
@@ -394,10 +451,23 @@ export class Reflector<T extends object, I extends string = never> {
     }
   }
 
-  async #openWatch(resourceVersion: string, signal: AbortSignal, sendInitialEvents: boolean): Promise<WatchStream<T>> {
+  async #openWatch(
+    resourceVersion: string,
+    signal: AbortSignal,
+    sendInitialEvents: boolean,
+  ): Promise<WatchStream<T>> {
     const seconds = Math.max(MIN_WATCH_SECONDS, (this.#options.minWatchTimeout ?? 0) / 1000);
-    const query = { resourceVersion, timeoutSeconds: watchSeconds(seconds, this.#random), sendInitialEvents };
-    const stream = await WatchStream.open(this.#listWatch, this.#decoder, query, this.#caller(signal));
+    const query = {
+      resourceVersion,
+      timeoutSeconds: watchSeconds(seconds, this.#random),
+      sendInitialEvents,
+    };
+    const stream = await WatchStream.open(
+      this.#listWatch,
+      this.#decoder,
+      query,
+      this.#caller(signal),
+    );
     this.#watches++;
     if (!sendInitialEvents) this.#state = 'watching';
     return stream;
@@ -441,7 +511,8 @@ export class Reflector<T extends object, I extends string = never> {
 
   #report(error: unknown, failure: WatchFailure): void {
     if (failure.next === 'park' && this.#parked) return; // once
-    if (isWorthReporting(error, failure)) handleError(error, `reflector of ${this.#listWatch.describe()}`);
+    if (isWorthReporting(error, failure))
+      handleError(error, `reflector of ${this.#listWatch.describe()}`);
   }
 }
 

@@ -1,16 +1,19 @@
 /**
- * Which of two versions of a resource is newer. A reflector never asks: to it versions are opaque. For reading one's own
- * writes they are compared as decimal numbers of any length, never as JavaScript numbers: those are exact up to 2^53 only.
- * client-go: k8s.io/apimachinery/pkg/util/resourceversion.
+ * Which of two versions of a resource is newer. A reflector never asks: to it versions are opaque.
+ * For reading one's own writes they are compared as decimal numbers of any length, never as
+ * JavaScript numbers: those are exact up to 2^53 only. client-go:
+ * k8s.io/apimachinery/pkg/util/resourceversion.
  */
 import { invalid } from '../errors.ts';
 
 const VERSION = /^[1-9][0-9]*$/;
 
 /**
- * -1, 0 or 1, as `a` is older than `b`, the same, or newer. Meaningful for objects of one resource of one server only.
+ * -1, 0 or 1, as `a` is older than `b`, the same, or newer. Meaningful for objects of one resource
+ * of one server only.
  *
- * @throws CapstanError INVALID_ARGUMENT for what no object has as its version: "", "0", leading zeros, anything but digits
+ * @throws CapstanError INVALID_ARGUMENT for what no object has as its version: "", "0", leading
+ *   zeros, anything but digits
  * @example
  * compareResourceVersion('9', '10') < 0;
  */

@@ -1,4 +1,7 @@
-/** What a kind of object is called on the wire and which indices its caches keep. One value, typed by its object. */
+/**
+ * What a kind of object is called on the wire and which indices its caches keep. One value, typed
+ * by its object.
+ */
 import { invalid, requireFunction, requireObject } from '../errors.ts';
 import { parsePath } from './json-path.ts';
 
@@ -6,16 +9,23 @@ import { parsePath } from './json-path.ts';
 export type IndexFunc<T> = (object: T) => readonly string[];
 
 /**
- * A function, or a path such as `spec.nodeName`, which is evaluated on the bytes of objects. A path names members from the root, joined by
- * dots; a dot inside a name is written `\.` (in a string `'metadata.annotations.example\\.com/team'`), a bracket `\[`. It is no JSONPath.
+ * A function, or a path such as `spec.nodeName`, which is evaluated on the bytes of objects. A path
+ * names members from the root, joined by dots; a dot inside a name is written `\.` (in a string
+ * `'metadata.annotations.example\\.com/team'`), a bracket `\[`. It is no JSONPath.
  *
- * - A string, number or boolean at the end is one value, as text. Nothing there, or null, is no value.
- * - An array on the way or at the end stands for each of its elements: `spec.containers.image`, `metadata.ownerReferences.uid`.
- * - An object at the end is one value `name=value` for each of its members that is a string, number or boolean: `metadata.labels`.
+ * - A string, number or boolean at the end is one value, as text. Nothing there, or null, is no
+ *   value.
+ * - An array on the way or at the end stands for each of its elements: `spec.containers.image`,
+ *   `metadata.ownerReferences.uid`.
+ * - An object at the end is one value `name=value` for each of its members that is a string, number
+ *   or boolean: `metadata.labels`.
  */
 export type IndexSpec<T> = IndexFunc<T> | string;
 
-/** A kind of object: where the server has it, and the indices of its caches. {@link defineResource} makes one. */
+/**
+ * A kind of object: where the server has it, and the indices of its caches. {@link defineResource}
+ * makes one.
+ */
 export interface Resource<T, I extends string = never> {
   /** Empty for the core group. */
   group: string;
@@ -27,8 +37,8 @@ export interface Resource<T, I extends string = never> {
 }
 
 /**
- * Names a resource for informers and controllers. Call it twice: the first call fixes the object's type, the second
- * infers the index names, so that `byIndex('byNode', …)` is checked.
+ * Names a resource for informers and controllers. Call it twice: the first call fixes the object's
+ * type, the second infers the index names, so that `byIndex('byNode', …)` is checked.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -50,11 +60,16 @@ export function defineResource<T extends object>(): <
     requireName('kind', kind);
     requireName('plural', plural);
     if (typeof namespaced !== 'boolean') throw invalid('namespaced', 'true or false', namespaced);
-    for (const [name, spec] of Object.entries(definition.indexers ?? {})) requireIndexSpec(name, spec);
-    return { group, version, kind, plural, namespaced, indexers: { ...definition.indexers } } as Resource<
-      T,
-      keyof (typeof definition)['indexers'] & string
-    >;
+    for (const [name, spec] of Object.entries(definition.indexers ?? {}))
+      requireIndexSpec(name, spec);
+    return {
+      group,
+      version,
+      kind,
+      plural,
+      namespaced,
+      indexers: { ...definition.indexers },
+    } as Resource<T, keyof (typeof definition)['indexers'] & string>;
   };
 }
 
@@ -74,7 +89,18 @@ export function groupVersion({ group, version }: { group: string; version: strin
   return group === '' ? version : `${group}/${version}`;
 }
 
-/** What tells a resource from all others, whichever definition names it: `apps/v1/deployments`, `/v1/pods`. */
-export function resourceId({ group, version, plural }: { group: string; version: string; plural: string }): string {
+/**
+ * What tells a resource from all others, whichever definition names it: `apps/v1/deployments`,
+ * `/v1/pods`.
+ */
+export function resourceId({
+  group,
+  version,
+  plural,
+}: {
+  group: string;
+  version: string;
+  plural: string;
+}): string {
   return `${group}/${version}/${plural}`;
 }

@@ -1,13 +1,19 @@
 /**
- * REST repeats: what client-go's REST client does below the reflector. 429 and 5xx that carry Retry-After are sent again
- * after exactly that time, whatever the method, as the server did nothing; a GET whose connection was reset before the answer,
- * after one second; ten times at most. Any other request may have been carried out before its connection was lost, and
- * is never sent again for that. Anything else is the caller's to judge. client-go: rest/with_retry.go IsNextRetry, rest/request.go
- * Watch and request.
+ * REST repeats: what client-go's REST client does below the reflector. 429 and 5xx that carry
+ * Retry-After are sent again after exactly that time, whatever the method, as the server did
+ * nothing; a GET whose connection was reset before the answer, after one second; ten times at most.
+ * Any other request may have been carried out before its connection was lost, and is never sent
+ * again for that. Anything else is the caller's to judge. client-go: rest/with_retry.go
+ * IsNextRetry, rest/request.go Watch and request.
  */
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type StatusError, statusErrorFromAnswer } from './status-error.ts';
-import { connectionLoss, type Transport, type TransportError, type TransportRequest } from './transport.ts';
+import {
+  connectionLoss,
+  type Transport,
+  type TransportError,
+  type TransportRequest,
+} from './transport.ts';
 import { sleep } from './wait.ts';
 
 /** client-go: rest/request.go NewRequest, maxRetries. */
@@ -16,7 +22,10 @@ const MAX_REPEATS = 10;
 const RESET_DELAY_MS = 1000;
 
 export interface RepeatOptions extends ExchangeOptions {
-  /** Told of each request that is about to be sent again, with what became of it and after how long. Must not throw. */
+  /**
+   * Told of each request that is about to be sent again, with what became of it and after how long.
+   * Must not throw.
+   */
   onRepeat?: ((error: StatusError | TransportError, afterMs: number) => void) | undefined;
   /** Waited for before each sending, repeats included: a rate limit. It ends with the signal. */
   turn?: (() => Promise<void>) | undefined;
@@ -36,7 +45,10 @@ export async function sendWithRepeats(
       const delay = retryAfter(exchange);
       if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
       const text = await exchange.explanation(); // in any case: it ends the exchange
-      onRepeat?.(statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`), delay);
+      onRepeat?.(
+        statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`),
+        delay,
+      );
       await sleep(clock, delay, signal);
     } catch (error) {
       if (request.method !== 'GET' || !isReset(error)) throw error;
@@ -62,7 +74,10 @@ export function isReset(error: unknown): error is TransportError {
   return connectionLoss(error) === 'reset';
 }
 
-/** Milliseconds, or `undefined` where the answer is final. A date in Retry-After is not read, as in client-go. */
+/**
+ * Milliseconds, or `undefined` where the answer is final. A date in Retry-After is not read, as in
+ * client-go.
+ */
 function retryAfter(exchange: Exchange): number | undefined {
   if (exchange.status !== 429 && exchange.status < 500) return undefined;
   const header = exchange.header('retry-after')?.trim();

@@ -1,4 +1,7 @@
-/** When to resync: every so often from `start` to `stop`, with a period that is asked for anew each time. */
+/**
+ * When to resync: every so often from `start` to `stop`, with a period that is asked for anew each
+ * time.
+ */
 import type { Clock } from '../clock.ts';
 import { handleError } from '../handle-error.ts';
 

@@ -1,6 +1,7 @@
 /**
- * How often what is resynced: an informer asks all handlers together, at one period, and each handler's own is no shorter than
- * that. client-go: tools/cache/shared_informer.go AddEventHandlerWithOptions, determineResyncPeriod.
+ * How often what is resynced: an informer asks all handlers together, at one period, and each
+ * handler's own is no shorter than that. client-go: tools/cache/shared_informer.go
+ * AddEventHandlerWithOptions, determineResyncPeriod.
  */
 
 /** client-go: shared_informer.go minimumResyncPeriod. */
@@ -22,8 +23,8 @@ export class ResyncSchedule {
   }
 
   /**
-   * The period of a new handler, 0 for never. Before the informer starts it may make the checks more frequent, so that no other's
-   * becomes shorter than theirs.
+   * The period of a new handler, 0 for never. Before the informer starts it may make the checks
+   * more frequent, so that no other's becomes shorter than theirs.
    */
   periodFor(asked: number | undefined, started: boolean): number {
     const wanted = asked ?? this.#default;

@@ -1,6 +1,7 @@
 /**
- * A watch that goes on: when the stream ends or fails, it is opened again after the last version that was given. It has no cache
- * and no list, so it ends where only a list could help. client-go: tools/watch/retrywatcher.go.
+ * A watch that goes on: when the stream ends or fails, it is opened again after the last version
+ * that was given. It has no cache and no list, so it ends where only a list could help. client-go:
+ * tools/watch/retrywatcher.go.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
@@ -24,13 +25,16 @@ export interface RetryWatcherOptions {
   minRestartDelay?: number | undefined;
   /** In [0, 1): jitter of timeoutSeconds. */
   random?: (() => number) | undefined;
-  /** Gets each failure after which the watch is opened again. Default: none is reported, as in client-go. */
+  /**
+   * Gets each failure after which the watch is opened again. Default: none is reported, as in
+   * client-go.
+   */
   watchErrorHandler?: WatchErrorHandler | undefined;
 }
 
 /**
- * A server that refuses a version as gone this often in a row will not take it back; client-go asks for ever. Likewise bytes at
- * one and the same version that never become an event.
+ * A server that refuses a version as gone this often in a row will not take it back; client-go asks
+ * for ever. Likewise bytes at one and the same version that never become an event.
  */
 const MAX_IN_A_ROW = 5;
 
@@ -41,17 +45,21 @@ interface End {
 }
 
 /**
- * All events after a version, each once: what the server repeats is left out by comparing versions. Gives them to one `for await`
- * loop; leaving the loop ends the watch. The loop ends with an error where the watch cannot go on: StatusError for a version that is
- * gone (410: list, and begin again from there) and for missing permission (401, 403), CapstanError DECODE for an event without a
+ * All events after a version, each once: what the server repeats is left out by comparing versions.
+ * Gives them to one `for await` loop; leaving the loop ends the watch. The loop ends with an error
+ * where the watch cannot go on: StatusError for a version that is gone (410: list, and begin again
+ * from there) and for missing permission (401, 403), CapstanError DECODE for an event without a
  * version and for bytes that stay unreadable.
  *
- * @throws CapstanError INVALID_ARGUMENT, also for the versions "" and "0", from which events come in no order
+ * @throws CapstanError INVALID_ARGUMENT, also for the versions "" and "0", from which events come
+ *   in no order
  * @example
  * const watcher = new RetryWatcher(new ListWatch(transport, Pod), '42', { signal });
  * for await (const { type, object } of watcher) use([type, object]);
  */
-export class RetryWatcher<T extends object, I extends string = never> implements AsyncIterable<WatchEvent<T>> {
+export class RetryWatcher<T extends object, I extends string = never>
+  implements AsyncIterable<WatchEvent<T>>
+{
   readonly #listWatch: ListWatch<T, I>;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -63,11 +71,25 @@ export class RetryWatcher<T extends object, I extends string = never> implements
   #lastVersion: string;
   #inARow = 0;
 
-  constructor(listWatch: ListWatch<T, I>, resourceVersion: string, options: RetryWatcherOptions = {}) {
-    if (typeof listWatch?.watch !== 'function') throw invalid('listWatch', 'a ListWatch', listWatch);
+  constructor(
+    listWatch: ListWatch<T, I>,
+    resourceVersion: string,
+    options: RetryWatcherOptions = {},
+  ) {
+    if (typeof listWatch?.watch !== 'function')
+      throw invalid('listWatch', 'a ListWatch', listWatch);
     if (typeof resourceVersion !== 'string' || resourceVersion === '' || resourceVersion === '0')
-      throw invalid('resourceVersion', 'a version to begin after, such as that of a list', resourceVersion);
-    const { clock = systemClock, random = Math.random, minRestartDelay = 1000, watchErrorHandler } = options;
+      throw invalid(
+        'resourceVersion',
+        'a version to begin after, such as that of a list',
+        resourceVersion,
+      );
+    const {
+      clock = systemClock,
+      random = Math.random,
+      minRestartDelay = 1000,
+      watchErrorHandler,
+    } = options;
     requireNumber('minRestartDelay', minRestartDelay);
     if (watchErrorHandler !== undefined) requireFunction('watchErrorHandler', watchErrorHandler);
     this.#listWatch = listWatch;
@@ -124,7 +146,10 @@ export class RetryWatcher<T extends object, I extends string = never> implements
     const decoder = jsonDecoder<T>(this.#listWatch.expected);
     let stream: WatchStream<T>;
     try {
-      stream = await WatchStream.open(this.#listWatch, decoder, query, { clock: this.#clock, signal });
+      stream = await WatchStream.open(this.#listWatch, decoder, query, {
+        clock: this.#clock,
+        signal,
+      });
     } catch (error) {
       return { error, final: isDenied(error) };
     }
@@ -166,7 +191,10 @@ export class RetryWatcher<T extends object, I extends string = never> implements
     return compareResourceVersion(version, this.#lastVersion) > 0;
   }
 
-  /** An ERROR event 410 is final at once, as in client-go; an HTTP answer 410 may come from a server that lags behind. */
+  /**
+   * An ERROR event 410 is final at once, as in client-go; an HTTP answer 410 may come from a server
+   * that lags behind.
+   */
   #isFinal({ error, final }: End): boolean {
     const stays = isExpired(error) || hasCode(error, 'DECODE');
     this.#inARow = stays ? this.#inARow + 1 : 0;
@@ -177,7 +205,10 @@ export class RetryWatcher<T extends object, I extends string = never> implements
   #failed(error: unknown, started: number): number {
     const asked = isStatusError(error) ? (error.body.details?.retryAfterSeconds ?? 0) * 1000 : 0;
     const afterMs = Math.max(asked, started + this.#minRestartDelay - this.#clock.now(), 0);
-    tell(() => this.#onError?.(error, { class: classOf(error), next: 'rewatch', afterMs }), 'watch error handler');
+    tell(
+      () => this.#onError?.(error, { class: classOf(error), next: 'rewatch', afterMs }),
+      'watch error handler',
+    );
     return asked;
   }
 }

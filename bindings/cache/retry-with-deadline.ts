@@ -1,6 +1,7 @@
 /**
- * For how long failures of one kind are answered by trying again at once: from the first of them until `maxMs` have passed;
- * then the window opens anew, as it does after a minute without one. client-go: tools/cache/retry_with_deadline.go.
+ * For how long failures of one kind are answered by trying again at once: from the first of them
+ * until `maxMs` have passed; then the window opens anew, as it does after a minute without one.
+ * client-go: tools/cache/retry_with_deadline.go.
  */
 import type { Clock } from '../clock.ts';
 

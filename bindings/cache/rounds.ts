@@ -1,6 +1,7 @@
 /**
- * The rounds of an informer's reflector. One round is enough, unless a change could not be taken over into the cache (its memory ended, for example):
- * then the cache is behind the server, and everything is asked for again after a while, as after a failure of the server.
+ * The rounds of an informer's reflector. One round is enough, unless a change could not be taken
+ * over into the cache (its memory ended, for example): then the cache is behind the server, and
+ * everything is asked for again after a while, as after a failure of the server.
  */
 import type { Clock } from '../clock.ts';
 import { Backoff, guardRandom } from './backoff.ts';
@@ -16,7 +17,11 @@ export class Rounds {
   isWaiting = false;
 
   /** @param refused is told why there is another round, and after what time */
-  constructor(clock: Clock, random: () => number, refused: (error: unknown, afterMs: number) => void) {
+  constructor(
+    clock: Clock,
+    random: () => number,
+    refused: (error: unknown, afterMs: number) => void,
+  ) {
     this.#clock = clock;
     this.#refused = refused;
     this.#backoff = new Backoff(clock, guardRandom(random));

@@ -1,6 +1,6 @@
 /**
- * Whether an object is one that a cache is meant to hold, by what the cache is restricted to. It answers as the server would where that can be
- * told from the object; in doubt the object belongs.
+ * Whether an object is one that a cache is meant to hold, by what the cache is restricted to. It
+ * answers as the server would where that can be told from the object; in doubt the object belongs.
  */
 import { type Labels, labelMatcher } from '../selectors.ts';
 import { pathIndexFunc } from './json-path.ts';
@@ -10,10 +10,16 @@ import type { KubeObject } from './keys.ts';
 const TERM = /^([A-Za-z0-9_.-]+?)(!?)==?([^\\]*)$/;
 
 /**
- * Texts that servers take for empty where they are absent. Of others nothing can be told then: an absent number is "0" to them, an absent boolean "false", and some names are
- * no paths (`status.successful` of a Job, `source` of an Event).
+ * Texts that servers take for empty where they are absent. Of others nothing can be told then: an
+ * absent number is "0" to them, an absent boolean "false", and some names are no paths
+ * (`status.successful` of a Job, `source` of an Event).
  */
-const EMPTY_WHERE_ABSENT = new Set(['metadata.name', 'metadata.namespace', 'spec.nodeName', 'status.phase']);
+const EMPTY_WHERE_ABSENT = new Set([
+  'metadata.name',
+  'metadata.namespace',
+  'spec.nodeName',
+  'status.phase',
+]);
 
 /** Each "" where there is no restriction. */
 export interface Selection {
@@ -29,7 +35,10 @@ export function selectionMatcher(selection: Selection): (object: KubeObject) => 
     const [, path = '', not, value] = TERM.exec(term.trim()) ?? [];
     return path === '' ? [] : [{ path, valuesOf: pathIndexFunc(path), not: not === '!', value }];
   });
-  const holds = ({ path, valuesOf, not, value }: (typeof terms)[number], object: KubeObject): boolean => {
+  const holds = (
+    { path, valuesOf, not, value }: (typeof terms)[number],
+    object: KubeObject,
+  ): boolean => {
     const found = valuesOf(object)[0] ?? (EMPTY_WHERE_ABSENT.has(path) ? '' : undefined);
     return found === undefined || (found === value) !== not;
   };

@@ -1,6 +1,7 @@
 /**
- * An HTTP answer that reports a failure, as an error. The questions asked of it (expired? too many requests?) follow
- * k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only where the reason is none of the known.
+ * An HTTP answer that reports a failure, as an error. The questions asked of it (expired? too many
+ * requests?) follow k8s.io/apimachinery/pkg/api/errors: the reason decides, and the HTTP code only
+ * where the reason is none of the known.
  */
 import { ownText } from '../error-text.ts';
 import { CapstanError, hasCode } from '../errors.ts';
@@ -24,7 +25,10 @@ export interface Status {
   };
 }
 
-/** `status` is the HTTP code, `reason` Kubernetes' word for it (may be empty), `body` the whole Status. Code `STATUS`. */
+/**
+ * `status` is the HTTP code, `reason` Kubernetes' word for it (may be empty), `body` the whole
+ * Status. Code `STATUS`.
+ */
 export class StatusError extends CapstanError {
   readonly status: number;
   readonly reason: string;
@@ -44,7 +48,10 @@ export class StatusError extends CapstanError {
   }
 }
 
-/** Without those members that are not of their type, so that nothing that is asked of an error can throw, whatever a server or a proxy says. */
+/**
+ * Without those members that are not of their type, so that nothing that is asked of an error can
+ * throw, whatever a server or a proxy says.
+ */
 function wellTyped(body: Status): Status {
   const { message, reason, code, details } = body;
   const seconds = details?.retryAfterSeconds;
@@ -60,7 +67,9 @@ function wellTyped(body: Status): Status {
   return sound;
 }
 
-/** From an answer's code and text. A text that is no Status (a proxy's page) becomes the message. */
+/**
+ * From an answer's code and text. A text that is no Status (a proxy's page) becomes the message.
+ */
 export function statusErrorFromAnswer(code: number, text: string, what: string): StatusError {
   let body: unknown;
   try {
@@ -68,11 +77,17 @@ export function statusErrorFromAnswer(code: number, text: string, what: string):
   } catch {
     body = undefined;
   }
-  return new StatusError(code, isStatus(body) ? body : { message: ownText(text.slice(0, 200)), code }, what);
+  return new StatusError(
+    code,
+    isStatus(body) ? body : { message: ownText(text.slice(0, 200)), code },
+    what,
+  );
 }
 
 export function isStatus(value: unknown): value is Status {
-  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'Status';
+  return (
+    typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'Status'
+  );
 }
 
 /** Reasons apimachinery knows; with one of them the HTTP code is not asked. */
@@ -108,7 +123,10 @@ export function hasReason(error: unknown, reason: string, code: number): error i
   return error.reason === reason || (error.status === code && !KNOWN_REASONS.has(error.reason));
 }
 
-/** The caller is not who it says, or may not do this. apimachinery: errors.IsUnauthorized, errors.IsForbidden. */
+/**
+ * The caller is not who it says, or may not do this. apimachinery: errors.IsUnauthorized,
+ * errors.IsForbidden.
+ */
 export function isDenied(error: unknown): boolean {
   return hasReason(error, 'Unauthorized', 401) || hasReason(error, 'Forbidden', 403);
 }
@@ -123,12 +141,18 @@ export function isInternalError(error: unknown): boolean {
   return hasReason(error, 'InternalError', 500);
 }
 
-/** Only the reason `Expired`: what lets a paged list fall back to a full one. apimachinery: errors.IsResourceExpired. */
+/**
+ * Only the reason `Expired`: what lets a paged list fall back to a full one. apimachinery:
+ * errors.IsResourceExpired.
+ */
 export function isResourceExpired(error: unknown): boolean {
   return isStatusError(error) && error.reason === 'Expired';
 }
 
-/** `Expired` or `Gone`: the version asked for is no longer in the server's window. client-go: reflector.go isExpiredError. */
+/**
+ * `Expired` or `Gone`: the version asked for is no longer in the server's window. client-go:
+ * reflector.go isExpiredError.
+ */
 export function isExpired(error: unknown): boolean {
   return isResourceExpired(error) || hasReason(error, 'Gone', 410);
 }
@@ -140,12 +164,18 @@ export function isTooManyRequests(error: unknown): boolean {
 
 const TOO_LARGE = 'Too large resource version';
 
-/** The three dialects of kube-apiserver before 1.17, to 1.18.5 and since. client-go: reflector.go isTooLargeResourceVersionError. */
+/**
+ * The three dialects of kube-apiserver before 1.17, to 1.18.5 and since. client-go: reflector.go
+ * isTooLargeResourceVersionError.
+ */
 export function isTooLargeResourceVersion(error: unknown): boolean {
   if (!isStatusError(error)) return false;
   const { details } = error.body;
   const causes = Array.isArray(details?.causes) ? details.causes : [];
   if (causes.some((cause) => cause?.reason === 'ResourceVersionTooLarge')) return true;
   if (!hasReason(error, 'Timeout', 504) || details === undefined) return false;
-  return causes.some((cause) => cause?.message === TOO_LARGE) || (error.body.message ?? '').includes(TOO_LARGE);
+  return (
+    causes.some((cause) => cause?.message === TOO_LARGE) ||
+    (error.body.message ?? '').includes(TOO_LARGE)
+  );
 }

@@ -1,4 +1,7 @@
-/** The smallest thing that holds objects by key, and several changes of it at once. client-go: tools/cache/store.go Store, TransactionStore. */
+/**
+ * The smallest thing that holds objects by key, and several changes of it at once. client-go:
+ * tools/cache/store.go Store, TransactionStore.
+ */
 import { textOfError } from '../error-text.ts';
 import { CapstanError } from '../errors.ts';
 import type { DeletedFinalStateUnknown } from './keys.ts';
@@ -43,7 +46,10 @@ export interface TransactionStore<T> {
   transaction(...changes: readonly Transaction<T>[]): void;
 }
 
-/** Some changes of a transaction failed; the others were made. `code` is TRANSACTION, `cause` the first error. */
+/**
+ * Some changes of a transaction failed; the others were made. `code` is TRANSACTION, `cause` the
+ * first error.
+ */
 export class TransactionError extends CapstanError {
   /** Which changes were made, as positions among all. */
   readonly successfulIndices: readonly number[];
@@ -51,10 +57,16 @@ export class TransactionError extends CapstanError {
   /** One for each change that failed, in their order. */
   readonly errors: readonly unknown[];
 
-  constructor(successfulIndices: readonly number[], totalTransactions: number, errors: readonly unknown[]) {
+  constructor(
+    successfulIndices: readonly number[],
+    totalTransactions: number,
+    errors: readonly unknown[],
+  ) {
     const failed = totalTransactions - successfulIndices.length;
     const text = errors.map(textOfError).join('; ');
-    super('TRANSACTION', `${failed} of ${totalTransactions} changes failed: ${text}`, { cause: errors[0] });
+    super('TRANSACTION', `${failed} of ${totalTransactions} changes failed: ${text}`, {
+      cause: errors[0],
+    });
     this.successfulIndices = successfulIndices;
     this.totalTransactions = totalTransactions;
     this.errors = errors;

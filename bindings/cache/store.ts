@@ -1,10 +1,11 @@
 /**
- * The indexed store: objects by key, and keys by index value. A change is computed whole (key, index values) before
- * anything is touched, so that a key or index function that throws leaves the store as it was.
- * client-go: tools/cache/index.go, tools/cache/thread_safe_store.go.
+ * The indexed store: objects by key, and keys by index value. A change is computed whole (key,
+ * index values) before anything is touched, so that a key or index function that throws leaves the
+ * store as it was. client-go: tools/cache/index.go, tools/cache/thread_safe_store.go.
  *
- * Keys, index values and the sets of slots under them live in the core, in an instance of the store's own that goes when
- * the store goes. The objects themselves stand in an array by slot, or, those that a decoder of this store has left as bytes, in the core too.
+ * Keys, index values and the sets of slots under them live in the core, in an instance of the
+ * store's own that goes when the store goes. The objects themselves stand in an array by slot, or,
+ * those that a decoder of this store has left as bytes, in the core too.
  */
 import { CacheCore } from '../cache-core.ts';
 import { invalid, requireString } from '../errors.ts';
@@ -28,11 +29,11 @@ import type { IndexSpec } from './resource.ts';
 import { applyTransaction, type Transaction } from './store-types.ts';
 
 /**
- * A store with indices, filled by an informer or by hand. What it hands out is what it was given: read-only by agreement,
- * and each list a new array.
+ * A store with indices, filled by an informer or by hand. What it hands out is what it was given:
+ * read-only by agreement, and each list a new array.
  *
- * Key and index functions are called once per change. An index function may give a value twice or none at all; one that
- * throws is a programmer's error, which the caller of `add` gets.
+ * Key and index functions are called once per change. An index function may give a value twice or
+ * none at all; one that throws is a programmer's error, which the caller of `add` gets.
  *
  * @example
  * const pods = new Indexer<V1Pod, 'byNode'>(undefined, { byNode: 'spec.nodeName' });
@@ -51,7 +52,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   readonly #objects: readonly (T | undefined)[];
   readonly #keys: readonly (string | undefined)[];
   readonly #indices: Indices<T>;
-  /** The slot that getByKey found last, and whether it was the next of the one before: see there. */
+  /**
+   * The slot that getByKey found last, and whether it was the next of the one before: see there.
+   */
   #last = -1;
   #inOrder = false;
   /** @internal What the last `exchange` changed, as bits (change.ts), where it compared bytes. */
@@ -62,10 +65,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /**
    * @param keyFunc default {@link deletionHandlingMetaNamespaceKeyFunc}
    * @param indexers functions or paths by index name
-   * @param bytes for this package alone: what the objects are that a decoder of this store will leave as bytes
+   * @param bytes for this package alone: what the objects are that a decoder of this store will
+   *   leave as bytes
    */
   constructor(
-    keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string = deletionHandlingMetaNamespaceKeyFunc,
+    keyFunc: (
+      object: T | DeletedFinalStateUnknown<T>,
+    ) => string = deletionHandlingMetaNamespaceKeyFunc,
     indexers?: Record<I, IndexSpec<T>>,
     bytes?: ExpectedKind,
   ) {
@@ -77,7 +83,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#slots = textTable(this.#core, this.#table, inWasm);
     this.#indices = new Indices<T>(this.#core, inWasm, (...failed) => this.indexFailed(...failed));
     const versions = bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes);
-    this.#column = new Column<T>(this.#core, this.#table, versions, (object) => this.#keyOf(shown(object)));
+    this.#column = new Column<T>(this.#core, this.#table, versions, (object) =>
+      this.#keyOf(shown(object)),
+    );
     this.#objects = this.#column.objects;
     this.#keys = this.#column.keys;
     this.addIndexers(indexers ?? {});
@@ -97,8 +105,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * Removes the object's key; one that is not there: no effect on the content. An object brings the store's resource
-   * version with it, a tombstone does not.
+   * Removes the object's key; one that is not there: no effect on the content. An object brings the
+   * store's resource version with it, a tombstone does not.
    */
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     const tombstone = object instanceof DeletedFinalStateUnknown;
@@ -106,7 +114,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     if (version !== undefined) version.hand(); // whoever deletes by it has it in hand
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
     if (slot >= 0) {
-      // A tombstone and a key bring no version, and the object that brought the store's may be the one that goes, with bytes that nobody else needs.
+      // A tombstone and a key bring no version, and the object that brought the store's may be the
+      // one that goes, with bytes that nobody else needs.
       if (version === undefined) this.#resourceVersion = this.lastStoreSyncResourceVersion();
       this.#removeSlot(slot);
     } else if (tombstone) this.#column.spare.delete(object.key);
@@ -115,8 +124,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing has changed, save that indices may not find
-   * some objects where the memory ended: until they are put again, or another list.
+   * Makes the list the whole content. Of objects with one key the last wins. On an error nothing
+   * has changed, save that indices may not find some objects where the memory ended: until they are
+   * put again, or another list.
    * @param untold for this package alone: nobody will see the objects
    */
   replace(list: readonly T[], resourceVersion: string, untold = false): void {
@@ -129,14 +139,16 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
       keys[i] = this.#keyOf(object);
       values[i] = this.#indices.valuesOf(shown(object));
     });
-    this.#resourceVersion = this.lastStoreSyncResourceVersion(); // the object that brought it may go, and the list fail after that
+    // the object that brought it may go, and the list fail after that
+    this.#resourceVersion = this.lastStoreSyncResourceVersion();
     const before = this.#column.hold();
     try {
       this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
       objects.forEach((object, i) => {
         const version = this.#column.versionOf(object);
         if (version !== undefined) this.#meet(version, object, untold);
-        // Without a key: its version has left the core since, as the list named it, then another of its key, and now it again.
+        // Without a key: its version has left the core since, as the list named it, then another of
+        // its key, and now it again.
         else this.#putObject(shown(object), keys[i], values[i]);
       });
     } catch (error) {
@@ -155,11 +167,19 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   getByKey(key: string): T | undefined {
-    // Who goes through the keys in the order in which they came, as the first reconcile of everything does, is spared the hash
-    // (49 → 11 ns with 100 000 keys). Who does not is not asked twice: comparing with a wrong key costs 20 to 100 ns.
+    // Who goes through the keys in the order in which they came, as the first reconcile of
+    // everything does, is spared the hash (49 → 11 ns with 100 000 keys). Who does not is not asked
+    // twice: comparing with a wrong key costs 20 to 100 ns.
     const next = this.#last + 1;
     let slot = next;
-    if (!(this.#inOrder && typeof key === 'string' && key === this.#keys[next] && this.#core.x === this.#x)) {
+    if (
+      !(
+        this.#inOrder &&
+        typeof key === 'string' &&
+        key === this.#keys[next] &&
+        this.#core.x === this.#x
+      )
+    ) {
       slot = this.#find(key);
       if (slot < 0) return this.#column.spare.get(key);
       this.#inOrder = slot === next;
@@ -168,8 +188,14 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#objects[slot] ?? this.#column.at(slot);
   }
 
-  /** @internal As `getByKey`. Of a name that an object of this store gave (nameOfVersion) no key is made and hashed a second time. */
-  getByName(key: { readonly namespace?: string | undefined; readonly name: string }): T | undefined {
+  /**
+   * @internal As `getByKey`. Of a name that an object of this store gave (nameOfVersion) no key is
+   * made and hashed a second time.
+   */
+  getByName(key: {
+    readonly namespace?: string | undefined;
+    readonly name: string;
+  }): T | undefined {
     const named = this.#column.versions?.objectNamed(key);
     if (named !== undefined) return named as T;
     const { namespace, name } = key;
@@ -263,7 +289,10 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#core.x.keysUsed(this.#table) + this.#column.spare.size;
   }
 
-  /** @internal As `add`; gives the object that was there before. `untold`: nobody will see either of them. */
+  /**
+   * @internal As `add`; gives the object that was there before. `untold`: nobody will see either of
+   * them.
+   */
   exchange(object: T, untold: boolean): T | undefined {
     const version = this.#column.versionOf(object);
     if (version === undefined) {
@@ -287,12 +316,15 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * What a replace by these objects would do, for who has to tell: the object that each of them replaces, and those that it would
-   * remove.
+   * What a replace by these objects would do, for who has to tell: the object that each of them
+   * replaces, and those that it would remove.
    *
    * @internal
    */
-  compare(objects: readonly T[]): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] } {
+  compare(objects: readonly T[]): {
+    replaced: (T | undefined)[];
+    gone: DeletedFinalStateUnknown<T>[];
+  } {
     return this.#column.compare(objects, (object) => this.#slotOf(object));
   }
 
@@ -311,7 +343,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return this.#column.versions?.bytes() ?? { live: 0, total: 0 };
   }
 
-  /** @internal How many of the objects, or of this one of them, had room for their metadata alone. */
+  /**
+   * @internal How many of the objects, or of this one of them, had room for their metadata alone.
+   */
   metadataOnly(object?: T): number {
     return this.#column.versions?.marked(object) ?? 0;
   }
@@ -330,7 +364,11 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     throw error;
   }
 
-  #putObject(object: T, key = this.#keyOf(object), values: readonly Values[] = this.#indices.valuesOf(object)): void {
+  #putObject(
+    object: T,
+    key = this.#keyOf(object),
+    values: readonly Values[] = this.#indices.valuesOf(object),
+  ): void {
     const slot = this.#intern(key);
     const fresh = !this.#column.has(slot);
     try {
@@ -351,7 +389,10 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** @param known the slot, and the changes, that `meet` has found */
   #putVersion(version: Version, object: T, known: number, changes: number, untold = false): void {
     const versions = this.#column.versions as Versions;
-    const values = this.#indices.valuesOfVersion(this.#indices.showObjects ? shown(object) : object, changes);
+    const values = this.#indices.valuesOfVersion(
+      this.#indices.showObjects ? shown(object) : object,
+      changes,
+    );
     const slot = known < 0 ? versions.slot(version, true) : known;
     try {
       versions.ready(slot);
@@ -403,7 +444,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #find(key: string): number {
-    if (this.#core.x !== this.#x) this.#core.x.memoryPages(); // where keys are hashed in JS, those that are known would be answered after a trap too
+    // where keys are hashed in JS, those that are known would be answered after a trap too
+    if (this.#core.x !== this.#x) this.#core.x.memoryPages();
     let slot: number;
     try {
       slot = this.#slots.find(key);
@@ -437,7 +479,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** An object brings the store's version with it; a version is decoded when it is asked for. */
   #newest(object: T): void {
     this.#resourceVersion =
-      this.#column.versionOf(object) !== undefined ? object : (resourceVersionOf(object) ?? this.#resourceVersion);
+      this.#column.versionOf(object) !== undefined
+        ? object
+        : (resourceVersionOf(object) ?? this.#resourceVersion);
   }
 
   #keyOf(object: T): string {

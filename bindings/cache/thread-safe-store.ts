@@ -1,6 +1,7 @@
 /**
- * An indexed store whose caller has the keys: objects need not tell theirs. An `Indexer` of small entries, each a key and an
- * object. client-go: tools/cache/thread_safe_store.go; the name is client-go's, here there is one thread.
+ * An indexed store whose caller has the keys: objects need not tell theirs. An `Indexer` of small
+ * entries, each a key and an object. client-go: tools/cache/thread_safe_store.go; the name is
+ * client-go's, here there is one thread.
  */
 import { CapstanError } from '../errors.ts';
 import { pathIndexFunc } from './json-path.ts';
@@ -9,12 +10,17 @@ import { type IndexFunc, type IndexSpec, requireIndexSpec } from './resource.ts'
 import { Indexer } from './store.ts';
 import { applyEach } from './store-types.ts';
 
-/** One change of a transaction. An addition is the same as an update; a deletion needs no object. */
+/**
+ * One change of a transaction. An addition is the same as an update; a deletion needs no object.
+ */
 export type KeyedTransaction<T> =
   | { readonly type: 'Add' | 'Update'; readonly key: string; readonly object: T }
   | { readonly type: 'Delete'; readonly key: string; readonly object?: T };
 
-/** What the Indexer holds. It shows the metadata of its object, where that has any, for the store's version. */
+/**
+ * What the Indexer holds. It shows the metadata of its object, where that has any, for the store's
+ * version.
+ */
 interface Entry<T> {
   readonly key: string;
   readonly object: T;

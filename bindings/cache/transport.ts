@@ -1,39 +1,50 @@
 /**
- * The seam to the network: one HTTP exchange, request → status, headers, bytes. A transport retries nothing and decodes
- * nothing; REST repeats live in rest.ts, framing in frames.ts. Every failure to get an answer, or to get the rest of it,
- * is a TransportError whose `kind` is all the layers above need to choose their reaction.
+ * The seam to the network: one HTTP exchange, request → status, headers, bytes. A transport retries
+ * nothing and decodes nothing; REST repeats live in rest.ts, framing in frames.ts. Every failure to
+ * get an answer, or to get the rest of it, is a TransportError whose `kind` is all the layers above
+ * need to choose their reaction.
  */
 import { CapstanError, hasCode, invalid, requireFunction } from '../errors.ts';
 import { abortable } from './wait.ts';
 
-/** One request. `path` is absolute and already escaped (`/api/v1/pods`); `query` is not yet escaped. */
+/**
+ * One request. `path` is absolute and already escaped (`/api/v1/pods`); `query` is not yet escaped.
+ */
 export interface TransportRequest {
   method: string;
   path: string;
   query?: Record<string, string> | undefined;
   headers?: Record<string, string> | undefined;
   body?: string | Uint8Array | undefined;
-  /** Ends the exchange at any moment, also while the body is read: both then fail with kind 'aborted'. */
+  /**
+   * Ends the exchange at any moment, also while the body is read: both then fail with kind
+   * 'aborted'.
+   */
   signal?: AbortSignal | undefined;
   /**
-   * The reader is done with each chunk of the body when it asks for the next one, so that the transport may take its memory back, or read the
-   * next bytes into it: so it asks for one at a time, and copies what it keeps. Default false.
+   * The reader is done with each chunk of the body when it asks for the next one, so that the
+   * transport may take its memory back, or read the next bytes into it: so it asks for one at a
+   * time, and copies what it keeps. Default false.
    */
   transient?: boolean | undefined;
 }
 
-/** The iterator of a body whose chunks can be had without waiting, which spares its reader a promise for each. */
+/**
+ * The iterator of a body whose chunks can be had without waiting, which spares its reader a promise
+ * for each.
+ */
 export interface ChunkIterator extends AsyncIterator<Uint8Array, undefined> {
   /**
-   * What `next` would resolve with at once; `undefined` where that has to wait, or tells of the end or of a failure. Must not throw. Not `take`, which
-   * every iterator has where the language's iterator helpers are there.
+   * What `next` would resolve with at once; `undefined` where that has to wait, or tells of the end
+   * or of a failure. Must not throw. Not `take`, which every iterator has where the language's
+   * iterator helpers are there.
    */
   arrived?(): Uint8Array | undefined;
 }
 
 /**
- * An answer whose status line has arrived. The body is read once; leaving the iteration early frees the connection. Its iterator may be a
- * {@link ChunkIterator}.
+ * An answer whose status line has arrived. The body is read once; leaving the iteration early frees
+ * the connection. Its iterator may be a {@link ChunkIterator}.
  */
 export interface TransportResponse {
   status: number;
@@ -44,9 +55,9 @@ export interface TransportResponse {
 /**
  * One HTTP exchange. It retries nothing; retries and their back-off live above it.
  *
- * An implementation resolves `request` when status and headers are there, for any status, and rejects with a
- * {@link TransportError}. Whoever gets a response reads `body` to its end, leaves the iteration, or aborts `signal`:
- * otherwise the connection stays open.
+ * An implementation resolves `request` when status and headers are there, for any status, and
+ * rejects with a {@link TransportError}. Whoever gets a response reads `body` to its end, leaves
+ * the iteration, or aborts `signal`: otherwise the connection stays open.
  *
  * @example
  * const { status, body } = await transport.request({ method: 'GET', path: '/api/v1/namespaces' });
@@ -72,7 +83,11 @@ export type TransportErrorKind = 'refused' | 'reset' | 'aborted' | 'unknown';
 export class TransportError extends CapstanError {
   readonly kind: TransportErrorKind;
 
-  constructor(kind: TransportErrorKind, message: string, options?: { cause?: unknown | undefined }) {
+  constructor(
+    kind: TransportErrorKind,
+    message: string,
+    options?: { cause?: unknown | undefined },
+  ) {
     super('TRANSPORT', message, options);
     this.kind = kind;
   }
@@ -82,7 +97,10 @@ export class TransportError extends CapstanError {
   }
 }
 
-/** What happened to the connection, where that is the error: also where a transport of another copy of the package tells of it. */
+/**
+ * What happened to the connection, where that is the error: also where a transport of another copy
+ * of the package tells of it.
+ */
 export function connectionLoss(error: unknown): TransportErrorKind | undefined {
   return hasCode(error, 'TRANSPORT') ? (error as TransportError).kind : undefined;
 }
@@ -96,18 +114,23 @@ export interface FetchTransportOptions {
 }
 
 /**
- * A transport over the host's `fetch`: browsers, Deno, Bun, Workers, and Node (where `capstan/client-node` is the better
- * choice for clusters: fetch there offers no client certificates, and undici ends a body that is silent for 300 s).
+ * A transport over the host's `fetch`: browsers, Deno, Bun, Workers, and Node (where
+ * `capstan/client-node` is the better choice for clusters: fetch there offers no client
+ * certificates, and undici ends a body that is silent for 300 s).
  *
- * Browsers open at most six HTTP/1.1 connections to one host, for all tabs together. A watch holds one for as long as it lives, so six
- * watches leave none for anything else, and every further request waits without an error. Serve the page over HTTP/2
- * (where watches share a connection), spread the watches over several host names, or keep informers to five a page.
+ * Browsers open at most six HTTP/1.1 connections to one host, for all tabs together. A watch holds
+ * one for as long as it lives, so six watches leave none for anything else, and every further
+ * request waits without an error. Serve the page over HTTP/2 (where watches share a connection),
+ * spread the watches over several host names, or keep informers to five a page.
  *
- * A connection that died without a word is found by its silence alone: see `idleTimeout` of {@link ListWatchOptions}.
+ * A connection that died without a word is found by its silence alone: see `idleTimeout` of {@link
+ * ListWatchOptions}.
  *
- * Requests ask for `identity`; pages may not, and browsers ask for gzip. Chromium reads the first gzip member of a body and drops the rest in silence, and
- * kube-apiserver (from 1.37) ends one at each flush of a watch: events then come late, when the watch is opened again. Put a proxy between that asks
- * for `identity`. Deno hands out compressed bytes as they are, which is a DECODE error here; Node, Bun and workerd read all members.
+ * Requests ask for `identity`; pages may not, and browsers ask for gzip. Chromium reads the first
+ * gzip member of a body and drops the rest in silence, and kube-apiserver (from 1.37) ends one at
+ * each flush of a watch: events then come late, when the watch is opened again. Put a proxy between
+ * that asks for `identity`. Deno hands out compressed bytes as they are, which is a DECODE error
+ * here; Node, Bun and workerd read all members.
  *
  * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`
  * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL
@@ -127,7 +150,12 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
       const url = requestURL(base, path, query);
       let response: Response;
       try {
-        const init = { method, headers: mergeHeaders(common, headers), body: body as BodyInit | undefined, signal };
+        const init = {
+          method,
+          headers: mergeHeaders(common, headers),
+          body: body as BodyInit | undefined,
+          signal,
+        };
         response = await (signal === undefined
           ? fetchFunction(url, init)
           : untilAborted(async () => fetchFunction(url, init), signal));
@@ -157,14 +185,22 @@ function requestURL(base: string, path: string, query: Record<string, string> | 
   return search === '' ? `${base}${path}` : `${base}${path}?${search}`;
 }
 
-/** Header names are case-insensitive: `Accept` of the request must replace `accept` of the transport, not join it. */
-function mergeHeaders(common: Record<string, string>, own: Record<string, string> | undefined): Headers {
+/**
+ * Header names are case-insensitive: `Accept` of the request must replace `accept` of the
+ * transport, not join it.
+ */
+function mergeHeaders(
+  common: Record<string, string>,
+  own: Record<string, string> | undefined,
+): Headers {
   const merged = new Headers(common);
   for (const [name, value] of Object.entries(own ?? {})) merged.set(name, value);
   return merged;
 }
 
-/** Not every function that is given as `fetch` heeds its signal: what it answers later is let go. */
+/**
+ * Not every function that is given as `fetch` heeds its signal: what it answers later is let go.
+ */
 async function untilAborted(send: () => Promise<Response>, signal: AbortSignal): Promise<Response> {
   const answer = send();
   try {
@@ -206,7 +242,10 @@ async function* readBody(
   }
 }
 
-/** `otherwise` is the kind when the host's error says nothing: after the headers a failure can only be a lost connection. */
+/**
+ * `otherwise` is the kind when the host's error says nothing: after the headers a failure can only
+ * be a lost connection.
+ */
 function transportError(
   error: unknown,
   signal: AbortSignal | undefined,
@@ -214,20 +253,28 @@ function transportError(
   otherwise: TransportErrorKind,
 ): TransportError {
   const kind = signal?.aborted ? 'aborted' : (kindOfHostError(error) ?? otherwise);
-  return new TransportError(kind, `${what} (${kind}): ${innermostMessage(error)}`, { cause: error });
+  return new TransportError(kind, `${what} (${kind}): ${innermostMessage(error)}`, {
+    cause: error,
+  });
 }
 
 /**
- * Error codes of libuv and of undici, and the names Bun and Deno use, to the kinds of {@link TransportError}.
- * `undefined` for an error that carries none of them. Follows `cause`, because fetch wraps the socket's error.
+ * Error codes of libuv and of undici, and the names Bun and Deno use, to the kinds of {@link
+ * TransportError}. `undefined` for an error that carries none of them. Follows `cause`, because
+ * fetch wraps the socket's error.
  */
 export function kindOfHostError(error: unknown): TransportErrorKind | undefined {
-  for (let current = error, depth = 0; isErrorLike(current) && depth < 8; current = current.cause, depth++) {
+  for (
+    let current = error, depth = 0;
+    isErrorLike(current) && depth < 8;
+    current = current.cause, depth++
+  ) {
     const known = KINDS.get(String(current.code)) ?? KINDS.get(String(current.name));
     if (known !== undefined) return known;
     const message = String(current.message);
     if (/connection refused|dns error|failed to lookup/i.test(message)) return 'refused';
-    if (/connection reset|connection closed|socket hang up|other side closed/i.test(message)) return 'reset';
+    if (/connection reset|connection closed|socket hang up|other side closed/i.test(message))
+      return 'reset';
   }
   return undefined;
 }
@@ -263,7 +310,11 @@ function isErrorLike(value: unknown): value is ErrorLike {
 
 function innermostMessage(error: unknown): string {
   let message = String(error);
-  for (let current = error, depth = 0; isErrorLike(current) && depth < 8; current = current.cause, depth++) {
+  for (
+    let current = error, depth = 0;
+    isErrorLike(current) && depth < 8;
+    current = current.cause, depth++
+  ) {
     if (typeof current.message === 'string' && current.message !== '') message = current.message;
   }
   return message;

@@ -1,6 +1,7 @@
 /**
- * What is cut out of the objects of a cache: a tree of members' names, by which objects are trimmed on their bytes (assembly/trim.ts), or here,
- * where they have been decoded. Either way what is cut is absent, as if the server had not sent it. An array stands for each of its elements.
+ * What is cut out of the objects of a cache: a tree of members' names, by which objects are trimmed
+ * on their bytes (assembly/trim.ts), or here, where they have been decoded. Either way what is cut
+ * is absent, as if the server had not sent it. An array stands for each of its elements.
  */
 import { invalid } from '../errors.ts';
 import { parsePath } from './json-path.ts';
@@ -21,7 +22,11 @@ const KEPT = ['metadata', 'metadata.name', 'metadata.namespace', 'metadata.resou
 function droppedPath(path: unknown): readonly string[] {
   const names = typeof path === 'string' ? parsePath(path) : [];
   // A lone surrogate is no UTF-8: an object has such a name only where it is written as an escape.
-  if (names.length > 0 && !KEPT.includes(names.join('.')) && !names.some((name) => /\p{Surrogate}/u.test(name)))
+  if (
+    names.length > 0 &&
+    !KEPT.includes(names.join('.')) &&
+    !names.some((name) => /\p{Surrogate}/u.test(name))
+  )
     return names;
   const expected =
     'paths of members such as "spec.template", but not metadata, nor its name, namespace or resourceVersion';
@@ -57,20 +62,27 @@ function cut(root: Trim, names: readonly string[]): void {
 
 /** The tree for what is left of such an object when only its type and metadata are kept. */
 export function trimToMetadata(trim: Trim): Trim {
-  const members = ['apiVersion', 'kind', 'metadata'].map((name) => [name, trim.members.get(name) ?? 'stays'] as const);
+  const members = ['apiVersion', 'kind', 'metadata'].map(
+    (name) => [name, trim.members.get(name) ?? 'stays'] as const,
+  );
   return { others: 'goes', members: new Map(members) };
 }
 
-/** Trims a value that JSON.parse has given and nobody has seen. However deep it nests: without recursion. */
+/**
+ * Trims a value that JSON.parse has given and nobody has seen. However deep it nests: without
+ * recursion.
+ */
 export function trimValue(value: unknown, trim: Trim): void {
   const todo: { value: unknown; trim: Trim }[] = [{ value, trim }];
   for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
     const { trim: by } = next;
     if (Array.isArray(next.value)) {
-      for (const element of next.value) if (isObject(element)) todo.push({ value: element, trim: by });
+      for (const element of next.value)
+        if (isObject(element)) todo.push({ value: element, trim: by });
     } else if (isObject(next.value)) {
       const object = next.value as Record<string, unknown>;
-      if (by.others === 'goes') for (const name of Object.keys(object)) if (!by.members.has(name)) delete object[name];
+      if (by.others === 'goes')
+        for (const name of Object.keys(object)) if (!by.members.has(name)) delete object[name];
       for (const [name, fate] of by.members) {
         if (fate === 'stays' || !Object.hasOwn(object, name)) continue;
         if (fate === 'goes') delete object[name];

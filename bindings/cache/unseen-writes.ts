@@ -1,10 +1,12 @@
 /**
- * Objects that this process has written and that a cache has not shown yet. No list tells of an object that came and went since the version
- * before it, and no event comes after it; only who wrote the object knows that it was there.
+ * Objects that this process has written and that a cache has not shown yet. No list tells of an
+ * object that came and went since the version before it, and no event comes after it; only who
+ * wrote the object knows that it was there.
  *
- * What this file keeps true: such an object is given once, as a tombstone, when a list has taken the cache past its version without it; one whose
- * deletion is told anyway is not given; what is kept is bounded. Versions are compared as decimal numbers; where a server's are not, nothing
- * is kept.
+ * What this file keeps true: such an object is given once, as a tombstone, when a list has taken
+ * the cache past its version without it; one whose deletion is told anyway is not given; what is
+ * kept is bounded. Versions are compared as decimal numbers; where a server's are not, nothing is
+ * kept.
  */
 import { deepFreeze } from './freeze.ts';
 import {
@@ -40,14 +42,22 @@ export interface UnseenWritesOptions<T> {
 
 interface Unseen {
   readonly version: string;
-  /** The object as JSON: whoever wrote it may change what was answered, and nearly none is ever needed. */
+  /**
+   * The object as JSON: whoever wrote it may change what was answered, and nearly none is ever
+   * needed.
+   */
   readonly json: string;
 }
 
-/** Of more, or of more characters, the oldest are given up: then a missed deletion of them stays missed. */
+/**
+ * Of more, or of more characters, the oldest are given up: then a missed deletion of them stays
+ * missed.
+ */
 const MOST = 4096;
 const MOST_TEXT = 16 * 1024 * 1024;
-/** What is left then: room for the next, so that not each of them has all the others gone through. */
+/**
+ * What is left then: room for the next, so that not each of them has all the others gone through.
+ */
 const LEFT = 3 / 4;
 
 export class UnseenWrites<T extends object> {
@@ -61,9 +71,15 @@ export class UnseenWrites<T extends object> {
   readonly #byKey = new Map<string, Unseen>();
   #text = 0;
   #sweepAt = 64;
-  /** What the last list brought: of the versions between these nothing was seen but what was in it. Equal before the first one. */
+  /**
+   * What the last list brought: of the versions between these nothing was seen but what was in it.
+   * Equal before the first one.
+   */
   #gap = { after: '', upTo: '' };
-  /** Keys of which a deletion has been told since that list began; as long as there is a gap, and somebody writes. */
+  /**
+   * Keys of which a deletion has been told since that list began; as long as there is a gap, and
+   * somebody writes.
+   */
   readonly #told = new Set<string>();
 
   constructor(store: ShowingStore, options: UnseenWritesOptions<T>) {
@@ -83,7 +99,10 @@ export class UnseenWrites<T extends object> {
    */
   wrote(object: KubeObject): void {
     const key = metaNamespaceKeyFunc(object);
-    const { uid, resourceVersion: version } = object.metadata as { uid?: string; resourceVersion?: string };
+    const { uid, resourceVersion: version } = object.metadata as {
+      uid?: string;
+      resourceVersion?: string;
+    };
     if (this.#selection === undefined) {
       const selection = this.#options.selection();
       this.#belongs = selectionMatcher(selection);
@@ -91,8 +110,10 @@ export class UnseenWrites<T extends object> {
     }
     if (!isComparableResourceVersion(version) || !this.#belongs(object)) return;
     const shown = this.#store.getByKey(key) as { metadata?: { uid?: string } } | undefined;
-    // What is shown is missed when it goes; and what went to make room for this one has a tombstone of its own.
-    if (shown !== undefined && (shown.metadata?.uid === undefined || shown.metadata.uid === uid)) return;
+    // What is shown is missed when it goes; and what went to make room for this one has a tombstone
+    // of its own.
+    if (shown !== undefined && (shown.metadata?.uid === undefined || shown.metadata.uid === uid))
+      return;
     if (!this.#isPast(version)) this.#keep(key, { version, json: JSON.stringify(object) });
     else if (shown === undefined && this.#isInGap(version) && !this.#told.has(key))
       this.#tell(key, JSON.stringify(object)); // the answer came after the list
@@ -107,7 +128,9 @@ export class UnseenWrites<T extends object> {
     this.#gap = { after: this.#gap.upTo, upTo: this.#gap.upTo };
   }
 
-  /** To be called before a list becomes the content of the cache. @returns what `replaced` asks for */
+  /**
+   * To be called before a list becomes the content of the cache. @returns what `replaced` asks for
+   */
   replacing(): string {
     this.#told.clear();
     return this.#store.lastStoreSyncResourceVersion();
@@ -116,12 +139,14 @@ export class UnseenWrites<T extends object> {
   /** To be called when it has. @param before what `replacing` gave */
   replaced(before: string): void {
     const upTo = this.#store.lastStoreSyncResourceVersion();
-    // An answer that comes now may be of an object that was told of before anybody wrote: nothing was noted of that.
+    // An answer that comes now may be of an object that was told of before anybody wrote: nothing
+    // was noted of that.
     this.#gap = { after: this.#selection === undefined ? upTo : before, upTo };
     for (const [key, { version, json }] of this.#byKey) {
       if (!this.#isPast(version)) continue;
       this.#forget(key);
-      if (isAfter(version, before) && this.#store.getByKey(key) === undefined) this.#tell(key, json);
+      if (isAfter(version, before) && this.#store.getByKey(key) === undefined)
+        this.#tell(key, json);
     }
   }
 

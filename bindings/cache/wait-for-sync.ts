@@ -1,4 +1,7 @@
-/** Waiting until caches are filled, and saying which were not. client-go: tools/cache/shared_informer.go WaitForCacheSync, WaitFor. */
+/**
+ * Waiting until caches are filled, and saying which were not. client-go:
+ * tools/cache/shared_informer.go WaitForCacheSync, WaitFor.
+ */
 import { type Clock, systemClock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, hasCode, requireFunction } from '../errors.ts';
@@ -16,8 +19,8 @@ export interface Syncing {
 const POLL_MS = 100;
 
 /**
- * Resolves with true when all have synced, with false when the signal fires first. Informers and registrations are
- * waited for; anything else is asked every 100 ms.
+ * Resolves with true when all have synced, with false when the signal fires first. Informers and
+ * registrations are waited for; anything else is asked every 100 ms.
  *
  * @throws CapstanError INVALID_ARGUMENT for an argument without `hasSynced`
  * @example
@@ -40,8 +43,8 @@ export async function waitForCacheSync(
 }
 
 /**
- * As {@link waitForCacheSync}, and reports through handleError, under the name of who waits, what had not synced when the signal
- * fired (code CACHE_SYNC_TIMEOUT).
+ * As {@link waitForCacheSync}, and reports through handleError, under the name of who waits, what
+ * had not synced when the signal fired (code CACHE_SYNC_TIMEOUT).
  *
  * @example
  * if (!(await waitForNamedCacheSync('website-controller', { signal }, pods, deployments))) throw new Error('no cache');
@@ -52,15 +55,18 @@ export async function waitForNamedCacheSync(
   ...synced: Syncing[]
 ): Promise<boolean> {
   if (await waitForCacheSync(options, ...synced)) return true;
-  const missing = synced.flatMap((one, i) => (one.hasSynced() ? [] : [one.hasSyncedChecker?.().name ?? `cache ${i}`]));
+  const missing = synced.flatMap((one, i) =>
+    one.hasSynced() ? [] : [one.hasSyncedChecker?.().name ?? `cache ${i}`],
+  );
   report(name, missing, options.signal?.reason);
   return false;
 }
 
 /**
- * Waits for anything that has a checker: informers, registrations, or a promise with a name. Resolves with true when all are done,
- * with false when the signal fires first; then, where `what` is not empty, it reports through handleError what was not done (code
- * CACHE_SYNC_TIMEOUT). Nothing is polled.
+ * Waits for anything that has a checker: informers, registrations, or a promise with a name.
+ * Resolves with true when all are done, with false when the signal fires first; then, where `what`
+ * is not empty, it reports through handleError what was not done (code CACHE_SYNC_TIMEOUT). Nothing
+ * is polled.
  *
  * @param what is waited for, for the report
  * @example
@@ -73,14 +79,18 @@ export async function waitFor(
   ...checkers: DoneChecker[]
 ): Promise<boolean> {
   for (const [i, checker] of checkers.entries())
-    requireFunction(`checkers[${i}].done.then`, (checker as Partial<DoneChecker> | undefined)?.done?.then);
+    requireFunction(
+      `checkers[${i}].done.then`,
+      (checker as Partial<DoneChecker> | undefined)?.done?.then,
+    );
   const { signal = new AbortController().signal } = options ?? {};
   const unfinished = new Set(checkers);
   const each = checkers.map(async (checker) => {
     await checker.done;
     unfinished.delete(checker);
   });
-  // Also where the signal has fired already this takes long enough for those that are done to count.
+  // Also where the signal has fired already this takes long enough for those that are done to
+  // count.
   await abortable(Promise.all(each), signal).catch(rethrowUnlessAborted);
   if (unfinished.size === 0) return true;
   if (what !== '') report(what, [...unfinished].map(({ name }) => name).sort(), signal.reason);
@@ -89,7 +99,10 @@ export async function waitFor(
 
 /** What a factory found when it waited for its informers. client-go: SyncResult. */
 export class SyncResult {
-  /** Whether it has synced, by informer: its resource, such as `pods/v1` or `deployments.apps/v1`, and what it is restricted to. */
+  /**
+   * Whether it has synced, by informer: its resource, such as `pods/v1` or `deployments.apps/v1`,
+   * and what it is restricted to.
+   */
   readonly synced: ReadonlyMap<string, boolean>;
   /** Why the waiting ended, where something had not synced: the reason of the signal. */
   readonly cause: unknown;
@@ -99,10 +112,15 @@ export class SyncResult {
     this.cause = cause;
   }
 
-  /** `undefined` when all have synced; otherwise an error with code CACHE_SYNC_TIMEOUT that names those that have not. */
+  /**
+   * `undefined` when all have synced; otherwise an error with code CACHE_SYNC_TIMEOUT that names
+   * those that have not.
+   */
   asError(): CapstanError | undefined {
     const missing = [...this.synced].flatMap(([name, synced]) => (synced ? [] : [name]));
-    return missing.length === 0 ? undefined : notSynced('failed to sync all caches', missing, this.cause);
+    return missing.length === 0
+      ? undefined
+      : notSynced('failed to sync all caches', missing, this.cause);
   }
 }
 
@@ -112,9 +130,13 @@ function report(what: string, missing: readonly string[], cause: unknown): void 
 
 function notSynced(what: string, missing: readonly string[], cause: unknown): CapstanError {
   const names = [...missing].sort().join(', ');
-  return new CapstanError('CACHE_SYNC_TIMEOUT', `${what}, these have not synced: ${names} (${textOfError(cause)})`, {
-    cause,
-  });
+  return new CapstanError(
+    'CACHE_SYNC_TIMEOUT',
+    `${what}, these have not synced: ${names} (${textOfError(cause)})`,
+    {
+      cause,
+    },
+  );
 }
 
 /** A checker whose promise fails is its maker's mistake, and the caller is told. */

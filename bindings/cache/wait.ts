@@ -1,6 +1,6 @@
 /**
- * Waiting that ends early: for a clock, for a promise that may never settle, and for a turn of the event loop. Nothing
- * here leaves a timer, a listener or an unhandled rejection behind.
+ * Waiting that ends early: for a clock, for a promise that may never settle, and for a turn of the
+ * event loop. Nothing here leaves a timer, a listener or an unhandled rejection behind.
  */
 import { type Clock, macrotask } from '../clock.ts';
 import { aborted } from '../errors.ts';
@@ -20,8 +20,8 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 /**
- * The promise, or a rejection with code ABORTED as soon as the signal fires. `Promise.race` with one long-lived promise
- * would keep a reaction per call alive until the end.
+ * The promise, or a rejection with code ABORTED as soon as the signal fires. `Promise.race` with
+ * one long-lived promise would keep a reaction per call alive until the end.
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -47,25 +47,31 @@ export function deferred(): { promise: Promise<void>; resolve: () => void } {
 }
 
 /**
- * How long a batch may hold the event loop before timers and I/O get a turn. Lease renewals and health checks live on
- * the same thread; at 4 ms their delay stays below what any of their deadlines notices, and the turn itself (some
- * microseconds) below a percent.
+ * How long a batch may hold the event loop before timers and I/O get a turn. Lease renewals and
+ * health checks live on the same thread; at 4 ms their delay stays below what any of their
+ * deadlines notices, and the turn itself (some microseconds) below a percent.
  */
 const SLICE_MS = 4;
-/** A look at the clock costs 50 to 60 ns, as much as a tenth of a short step: while steps are far shorter than a slice, not each of them looks. */
+/**
+ * A look at the clock costs 50 to 60 ns, as much as a tenth of a short step: while steps are far
+ * shorter than a slice, not each of them looks.
+ */
 const MOST_STEPS = 8;
 /** What the steps between two looks may take together. */
 const SHORT_MS = SLICE_MS / 16;
 
 /**
- * Time slices of one long-running loop: `if (slice.over()) await slice.yield()`. Reads the injected clock, so that under
- * a fake clock a batch is never cut and tests stay deterministic.
+ * Time slices of one long-running loop: `if (slice.over()) await slice.yield()`. Reads the injected
+ * clock, so that under a fake clock a batch is never cut and tests stay deterministic.
  */
 export class TimeSlice {
   readonly #clock: Clock;
   #end: number;
   #looked: number;
-  /** After how many steps the clock is looked at: doubled while these take next to nothing, 1 as soon as they do not. */
+  /**
+   * After how many steps the clock is looked at: doubled while these take next to nothing, 1 as
+   * soon as they do not.
+   */
   #stride = 1;
   #steps = 0;
 

@@ -1,7 +1,8 @@
 /**
- * The initial objects through a watch: ADDED events, whatever changes meanwhile, and a bookmark that says that this was all.
- * They are collected aside, and nothing of a stream that ends before its bookmark ever reaches a store.
- * client-go: tools/cache/reflector.go watchList and handleAnyWatch; KEP-3157.
+ * The initial objects through a watch: ADDED events, whatever changes meanwhile, and a bookmark
+ * that says that this was all. They are collected aside, and nothing of a stream that ends before
+ * its bookmark ever reaches a store. client-go: tools/cache/reflector.go watchList and
+ * handleAnyWatch; KEP-3157.
  */
 import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
@@ -21,7 +22,10 @@ export interface StreamOptions<T> {
   signal: AbortSignal;
   /** `v1 ConfigMap`, for messages. */
   describe: string;
-  /** Asked for each frame: whether it is an object of the resource or a bookmark. Otherwise it is left out. */
+  /**
+   * Asked for each frame: whether it is an object of the resource or a bookmark. Otherwise it is
+   * left out.
+   */
   accepts(frame: WatchFrame<T>): boolean;
   /** Told of an object that has been replaced or deleted before the stream was at its end. */
   forget(object: T): void;
@@ -30,17 +34,19 @@ export interface StreamOptions<T> {
 /** client-go: reflector.go newInitialEventsEndBookmarkTicker. */
 const WARN_MS = 10_000;
 /**
- * A server that does not know what it was asked sends no end: kube-apiserver before 1.27 sends all objects and then what
- * changes; others only what changes. client-go waits there for ever. So a stream is given up after this long without an object (kube-apiserver
- * begins within 3 s), at the second bookmark that is not the end (kube-apiserver sends none before it), and at a change of an object that
- * was not there.
+ * A server that does not know what it was asked sends no end: kube-apiserver before 1.27 sends all
+ * objects and then what changes; others only what changes. client-go waits there for ever. So a
+ * stream is given up after this long without an object (kube-apiserver begins within 3 s), at the
+ * second bookmark that is not the end (kube-apiserver sends none before it), and at a change of an
+ * object that was not there.
  */
 const GIVE_UP_MS = 30_000;
 const MAX_BOOKMARKS = 1;
 
 /**
- * Reads up to the bookmark that ends the initial events; the stream then stands behind it. Without one, the number of events
- * before the stream ended. Throws what {@link WatchStream.take} throws, and CapstanError TIMEOUT for a stream without an end.
+ * Reads up to the bookmark that ends the initial events; the stream then stands behind it. Without
+ * one, the number of events before the stream ended. Throws what {@link WatchStream.take} throws,
+ * and CapstanError TIMEOUT for a stream without an end.
  */
 export async function readInitialObjects<T extends object>(
   stream: WatchStream<T>,
@@ -59,12 +65,14 @@ export async function readInitialObjects<T extends object>(
         if (!options.accepts(frame)) continue;
         events++;
         if (frame.type === 'BOOKMARK') {
-          if (frame.initialEventsEnd) return { objects: [...objects.values()], resourceVersion: frame.resourceVersion };
+          if (frame.initialEventsEnd)
+            return { objects: [...objects.values()], resourceVersion: frame.resourceVersion };
           if (++bookmarks > MAX_BOOKMARKS) throw patience.lost('sent bookmarks instead');
         } else if (frame.type !== 'foreign') {
           const key = metaNamespaceKeyFunc(frame.object);
           if (frame.type === 'ADDED') patience.renew();
-          else if (!objects.has(key)) throw patience.lost(`sent a change of ${key}, which was not among them`);
+          else if (!objects.has(key))
+            throw patience.lost(`sent a change of ${key}, which was not among them`);
           const before = objects.get(key);
           if (before !== undefined && before !== frame.object) options.forget(before);
           if (frame.type === 'DELETED') objects.delete(key);
@@ -108,7 +116,10 @@ class Patience {
   }
 
   lost(why: string): CapstanError {
-    return new CapstanError('TIMEOUT', `the server did not end the initial events of ${this.#describe}: it ${why}`);
+    return new CapstanError(
+      'TIMEOUT',
+      `the server did not end the initial events of ${this.#describe}: it ${why}`,
+    );
   }
 
   #wait(): void {
@@ -120,7 +131,10 @@ class Patience {
         return;
       }
       if (silentMs >= WARN_MS)
-        handleError(this.lost(`has sent no object for ${Math.floor(silentMs / 1000)} s`), 'reflector');
+        handleError(
+          this.lost(`has sent no object for ${Math.floor(silentMs / 1000)} s`),
+          'reflector',
+        );
       this.#wait();
     }, WARN_MS);
   }

@@ -1,6 +1,7 @@
 /**
- * One open watch as frames. A connection that is lost ends it like one that was closed, since what was not complete comes
- * again; `lost` says which it was. Frames are taken synchronously, as waiting for each would cost more than most of them.
+ * One open watch as frames. A connection that is lost ends it like one that was closed, since what
+ * was not complete comes again; `lost` says which it was. Frames are taken synchronously, as
+ * waiting for each would cost more than most of them.
  */
 import { hasCode } from '../errors.ts';
 import type { Decoder, Frame, FrameReader } from './decoder.ts';
@@ -14,7 +15,10 @@ export type WatchFrame<T> = Exclude<Frame<T>, { type: 'ERROR' }>;
 /** client-go: reflector.go defaultMinWatchTimeout; the longest is twice the shortest. */
 export const MIN_WATCH_SECONDS = 300;
 
-/** A random whole number of seconds in [min, 2 min), so that not all watches of a program end at once. */
+/**
+ * A random whole number of seconds in [min, 2 min), so that not all watches of a program end at
+ * once.
+ */
 export function watchSeconds(min: number, random: () => number): number {
   return Math.floor(min + random() * min);
 }
@@ -61,12 +65,19 @@ export class WatchStream<T> {
     return true;
   }
 
-  /** The next frame that has arrived, if there is one. Throws CapstanError DECODE, and the StatusError of an ERROR event. */
+  /**
+   * The next frame that has arrived, if there is one. Throws CapstanError DECODE, and the
+   * StatusError of an ERROR event.
+   */
   take(): WatchFrame<T> | undefined {
     const frame = this.#frames.next();
     if (frame?.type !== 'ERROR') return frame;
     const { status } = frame;
-    throw new StatusError(Number.isInteger(status.code) ? Number(status.code) : 500, status, this.#what);
+    throw new StatusError(
+      Number.isInteger(status.code) ? Number(status.code) : 500,
+      status,
+      this.#what,
+    );
   }
 
   /** Why the connection ended before the server closed it; undefined for an orderly end. */

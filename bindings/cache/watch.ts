@@ -1,6 +1,7 @@
 /**
- * A list or a watch of one's own, for those who need no cache: one request or one stream, with errors as they come. Whoever
- * wants a watch that goes on takes a RetryWatcher; whoever wants to know what is there at any moment, an informer.
+ * A list or a watch of one's own, for those who need no cache: one request or one stream, with
+ * errors as they come. Whoever wants a watch that goes on takes a RetryWatcher; whoever wants to
+ * know what is there at any moment, an informer.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, requireInteger, requireString } from '../errors.ts';
@@ -13,7 +14,10 @@ import type { Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
 import { MIN_WATCH_SECONDS, WatchStream } from './watch-stream.ts';
 
-/** What happened to an object. Of a deletion, `object` is its last state and `resourceVersion` that of the deletion. */
+/**
+ * What happened to an object. Of a deletion, `object` is its last state and `resourceVersion` that
+ * of the deletion.
+ */
 export interface WatchEvent<T> {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
   object: T;
@@ -23,25 +27,29 @@ export interface WatchEvent<T> {
 /** Which objects a watch follows, and from where on. */
 export interface WatchOptions extends ListWatchOptions {
   /**
-   * The version after which to begin, such as that of a {@link list}: then nothing is missed in between. "", the default, or "0": first
-   * everything that is there, as ADDED events in no order.
+   * The version after which to begin, such as that of a {@link list}: then nothing is missed in
+   * between. "", the default, or "0": first everything that is there, as ADDED events in no order.
    */
   resourceVersion?: string | undefined;
   /** Ends the iteration without an error. */
   signal?: AbortSignal | undefined;
   /** When the server is to end the stream. Default 300. */
   timeoutSeconds?: number | undefined;
-  /** Told of each version up to which nothing happened: a good one to begin from the next time. It is waited for, and its errors are the iteration's. */
+  /**
+   * Told of each version up to which nothing happened: a good one to begin from the next time. It
+   * is waited for, and its errors are the iteration's.
+   */
   onBookmark?: ((resourceVersion: string) => void) | undefined;
   clock?: Clock | undefined;
 }
 
 /**
- * One watch as an async iterable that ends when the server ends the stream; it connects when the iteration begins. Objects of
- * another kind are left out and reported through handleError.
+ * One watch as an async iterable that ends when the server ends the stream; it connects when the
+ * iteration begins. Objects of another kind are left out and reported through handleError.
  *
- * @throws CapstanError INVALID_ARGUMENT; during the iteration StatusError (also for an ERROR event, such as 410 for a version that is
- *   too old), TransportError for a connection that was lost, CapstanError DECODE
+ * @throws CapstanError INVALID_ARGUMENT; during the iteration StatusError (also for an ERROR event,
+ *   such as 410 for a version that is too old), TransportError for a connection that was lost,
+ *   CapstanError DECODE
  * @example
  * const { items, resourceVersion } = await list(transport, Pod, { signal });
  * use(items);
@@ -56,7 +64,9 @@ export function watch<T extends object, I extends string>(
   requireInteger('timeoutSeconds', timeoutSeconds, 1);
   const abort = new AbortController();
   const query = { ...options, timeoutSeconds };
-  return leaving(watchOnce(new ListWatch(transport, resource, options), query, abort), () => abort.abort());
+  return leaving(watchOnce(new ListWatch(transport, resource, options), query, abort), () =>
+    abort.abort(),
+  );
 }
 
 async function* watchOnce<T extends object, I extends string>(
@@ -64,7 +74,13 @@ async function* watchOnce<T extends object, I extends string>(
   options: WatchOptions & { timeoutSeconds: number },
   abort: AbortController,
 ): AsyncGenerator<WatchEvent<T>, void, undefined> {
-  const { resourceVersion = '', timeoutSeconds, clock = systemClock, onBookmark, signal: outer } = options;
+  const {
+    resourceVersion = '',
+    timeoutSeconds,
+    clock = systemClock,
+    onBookmark,
+    signal: outer,
+  } = options;
   const { signal } = abort;
   const onAbort = (): void => abort.abort(outer?.reason);
   if (outer?.aborted) return;
@@ -100,12 +116,18 @@ export function reportForeign(
   frame: { apiVersion: string | undefined; kind: string | undefined },
   who: string,
 ): void {
-  handleError(new CapstanError('DECODE', `a watch of ${what} sent a ${frame.apiVersion} ${frame.kind}`), who);
+  handleError(
+    new CapstanError('DECODE', `a watch of ${what} sent a ${frame.apiVersion} ${frame.kind}`),
+    who,
+  );
 }
 
 /** Which objects a list gives, and how it asks for them. */
 export interface ListOptions extends ListWatchOptions {
-  /** The list is at least as new as this version. "", the default: the newest. "0": any, which the server has at hand. */
+  /**
+   * The list is at least as new as this version. "", the default: the newest. "0": any, which the
+   * server has at hand.
+   */
   resourceVersion?: string | undefined;
   /** Objects a page. Default 500; 0: all in one. */
   pageSize?: number | undefined;
@@ -114,7 +136,8 @@ export interface ListOptions extends ListWatchOptions {
 }
 
 /**
- * Everything that is there, once. Comes in pages; if they expire meanwhile, in one piece. The version is one to {@link watch} from.
+ * Everything that is there, once. Comes in pages; if they expire meanwhile, in one piece. The
+ * version is one to {@link watch} from.
  *
  * @throws CapstanError INVALID_ARGUMENT, DECODE, ABORTED; StatusError; TransportError
  * @example
@@ -131,8 +154,9 @@ export async function list<T extends object, I extends string>(
 }
 
 /**
- * Object by object, without ever holding all of them: pages are fetched ahead, `pageBufferSize` of them (default 10, as in client-go).
- * If they expire meanwhile, the iteration ends with a StatusError of reason Expired: what was given is a part.
+ * Object by object, without ever holding all of them: pages are fetched ahead, `pageBufferSize` of
+ * them (default 10, as in client-go). If they expire meanwhile, the iteration ends with a
+ * StatusError of reason Expired: what was given is a part.
  *
  * @throws CapstanError INVALID_ARGUMENT; during the iteration as {@link list}
  * @example
@@ -153,7 +177,10 @@ export function listItems<T extends object, I extends string>(
   return leaving(items(pages, left), () => abort.abort());
 }
 
-async function* items<T>(pages: AsyncIterable<readonly T[]>, left: () => boolean): AsyncGenerator<T, void, undefined> {
+async function* items<T>(
+  pages: AsyncIterable<readonly T[]>,
+  left: () => boolean,
+): AsyncGenerator<T, void, undefined> {
   try {
     for await (const page of pages) yield* page;
   } catch (error) {
@@ -171,5 +198,9 @@ function pagesOf<T extends object, I extends string>(
   requireInteger('pageSize', pageSize, 0);
   requireString('resourceVersion', resourceVersion);
   const listWatch = new ListWatch(transport, resource, options);
-  return { page: (query: ListQuery) => listWatch.list(query, { clock, signal }), resourceVersion, pageSize };
+  return {
+    page: (query: ListQuery) => listWatch.list(query, { clock, signal }),
+    resourceVersion,
+    pageSize,
+  };
 }

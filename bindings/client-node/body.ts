@@ -1,6 +1,7 @@
 /**
- * The body of an answer, chunk by chunk under back-pressure, whichever HTTP brought it. What this file keeps true: a body that was cut never
- * ends cleanly, and one that the server compressed although it was asked not to is decompressed whole or refused.
+ * The body of an answer, chunk by chunk under back-pressure, whichever HTTP brought it. What this
+ * file keeps true: a body that was cut never ends cleanly, and one that the server compressed
+ * although it was asked not to is decompressed whole or refused.
  */
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -26,9 +27,11 @@ function isPlain(encoding: string | null): boolean {
 }
 
 /**
- * The body without its content encoding. gzip is read member by member to the end (kube-apiserver ends one at each flush of a compressed watch).
+ * The body without its content encoding. gzip is read member by member to the end (kube-apiserver
+ * ends one at each flush of a compressed watch).
  *
- * @throws CapstanError DECODE, at once for any other encoding, and while reading for bytes that are no gzip or stop in the middle of it
+ * @throws CapstanError DECODE, at once for any other encoding, and while reading for bytes that are
+ *   no gzip or stop in the middle of it
  */
 export function decoded(
   body: AsyncIterable<Uint8Array>,
@@ -60,7 +63,9 @@ function gunzipped(body: AsyncIterable<Uint8Array>, what: string): AsyncIterable
       yield* gunzip as AsyncIterable<Uint8Array>;
     } catch (error) {
       if (failure !== undefined) throw failure; // a TransportError of the body's own
-      throw new CapstanError('DECODE', `${what}: the gzip data is broken: ${messageOf(error)}`, { cause: error });
+      throw new CapstanError('DECODE', `${what}: the gzip data is broken: ${messageOf(error)}`, {
+        cause: error,
+      });
     } finally {
       source.destroy();
       gunzip.destroy();

@@ -1,9 +1,12 @@
 /**
- * A stream of node as chunks, on the way of every event of a watch: so by hand and on 'data'. With a generator over 'readable' the first 50 000 events of an informer took
- * 14.3 µs of CPU each in place of 13.1, for what V8 has to compile; a reader that only counts bytes took 5.4 either way, and a warm informer is no faster.
+ * A stream of node as chunks, on the way of every event of a watch: so by hand and on 'data'. With
+ * a generator over 'readable' the first 50 000 events of an informer took 14.3 µs of CPU each in
+ * place of 13.1, for what V8 has to compile; a reader that only counts bytes took 5.4 either way,
+ * and a warm informer is no faster.
  *
- * What this file keeps true: every byte that came is handed out before the end or the failure is told; nothing is read from the socket while enough waits,
- * so that the server feels the back-pressure; a body that was cut never ends cleanly.
+ * What this file keeps true: every byte that came is handed out before the end or the failure is
+ * told; nothing is read from the socket while enough waits, so that the server feels the
+ * back-pressure; a body that was cut never ends cleanly.
  */
 import type { Readable } from 'node:stream';
 import type { ChunkIterator } from '../cache/transport.ts';
@@ -36,7 +39,10 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** To be made when the answer comes and not when it is read: the connection may be lost between the two. */
+/**
+ * To be made when the answer comes and not when it is read: the connection may be lost between the
+ * two.
+ */
 export class Chunks implements ChunkIterator {
   readonly #source: BodySource;
   readonly #waiting: Uint8Array[] = [];
@@ -107,7 +113,8 @@ export class Chunks implements ChunkIterator {
   async return(): Promise<Result> {
     this.#over = true;
     this.#waiting.length = 0;
-    for (const { reject } of this.#waiters.splice(0)) reject(failed('reset', this.#source.what, undefined));
+    for (const { reject } of this.#waiters.splice(0))
+      reject(failed('reset', this.#source.what, undefined));
     if (!(this.#ended && this.#source.whole())) this.#source.cut();
     return { done: true, value: undefined };
   }
@@ -131,7 +138,10 @@ export class Chunks implements ChunkIterator {
     return false;
   }
 
-  /** True at the end; throws where that came too early, once. Asked when nothing is left that may be handed out. */
+  /**
+   * True at the end; throws where that came too early, once. Asked when nothing is left that may be
+   * handed out.
+   */
   #isOver(): boolean {
     if (this.#over) return true;
     const { signal, what, whole } = this.#source;
@@ -156,9 +166,11 @@ export class Chunks implements ChunkIterator {
   }
 
   /**
-   * Frees the memory of a chunk that is a buffer of its own, as node makes them for HTTP/1.1, instead of leaving it to a collection: an informer that
-   * reads 5 KB an event would otherwise cause a major one for every 64 MB (60 000 events over loopback on a busy machine: 20.0 → 16.9 µs of CPU each, medians of four).
-   * A part of a larger buffer is left alone: others may look at the rest.
+   * Frees the memory of a chunk that is a buffer of its own, as node makes them for HTTP/1.1,
+   * instead of leaving it to a collection: an informer that reads 5 KB an event would otherwise
+   * cause a major one for every 64 MB (60 000 events over loopback on a busy machine: 20.0 → 16.9
+   * µs of CPU each, medians of four). A part of a larger buffer is left alone: others may look at
+   * the rest.
    */
   #takeBack(): void {
     const last = this.#last;

@@ -1,7 +1,8 @@
 /**
- * Address and credentials, asked of a KubeConfig for each request. What this file keeps true: requests that start while it is being asked share the
- * answer, but only of the cluster and the user that are current when they start; what a server refused with 401, and
- * what could not be used, is read anew for the next request.
+ * Address and credentials, asked of a KubeConfig for each request. What this file keeps true:
+ * requests that start while it is being asked share the answer, but only of the cluster and the
+ * user that are current when they start; what a server refused with 401, and what could not be
+ * used, is read anew for the next request.
  */
 import { type Agent as HttpAgent, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RequestOptions } from 'node:https';
@@ -17,7 +18,10 @@ import { type Destination, serverURL } from './node-transport.ts';
 import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { messageOf, type Target } from './wire.ts';
 
-/** The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has them will do. */
+/**
+ * The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has
+ * them will do.
+ */
 export interface KubeConfigLike {
   getCurrentCluster(): {
     readonly server: string;
@@ -27,12 +31,16 @@ export interface KubeConfigLike {
   applyToHTTPSOptions(options: RequestOptions): Promise<void>;
 }
 
-/** Milliseconds between two renewals for the sake of a 401: one that is meant stays one, and may be the answer to every request. */
+/**
+ * Milliseconds between two renewals for the sake of a 401: one that is meant stays one, and may be
+ * the answer to every request.
+ */
 const RENEWAL_INTERVAL = 1000;
 
 /**
- * Milliseconds for which a reading is shared: of an exec plugin that hangs, another one runs then for those who ask anew. By age alone, as callers who lose
- * patience at once would else start as many plugins; and beside one at most, as nothing ends a plugin that hangs.
+ * Milliseconds for which a reading is shared: of an exec plugin that hangs, another one runs then
+ * for those who ask anew. By age alone, as callers who lose patience at once would else start as
+ * many plugins; and beside one at most, as nothing ends a plugin that hangs.
  */
 const SHARED_FOR = 30_000;
 
@@ -45,9 +53,15 @@ interface Current {
   readonly user: KubeConfigUser | undefined;
 }
 
-type Options = RequestOptions & { agent?: HttpAgent | boolean; headers: Record<string, string | string[]> };
+type Options = RequestOptions & {
+  agent?: HttpAgent | boolean;
+  headers: Record<string, string | string[]>;
+};
 
-/** The readings of a cluster and user that are under way: the first that succeeds is for all who wait, and so is the last failure where none does. */
+/**
+ * The readings of a cluster and user that are under way: the first that succeeds is for all who
+ * wait, and so is the last failure where none does.
+ */
 interface Shared extends Current, PromiseWithResolvers<Destination> {
   /** When the newest was begun. */
   since: number;
@@ -72,14 +86,23 @@ export class Credentials {
     this.#clock = clock;
   }
 
-  /** @param before what the caller has been waiting for, which it is given again: another reading begins for it only where it is of the same cluster and user */
+  /**
+   * @param before what the caller has been waiting for, which it is given again: another reading
+   * begins for it only where it is of the same cluster and user
+   */
   read(before?: Promise<Destination>): Promise<Destination> {
     const current = currentOf(this.#config);
     const now = this.#clock.now();
     const known = [...this.#shared].find((each) => isCurrent(each, current));
     if (before !== undefined && known?.promise !== before) return before;
-    if (known !== undefined && (known.pending > 1 || now - known.since < SHARED_FOR)) return known.promise;
-    const shared = known ?? { ...current, ...Promise.withResolvers<Destination>(), since: now, pending: 0 };
+    if (known !== undefined && (known.pending > 1 || now - known.since < SHARED_FOR))
+      return known.promise;
+    const shared = known ?? {
+      ...current,
+      ...Promise.withResolvers<Destination>(),
+      since: now,
+      pending: 0,
+    };
     shared.since = now;
     shared.pending++;
     this.#shared.add(shared);
@@ -119,8 +142,11 @@ export class Credentials {
       const headers = headersOf(options);
       const tls = this.#fitting(tlsMaterial(options), current, goOn);
       if (proxied && isIP(tls.servername ?? '') !== 0) {
-        // client-node's agent hands it to node:tls where nothing catches what that throws: it ended the process.
-        throw new Error(`expected a name as tls-server-name with a proxy-url, got the address ${tls.servername}`);
+        // client-node's agent hands it to node:tls where nothing catches what that throws: it ended
+        // the process.
+        throw new Error(
+          `expected a name as tls-server-name with a proxy-url, got the address ${tls.servername}`,
+        );
       }
       this.#tell(what, why);
       const former = this.#former(current);
@@ -131,7 +157,8 @@ export class Credentials {
         tls,
         headers,
         agent: proxied && typeof agent === 'object' ? agent : undefined,
-        // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds, ResetTokenOlderThan.
+        // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds,
+        // ResetTokenOlderThan.
         refused: () => {
           if (renewals === this.#renewals) this.#stale = true;
         },
@@ -158,12 +185,14 @@ export class Credentials {
   }
 
   #former({ cluster, user }: Current): Destination | undefined {
-    return this.#last && isCurrent(this.#last, { cluster, user }) ? this.#last.destination : undefined;
+    return this.#last && isCurrent(this.#last, { cluster, user })
+      ? this.#last.destination
+      : undefined;
   }
 
   /**
-   * A certificate and its key that were renewed one after the other do not fit each other in between, and of a CA that is being written nothing may be
-   * there: the former ones are used.
+   * A certificate and its key that were renewed one after the other do not fit each other in
+   * between, and of a CA that is being written nothing may be there: the former ones are used.
    */
   #fitting(tls: TlsMaterial, current: Current, goOn: (why: unknown) => void): TlsMaterial {
     const former = this.#former(current)?.tls;
@@ -184,7 +213,8 @@ export class Credentials {
 
   /** Of requests that go on with former credentials: once, until they need not. */
   #tell(what: string, why: unknown): void {
-    if (why !== undefined && !this.#told) handleError(why, `${what}, going on with the former ones`);
+    if (why !== undefined && !this.#told)
+      handleError(why, `${what}, going on with the former ones`);
     this.#told = why !== undefined;
   }
 
@@ -199,7 +229,8 @@ export class Credentials {
 }
 
 function currentOf(config: KubeConfigLike & { getCurrentUser?: unknown }): Current {
-  const user: unknown = typeof config.getCurrentUser === 'function' ? config.getCurrentUser() : undefined;
+  const user: unknown =
+    typeof config.getCurrentUser === 'function' ? config.getCurrentUser() : undefined;
   return {
     cluster: config.getCurrentCluster(),
     user: typeof user === 'object' && user !== null ? user : undefined,
@@ -214,7 +245,9 @@ function isMissingFile(error: unknown): boolean {
 
 /** createSecureContext takes what has none, and then no server is trusted. */
 function hasCertificate(ca: TlsMaterial['ca']): boolean {
-  return [ca].flat().some((one) => /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(String(one)));
+  return [ca]
+    .flat()
+    .some((one) => /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(String(one)));
 }
 
 /** By content: whoever wraps a KubeConfig may make them anew each time. */
@@ -224,7 +257,8 @@ function isCurrent(known: Current, { cluster, user }: Current): boolean {
 
 export function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean } {
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
+  if (!cluster)
+    throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
   const url = serverURL("the cluster's server", cluster.server);
   const proxied = Boolean(cluster.proxyUrl);
   if (url.protocol === 'http:' && !proxied && !cluster.skipTLSVerify)
@@ -250,8 +284,9 @@ function headersOf(options: Options): Target['headers'] {
 }
 
 function headerValue(name: string, value: unknown): string {
-  // A token file often ends with a line feed, which no header may hold. client-go: transport/token_source.go trims too. The server
-  // reads UTF-8, and node writes a character as a byte.
+  // A token file often ends with a line feed, which no header may hold. client-go:
+  // transport/token_source.go trims too. The server reads UTF-8, and node writes a character as a
+  // byte.
   const bytes = Buffer.from(String(value).trim()).toString('latin1');
   validateHeaderValue(name, bytes);
   return bytes;

@@ -1,6 +1,7 @@
 /**
- * One new TLS connection, and which HTTP the server chose for it (ALPN). What this file keeps true: it ends in a session, a socket or an
- * error, within a time; many may wait for one dial, and it is given up when the last of them has left; certificates are checked as node:tls checks.
+ * One new TLS connection, and which HTTP the server chose for it (ALPN). What this file keeps true:
+ * it ends in a session, a socket or an error, within a time; many may wait for one dial, and it is
+ * given up when the last of them has left; certificates are checked as node:tls checks.
  */
 import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
@@ -27,13 +28,20 @@ export class DialError extends Error {
 export const DIAL_TIMEOUT = 30_000;
 
 /**
- * How much of one answer may be on the way or unread: a list that nobody reads keeps this much of its stream and nothing of the connection, so that
- * it cannot stall the watches beside it. At 20 ms to the server one stream can carry 50 MB/s. node's own 64 KiB would allow 3.
+ * How much of one answer may be on the way or unread: a list that nobody reads keeps this much of
+ * its stream and nothing of the connection, so that it cannot stall the watches beside it. At 20 ms
+ * to the server one stream can carry 50 MB/s. node's own 64 KiB would allow 3.
  */
 const STREAM_WINDOW = 1024 * 1024;
-/** Beyond what any streams together may have on the way; node gives it back as bytes arrive. golang.org/x/net/http2: transportDefaultConnFlow. */
+/**
+ * Beyond what any streams together may have on the way; node gives it back as bytes arrive.
+ * golang.org/x/net/http2: transportDefaultConnFlow.
+ */
 const CONNECTION_WINDOW = 2 ** 30;
-/** In megabytes. node's 10 are less than the windows of a few streams, and beyond them it refuses new ones. */
+/**
+ * In megabytes. node's 10 are less than the windows of a few streams, and beyond them it refuses
+ * new ones.
+ */
 const SESSION_MEMORY = 1024;
 
 export class Dial {
@@ -53,7 +61,8 @@ export class Dial {
       const leave = (): void => {
         signal?.removeEventListener('abort', leave);
         this.#waiting--;
-        if (this.#waiting === 0) this.abandon(new Error('nobody waits for the connection any longer'));
+        if (this.#waiting === 0)
+          this.abandon(new Error('nobody waits for the connection any longer'));
         resolve(undefined);
       };
       signal?.addEventListener('abort', leave, { once: true });
@@ -96,16 +105,21 @@ export class Dial {
     };
     const fail = (error: Error): void => {
       done();
-      const kind = session === undefined ? (kindOfHostError(error) ?? 'refused') : kindInPreface(error);
+      const kind =
+        session === undefined ? (kindOfHostError(error) ?? 'refused') : kindInPreface(error);
       reject(new DialError(kind, error.message, error));
       socket.on('error', () => undefined);
       session?.on('error', () => undefined);
       session?.destroy();
       socket.destroy();
     };
-    const closed = (): void => fail(new Error('the server closed the connection before it was ready'));
+    const closed = (): void =>
+      fail(new Error('the server closed the connection before it was ready'));
     this.#giveUp = fail;
-    timer = health.clock.setTimer(() => fail(new Error(`no connection within ${DIAL_TIMEOUT} ms`)), DIAL_TIMEOUT);
+    timer = health.clock.setTimer(
+      () => fail(new Error(`no connection within ${DIAL_TIMEOUT} ms`)),
+      DIAL_TIMEOUT,
+    );
     socket.on('error', fail);
     socket.on('close', closed);
     socket.once('secureConnect', () => {
@@ -124,7 +138,8 @@ export class Dial {
       session = opened;
       opened.on('error', fail);
       opened.on('close', closed);
-      // The first thing a server says; with TLS 1.3 it is also the first sign that it took our certificate.
+      // The first thing a server says; with TLS 1.3 it is also the first sign that it took our
+      // certificate.
       opened.once('remoteSettings', () => {
         done();
         opened.off('error', fail);
@@ -136,7 +151,10 @@ export class Dial {
   }
 }
 
-/** A server that agreed on HTTP/2 and says something else is no server of ours; one that hangs up has refused us (our certificate, say). */
+/**
+ * A server that agreed on HTTP/2 and says something else is no server of ours; one that hangs up
+ * has refused us (our certificate, say).
+ */
 function kindInPreface(error: Error): TransportErrorKind {
   return (error as NodeJS.ErrnoException).code === 'ERR_HTTP2_ERROR' ? 'unknown' : 'refused';
 }

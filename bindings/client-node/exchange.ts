@@ -1,9 +1,15 @@
 /**
- * One exchange over node:http(s): an answer with raw body chunks, or a TransportError. What this file keeps true: an abort is seen at every
- * stage; no listener stays on a long-lived signal after the exchange; no error event is ever unheard; every connection is probed by the kernel,
- * and comes about within a time.
+ * One exchange over node:http(s): an answer with raw body chunks, or a TransportError. What this
+ * file keeps true: an abort is seen at every stage; no listener stays on a long-lived signal after
+ * the exchange; no error event is ever unheard; every connection is probed by the kernel, and comes
+ * about within a time.
  */
-import { type ClientRequest, type Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  type ClientRequest,
+  type Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+} from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import {
@@ -38,8 +44,9 @@ export interface Route extends Target {
 }
 
 /**
- * Sends one request. Rejects with {@link Repeatable} where the connection was a kept-alive one that the server had closed meanwhile: each such
- * failure removes a dead connection from the pool, but a restarted server leaves many, so `fresh` takes a connection outside of it.
+ * Sends one request. Rejects with {@link Repeatable} where the connection was a kept-alive one that
+ * the server had closed meanwhile: each such failure removes a dead connection from the pool, but a
+ * restarted server leaves many, so `fresh` takes a connection outside of it.
  *
  * `track` sees the exchange as it begins, so that a transport can end them all.
  */
@@ -75,12 +82,14 @@ export function exchange(
     let ended = false;
     const end = (): void => {
       ended = true;
-      // Both: a request whose answer has arrived whole, but unread, does not close before the answer does.
+      // Both: a request whose answer has arrived whole, but unread, does not close before the
+      // answer does.
       answer?.destroy();
       client.destroy();
       if (assigned) return;
       tunnel.abort();
-      // node says so only once the agent has a socket for it, which a proxy that does not answer can put off for good.
+      // node says so only once the agent has a socket for it, which a proxy that does not answer
+      // can put off for good.
       client.emit('close');
     };
     track(client, end);
@@ -105,7 +114,8 @@ export function exchange(
     client.once('response', (response) => {
       answer = response;
       const what = `${describe(request, route)}: the answer ended early`;
-      // `complete` is node's own check of Content-Length and of the last chunk: an 'end' without it is a cut.
+      // `complete` is node's own check of Content-Length and of the last chunk: an 'end' without it
+      // is a cut.
       const whole = (): boolean => response.complete;
       const encoding = headerOf(response.headers, 'content-encoding');
       const transient = isTransient(request, encoding);
@@ -132,7 +142,8 @@ export function exchange(
         end();
       }
     });
-    // Stays for the life of the request: errors after the answer reach the reader through the response.
+    // Stays for the life of the request: errors after the answer reach the reader through the
+    // response.
     client.on('error', (error) => {
       if (answer !== undefined) return;
       if (signal?.aborted) {
@@ -140,22 +151,35 @@ export function exchange(
         return;
       }
       const cause = failure ?? error;
-      const refusal = failed(kindBeforeAnswer(cause, connected), `${describe(request, route)}: no answer`, cause);
+      const refusal = failed(
+        kindBeforeAnswer(cause, connected),
+        `${describe(request, route)}: no answer`,
+        cause,
+      );
       const stale = client.reusedSocket && !ended && kindOfHostError(error) === 'reset';
       reject(stale ? new Repeatable(refusal, false) : refusal);
     });
-    // Destroyed without an error, as a closing transport does: node reports "socket hang up" only while a socket is assigned.
+    // Destroyed without an error, as a closing transport does: node reports "socket hang up" only
+    // while a socket is assigned.
     client.once('close', () => {
       if (answer !== undefined) return;
       if (signal?.aborted) reject(aborted(request, route, signal));
-      else reject(failed(failure === undefined ? 'reset' : 'refused', describe(request, route), failure));
+      else
+        reject(
+          failed(failure === undefined ? 'reset' : 'refused', describe(request, route), failure),
+        );
     });
     client.end(request.body);
   });
 }
 
-/** Whether the bytes that follow the head are those of chunks, and nothing is done to them but that. */
-function isChunked({ method }: TransportRequest, { headers, httpVersion, statusCode }: IncomingMessage): boolean {
+/**
+ * Whether the bytes that follow the head are those of chunks, and nothing is done to them but that.
+ */
+function isChunked(
+  { method }: TransportRequest,
+  { headers, httpVersion, statusCode }: IncomingMessage,
+): boolean {
   const hasBody = method === 'GET' && statusCode !== 204 && statusCode !== 304;
   return hasBody && httpVersion === '1.1' && headerOf(headers, 'transfer-encoding') === 'chunked';
 }
@@ -173,7 +197,8 @@ function open(route: Route, request: TransportRequest, fresh: boolean): ClientRe
     method: request.method,
     path: requestPath(route.url, request),
     headers: requestHeaders(route, request),
-    // Takes the agent's idle timeout off a connection while it is in use: a quiet watch is a healthy watch.
+    // Takes the agent's idle timeout off a connection while it is in use: a quiet watch is a
+    // healthy watch.
     timeout: 0,
   };
   try {
@@ -183,8 +208,15 @@ function open(route: Route, request: TransportRequest, fresh: boolean): ClientRe
   }
 }
 
-/** client-node's agent for a proxy (hpagent) copies these options, at once, into the CONNECT that it sends: nothing else of that can be reached. */
-function throughTunnel<T>(agent: HttpAgent & { proxyRequestOptions?: object }, signal: AbortSignal, send: () => T): T {
+/**
+ * client-node's agent for a proxy (hpagent) copies these options, at once, into the CONNECT that it
+ * sends: nothing else of that can be reached.
+ */
+function throughTunnel<T>(
+  agent: HttpAgent & { proxyRequestOptions?: object },
+  signal: AbortSignal,
+  send: () => T,
+): T {
   const options = agent.proxyRequestOptions;
   if (options === undefined) return send();
   agent.proxyRequestOptions = { ...options, signal };
@@ -200,11 +232,15 @@ function whenConnected(socket: Socket, run: () => void): void {
   else socket.once('encrypted' in socket ? 'secureConnect' : 'connect', run);
 }
 
-/** By the stage first: ETIMEDOUT means "refused" while connecting, and a lost connection after that. */
+/**
+ * By the stage first: ETIMEDOUT means "refused" while connecting, and a lost connection after that.
+ */
 function kindBeforeAnswer(error: Error, connected: boolean): TransportErrorKind {
-  if (!connected) return kindOfHostError(error) ?? 'refused'; // among the rest: a certificate that did not pass
+  // among the rest: a certificate that did not pass
+  if (!connected) return kindOfHostError(error) ?? 'refused';
   const code = String((error as NodeJS.ErrnoException).code);
-  if (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return 'refused'; // TLS 1.3 rejects a client certificate after the handshake
+  // TLS 1.3 rejects a client certificate after the handshake
+  if (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return 'refused';
   if (code.startsWith('HPE_')) return 'unknown'; // somebody answered, but not in HTTP
   return 'reset';
 }

@@ -12,18 +12,23 @@ export interface HttpTransportOptions extends ConnectionOptions {
 }
 
 /**
- * A transport over node:http2, node:https or node:http to one server. Where an https server offers HTTP/2, all requests and watches share a
- * connection, up to as many as the server allows at a time, and then another; else connections are pooled and kept alive. Redirects are not followed.
+ * A transport over node:http2, node:https or node:http to one server. Where an https server offers
+ * HTTP/2, all requests and watches share a connection, up to as many as the server allows at a
+ * time, and then another; else connections are pooled and kept alive. Redirects are not followed.
  *
- * A connection that died without a word is found within 45 s: HTTP/2's by a PING after 30 s of silence that must be answered within 15 s; HTTP/1.1's
- * by the kernel, which probes after 30 s of silence and gives up 10 s later (Linux, macOS, Windows). Neither cuts a watch because it is quiet.
+ * A connection that died without a word is found within 45 s: HTTP/2's by a PING after 30 s of
+ * silence that must be answered within 15 s; HTTP/1.1's by the kernel, which probes after 30 s of
+ * silence and gives up 10 s later (Linux, macOS, Windows). Neither cuts a watch because it is
+ * quiet.
  *
- * GET, HEAD and OPTIONS are sent once more, on a fresh connection, when a re-used connection turns out to be closed by the server, and any request that a
- * server which goes away (GOAWAY) did not look at. Everything else is left to the layers above. An answer that is compressed although `identity` was
- * asked for is decompressed (gzip) or refused (DECODE).
+ * GET, HEAD and OPTIONS are sent once more, on a fresh connection, when a re-used connection turns
+ * out to be closed by the server, and any request that a server which goes away (GOAWAY) did not
+ * look at. Everything else is left to the layers above. An answer that is compressed although
+ * `identity` was asked for is decompressed (gzip) or refused (DECODE).
  *
  * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`
- * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL, and for TLS material with an http URL
+ * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL, and for TLS
+ *   material with an http URL
  * @example
  * const transport = httpTransport('http://localhost:8001');
  * const response = await transport.request({ method: 'GET', path: '/version' });
@@ -35,7 +40,8 @@ export function httpTransport(server: string, options: HttpTransportOptions = {}
     throw invalid('server', 'an https URL, because options.tls is given', server);
   }
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(options.headers ?? {})) headers[name.toLowerCase()] = value;
+  for (const [name, value] of Object.entries(options.headers ?? {}))
+    headers[name.toLowerCase()] = value;
   const destination = { url, tls, headers };
   return new NodeTransport(() => destination, options);
 }

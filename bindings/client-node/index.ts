@@ -1,4 +1,7 @@
-/** `capstan/client-node`: transports over node:http2, node:https and node:http, by kubeconfig or by plain URL. */
+/**
+ * `capstan/client-node`: transports over node:http2, node:https and node:http, by kubeconfig or by
+ * plain URL.
+ */
 export type { Transport } from '../cache/transport.ts';
 export type { KubeConfigLike } from './credentials.ts';
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';

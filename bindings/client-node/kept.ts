@@ -1,7 +1,8 @@
 /**
- * What client-node's authenticators keep of the current user's credentials: how to make them read anew, and what they let pass that is no credential.
- * client-node has no method for that, so it is done by the names of their fields: where those are not there (another version, an authenticator of the
- * user's own), nothing is done.
+ * What client-node's authenticators keep of the current user's credentials: how to make them read
+ * anew, and what they let pass that is no credential. client-node has no method for that, so it is
+ * done by the names of their fields: where those are not there (another version, an authenticator
+ * of the user's own), nothing is done.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { systemWallNow } from '../clock.ts';
@@ -18,13 +19,18 @@ interface ExecAuth {
   readonly tokenCache: Record<string, unknown>;
 }
 
-/** FileAuth: one token for all users, read again a minute after `lastRead`, and when either is null. */
+/**
+ * FileAuth: one token for all users, read again a minute after `lastRead`, and when either is null.
+ */
 interface FileAuth {
   token: unknown;
   lastRead: unknown;
 }
 
-/** Whose token it is that a FileAuth keeps, or whose answer an ExecAuth, whichever transports of the KubeConfig read it. */
+/**
+ * Whose token it is that a FileAuth keeps, or whose answer an ExecAuth, whichever transports of the
+ * KubeConfig read it.
+ */
 const owners = new WeakMap<object, KubeConfigUser | undefined>();
 
 export class Kept {
@@ -39,12 +45,15 @@ export class Kept {
     if (typeof agentCache?.clear === 'function') this.#agents = agentCache as Map<unknown, unknown>;
     const authenticator = user === undefined ? undefined : authenticatorOf(config, user);
     if (isObject(authenticator?.tokenCache)) this.#exec = authenticator as unknown as ExecAuth;
-    if (authenticator !== undefined && 'lastRead' in authenticator) this.#file = authenticator as unknown as FileAuth;
+    if (authenticator !== undefined && 'lastRead' in authenticator)
+      this.#file = authenticator as unknown as FileAuth;
   }
 
   /** Who is asked, for messages. */
   get asked(): string {
-    return this.#exec === undefined ? 'the KubeConfig' : `the exec plugin ${show(this.#user?.exec?.command)}`;
+    return this.#exec === undefined
+      ? 'the KubeConfig'
+      : `the exec plugin ${show(this.#user?.exec?.command)}`;
   }
 
   /** The next reading runs the plugin, or reads the file. */
@@ -53,12 +62,18 @@ export class Kept {
     if (this.#file !== undefined) this.#file.lastRead = null;
   }
 
-  /** client-node keeps agents by the names of cluster and user: one that was made for others of these names, or before a certificate was renewed, is not used. */
+  /**
+   * client-node keeps agents by the names of cluster and user: one that was made for others of
+   * these names, or before a certificate was renewed, is not used.
+   */
   forgetAgents(): void {
     this.#agents?.clear();
   }
 
-  /** What was read for another user is not sent for this one: client-node tells answers of plugins apart by the user's name, and tokens of files not at all. */
+  /**
+   * What was read for another user is not sent for this one: client-node tells answers of plugins
+   * apart by the user's name, and tokens of files not at all.
+   */
   forgetOthers(): void {
     const answer = this.#answer();
     if (isObject(answer) && !this.#owns(answer)) this.forget();
@@ -73,9 +88,11 @@ export class Kept {
   }
 
   /**
-   * Has client-node read them. Rejects also for an answer of a plugin that has no credential, and for an empty file, which it would take for none to send.
+   * Has client-node read them. Rejects also for an answer of a plugin that has no credential, and
+   * for an empty file, which it would take for none to send.
    *
-   * @param goOn told why the file of a token cannot be read: the former token is used. client-go: transport/token_source.go
+   * @param goOn told why the file of a token cannot be read: the former token is used. client-go:
+   *   transport/token_source.go
    */
   read<T>(apply: () => Promise<T>, goOn: (why: unknown) => void): Promise<T> {
     return this.#file === undefined ? this.#readExec(apply) : readFile(this.#file, apply, goOn);
@@ -96,7 +113,8 @@ export class Kept {
 
   /** What is wrong with the answer that is kept. client-go: auth/exec/exec.go refreshCredsLocked */
   #wrong(): string | undefined {
-    if (this.#exec === undefined || !Object.hasOwn(this.#exec.tokenCache, this.#name)) return undefined;
+    if (this.#exec === undefined || !Object.hasOwn(this.#exec.tokenCache, this.#name))
+      return undefined;
     const answer = this.#answer();
     if (!isObject(answer) || !isObject(answer.status)) return 'answered without "status"';
     const { token, clientCertificateData, clientKeyData } = answer.status;
@@ -106,7 +124,10 @@ export class Kept {
     return 'answered without "status.token", and without "status.clientCertificateData" and "status.clientKeyData"';
   }
 
-  /** client-node's error of a plugin that ended with another code than 0 is what that wrote to stderr. */
+  /**
+   * client-node's error of a plugin that ended with another code than 0 is what that wrote to
+   * stderr.
+   */
   #silence(error: unknown): string | undefined {
     const silent = this.#exec !== undefined && isError(error) && error.message.trim() === '';
     return silent ? 'failed, and wrote nothing to stderr' : undefined;
@@ -125,7 +146,11 @@ export class Kept {
   }
 }
 
-async function readFile<T>(file: FileAuth, apply: () => Promise<T>, goOn: (why: unknown) => void): Promise<T> {
+async function readFile<T>(
+  file: FileAuth,
+  apply: () => Promise<T>,
+  goOn: (why: unknown) => void,
+): Promise<T> {
   const former = file.token;
   try {
     const done = await apply();
@@ -142,11 +167,18 @@ async function readFile<T>(file: FileAuth, apply: () => Promise<T>, goOn: (why: 
 }
 
 /** The first that takes the user, as client-node looks for it. */
-function authenticatorOf(config: object, user: KubeConfigUser): Record<string, unknown> | undefined {
+function authenticatorOf(
+  config: object,
+  user: KubeConfigUser,
+): Record<string, unknown> | undefined {
   const { authenticators, custom_authenticators: custom } = config as Record<string, unknown>;
-  const all = [authenticators, custom].flatMap((some): unknown[] => (Array.isArray(some) ? some : []));
+  const all = [authenticators, custom].flatMap((some): unknown[] =>
+    Array.isArray(some) ? some : [],
+  );
   try {
-    return all.filter(isObject).find((one) => typeof one.isAuthProvider === 'function' && one.isAuthProvider(user));
+    return all
+      .filter(isObject)
+      .find((one) => typeof one.isAuthProvider === 'function' && one.isAuthProvider(user));
   } catch {
     return undefined; // client-node meets the same, and says so
   }

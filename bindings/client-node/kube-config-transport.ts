@@ -1,7 +1,8 @@
 /**
- * A transport for the current context of a KubeConfig. It keeps no credential: address, TLS material and headers are
- * asked of the KubeConfig for every request, so that a rotated token, a renewed certificate or a new answer of an exec
- * plugin counts from the next request on. (A file of a token client-node reads once a minute, and after a 401.)
+ * A transport for the current context of a KubeConfig. It keeps no credential: address, TLS
+ * material and headers are asked of the KubeConfig for every request, so that a rotated token, a
+ * renewed certificate or a new answer of an exec plugin counts from the next request on. (A file of
+ * a token client-node reads once a minute, and after a 401.)
  */
 import type { Transport } from '../cache/transport.ts';
 import { invalid } from '../errors.ts';
@@ -9,38 +10,54 @@ import { Credentials, clusterOf, type KubeConfigLike } from './credentials.ts';
 import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
 
 /**
- * A transport to the cluster of the kubeconfig's current context, over HTTP/2 or pooled HTTP/1.1 connections as in
- * {@link httpTransport}. Supported is what `KubeConfig.applyToHTTPSOptions` supports: CA, client certificates, bearer
- * tokens, token files (read again each minute), exec plugins (run again when their credential expires), basic
- * authentication, impersonation, `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's
- * own agent is used, with HTTP/1.1 and without addresses as `tls-server-name`. A request ends when it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
+ * A transport to the cluster of the kubeconfig's current context, over HTTP/2 or pooled HTTP/1.1
+ * connections as in {@link httpTransport}. Supported is what `KubeConfig.applyToHTTPSOptions`
+ * supports: CA, client certificates, bearer tokens, token files (read again each minute), exec
+ * plugins (run again when their credential expires), basic authentication, impersonation,
+ * `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's own agent
+ * is used, with HTTP/1.1 and without addresses as `tls-server-name`. A request ends when it is
+ * aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
- * After a 401 the next request has the token's file read again, or the exec plugin run again, also where its credential does not expire; once a second at most.
- * While the file of a token or of the CA is empty, one of its files is missing, or a client certificate and its key do not fit each other, the former ones
- * are used, and the error handler (`setErrorHandler`) is told once.
+ * After a 401 the next request has the token's file read again, or the exec plugin run again, also
+ * where its credential does not expire; once a second at most. While the file of a token or of the
+ * CA is empty, one of its files is missing, or a client certificate and its key do not fit each
+ * other, the former ones are used, and the error handler (`setErrorHandler`) is told once.
  *
- * The KubeConfig is asked for its credentials for each request; requests that start within 30 s while it is being asked share the answer, so that
- * many informers do not start many exec plugins. The error handler is told when the answer takes longer than 10 s; who still waits after 30 s takes what a second try
- * gives, if that is sooner. How long a plugin may take is up to each request's `signal`, and to `close()`, which end the wait but not the plugin: the process lives
- * as long as that does, so a program whose plugin may hang should end by `process.exit()`. When the TLS material changes, new
- * connections replace the idle ones. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
+ * The KubeConfig is asked for its credentials for each request; requests that start within 30 s
+ * while it is being asked share the answer, so that many informers do not start many exec plugins.
+ * The error handler is told when the answer takes longer than 10 s; who still waits after 30 s
+ * takes what a second try gives, if that is sooner. How long a plugin may take is up to each
+ * request's `signal`, and to `close()`, which end the wait but not the plugin: the process lives as
+ * long as that does, so a program whose plugin may hang should end by `process.exit()`. When the
+ * TLS material changes, new connections replace the idle ones. Where the KubeConfig fails to
+ * answer, that is a TransportError of kind 'unknown'.
  *
- * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: a proxy is what the kubeconfig's `proxy-url` says.
+ * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: a proxy is what the kubeconfig's
+ * `proxy-url` says.
  *
- * What client-node leaves out when it loads a kubeconfig cannot be told here, and is no error: a user's `tokenFile` (it knows `token-file`, and reads that once,
- * when it loads), `as-groups`, `as-uid` and `as-user-extra`. With `as-groups` and without `as` requests go out as the user in full. For a file that is read
- * again give the user an `authProvider` of `{ name: 'tokenFile', config: { tokenFile } }`; for groups set `Impersonate-Group`, a list, in an authenticator of
+ * What client-node leaves out when it loads a kubeconfig cannot be told here, and is no error: a
+ * user's `tokenFile` (it knows `token-file`, and reads that once, when it loads), `as-groups`,
+ * `as-uid` and `as-user-extra`. With `as-groups` and without `as` requests go out as the user in
+ * full. For a file that is read again give the user an `authProvider` of `{ name: 'tokenFile',
+ * config: { tokenFile } }`; for groups set `Impersonate-Group`, a list, in an authenticator of
  * `KubeConfig.addAuthenticator`, which is asked for users without `exec` and `authProvider`.
  *
- * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at http without `insecure-skip-tls-verify` or a
- *   `proxy-url`, which client-node does not allow: such is `http://localhost:8080`, its default where there is no kubeconfig
+ * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at
+ *   http without `insecure-skip-tls-verify` or a `proxy-url`, which client-node does not allow:
+ *   such is `http://localhost:8080`, its default where there is no kubeconfig
  * @example
  * const config = new KubeConfig();
  * config.loadFromDefault();
  * const transport = kubeConfigTransport(config);
  */
-export function kubeConfigTransport(config: KubeConfigLike, options: ConnectionOptions = {}): Transport {
-  if (typeof config?.applyToHTTPSOptions !== 'function' || typeof config.getCurrentCluster !== 'function') {
+export function kubeConfigTransport(
+  config: KubeConfigLike,
+  options: ConnectionOptions = {},
+): Transport {
+  if (
+    typeof config?.applyToHTTPSOptions !== 'function' ||
+    typeof config.getCurrentCluster !== 'function'
+  ) {
     throw invalid('config', 'a KubeConfig of @kubernetes/client-node', config);
   }
   clusterOf(config);

@@ -1,6 +1,14 @@
-/** The transport itself: asks its source for address and credentials on every request, and owns the connections. */
+/**
+ * The transport itself: asks its source for address and credentials on every request, and owns the
+ * connections.
+ */
 import type { Agent as HttpAgent } from 'node:http';
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../cache/transport.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction } from '../errors.ts';
 import { DialError } from './dial.ts';
@@ -8,35 +16,62 @@ import { exchange } from './exchange.ts';
 import { ConnectionPool, type Connections } from './pool.ts';
 import { IS_NODE } from './socket.ts';
 import { streamExchange } from './stream-exchange.ts';
-import { aborted, type Closable, describe, failed, type Target, type Track, withSecondTry } from './wire.ts';
+import {
+  aborted,
+  type Closable,
+  describe,
+  failed,
+  type Target,
+  type Track,
+  withSecondTry,
+} from './wire.ts';
 
-/** Milliseconds after which a request that waits for its credentials asks again, as what it waits for may hang (an exec plugin), and another try not. */
+/**
+ * Milliseconds after which a request that waits for its credentials asks again, as what it waits
+ * for may hang (an exec plugin), and another try not.
+ */
 const ASK_AGAIN = 10_000;
 
 /** How a transport treats its connections. Times are milliseconds. */
 export interface ConnectionOptions {
   /**
-   * `'auto'`, the default: HTTP/2 where an https server offers it (by ALPN), so that all requests and watches share a connection; else, and over plain
-   * http or through a proxy, HTTP/1.1. `false`: always HTTP/1.1. Deno's and Bun's node:http2 are not used.
+   * `'auto'`, the default: HTTP/2 where an https server offers it (by ALPN), so that all requests
+   * and watches share a connection; else, and over plain http or through a proxy, HTTP/1.1.
+   * `false`: always HTTP/1.1. Deno's and Bun's node:http2 are not used.
    */
   http2?: 'auto' | false | undefined;
-  /** HTTP/2: after this long without a byte while a request or watch is open, a PING is sent. Default 30 000; 0: never. Go: http2.Transport.ReadIdleTimeout. */
+  /**
+   * HTTP/2: after this long without a byte while a request or watch is open, a PING is sent.
+   * Default 30 000; 0: never. Go: http2.Transport.ReadIdleTimeout.
+   */
   readIdleTimeout?: number | undefined;
-  /** HTTP/2: how long the answer to a PING may take before the connection counts as lost (kind 'reset'). Default 15 000. Go: http2.Transport.PingTimeout. */
+  /**
+   * HTTP/2: how long the answer to a PING may take before the connection counts as lost (kind
+   * 'reset'). Default 15 000. Go: http2.Transport.PingTimeout.
+   */
   pingTimeout?: number | undefined;
-  /** What the two and the 30 000 ms that a connection may take to come about go by. The system's clock. */
+  /**
+   * What the two and the 30 000 ms that a connection may take to come about go by. The system's
+   * clock.
+   */
   clock?: Clock | undefined;
 }
 
 /** Address and credentials of one request. */
 export interface Destination extends Target {
-  /** Instead of the transport's own pool, such as an agent that goes through a proxy. It is not closed by the transport. */
+  /**
+   * Instead of the transport's own pool, such as an agent that goes through a proxy. It is not
+   * closed by the transport.
+   */
   agent?: HttpAgent;
   /** Told when the server answered 401. */
   refused?: () => void;
 }
 
-/** Asked again by who waits for a promise that it gave `before`, which may then come to settle sooner. */
+/**
+ * Asked again by who waits for a promise that it gave `before`, which may then come to settle
+ * sooner.
+ */
 export type Source = (before?: Promise<Destination>) => Promise<Destination> | Destination;
 
 export class NodeTransport implements Transport {
@@ -58,8 +93,14 @@ export class NodeTransport implements Transport {
   /** `destination` may throw a TransportError; it is asked for every request. */
   constructor(destination: Source, options: ConnectionOptions = {}) {
     requireFunction('destination', destination);
-    const { http2 = 'auto', readIdleTimeout = 30_000, pingTimeout = 15_000, clock = systemClock } = options;
-    if (http2 !== 'auto' && http2 !== false) throw invalid('options.http2', '"auto" or false', http2);
+    const {
+      http2 = 'auto',
+      readIdleTimeout = 30_000,
+      pingTimeout = 15_000,
+      clock = systemClock,
+    } = options;
+    if (http2 !== 'auto' && http2 !== false)
+      throw invalid('options.http2', '"auto" or false', http2);
     requireTime('options.readIdleTimeout', readIdleTimeout, readIdleTimeout >= 0);
     requireTime('options.pingTimeout', pingTimeout, pingTimeout > 0);
     this.#destination = destination;
@@ -71,7 +112,8 @@ export class NodeTransport implements Transport {
   async request(request: TransportRequest): Promise<TransportResponse> {
     requireRequest(request);
     const { signal } = request;
-    if (signal?.aborted) throw failed('aborted', `${request.method} ${request.path}`, signal.reason);
+    if (signal?.aborted)
+      throw failed('aborted', `${request.method} ${request.path}`, signal.reason);
     this.#requireOpen(request);
     const destination = await this.#whereTo(request);
     this.#host = destination.url.host;
@@ -84,7 +126,8 @@ export class NodeTransport implements Transport {
   async #exchange(destination: Destination, request: TransportRequest): Promise<TransportResponse> {
     const { url, tls, agent } = destination;
     if (agent !== undefined) {
-      // Never outside of it: the way past a proxy is not the one that was asked for, and would take the credentials along.
+      // Never outside of it: the way past a proxy is not the one that was asked for, and would take
+      // the credentials along.
       return withSecondTry(request, () =>
         exchange({ ...destination, agent, clock: this.#clock }, request, this.#track, false),
       );
@@ -92,7 +135,9 @@ export class NodeTransport implements Transport {
     // Once for both tries: another request may bring other credentials in between.
     const connections = this.#pool.for(url, tls);
     try {
-      return await withSecondTry(request, (fresh) => this.#send(connections, destination, request, fresh));
+      return await withSecondTry(request, (fresh) =>
+        this.#send(connections, destination, request, fresh),
+      );
     } catch (error) {
       if (error instanceof TransportError && error.kind !== 'aborted') connections.forgetProtocol();
       throw error;
@@ -109,7 +154,11 @@ export class NodeTransport implements Transport {
     if (this.#mayShare && destination.url.protocol === 'https:') {
       const session = await connections.session(request.signal, fresh).catch((error: unknown) => {
         if (!(error instanceof DialError)) throw error;
-        throw failed(error.kind, `${describe(request, destination)}: no answer`, error.cause ?? error);
+        throw failed(
+          error.kind,
+          `${describe(request, destination)}: no answer`,
+          error.cause ?? error,
+        );
       });
       if (request.signal?.aborted) {
         session?.release();
@@ -128,7 +177,10 @@ export class NodeTransport implements Transport {
     return this.#host;
   }
 
-  /** Ends every open exchange (its reader gets kind 'reset') and the pool; requests that wait for credentials, and later ones, fail with kind 'refused'. */
+  /**
+   * Ends every open exchange (its reader gets kind 'reset') and the pool; requests that wait for
+   * credentials, and later ones, fail with kind 'refused'.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     for (const leave of this.#waiting) leave();
@@ -145,7 +197,10 @@ export class NodeTransport implements Transport {
     if (this.#closed) throw closed(request);
   }
 
-  /** An exec plugin may take its time, or never end; whoever aborts does not wait for it, and nobody does when the transport is closed. */
+  /**
+   * An exec plugin may take its time, or never end; whoever aborts does not wait for it, and nobody
+   * does when the transport is closed.
+   */
   #whereTo(request: TransportRequest): Promise<Destination> | Destination {
     const work = this.#destination();
     if (!(work instanceof Promise)) return work;
@@ -185,8 +240,10 @@ function requireTime(name: string, ms: unknown, inRange: boolean): void {
 }
 
 function requireRequest(request: TransportRequest): void {
-  if (typeof request !== 'object' || request === null) throw invalid('request', 'an object { method, path }', request);
-  if (typeof request.method !== 'string') throw invalid('request.method', 'a string such as "GET"', request.method);
+  if (typeof request !== 'object' || request === null)
+    throw invalid('request', 'an object { method, path }', request);
+  if (typeof request.method !== 'string')
+    throw invalid('request.method', 'a string such as "GET"', request.method);
   if (typeof request.path !== 'string' || !request.path.startsWith('/')) {
     throw invalid('request.path', 'a path that starts with "/"', request.path);
   }

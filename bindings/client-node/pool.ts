@@ -1,7 +1,9 @@
 /**
- * The connections of one transport: HTTP/2 sessions that requests share, or a keep-alive agent of HTTP/1.1, whichever the server chose. Made anew
- * when the server's address or the TLS material changes, so that a rotated certificate or CA never speaks through a connection (or a TLS session) that the
- * old one opened. Requests that run on the old connections finish there; the idle ones are closed at once.
+ * The connections of one transport: HTTP/2 sessions that requests share, or a keep-alive agent of
+ * HTTP/1.1, whichever the server chose. Made anew when the server's address or the TLS material
+ * changes, so that a rotated certificate or CA never speaks through a connection (or a TLS session)
+ * that the old one opened. Requests that run on the old connections finish there; the idle ones are
+ * closed at once.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -14,8 +16,9 @@ import { SocketTap } from './socket-tap.ts';
 import { connectOptions, hostOf, sameMaterial, type TlsMaterial } from './tls.ts';
 
 /**
- * An idle connection is closed after this long, before load balancers and API servers silently forget it
- * (Go's http.DefaultTransport: IdleConnTimeout). It never applies to a connection in use: see `timeout: 0` in exchange.ts.
+ * An idle connection is closed after this long, before load balancers and API servers silently
+ * forget it (Go's http.DefaultTransport: IdleConnTimeout). It never applies to a connection in use:
+ * see `timeout: 0` in exchange.ts.
  */
 const IDLE_TIMEOUT = 90_000;
 const AGENT_OPTIONS = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_DELAY, timeout: IDLE_TIMEOUT };
@@ -57,7 +60,10 @@ export class Connections {
   readonly #sessions = new Set<Session>();
   readonly #dials: Set<Dial>;
   #dial: Dial | undefined;
-  /** The server chose HTTP/1.1. Asked anew after a failure to connect: it may be another server by then. */
+  /**
+   * The server chose HTTP/1.1. Asked anew after a failure to connect: it may be another server by
+   * then.
+   */
   #plain = false;
   #retired = false;
 
@@ -68,7 +74,10 @@ export class Connections {
     this.#dials = dials;
     this.#agent =
       url.protocol === 'https:'
-        ? new DialedAgent({ ...AGENT_OPTIONS, ...connectOptions(material, hostOf(url)) }, this.#dialed)
+        ? new DialedAgent(
+            { ...AGENT_OPTIONS, ...connectOptions(material, hostOf(url)) },
+            this.#dialed,
+          )
         : new TappedAgent(AGENT_OPTIONS);
   }
 
@@ -82,8 +91,8 @@ export class Connections {
   }
 
   /**
-   * A session with a place reserved on it, opened if need be; undefined where the server speaks HTTP/1.1 alone, and when the signal fires.
-   * Rejects with {@link DialError}.
+   * A session with a place reserved on it, opened if need be; undefined where the server speaks
+   * HTTP/1.1 alone, and when the signal fires. Rejects with {@link DialError}.
    *
    * @param fresh not one that has been used before
    */
@@ -106,12 +115,16 @@ export class Connections {
         session.retire();
         throw new DialError('refused', 'the server allows no HTTP/2 streams', undefined);
       }
-      if (!session.usable) throw new DialError('refused', 'the server closed the connection at once', undefined);
+      if (!session.usable)
+        throw new DialError('refused', 'the server closed the connection at once', undefined);
       // Full with those who waited beside us.
     }
   }
 
-  /** What is known of the server may be wrong: it could not be reached in the way it was reached before. */
+  /**
+   * What is known of the server may be wrong: it could not be reached in the way it was reached
+   * before.
+   */
   forgetProtocol(): void {
     this.#plain = false;
   }
@@ -121,9 +134,11 @@ export class Connections {
     this.#retired = true;
     for (const session of this.#sessions) session.retire();
     this.#sessions.clear();
-    // `agent.destroy()` would cut running requests too; with no room for free sockets each closes when its request ends.
+    // `agent.destroy()` would cut running requests too; with no room for free sockets each closes
+    // when its request ends.
     this.#agent.maxFreeSockets = 0;
-    for (const sockets of Object.values(this.#agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    for (const sockets of Object.values(this.#agent.freeSockets))
+      for (const socket of sockets ?? []) socket.destroy();
     for (const socket of this.#dialed.splice(0)) socket.destroy();
   }
 

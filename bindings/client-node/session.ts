@@ -1,7 +1,9 @@
 /**
- * One HTTP/2 connection: how many streams it carries and may carry, and whether it is alive. What this file keeps true: while a stream is open, a
- * connection from which nothing came is found within `readIdleTimeout` + `pingTimeout`, and a quiet one is never ended; without a stream it keeps
- * no process alive; streams that run when the server says GOAWAY go on, and no new one is opened.
+ * One HTTP/2 connection: how many streams it carries and may carry, and whether it is alive. What
+ * this file keeps true: while a stream is open, a connection from which nothing came is found
+ * within `readIdleTimeout` + `pingTimeout`, and a quiet one is never ended; without a stream it
+ * keeps no process alive; streams that run when the server says GOAWAY go on, and no new one is
+ * opened.
  */
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { type Clock, macrotask } from '../clock.ts';
@@ -15,7 +17,10 @@ export interface Health {
   pingTimeout: number;
 }
 
-/** As IDLE_TIMEOUT in pool.ts: what idled for longer may have been forgotten by something on the way. */
+/**
+ * As IDLE_TIMEOUT in pool.ts: what idled for longer may have been forgotten by something on the
+ * way.
+ */
 const IDLE_TIMEOUT = 90_000;
 
 export class Session {
@@ -29,7 +34,10 @@ export class Session {
   #retired = false;
   /** When something was last heard of the server. */
   #heardAt: number;
-  /** When a PING was sent, as long as nothing was heard since. Outlives the stream for which it was sent. */
+  /**
+   * When a PING was sent, as long as nothing was heard since. Outlives the stream for which it was
+   * sent.
+   */
   #askedAt: number | undefined;
   #timer: unknown;
 
@@ -55,7 +63,10 @@ export class Session {
     return this.#accepts && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /** Without a stream for so long, or on a PING that so long ago was not answered, that it is better closed than used. Closes it then. */
+  /**
+   * Without a stream for so long, or on a PING that so long ago was not answered, that it is better
+   * closed than used. Closes it then.
+   */
   closedAsIdle(): boolean {
     if (this.#open > 0 || !this.usable) return false;
     if (this.#silence() < IDLE_TIMEOUT && this.#patience() > 0) return false;
@@ -83,15 +94,18 @@ export class Session {
     if (this.#retired) this.#close();
   }
 
-  /** Opens a stream on the place that was reserved; with it the place is given back. Throws what node:http2 throws. */
+  /**
+   * Opens a stream on the place that was reserved; with it the place is given back. Throws what
+   * node:http2 throws.
+   */
   request(headers: OutgoingHttpHeaders, body: string | Uint8Array | undefined): ClientHttp2Stream {
     const stream = this.#session.request(headers, { endStream: body === undefined });
     if (body !== undefined) stream.end(body);
     stream.once('close', () => this.release());
     stream.once('response', () => {
       this.#heard();
-      // Not before: it sets the stream going, and whoever reads it begins in this turn. What a reader that was busy takes now may have come
-      // long ago: it is no answer to a PING.
+      // Not before: it sets the stream going, and whoever reads it begins in this turn. What a
+      // reader that was busy takes now may have come long ago: it is no answer to a PING.
       stream.on('data', () => {
         if (this.#askedAt === undefined) this.#heard();
       });
@@ -99,7 +113,10 @@ export class Session {
     return stream;
   }
 
-  /** Counts as used from now on. Whether it did before: then the server may have closed it meanwhile. */
+  /**
+   * Counts as used from now on. Whether it did before: then the server may have closed it
+   * meanwhile.
+   */
   markUsed(): boolean {
     const before = this.#used;
     this.#used = true;
@@ -150,7 +167,8 @@ export class Session {
     this.#stopTimer();
     if (readIdleTimeout === 0 || this.#open === 0 || this.#session.destroyed) return;
     const left = readIdleTimeout - this.#silence();
-    if (this.#askedAt !== undefined) this.#timer = clock.setTimer(() => void this.#judge(), this.#patience());
+    if (this.#askedAt !== undefined)
+      this.#timer = clock.setTimer(() => void this.#judge(), this.#patience());
     else if (left > 0) this.#timer = clock.setTimer(() => this.#watch(), left);
     else this.#ping();
   }
@@ -160,7 +178,8 @@ export class Session {
     const answered = (error: Error | null): void => {
       if (error === null) this.#heard();
     };
-    // node sends no PING on a session that is closing, after GOAWAY; SETTINGS must be answered as well.
+    // node sends no PING on a session that is closing, after GOAWAY; SETTINGS must be answered as
+    // well.
     if (this.#session.closed) this.#session.settings({}, answered);
     else this.#session.ping(answered);
     this.#watch();
@@ -173,7 +192,10 @@ export class Session {
     await macrotask();
     if (this.#session.destroyed) return;
     if (this.#askedAt === undefined) this.#watch();
-    else this.destroy(new Error(`the server did not answer a PING within ${this.#health.pingTimeout} ms`));
+    else
+      this.destroy(
+        new Error(`the server did not answer a PING within ${this.#health.pingTimeout} ms`),
+      );
   }
 
   #stopTimer(): void {

@@ -1,21 +1,33 @@
 /**
- * The body of an answer straight from its socket: node's parser reads the head, and is given the end of the body, but what lies between is taken out of its chunks
- * (RFC 9112, section 7.1) here, where the kernel has put it. node's way makes a buffer for each read, copies each piece of the body into another one and sends it
- * through two streams: a loop that only reads takes 5.5 µs of CPU for a watch event of 4.7 KB in that way, and 2.2 in this (medians of five in turn).
+ * The body of an answer straight from its socket: node's parser reads the head, and is given the
+ * end of the body, but what lies between is taken out of its chunks (RFC 9112, section 7.1) here,
+ * where the kernel has put it. node's way makes a buffer for each read, copies each piece of the
+ * body into another one and sends it through two streams: a loop that only reads takes 5.5 µs of
+ * CPU for a watch event of 4.7 KB in that way, and 2.2 in this (medians of five in turn).
  *
- * What this file keeps true: node's parser has seen a well-formed answer when the body has ended, so that all that HTTP says about the connection stays its
- * business; whatever is not the plainest form of a chunk (extensions, trailers, anything malformed) goes to it from the last boundary on; bytes lie where they
- * are as long as somebody reads them.
+ * What this file keeps true: node's parser has seen a well-formed answer when the body has ended,
+ * so that all that HTTP says about the connection stays its business; whatever is not the plainest
+ * form of a chunk (extensions, trailers, anything malformed) goes to it from the last boundary on;
+ * bytes lie where they are as long as somebody reads them.
  */
 import { type OnReadOpts, Socket } from 'node:net';
 import { IS_NODE } from './socket.ts';
 
-/** As node reads. Memory that nothing has been read into is not the process's yet, so that a quiet watch costs a page or two. */
+/**
+ * As node reads. Memory that nothing has been read into is not the process's yet, so that a quiet
+ * watch costs a page or two.
+ */
 const BUFFER_BYTES = 65_536;
 
-/** One with what is being read, one to read into, and what was read ahead for a reader that was busy. */
+/**
+ * One with what is being read, one to read into, and what was read ahead for a reader that was
+ * busy.
+ */
 const SPARES = 2;
-/** A shorter piece is copied: it would keep a buffer from being read into for a page of bytes, and many may wait. */
+/**
+ * A shorter piece is copied: it would keep a buffer from being read into for a page of bytes, and
+ * many may wait.
+ */
 const SHORT = 4096;
 
 const CR = 0x0d;
@@ -38,7 +50,8 @@ const DATA_CR = 3;
 const DATA_LF = 4;
 
 /**
- * Takes a piece of the body, which stays as it is until it is given back; false: no more for now (`resume`).
+ * Takes a piece of the body, which stays as it is until it is given back; false: no more for now
+ * (`resume`).
  *
  * @param room the bytes of memory that the piece keeps
  */
@@ -50,7 +63,10 @@ export class SocketTap {
   readonly onread: OnReadOpts;
   #socket: Socket | undefined;
   #mode = PASS;
-  /** Bytes of the end of a head, CR LF CR LF, that have been seen in a row. 0 where no head is expected. */
+  /**
+   * Bytes of the end of a head, CR LF CR LF, that have been seen in a row. 0 where no head is
+   * expected.
+   */
   #matched = 0;
   /** node is being given the last byte of a head. */
   #atHeadEnd = false;
@@ -102,7 +118,10 @@ export class SocketTap {
     this.#mode = PASS;
   }
 
-  /** Takes the chunked body of the answer that has just been told of. False: some of it is with node already, and node has to read all of it. */
+  /**
+   * Takes the chunked body of the answer that has just been told of. False: some of it is with node
+   * already, and node has to read all of it.
+   */
   take(take: TakePiece): boolean {
     if (this.#mode !== HEAD || !this.#atHeadEnd) {
       this.leave();
@@ -128,7 +147,10 @@ export class SocketTap {
     return true;
   }
 
-  /** Asked for after each read, and before the first one for each address of the server that is tried. */
+  /**
+   * Asked for after each read, and before the first one for each address of the server that is
+   * tried.
+   */
   #toReadInto(): Uint8Array {
     this.#buffer ??= this.#spares.pop() ?? this.#newBuffer();
     return this.#buffer;
@@ -152,7 +174,9 @@ export class SocketTap {
       at = end;
     }
     if (at === length) return goOn;
-    return this.#mode === BODY ? this.#body(buffer, at, length) : this.#pass(buffer.subarray(at, length));
+    return this.#mode === BODY
+      ? this.#body(buffer, at, length)
+      : this.#pass(buffer.subarray(at, length));
   }
 
   /** Behind the last byte of the head, or of all bytes. */
@@ -162,7 +186,8 @@ export class SocketTap {
     while (at < to && matched < 4) {
       const byte = buffer[at] as number;
       if (byte === LF && (matched & 1) === 0) {
-        // Lines that end in LF alone, which node takes where it is told to (--insecure-http-parser): it has to find the end then.
+        // Lines that end in LF alone, which node takes where it is told to
+        // (--insecure-http-parser): it has to find the end then.
         this.#mode = PASS;
         this.#matched = 0;
         return to;
@@ -182,7 +207,10 @@ export class SocketTap {
     return socket.push(Buffer.from(bytes));
   }
 
-  /** Moves the data of all chunks together, where there is more than one: to hand out each would cost more. */
+  /**
+   * Moves the data of all chunks together, where there is more than one: to hand out each would
+   * cost more.
+   */
   #body(buffer: Uint8Array, from: number, to: number): boolean {
     let start = from;
     let end = from;
@@ -203,7 +231,9 @@ export class SocketTap {
         this.#lend(buffer, start, end);
         if (follows === SIZE || follows === SIZE_LF) return this.#handOver(buffer.subarray(at, to));
         // Where the parser is, this chunk has not begun.
-        this.#socket?.destroy(new Error('the data of a chunk is longer than its size says (RFC 9112, section 7.1)'));
+        this.#socket?.destroy(
+          new Error('the data of a chunk is longer than its size says (RFC 9112, section 7.1)'),
+        );
         return false;
       }
       at++;
@@ -211,7 +241,10 @@ export class SocketTap {
     return this.#lend(buffer, start, end);
   }
 
-  /** A byte between the data of two chunks. False: it is none that belongs there, or it ends the body. */
+  /**
+   * A byte between the data of two chunks. False: it is none that belongs there, or it ends the
+   * body.
+   */
   #frame(byte: number): boolean {
     switch (this.#next) {
       case SIZE: {
@@ -241,18 +274,24 @@ export class SocketTap {
     }
   }
 
-  /** node goes on, with the size that has come so far: of the last chunk, or of one that is not plain. */
+  /**
+   * node goes on, with the size that has come so far: of the last chunk, or of one that is not
+   * plain.
+   */
   #handOver(rest: Uint8Array): boolean {
     this.#mode = PASS;
     this.#take = undefined;
     this.#spares.length = 0;
     const size = this.#digits === 0 ? '' : this.#size.toString(16);
-    return this.#pass(Buffer.concat([Buffer.from(this.#next === SIZE_LF ? `${size}\r` : size), rest]));
+    return this.#pass(
+      Buffer.concat([Buffer.from(this.#next === SIZE_LF ? `${size}\r` : size), rest]),
+    );
   }
 
   #lend(buffer: Uint8Array, from: number, to: number): boolean {
     if (from === to) return true;
-    if (to - from < SHORT) return this.#take?.(Buffer.from(buffer.subarray(from, to)), to - from) ?? false;
+    if (to - from < SHORT)
+      return this.#take?.(Buffer.from(buffer.subarray(from, to)), to - from) ?? false;
     this.#buffer = undefined;
     return this.#take?.(buffer.subarray(from, to), BUFFER_BYTES) ?? false;
   }

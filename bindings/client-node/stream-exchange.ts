@@ -1,9 +1,16 @@
 /**
- * One exchange as a stream of an HTTP/2 session: an answer with raw body chunks, or a TransportError. What this file keeps true: a stream that
- * was reset with an error never ends cleanly; an abort resets the stream and not the connection; no listener stays on a long-lived signal.
+ * One exchange as a stream of an HTTP/2 session: an answer with raw body chunks, or a
+ * TransportError. What this file keeps true: a stream that was reset with an error never ends
+ * cleanly; an abort resets the stream and not the connection; no listener stays on a long-lived
+ * signal.
  */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http2';
+import {
+  type ClientHttp2Stream,
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+} from 'node:http2';
 import type { TransportRequest, TransportResponse } from '../cache/transport.ts';
 import { decoded, isTransient, readBody } from './body.ts';
 import type { Session } from './session.ts';
@@ -21,8 +28,8 @@ import {
 } from './wire.ts';
 
 /**
- * Sends one request on a place that was reserved on the session. Rejects with {@link Repeatable} where the connection broke before the answer, in a
- * way that a second request may mend.
+ * Sends one request on a place that was reserved on the session. Rejects with {@link Repeatable}
+ * where the connection broke before the answer, in a way that a second request may mend.
  */
 export function streamExchange(
   session: Session,
@@ -76,7 +83,8 @@ export function streamExchange(
       const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
       const what = `${describe(request, target)}: no answer`;
       const error = failed(refused ? 'refused' : 'reset', what, failure ?? resetBy(stream));
-      // A server that refuses while it takes streams has too many of them; one that goes away, or went, has none of ours.
+      // A server that refuses while it takes streams has too many of them; one that goes away, or
+      // went, has none of ours.
       const repeatable = !ended && (refused ? !session.usable : reused && !session.usable);
       reject(repeatable ? new Repeatable(error, refused) : error);
     });
@@ -110,7 +118,8 @@ function streamHeaders(target: Target, request: TransportRequest): OutgoingHttpH
   const path = requestPath(target.url, request);
   const own = requestHeaders(target, request);
   try {
-    if (!/^[!#$%&'*+.^_`|~\dA-Za-z-]+$/.test(request.method)) throw new TypeError('no token of HTTP');
+    if (!/^[!#$%&'*+.^_`|~\dA-Za-z-]+$/.test(request.method))
+      throw new TypeError('no token of HTTP');
     if (/[^\u0021-\u00ff]/.test(path)) throw new TypeError('the path has unescaped characters');
     for (const [name, value] of Object.entries(own)) {
       validateHeaderName(name);
@@ -125,7 +134,8 @@ function streamHeaders(target: Target, request: TransportRequest): OutgoingHttpH
     ':scheme': 'https',
     ':authority': String(own.host ?? target.url.host),
   };
-  for (const [name, value] of Object.entries(own)) if (!OF_CONNECTIONS.has(name)) headers[name] = value;
+  for (const [name, value] of Object.entries(own))
+    if (!OF_CONNECTIONS.has(name)) headers[name] = value;
   return headers;
 }
 
@@ -136,13 +146,17 @@ function response(
   request: TransportRequest,
 ): TransportResponse {
   const status = headers[':status'] ?? 0;
-  const length = request.method === 'HEAD' || status === 204 || status === 304 ? undefined : headers['content-length'];
+  const length =
+    request.method === 'HEAD' || status === 204 || status === 304
+      ? undefined
+      : headers['content-length'];
   let left = length === undefined ? 0 : Number(length);
   const encoding = headerOf(headers, 'content-encoding');
   const body = readBody({
     stream,
-    // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been whole. Of NO_ERROR, which a server may send after
-    // END_STREAM too, nothing but the length tells that there was none.
+    // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been
+    // whole. Of NO_ERROR, which a server may send after END_STREAM too, nothing but the length
+    // tells that there was none.
     whole: () => !stream.rstCode && left <= 0,
     cut: () => {
       stream.close(constants.NGHTTP2_CANCEL);

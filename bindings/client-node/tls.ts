@@ -20,12 +20,15 @@ const TLS_FIELDS: readonly (keyof TlsMaterial)[] = [
 ];
 
 /**
- * The TLS fields of `options` that are set. A field that is present with the value undefined would replace node:tls's
- * own default, such as the environment's for `rejectUnauthorized`.
+ * The TLS fields of `options` that are set. A field that is present with the value undefined would
+ * replace node:tls's own default, such as the environment's for `rejectUnauthorized`.
  */
 export function tlsMaterial(options: TlsMaterial): TlsMaterial {
   return Object.fromEntries(
-    TLS_FIELDS.filter((field) => options[field] !== undefined).map((field) => [field, options[field]]),
+    TLS_FIELDS.filter((field) => options[field] !== undefined).map((field) => [
+      field,
+      options[field],
+    ]),
   );
 }
 
@@ -35,17 +38,22 @@ export function hostOf(url: URL): string {
 }
 
 /**
- * What node:tls is given for a server at `host`. SNI carries names only, and node refuses an address as a server's name: nothing is sent of it, and the certificate is
- * checked against it here, also where an agent for SOCKS forgets the host, for which node would take "localhost".
+ * What node:tls is given for a server at `host`. SNI carries names only, and node refuses an
+ * address as a server's name: nothing is sent of it, and the certificate is checked against it
+ * here, also where an agent for SOCKS forgets the host, for which node would take "localhost".
  */
 export function connectOptions(tls: TlsMaterial, host: string): ConnectionOptions {
   const name = tls.servername ?? host;
   if (isIP(name) === 0) return tls as ConnectionOptions;
-  const check: ConnectionOptions['checkServerIdentity'] = (_, certificate) => checkServerIdentity(name, certificate);
+  const check: ConnectionOptions['checkServerIdentity'] = (_, certificate) =>
+    checkServerIdentity(name, certificate);
   return { ...(tls as ConnectionOptions), servername: '', checkServerIdentity: check };
 }
 
-/** By content: a KubeConfig reads files anew each time and hands out a new buffer with the same bytes. */
+/**
+ * By content: a KubeConfig reads files anew each time and hands out a new buffer with the same
+ * bytes.
+ */
 export function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {
   return TLS_FIELDS.every((field) => sameValue(a[field], b[field]));
 }
@@ -53,6 +61,7 @@ export function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {
 function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0;
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, i) => sameValue(one, b[i]));
+  if (Array.isArray(a) && Array.isArray(b))
+    return a.length === b.length && a.every((one, i) => sameValue(one, b[i]));
   return false;
 }

@@ -1,13 +1,21 @@
 /**
- * What a request says on the wire, in HTTP/1.1 and HTTP/2 alike, and how its failures are named. What this file keeps true: every failure
- * is a TransportError that says which request of whom, and a request is sent a second time only where that can do no harm.
+ * What a request says on the wire, in HTTP/1.1 and HTTP/2 alike, and how its failures are named.
+ * What this file keeps true: every failure is a TransportError that says which request of whom, and
+ * a request is sent a second time only where that can do no harm.
  */
-import { TransportError, type TransportErrorKind, type TransportRequest } from '../cache/transport.ts';
+import {
+  TransportError,
+  type TransportErrorKind,
+  type TransportRequest,
+} from '../cache/transport.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError } from '../errors.ts';
 import type { TlsMaterial } from './tls.ts';
 
-/** Where an exchange goes, and with what credentials: all of it may differ from one exchange to the next. */
+/**
+ * Where an exchange goes, and with what credentials: all of it may differ from one exchange to the
+ * next.
+ */
 export interface Target {
   url: URL;
   tls: TlsMaterial;
@@ -36,13 +44,17 @@ export function requestHeaders(
 ): Record<string, string | number | string[]> {
   const merged: Record<string, string | number | string[]> = { ...target.headers };
   for (const [name, value] of Object.entries(headers ?? {})) merged[name.toLowerCase()] = value;
-  // node:http sends neither a length nor chunks for a DELETE with a body unless it is told the length.
+  // node:http sends neither a length nor chunks for a DELETE with a body unless it is told the
+  // length.
   if (body !== undefined) merged['content-length'] ??= Buffer.byteLength(body);
   return merged;
 }
 
 /** A header of an answer, from what node:http and node:http2 call headers. */
-export function headerOf(headers: Readonly<Record<string, string | string[] | undefined>>, name: string) {
+export function headerOf(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  name: string,
+) {
   const lower = name.toLowerCase();
   const value = Object.hasOwn(headers, lower) ? headers[lower] : undefined;
   return Array.isArray(value) ? value.join(', ') : (value ?? null);
@@ -64,10 +76,14 @@ export class Repeatable extends Error {
 const HARMLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * The attempt, and a second one on a fresh connection when the first met a connection that the server had closed meanwhile: for a request that may be
- * sent twice without harm, and for any that the server did not look at. Go's net/http: errServerClosedIdle; http2: canRetryError.
+ * The attempt, and a second one on a fresh connection when the first met a connection that the
+ * server had closed meanwhile: for a request that may be sent twice without harm, and for any that
+ * the server did not look at. Go's net/http: errServerClosedIdle; http2: canRetryError.
  */
-export async function withSecondTry<T>(request: TransportRequest, attempt: (fresh: boolean) => Promise<T>): Promise<T> {
+export async function withSecondTry<T>(
+  request: TransportRequest,
+  attempt: (fresh: boolean) => Promise<T>,
+): Promise<T> {
   try {
     return await attempt(false);
   } catch (error) {
@@ -81,7 +97,10 @@ export async function withSecondTry<T>(request: TransportRequest, attempt: (fres
   }
 }
 
-/** node's HTTP modules check the method, the path's characters and the headers when the request is made. */
+/**
+ * node's HTTP modules check the method, the path's characters and the headers when the request is
+ * made.
+ */
 export function notHttp(request: TransportRequest, target: Target, error: unknown): CapstanError {
   return new CapstanError(
     'INVALID_ARGUMENT',
@@ -90,13 +109,21 @@ export function notHttp(request: TransportRequest, target: Target, error: unknow
   );
 }
 
-export function aborted(request: TransportRequest, target: Target, signal: AbortSignal): TransportError {
+export function aborted(
+  request: TransportRequest,
+  target: Target,
+  signal: AbortSignal,
+): TransportError {
   return failed('aborted', describe(request, target), signal.reason);
 }
 
 export function failed(kind: TransportErrorKind, what: string, cause?: unknown): TransportError {
   const reason = cause === undefined ? '' : `: ${messageOf(cause)}`;
-  return new TransportError(kind, `${what} (${kind})${reason}`, cause === undefined ? undefined : { cause });
+  return new TransportError(
+    kind,
+    `${what} (${kind})${reason}`,
+    cause === undefined ? undefined : { cause },
+  );
 }
 
 /** Without the query: it may hold a continue token of kilobytes. */
@@ -104,7 +131,10 @@ export function describe({ method, path }: TransportRequest, { url }: Target): s
   return `${method} ${url.origin}${url.pathname.replace(/\/+$/, '')}${path}`;
 }
 
-/** node:net's error for several addresses of one name (localhost) is an AggregateError without a message. */
+/**
+ * node:net's error for several addresses of one name (localhost) is an AggregateError without a
+ * message.
+ */
 export function messageOf(error: unknown): string {
   const text = textOfError(error);
   const { errors } = Object(error) as Partial<AggregateError>;

@@ -1,7 +1,9 @@
 /**
- * The client that reads from caches and writes to the server. What it keeps true: a read gives what the cache has, once the cache has what
- * this client itself wrote before; where the cache cannot answer (the resource is not cached, or not served; the namespace is another's; the writes
- * do not come in time), the server is asked. What a cache hands out is read-only. controller-runtime: pkg/client/client.go, pkg/cache/internal/cache_reader.go.
+ * The client that reads from caches and writes to the server. What it keeps true: a read gives what
+ * the cache has, once the cache has what this client itself wrote before; where the cache cannot
+ * answer (the resource is not cached, or not served; the namespace is another's; the writes do not
+ * come in time), the server is asked. What a cache hands out is read-only. controller-runtime:
+ * pkg/client/client.go, pkg/cache/internal/cache_reader.go.
  */
 import type { InformerSelection } from '../cache/factory.ts';
 import type { KubeObject } from '../cache/keys.ts';
@@ -43,7 +45,10 @@ export class CachedClient implements Client {
   readonly #disabled: ReadonlySet<string>;
   /** By resource, and by namespace where it is cached by namespaces. */
   readonly #caches = new Map<string, ResourceCache>();
-  /** Those whose informer has the indices of this very definition; by namespace where there are several. */
+  /**
+   * Those whose informer has the indices of this very definition; by namespace where there are
+   * several.
+   */
   readonly #opened = new WeakMap<AnyResource, ResourceCache | Map<string, ResourceCache>>();
 
   constructor(rest: RestClient, defaults: WriteDefaults, options: CachedClientOptions) {
@@ -52,10 +57,19 @@ export class CachedClient implements Client {
     this.#live = new LiveClient(rest, defaults, this.#observer());
   }
 
-  async get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options: ReadOptions = {}): Promise<T> {
-    // What reconciles do most: the cache is there, nothing is waited for, the object is there. Keys with less or more than they need are for #get.
+  async get<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options: ReadOptions = {},
+  ): Promise<T> {
+    // What reconciles do most: the cache is there, nothing is waited for, the object is there. Keys
+    // with less or more than they need are for #get.
     const { namespace = '', name } = key ?? {};
-    if (!isLive(options) && typeof name === 'string' && resource?.namespaced === (namespace !== '')) {
+    if (
+      !isLive(options) &&
+      typeof name === 'string' &&
+      resource?.namespaced === (namespace !== '')
+    ) {
       const opened = this.#opened.get(resource);
       const cache = opened instanceof Map ? opened.get(namespace) : opened;
       const indexer = cache?.ready(key) as Indexer<T, string> | undefined;
@@ -65,7 +79,10 @@ export class CachedClient implements Client {
     return this.#get(resource, key, options);
   }
 
-  async list<T extends object>(resource: Resource<T, string>, options: ListOptions = {}): Promise<ObjectList<T>> {
+  async list<T extends object>(
+    resource: Resource<T, string>,
+    options: ListOptions = {},
+  ): Promise<ObjectList<T>> {
     requireResource(resource);
     requireObject('options', options);
     const namespace = resource.namespaced ? (options.namespace ?? '') : '';
@@ -77,14 +94,25 @@ export class CachedClient implements Client {
     if (page) throw invalid('options.continue', 'nothing, as a cache has no pages: set live', page);
     if (more.length === 0) return this.#listFrom(first, resource, namespace, options);
     const whole = { ...options, limit: undefined };
-    return joined(await Promise.all(caches.map((cache) => this.#listFrom(cache, resource, namespace, whole))), limit);
+    return joined(
+      await Promise.all(caches.map((cache) => this.#listFrom(cache, resource, namespace, whole))),
+      limit,
+    );
   }
 
-  create<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T> {
+  create<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T> {
     return this.#live.create(resource, object, options);
   }
 
-  update<T extends object>(resource: Resource<T, string>, object: T, options?: WriteOptions): Promise<T> {
+  update<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T> {
     return this.#live.update(resource, object, options);
   }
 
@@ -97,15 +125,26 @@ export class CachedClient implements Client {
     return this.#live.patch(resource, key, patch, options);
   }
 
-  apply<T extends object>(resource: Resource<T, string>, object: Applied<T>, options?: ApplyOptions): Promise<T> {
+  apply<T extends object>(
+    resource: Resource<T, string>,
+    object: Applied<T>,
+    options?: ApplyOptions,
+  ): Promise<T> {
     return this.#live.apply(resource, object, options);
   }
 
-  delete<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: DeleteOptions): Promise<void> {
+  delete<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: DeleteOptions,
+  ): Promise<void> {
     return this.#live.delete(resource, key, options);
   }
 
-  deleteAllOf<T extends object>(resource: Resource<T, string>, options?: DeleteAllOfOptions): Promise<void> {
+  deleteAllOf<T extends object>(
+    resource: Resource<T, string>,
+    options?: DeleteAllOfOptions,
+  ): Promise<void> {
     return this.#live.deleteAllOf(resource, options);
   }
 
@@ -117,14 +156,20 @@ export class CachedClient implements Client {
     return this.#live.subResource(name);
   }
 
-  async #get<T extends object>(resource: Resource<T, string>, asked: ObjectKey, options: ReadOptions): Promise<T> {
+  async #get<T extends object>(
+    resource: Resource<T, string>,
+    asked: ObjectKey,
+    options: ReadOptions,
+  ): Promise<T> {
     requireResource(resource);
     const cache = isLive(options) ? undefined : this.#cacheOf(resource, asked?.namespace);
     if (cache === undefined) return this.#live.get(resource, asked, options);
     requireObject('key', asked);
     const key = { name: asked.name, namespace: requireNamespace(resource, asked.namespace) };
-    if (typeof key.name !== 'string' || key.name === '') throw invalid('key.name', 'a name', key.name);
-    if (!(await cache.isServed(resource, options.signal))) return this.#live.get(resource, key, options);
+    if (typeof key.name !== 'string' || key.name === '')
+      throw invalid('key.name', 'a name', key.name);
+    if (!(await cache.isServed(resource, options.signal)))
+      return this.#live.get(resource, key, options);
     const indexer = await this.#open(cache, resource, options.signal);
     if (!cache.holds(key.namespace)) return this.#live.get(resource, key, options);
     if (this.#readsOwnWrites(options)) {
@@ -134,7 +179,9 @@ export class CachedClient implements Client {
     }
     const object = indexer.getByKey(cacheKey(key));
     if (object === undefined) throw notFound(resource, key.name);
-    return indexer.metadataOnly(object) === 0 ? object : this.#getLive(resource, cache, key, [], options);
+    return indexer.metadataOnly(object) === 0
+      ? object
+      : this.#getLive(resource, cache, key, [], options);
   }
 
   /** @param namespace "" is all that the cache has */
@@ -145,13 +192,19 @@ export class CachedClient implements Client {
     options: ListOptions,
   ): Promise<ObjectList<T>> {
     const { signal } = options;
-    if (!(await cache.isServed(resource, signal))) await this.#live.list(resource, { namespace, limit: 1, signal });
-    // The error was the server's. Where there was none it has the kind by now, and so has the cache soon.
+    if (!(await cache.isServed(resource, signal)))
+      await this.#live.list(resource, { namespace, limit: 1, signal });
+    // The error was the server's. Where there was none it has the kind by now, and so has the cache
+    // soon.
     const indexer = await this.#open(cache, resource, signal);
     if (!cache.holds(namespace)) return this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
-      const missing = await cache.catchUp({ namespace, patient: isOfCache(options) }, ask, options.signal);
+      const missing = await cache.catchUp(
+        { namespace, patient: isOfCache(options) },
+        ask,
+        options.signal,
+      );
       if (missing.length > 0) {
         if (isOfCache(options)) throw this.#behind(resource);
         return this.#listLive(resource, cache, indexer, namespace, options);
@@ -165,7 +218,10 @@ export class CachedClient implements Client {
     return this.#listLive(resource, cache, indexer, namespace, options);
   }
 
-  /** The cache did not come in time, or has no whole object. What the server has is seen through the same selectors. */
+  /**
+   * The cache did not come in time, or has no whole object. What the server has is seen through the
+   * same selectors.
+   */
   async #getLive<T extends object>(
     resource: Resource<T, string>,
     cache: ResourceCache,
@@ -213,10 +269,14 @@ export class CachedClient implements Client {
     );
   }
 
-  /** Asks for one object in a list, which says at which version there is none; without a name for nothing but the version. */
+  /**
+   * Asks for one object in a list, which says at which version there is none; without a name for
+   * nothing but the version.
+   */
   #asker<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined) {
     return async ({ namespace, name }: ObjectKey) => {
-      const which = name === '' ? { limit: 1 } : { fieldSelector: `metadata.name=${escapeField(name)}` };
+      const which =
+        name === '' ? { limit: 1 } : { fieldSelector: `metadata.name=${escapeField(name)}` };
       const { items, metadata } = await this.#live.list(resource, { namespace, ...which, signal });
       return { object: name === '' ? undefined : items[0], version: metadata.resourceVersion };
     };
@@ -227,17 +287,25 @@ export class CachedClient implements Client {
     return this.#cachesIn(resource, namespace, false)[0];
   }
 
-  /** The caches that a list is read from: those of all namespaces, where none is named and there are several. */
+  /**
+   * The caches that a list is read from: those of all namespaces, where none is named and there are
+   * several.
+   */
   #cachesIn(resource: AnyResource, namespace: string, all = namespace === ''): ResourceCache[] {
     const id = resourceId(resource);
     if (this.#disabled.has(id)) return [];
     const namespaces = this.#options.factory.namespacesOf(resource as Resource<never, never>);
     if (namespaces.length === 1) return [this.#cacheNamed(id, resource, {})];
     const wanted = all ? namespaces : namespaces.filter((each) => each === namespace);
-    return wanted.map((each) => this.#cacheNamed(`${id} in ${each}`, resource, { namespace: each }));
+    return wanted.map((each) =>
+      this.#cacheNamed(`${id} in ${each}`, resource, { namespace: each }),
+    );
   }
 
-  /** The caches that may have an object that was written, whichever definition of its resource they were made for. */
+  /**
+   * The caches that may have an object that was written, whichever definition of its resource they
+   * were made for.
+   */
   #written(resource: AnyResource, namespace = ''): ResourceCache[] {
     const id = resourceId(resource);
     this.#cacheOf(resource, namespace); // which makes its own
@@ -279,16 +347,19 @@ export class CachedClient implements Client {
   #observer(): WriteObserver {
     return {
       wrote: (resource, answer) => {
-        // A Scale has the version of the object that was scaled; what else a subresource answers says nothing of the object.
+        // A Scale has the version of the object that was scaled; what else a subresource answers
+        // says nothing of the object.
         const { kind, metadata } = answer as KubeObject;
         if (kind === resource.kind || kind === 'Scale')
-          for (const cache of this.#written(resource, metadata?.namespace)) cache.wrote(answer, kind === resource.kind);
+          for (const cache of this.#written(resource, metadata?.namespace))
+            cache.wrote(answer, kind === resource.kind);
         if (kind !== resource.kind || typeof metadata?.name !== 'string') return;
         this.#options.factory.wrote(resource as Resource<object, never>, answer);
       },
       touched: (resource, key) => {
         const namespace = resource.namespaced ? key.namespace : '';
-        for (const cache of this.#written(resource, namespace)) cache.touched({ namespace, name: key.name });
+        for (const cache of this.#written(resource, namespace))
+          cache.touched({ namespace, name: key.name });
       },
       deleted: (resource, key, answer) => {
         const { kind, details } = answer as { kind?: string; details?: { uid?: string } };
@@ -312,9 +383,13 @@ export class CachedClient implements Client {
 }
 
 /** Whether it is the server that is to be asked. */
-const isLive = ({ live, resourceVersion }: ReadOptions): boolean => live === true || resourceVersion !== undefined;
+const isLive = ({ live, resourceVersion }: ReadOptions): boolean =>
+  live === true || resourceVersion !== undefined;
 
-/** Names of Roles and their like may have in them what means something in a selector. apimachinery: pkg/fields EscapeValue. */
+/**
+ * Names of Roles and their like may have in them what means something in a selector. apimachinery:
+ * pkg/fields EscapeValue.
+ */
 const escapeField = (value: string): string => value.replace(/[\\,=]/g, '\\$&');
 
 /** Terms of selectors are joined by commas, and all have to hold. */
@@ -323,7 +398,14 @@ const both = (a: string, b: string): string => (a === '' || b === '' ? a + b : `
 /** apimachinery: api/errors NewNotFound, in whose words the server says it too. */
 function notFound({ group, plural }: AnyResource, name: string): StatusError {
   const message = `${group === '' ? plural : `${plural}.${group}`} ${JSON.stringify(name)} not found`;
-  const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'NotFound', code: 404, message };
+  const body = {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    reason: 'NotFound',
+    code: 404,
+    message,
+  };
   const details = group === '' ? { name, kind: plural } : { name, group, kind: plural };
   return new StatusError(404, { ...body, details }, 'the cache');
 }

@@ -1,6 +1,7 @@
 /**
- * A list out of a cache. What it keeps true: it has what a live list with the same options would have, as far as the cache knows it, and a
- * selector that the cache has no index for is an error instead of a walk through everything. controller-runtime: pkg/cache/internal/cache_reader.go.
+ * A list out of a cache. What it keeps true: it has what a live list with the same options would
+ * have, as far as the cache knows it, and a selector that the cache has no index for is an error
+ * instead of a walk through everything. controller-runtime: pkg/cache/internal/cache_reader.go.
  */
 import { namespaceIndex } from '../cache/indices.ts';
 import { pathIndexFunc } from '../cache/json-path.ts';
@@ -32,7 +33,10 @@ export function selectFrom<T extends object>(
   return limited(objects, limit, resourceVersion);
 }
 
-/** The same out of a list that the server gave, by labels and namespace already. What is wrong with the options is said before it is asked. */
+/**
+ * The same out of a list that the server gave, by labels and namespace already. What is wrong with
+ * the options is said before it is asked.
+ */
 export function selectorOf<T extends object>(
   indexer: Indexer<T, string>,
   { fieldSelector = '', index, limit = 0 }: ListOptions,
@@ -44,13 +48,22 @@ export function selectorOf<T extends object>(
     const spec = indexer.getIndexers()[name] as IndexSpec<T>;
     terms.push({ path: name, value, index: name, valuesOf: valuesBy(spec), takesNone: false });
   }
-  return ({ items, metadata }) => limited(keep(items, terms), limit, metadata.resourceVersion ?? '');
+  return ({ items, metadata }) =>
+    limited(keep(items, terms), limit, metadata.resourceVersion ?? '');
 }
 
-/** The lists of several caches as one. What it shows everything up to is what the oldest of them does. */
-export function joined<T extends object>(lists: readonly ObjectList<T>[], limit: number): ObjectList<T> {
+/**
+ * The lists of several caches as one. What it shows everything up to is what the oldest of them
+ * does.
+ */
+export function joined<T extends object>(
+  lists: readonly ObjectList<T>[],
+  limit: number,
+): ObjectList<T> {
   const versions = lists.map(({ metadata }) => metadata.resourceVersion ?? '');
-  const oldest = versions.every(isComparableResourceVersion) ? versions.sort(compareResourceVersion)[0] : '';
+  const oldest = versions.every(isComparableResourceVersion)
+    ? versions.sort(compareResourceVersion)[0]
+    : '';
   return limited(
     lists.flatMap(({ items }) => items),
     limit,
@@ -58,10 +71,17 @@ export function joined<T extends object>(lists: readonly ObjectList<T>[], limit:
   );
 }
 
-function limited<T extends object>(objects: T[], limit: number, resourceVersion: string): ObjectList<T> {
+function limited<T extends object>(
+  objects: T[],
+  limit: number,
+  resourceVersion: string,
+): ObjectList<T> {
   const metadata = { resourceVersion };
   if (limit === 0 || objects.length <= limit) return { items: objects, metadata };
-  return { items: objects.slice(0, limit), metadata: { ...metadata, remainingItemCount: objects.length - limit } };
+  return {
+    items: objects.slice(0, limit),
+    metadata: { ...metadata, remainingItemCount: objects.length - limit },
+  };
 }
 
 interface Term<T> {
@@ -74,7 +94,10 @@ interface Term<T> {
   readonly takesNone: boolean;
 }
 
-/** apimachinery: pkg/fields ParseSelector, of which a cache can answer equality alone, as in controller-runtime. */
+/**
+ * apimachinery: pkg/fields ParseSelector, of which a cache can answer equality alone, as in
+ * controller-runtime.
+ */
 function termsOf<T extends object>(indexer: Indexer<T, string>, fieldSelector: string): Term<T>[] {
   return fieldSelector
     .split(/(?<!\\),/)
@@ -82,7 +105,11 @@ function termsOf<T extends object>(indexer: Indexer<T, string>, fieldSelector: s
     .map((term) => {
       const [, path, quoted] = /^([^=!]+)==?((?:[^=\\]|\\.)*)$/.exec(term) ?? [];
       if (path === undefined || quoted === undefined)
-        throw invalid('options.fieldSelector', 'terms "path=value", as this is read from the cache', fieldSelector);
+        throw invalid(
+          'options.fieldSelector',
+          'terms "path=value", as this is read from the cache',
+          fieldSelector,
+        );
       const value = quoted.replace(/\\(.)/g, '$1');
       const [index, spec] = indexOver(indexer, path);
       const takesNone = value === '' && typeof spec === 'string';
@@ -101,7 +128,8 @@ function candidates<T extends object>(
   let objects: T[];
   let rest = terms;
   if (index !== undefined) objects = indexer.byIndex(index.name, index.value);
-  else if (name !== undefined && namespace !== '') objects = optional(indexer.getByKey(`${namespace}/${name}`));
+  else if (name !== undefined && namespace !== '')
+    objects = optional(indexer.getByKey(`${namespace}/${name}`));
   else {
     const first = terms.find((term) => term.index !== undefined && !term.takesNone);
     if (first?.index !== undefined) {
@@ -110,7 +138,8 @@ function candidates<T extends object>(
     } else if (namespace !== '') return keep(indexer.byIndex(namespaceIndex, namespace), terms);
     else objects = indexer.list();
   }
-  if (namespace !== '') objects = objects.filter((object) => (object as KubeObject).metadata?.namespace === namespace);
+  if (namespace !== '')
+    objects = objects.filter((object) => (object as KubeObject).metadata?.namespace === namespace);
   return keep(objects, rest);
 }
 
@@ -133,14 +162,19 @@ function valuesBy<T extends object>(spec: IndexSpec<T>): (object: T) => readonly
   return (object) => {
     try {
       const values: unknown = spec(object);
-      return Array.isArray(values) && values.every((value) => typeof value === 'string') ? values : [];
+      return Array.isArray(values) && values.every((value) => typeof value === 'string')
+        ? values
+        : [];
     } catch {
       return [];
     }
   };
 }
 
-/** The index over a path; else the one of that name, as the field of controller-runtime's MatchingFields is the name of an index. */
+/**
+ * The index over a path; else the one of that name, as the field of controller-runtime's
+ * MatchingFields is the name of an index.
+ */
 function indexOver<T extends object>(
   indexer: Indexer<T, string>,
   path: string,

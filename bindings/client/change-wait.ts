@@ -1,6 +1,7 @@
 /**
- * Waiting until a cache has come to something, for a time, or until a signal fires; nothing is left behind by any of the three. Who waits is
- * not woken by changes that do not bring it, as they may be many, and those who wait as well.
+ * Waiting until a cache has come to something, for a time, or until a signal fires; nothing is left
+ * behind by any of the three. Who waits is not woken by changes that do not bring it, as they may
+ * be many, and those who wait as well.
  */
 import type { SharedIndexInformer } from '../cache/informer.ts';
 import { abortable, deferred } from '../cache/wait.ts';
@@ -8,7 +9,10 @@ import type { Clock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
 import { aborted } from '../errors.ts';
 
-type Changing = Pick<SharedIndexInformer<never, string>, 'changed' | 'hasSynced' | 'hasSyncedChecker' | 'status'>;
+type Changing = Pick<
+  SharedIndexInformer<never, string>,
+  'changed' | 'hasSynced' | 'hasSyncedChecker' | 'status'
+>;
 
 interface Waiter {
   readonly informer: Changing;
@@ -18,7 +22,10 @@ interface Waiter {
   among: Set<Waiter>;
 }
 
-/** Who waits for a change: one reaction to its promise for all of them, as a promise keeps each that it was given until it settles. */
+/**
+ * Who waits for a change: one reaction to its promise for all of them, as a promise keeps each that
+ * it was given until it settles.
+ */
 const waiting = new WeakMap<Promise<void>, Set<Waiter>>();
 
 function hang(waiter: Waiter): void {
@@ -39,7 +46,10 @@ function waitersOf(changed: Promise<void>): Set<Waiter> {
   return waiters;
 }
 
-/** A cache that fails when it is asked is left to the reader, who asks again: the others here must not pay for it. */
+/**
+ * A cache that fails when it is asked is left to the reader, who asks again: the others here must
+ * not pay for it.
+ */
 function hasCome({ come }: Waiter): boolean {
   try {
     return come();
@@ -74,5 +84,7 @@ export async function waitForChange(
 function nameOf(informer: Changing): string {
   const { name } = informer.hasSyncedChecker();
   const failure = informer.hasSynced() ? undefined : informer.status().lastFailure;
-  return failure === undefined ? name : `${name}, which last failed with "${textOfError(failure.error)}",`;
+  return failure === undefined
+    ? name
+    : `${name}, which last failed with "${textOfError(failure.error)}",`;
 }

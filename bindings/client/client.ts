@@ -1,8 +1,17 @@
-/** The client: newClient and its options, checked before anything is built. controller-runtime: pkg/client/client.go New. */
+/**
+ * The client: newClient and its options, checked before anything is built. controller-runtime:
+ * pkg/client/client.go New.
+ */
 import type { SharedInformerFactory } from '../cache/factory.ts';
 import type { Transport } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { invalid, requireBoolean, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import {
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireNumber,
+  requireObject,
+} from '../errors.ts';
 import { type Logger, requireLogger } from '../logger.ts';
 import { CachedClient } from './cached-client.ts';
 import { LiveClient } from './live-client.ts';
@@ -16,29 +25,48 @@ export interface ClientOptions {
   /** The way to the server: `fetchTransport`, or one of `capstan/client-node`. */
   readonly transport: Transport;
   /**
-   * Where `get` and `list` read. The first read of a resource asks it for an informer, starts that and waits until it has synced; the
-   * factory's `shutdown` ends it. Without a cache every read asks the server, and so does one of a namespace that is not among those of the cache,
-   * or of a resource that the server does not have: a 404, and no informer that waits for it.
+   * Where `get` and `list` read. The first read of a resource asks it for an informer, starts that
+   * and waits until it has synced; the factory's `shutdown` ends it. Without a cache every read
+   * asks the server, and so does one of a namespace that is not among those of the cache, or of a
+   * resource that the server does not have: a 404, and no informer that waits for it.
    */
   readonly cache?: SharedInformerFactory | undefined;
   /** Resources that are never read from the cache, such as Secrets of which there are many. */
   readonly disableFor?: readonly AnyResource[] | undefined;
-  /** A cached read of a resource without an informer is an error NOT_CACHED, instead of making one. Default false. */
+  /**
+   * A cached read of a resource without an informer is an error NOT_CACHED, instead of making one.
+   * Default false.
+   */
   readonly readerFailOnMissingInformer?: boolean | undefined;
-  /** How long the first read of a resource waits for its cache, in milliseconds. Default 120 000, as for controllers. */
+  /**
+   * How long the first read of a resource waits for its cache, in milliseconds. Default 120 000, as
+   * for controllers.
+   */
   readonly cacheSyncTimeout?: number | undefined;
-  /** Whether a cached read waits until the cache has what this client wrote before. Default true. See {@link newClient}. */
+  /**
+   * Whether a cached read waits until the cache has what this client wrote before. Default true.
+   * See {@link newClient}.
+   */
   readonly readYourWrites?: boolean | undefined;
   /**
-   * How long it waits, in milliseconds. Default 5000. After that, or as soon as the cache's watch is seen to be down, the server is asked, and
-   * later reads do not wait for these writes again.
+   * How long it waits, in milliseconds. Default 5000. After that, or as soon as the cache's watch
+   * is seen to be down, the server is asked, and later reads do not wait for these writes again.
    */
   readonly readYourWritesTimeout?: number | undefined;
-  /** Who owns the fields that are written; server-side apply needs it. Single calls may say otherwise. */
+  /**
+   * Who owns the fields that are written; server-side apply needs it. Single calls may say
+   * otherwise.
+   */
   readonly fieldOwner?: string | undefined;
-  /** What the server does about fields that it does not know, for all writes but apply, which is always strict. Default: the server's, `Warn`. */
+  /**
+   * What the server does about fields that it does not know, for all writes but apply, which is
+   * always strict. Default: the server's, `Warn`.
+   */
   readonly fieldValidation?: WriteOptions['fieldValidation'] | undefined;
-  /** A limit on requests. `true`: client-go's, 5 a second and 10 at once. Default: none, as in controller-runtime. */
+  /**
+   * A limit on requests. `true`: client-go's, 5 a second and 10 at once. Default: none, as in
+   * controller-runtime.
+   */
   readonly rateLimit?: boolean | RateLimitOptions | RequestRateLimiter | undefined;
   /** Told of each warning of the server. Default: the logger's `warn`. */
   readonly onWarning?: ((warning: Warning) => void) | undefined;
@@ -48,21 +76,28 @@ export interface ClientOptions {
 }
 
 /**
- * A client for all resources of a server: typed by the resource that a call names, and without any registry of types.
+ * A client for all resources of a server: typed by the resource that a call names, and without any
+ * registry of types.
  *
- * With a `cache`, `get` and `list` read from it and so cost no request; what they give is shared with everybody who reads that cache,
- * and read-only: change a copy (`structuredClone`, or `createOrUpdate`, which makes one). `live: true` asks the server.
+ * With a `cache`, `get` and `list` read from it and so cost no request; what they give is shared
+ * with everybody who reads that cache, and read-only: change a copy (`structuredClone`, or
+ * `createOrUpdate`, which makes one). `live: true` asks the server.
  *
- * **Read your own writes.** A cache follows the server, so it may be behind. After a write through this client a cached read of that
- * object waits until the cache has the written version, or a newer one; after a deletion until the object is gone, or marked; a list waits for all that this
- * client has written in its namespace. It does not wait for what cannot come: a dry run, an object that the cache's selectors leave out, one that others have
- * deleted. A cache that does not come within `readYourWritesTimeout` costs a request: the server is asked instead, with the same
- * selectors. Only a list by an index, which the server does not have, is rejected then, with TIMEOUT. Not covered are writes that go around this client, and a write whose answer
- * was lost on the way. A deletion of an object that the cache did not have costs the next read of it a request (a list that waits for many of them, one in all),
- * as the server does not say at which version it deleted something. `readYourWrites: false` reads what is there.
+ * **Read your own writes.** A cache follows the server, so it may be behind. After a write through
+ * this client a cached read of that object waits until the cache has the written version, or a
+ * newer one; after a deletion until the object is gone, or marked; a list waits for all that this
+ * client has written in its namespace. It does not wait for what cannot come: a dry run, an object
+ * that the cache's selectors leave out, one that others have deleted. A cache that does not come
+ * within `readYourWritesTimeout` costs a request: the server is asked instead, with the same
+ * selectors. Only a list by an index, which the server does not have, is rejected then, with
+ * TIMEOUT. Not covered are writes that go around this client, and a write whose answer was lost on
+ * the way. A deletion of an object that the cache did not have costs the next read of it a request
+ * (a list that waits for many of them, one in all), as the server does not say at which version it
+ * deleted something. `readYourWrites: false` reads what is there.
  *
- * Requests are repeated where client-go's are: any on 429 and 5xx with Retry-After, ten times at most; a GET also when its connection was
- * reset. A write whose connection is lost is rejected with a TransportError: it may have been carried out.
+ * Requests are repeated where client-go's are: any on 429 and 5xx with Retry-After, ten times at
+ * most; a GET also when its connection was reset. A write whose connection is lost is rejected with
+ * a TransportError: it may have been carried out.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -73,11 +108,23 @@ export interface ClientOptions {
  */
 export function newClient(options: ClientOptions): Client {
   requireObject('options', options);
-  const { transport, cache, disableFor = [], fieldOwner, fieldValidation, clock = systemClock, logger } = options;
+  const {
+    transport,
+    cache,
+    disableFor = [],
+    fieldOwner,
+    fieldValidation,
+    clock = systemClock,
+    logger,
+  } = options;
   const { cacheSyncTimeout = 120_000, readYourWritesTimeout = 5000 } = options;
   const { readYourWrites = true, readerFailOnMissingInformer = false } = options;
-  requireFunction('options.transport.request', (transport as Partial<Transport> | undefined)?.request);
-  if (cache !== undefined) requireFunction('options.cache.informerFor', (cache as Partial<typeof cache>)?.informerFor);
+  requireFunction(
+    'options.transport.request',
+    (transport as Partial<Transport> | undefined)?.request,
+  );
+  if (cache !== undefined)
+    requireFunction('options.cache.informerFor', (cache as Partial<typeof cache>)?.informerFor);
   for (const resource of disableFor) requireResource(resource);
   for (const [name, ms] of Object.entries({ cacheSyncTimeout, readYourWritesTimeout })) {
     requireNumber(`options.${name}`, ms);
@@ -90,8 +137,13 @@ export function newClient(options: ClientOptions): Client {
   if (logger !== undefined) requireLogger('options.logger', logger);
   const onWarning =
     options.onWarning ??
-    ((warning: Warning) => logger?.warn(warning.text, { method: warning.method, path: warning.path }));
-  const rest = new RestClient(transport, { clock, limiter: limiterOf(options.rateLimit, clock), onWarning });
+    ((warning: Warning) =>
+      logger?.warn(warning.text, { method: warning.method, path: warning.path }));
+  const rest = new RestClient(transport, {
+    clock,
+    limiter: limiterOf(options.rateLimit, clock),
+    onWarning,
+  });
   const defaults = { fieldOwner, fieldValidation };
   if (cache === undefined) return new LiveClient(rest, defaults);
   return new CachedClient(rest, defaults, {
@@ -104,8 +156,14 @@ export function newClient(options: ClientOptions): Client {
 
 /** apiserver: at most 128 characters. Throws CapstanError INVALID_ARGUMENT. */
 export function requireFieldOptions(fieldOwner: unknown, fieldValidation: unknown): void {
-  if (fieldOwner !== undefined && (typeof fieldOwner !== 'string' || fieldOwner === '' || fieldOwner.length > 128))
+  if (
+    fieldOwner !== undefined &&
+    (typeof fieldOwner !== 'string' || fieldOwner === '' || fieldOwner.length > 128)
+  )
     throw invalid('fieldOwner', 'a name of at most 128 characters', fieldOwner);
-  if (fieldValidation !== undefined && !['Ignore', 'Warn', 'Strict'].includes(fieldValidation as string))
+  if (
+    fieldValidation !== undefined &&
+    !['Ignore', 'Warn', 'Strict'].includes(fieldValidation as string)
+  )
     throw invalid('fieldValidation', "'Ignore', 'Warn' or 'Strict'", fieldValidation);
 }

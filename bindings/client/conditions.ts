@@ -1,7 +1,8 @@
 /**
- * Status conditions: a list with one entry for each type, where `lastTransitionTime` moves when the status does and at no other time.
- * apimachinery: pkg/api/meta/conditions.go. Nothing here changes the list it is given: what comes back is the same list where nothing
- * had to change, and otherwise a new one.
+ * Status conditions: a list with one entry for each type, where `lastTransitionTime` moves when the
+ * status does and at no other time. apimachinery: pkg/api/meta/conditions.go. Nothing here changes
+ * the list it is given: what comes back is the same list where nothing had to change, and otherwise
+ * a new one.
  */
 import { systemWallNow } from '../clock.ts';
 import { invalid, requireObject } from '../errors.ts';
@@ -21,7 +22,10 @@ export interface Condition {
   observedGeneration?: number | undefined;
 }
 
-/** Any type that conditions have in a user's types; `undefined` is what Zod's optional members have in theirs. */
+/**
+ * Any type that conditions have in a user's types; `undefined` is what Zod's optional members have
+ * in theirs.
+ */
 export interface ConditionLike {
   type: string;
   status: string;
@@ -46,8 +50,9 @@ export interface SetConditionOptions {
 }
 
 /**
- * The conditions with this one in place of that of the same type, or at the end. `lastTransitionTime` becomes the one that is given, or
- * now, if there was none of this type or its status differs; else it stays.
+ * The conditions with this one in place of that of the same type, or at the end.
+ * `lastTransitionTime` becomes the one that is given, or now, if there was none of this type or its
+ * status differs; else it stays.
  *
  * @param conditions such as `object.status?.conditions`: undefined is none
  * @returns a new list; the same one if it says all of this already
@@ -73,11 +78,14 @@ export function setStatusCondition<C extends ConditionLike = Condition>(
     reason: wanted.reason,
     message: wanted.message,
     observedGeneration: wanted.observedGeneration,
-    lastTransitionTime: moved ? dated(wanted, options).lastTransitionTime : existing.lastTransitionTime,
+    lastTransitionTime: moved
+      ? dated(wanted, options).lastTransitionTime
+      : existing.lastTransitionTime,
   };
   for (const member of ['reason', 'message', 'observedGeneration', 'lastTransitionTime'] as const)
     if (next[member] === undefined) delete next[member];
-  if (!moved && SAID.every((member) => same(existing[member], next[member]))) return list as Known<C>[];
+  if (!moved && SAID.every((member) => same(existing[member], next[member])))
+    return list as Known<C>[];
   return list.with(at, next as C) as Known<C>[];
 }
 
@@ -106,12 +114,21 @@ export function findStatusCondition<C extends ConditionLike>(
 }
 
 /** Whether there is a condition of this type and it is `True`. */
-export function isStatusConditionTrue(conditions: readonly ConditionLike[] | undefined, type: string): boolean {
+export function isStatusConditionTrue(
+  conditions: readonly ConditionLike[] | undefined,
+  type: string,
+): boolean {
   return isStatusConditionPresentAndEqual(conditions, type, 'True');
 }
 
-/** Whether there is a condition of this type and it is `False`: where there is none, nothing is known. */
-export function isStatusConditionFalse(conditions: readonly ConditionLike[] | undefined, type: string): boolean {
+/**
+ * Whether there is a condition of this type and it is `False`: where there is none, nothing is
+ * known.
+ */
+export function isStatusConditionFalse(
+  conditions: readonly ConditionLike[] | undefined,
+  type: string,
+): boolean {
   return isStatusConditionPresentAndEqual(conditions, type, 'False');
 }
 
@@ -132,12 +149,16 @@ export function timeText(ms: number): string {
 function checked(condition: object): ConditionLike {
   requireObject('condition', condition);
   const { type, status } = condition as Partial<ConditionLike>;
-  if (typeof type !== 'string' || type === '') throw invalid('condition.type', 'a type such as "Ready"', type);
+  if (typeof type !== 'string' || type === '')
+    throw invalid('condition.type', 'a type such as "Ready"', type);
   if (typeof status !== 'string' || status === '')
     throw invalid('condition.status', '"True", "False" or "Unknown"', status);
   return condition as ConditionLike;
 }
 
-function dated(condition: ConditionLike, { wallNow = systemWallNow }: SetConditionOptions): ConditionLike {
+function dated(
+  condition: ConditionLike,
+  { wallNow = systemWallNow }: SetConditionOptions,
+): ConditionLike {
   return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? timeText(wallNow()) };
 }

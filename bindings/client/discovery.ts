@@ -1,7 +1,8 @@
 /**
- * Which resource a kind is, asked of the server once. What it keeps true: an answer is kept until somebody says that it is stale, and a kind
- * that a kept answer does not have is asked for again, as its definition may have come meanwhile. controller-runtime:
- * pkg/client/apiutil/restmapper.go; client-go: restmapper, discovery.
+ * Which resource a kind is, asked of the server once. What it keeps true: an answer is kept until
+ * somebody says that it is stale, and a kind that a kept answer does not have is asked for again,
+ * as its definition may have come meanwhile. controller-runtime: pkg/client/apiutil/restmapper.go;
+ * client-go: restmapper, discovery.
  */
 import { groupPath, groupVersionPath } from '../cache/discovery.ts';
 import type { KubeObject } from '../cache/keys.ts';
@@ -22,13 +23,17 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/** Which kind is asked for. Without a version, the server's preferred one among those that have it. */
+/**
+ * Which kind is asked for. Without a version, the server's preferred one among those that have it.
+ */
 export type GroupKind = Omit<GroupVersionKind, 'version'> & { readonly version?: string };
 
 /** What {@link Discovery.resources} gives. */
 export interface ServerResources {
   readonly resources: Resource<KubeObject>[];
-  /** Why a `group/version` did not say what it has, such as one of an aggregated API that is down. */
+  /**
+   * Why a `group/version` did not say what it has, such as one of an aggregated API that is down.
+   */
   readonly failed: ReadonlyMap<string, unknown>;
 }
 
@@ -63,19 +68,29 @@ export class Discovery {
 
   constructor(transport: Transport, options: { clock?: Clock | undefined } = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-    this.#rest = new RestClient(transport, { clock: options.clock ?? systemClock, onWarning: () => undefined });
+    this.#rest = new RestClient(transport, {
+      clock: options.clock ?? systemClock,
+      onWarning: () => undefined,
+    });
   }
 
   /**
-   * The resource of a kind. Rejects with StatusError 404 where the server has no such kind, and with whatever else it answers;
-   * with TransportError, and with CapstanError DECODE, ABORTED and INVALID_ARGUMENT.
+   * The resource of a kind. Rejects with StatusError 404 where the server has no such kind, and
+   * with whatever else it answers; with TransportError, and with CapstanError DECODE, ABORTED and
+   * INVALID_ARGUMENT.
    */
-  async resourceFor<T extends object = KubeObject>(kind: GroupKind, options: CallOptions = {}): Promise<Resource<T>> {
+  async resourceFor<T extends object = KubeObject>(
+    kind: GroupKind,
+    options: CallOptions = {},
+  ): Promise<Resource<T>> {
     requireObject('kind', kind);
-    if (typeof kind.group !== 'string') throw invalid('kind.group', 'a string, "" for the core group', kind.group);
-    if (typeof kind.kind !== 'string' || kind.kind === '') throw invalid('kind.kind', 'such as "Pod"', kind.kind);
+    if (typeof kind.group !== 'string')
+      throw invalid('kind.group', 'a string, "" for the core group', kind.group);
+    if (typeof kind.kind !== 'string' || kind.kind === '')
+      throw invalid('kind.kind', 'such as "Pod"', kind.kind);
     const known =
-      this.#versions.has(kind.group) || [...this.#kinds.keys()].some((name) => groupOf(name) === kind.group);
+      this.#versions.has(kind.group) ||
+      [...this.#kinds.keys()].some((name) => groupOf(name) === kind.group);
     const found = await this.#find(kind, options);
     if (found !== undefined) return defineResource<T>()(found);
     if (known) {
@@ -83,13 +98,26 @@ export class Discovery {
       const later = await this.#find(kind, options);
       if (later !== undefined) return defineResource<T>()(later);
     }
-    const where = kind.version === undefined ? kind.group : groupVersion({ group: kind.group, version: kind.version });
+    const where =
+      kind.version === undefined
+        ? kind.group
+        : groupVersion({ group: kind.group, version: kind.version });
     const message = `the server has no kind ${JSON.stringify(kind.kind)} in ${where === '' ? 'v1' : where}`;
-    throw new StatusError(404, { kind: 'Status', code: 404, reason: 'NotFound', message }, 'discovery');
+    throw new StatusError(
+      404,
+      { kind: 'Status', code: 404, reason: 'NotFound', message },
+      'discovery',
+    );
   }
 
-  /** The resource of an object, by its apiVersion and kind; otherwise as {@link Discovery.resourceFor}. */
-  resourceOf<T extends object = KubeObject>(object: object, options: CallOptions = {}): Promise<Resource<T>> {
+  /**
+   * The resource of an object, by its apiVersion and kind; otherwise as {@link
+   * Discovery.resourceFor}.
+   */
+  resourceOf<T extends object = KubeObject>(
+    object: object,
+    options: CallOptions = {},
+  ): Promise<Resource<T>> {
     return this.resourceFor<T>(groupVersionKindFor(object), options);
   }
 
@@ -99,9 +127,10 @@ export class Discovery {
   }
 
   /**
-   * All resources that the server has now, without subresources: each in its group's preferred version, or else in the first that has it.
-   * Group versions that fail cost the others nothing. Rejects where the groups cannot be told; otherwise as {@link Discovery.resourceFor}.
-   * client-go: ServerPreferredResources, SupportsAllVerbs.
+   * All resources that the server has now, without subresources: each in its group's preferred
+   * version, or else in the first that has it. Group versions that fail cost the others nothing.
+   * Rejects where the groups cannot be told; otherwise as {@link Discovery.resourceFor}. client-go:
+   * ServerPreferredResources, SupportsAllVerbs.
    *
    * @param options `verbs`: those that a resource must have, all of them. Default: none
    * @example
@@ -112,11 +141,17 @@ export class Discovery {
   ): Promise<ServerResources> {
     const { verbs = [], signal } = options;
     this.invalidate();
-    const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as { groups?: Group[] };
-    if (!Array.isArray(groups)) throw new CapstanError('DECODE', 'GET /apis: expected an APIGroupList with groups');
+    const { groups } = (await this.#rest.send({ method: 'GET', path: '/apis', signal })) as {
+      groups?: Group[];
+    };
+    if (!Array.isArray(groups))
+      throw new CapstanError('DECODE', 'GET /apis: expected an APIGroupList with groups');
     const failed = new Map<string, unknown>();
     const all = [{ name: '', versions: [{ version: 'v1' }] }, ...groups].map(async (group) => {
-      const byPlural = new Map<string, { resource: Resource<KubeObject>; verbs: readonly unknown[] }>();
+      const byPlural = new Map<
+        string,
+        { resource: Resource<KubeObject>; verbs: readonly unknown[] }
+      >();
       const name = String(group.name);
       for (const version of versionsIn(group, '/apis')) {
         try {
@@ -129,7 +164,9 @@ export class Discovery {
           failed.set(groupVersion({ group: name, version }), error);
         }
       }
-      const wanted = [...byPlural.values()].filter((found) => verbs.every((verb) => found.verbs.includes(verb)));
+      const wanted = [...byPlural.values()].filter((found) =>
+        verbs.every((verb) => found.verbs.includes(verb)),
+      );
       return wanted.map(({ resource }) => resource);
     });
     return { resources: (await Promise.all(all)).flat(), failed };
@@ -154,7 +191,9 @@ export class Discovery {
   async #find({ group, version, kind }: GroupKind, { signal }: CallOptions) {
     const versions = version === undefined ? await this.#versionsOf(group, signal) : [version];
     for (const candidate of versions) {
-      const found = (await this.#kindsOf(group, candidate, signal)).find((each) => each.kind === kind);
+      const found = (await this.#kindsOf(group, candidate, signal)).find(
+        (each) => each.kind === kind,
+      );
       if (found !== undefined) return { group, version: candidate, ...found };
     }
     return undefined;
@@ -170,18 +209,27 @@ export class Discovery {
     });
   }
 
-  #kindsOf(group: string, version: string, signal: AbortSignal | undefined): Promise<readonly Found[]> {
+  #kindsOf(
+    group: string,
+    version: string,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly Found[]> {
     return kept(this.#kinds, groupVersion({ group, version }), signal, async () => {
       const path = groupVersionPath({ group, version });
       const body = await this.#askFor(path, signal);
       if (body === undefined) return [];
-      const { resources } = body as { resources?: (Partial<Record<keyof Found, unknown>> & { name?: unknown })[] };
+      const { resources } = body as {
+        resources?: (Partial<Record<keyof Found, unknown>> & { name?: unknown })[];
+      };
       if (!Array.isArray(resources))
         throw new CapstanError('DECODE', `GET ${path}: expected an APIResourceList with resources`);
       return resources.flatMap(({ name, kind, namespaced, verbs }) => {
-        if (typeof name !== 'string' || typeof kind !== 'string' || typeof namespaced !== 'boolean') return [];
+        if (typeof name !== 'string' || typeof kind !== 'string' || typeof namespaced !== 'boolean')
+          return [];
         // Subresources have a slash, and kinds of their own or of their object.
-        return name.includes('/') ? [] : [{ kind, plural: name, namespaced, verbs: Array.isArray(verbs) ? verbs : [] }];
+        return name.includes('/')
+          ? []
+          : [{ kind, plural: name, namespaced, verbs: Array.isArray(verbs) ? verbs : [] }];
       });
     });
   }
@@ -198,10 +246,11 @@ export class Discovery {
 }
 
 /**
- * The resource of a kind, asked of the server for this once: see {@link Discovery}, which keeps what it was told.
+ * The resource of a kind, asked of the server for this once: see {@link Discovery}, which keeps
+ * what it was told.
  *
- * @throws StatusError 404 for a kind that the server does not have; whatever else it answers; TransportError; CapstanError DECODE,
- *   ABORTED and INVALID_ARGUMENT
+ * @throws StatusError 404 for a kind that the server does not have; whatever else it answers;
+ *   TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
  * @example
  * const websites = await discover(transport, { group: 'example.com', version: 'v1', kind: 'Website' }, { signal });
  */
@@ -216,7 +265,8 @@ export function discover<T extends object = KubeObject>(
 /**
  * Group, version and kind of a resource, or of an object by what it says of itself.
  *
- * @throws CapstanError INVALID_ARGUMENT for an object without apiVersion or kind, as the items of some lists and caches are
+ * @throws CapstanError INVALID_ARGUMENT for an object without apiVersion or kind, as the items of
+ *   some lists and caches are
  * @example
  * groupVersionKindFor({ apiVersion: 'apps/v1', kind: 'Deployment' }).group; // 'apps'
  */
@@ -226,9 +276,17 @@ export function groupVersionKindFor(of: object | AnyResource): GroupVersionKind 
   if (plural !== undefined && group !== undefined && version !== undefined && kind !== undefined)
     return { group, version, kind };
   const { apiVersion } = of as KubeObject;
-  if (typeof apiVersion !== 'string' || typeof kind !== 'string' || !/^(?:[^/]+\/)?[^/]+$/.test(apiVersion))
+  if (
+    typeof apiVersion !== 'string' ||
+    typeof kind !== 'string' ||
+    !/^(?:[^/]+\/)?[^/]+$/.test(apiVersion)
+  )
     throw invalid('object', 'an object with apiVersion and kind', `${apiVersion} ${kind}`);
-  return { group: groupOf(apiVersion), version: apiVersion.slice(apiVersion.indexOf('/') + 1), kind };
+  return {
+    group: groupOf(apiVersion),
+    version: apiVersion.slice(apiVersion.indexOf('/') + 1),
+    kind,
+  };
 }
 
 /** Whether the objects of a resource are in a namespace each. */
@@ -238,7 +296,8 @@ export function isObjectNamespaced(resource: AnyResource): boolean {
 
 /** The preferred one first. Throws CapstanError DECODE. */
 function versionsIn({ versions, preferredVersion }: Group, path: string): string[] {
-  if (!Array.isArray(versions)) throw new CapstanError('DECODE', `GET ${path}: expected an APIGroup with versions`);
+  if (!Array.isArray(versions))
+    throw new CapstanError('DECODE', `GET ${path}: expected an APIGroup with versions`);
   const all = [preferredVersion?.version, ...versions.map(({ version }) => version)];
   return [...new Set(all.filter((version) => typeof version === 'string'))];
 }
@@ -248,8 +307,8 @@ function groupOf(apiVersion: string): string {
 }
 
 /**
- * A failure is not kept, nor that there is nothing, of which there may be any number: the next call asks again. A caller's signal ends its own call; those who wait with it
- * ask anew.
+ * A failure is not kept, nor that there is nothing, of which there may be any number: the next call
+ * asks again. A caller's signal ends its own call; those who wait with it ask anew.
  */
 async function kept<V extends readonly unknown[]>(
   map: Map<string, Promise<V>>,
@@ -262,7 +321,8 @@ async function kept<V extends readonly unknown[]>(
     try {
       return await (signal === undefined ? running : abortable(running, signal));
     } catch (error) {
-      if (signal?.aborted || !(error instanceof CapstanError && error.code === 'ABORTED')) throw error;
+      if (signal?.aborted || !(error instanceof CapstanError && error.code === 'ABORTED'))
+        throw error;
       return kept(map, key, signal, ask);
     }
   }

@@ -1,8 +1,9 @@
 /**
- * Finalizers: names on an object that keep it from going, although it is deleted, until whoever put a name there has cleaned up and takes
- * it off. What must hold: the name is on the object before anything outside exists that has to be cleaned up, and goes only after the
- * clean-up succeeded. controller-runtime: pkg/controller/controllerutil and pkg/finalizer; kube-rs: runtime::finalizer. Nothing here
- * changes the objects it is given; see metadata.ts.
+ * Finalizers: names on an object that keep it from going, although it is deleted, until whoever put
+ * a name there has cleaned up and takes it off. What must hold: the name is on the object before
+ * anything outside exists that has to be cleaned up, and goes only after the clean-up succeeded.
+ * controller-runtime: pkg/controller/controllerutil and pkg/finalizer; kube-rs: runtime::finalizer.
+ * Nothing here changes the objects it is given; see metadata.ts.
  */
 import type { Resource } from '../cache/resource.ts';
 import { isNotFound } from '../cache/status-error.ts';
@@ -60,7 +61,10 @@ export interface FinalizerResult<T extends object> {
   readonly updated?: boolean;
   /** The object's status has to be written. */
   readonly statusUpdated?: boolean;
-  /** It failed, and yet the object has to be written, with a condition that says so for example. Throwing says less. */
+  /**
+   * It failed, and yet the object has to be written, with a condition that says so for example.
+   * Throwing says less.
+   */
   readonly error?: unknown;
 }
 
@@ -68,7 +72,12 @@ export interface FinalizerResult<T extends object> {
 export type Finalizer<T extends object> = (
   object: T,
   options: { readonly signal?: AbortSignal | undefined },
-) => Promise<FinalizerResult<T> | undefined> | Promise<void> | FinalizerResult<T> | undefined | void;
+) =>
+  | Promise<FinalizerResult<T> | undefined>
+  | Promise<void>
+  | FinalizerResult<T>
+  | undefined
+  | void;
 
 /** The object after all finalizers, and which parts of it have to be written. */
 export interface FinalizeResult<T extends object> {
@@ -77,7 +86,10 @@ export interface FinalizeResult<T extends object> {
   readonly statusUpdated: boolean;
 }
 
-/** Some finalizers failed, the others did their work: `result` may have to be written all the same. Code `FINALIZE`. */
+/**
+ * Some finalizers failed, the others did their work: `result` may have to be written all the same.
+ * Code `FINALIZE`.
+ */
 export class FinalizeError<T extends object = object> extends CapstanError {
   /** By the finalizers' keys. */
   readonly errors: ReadonlyMap<string, unknown>;
@@ -85,9 +97,13 @@ export class FinalizeError<T extends object = object> extends CapstanError {
 
   constructor(errors: ReadonlyMap<string, unknown>, result: FinalizeResult<T>) {
     const each = [...errors].map(([key, error]) => `${key}: ${textOfError(error)}`);
-    super('FINALIZE', `${describeObject(result.object)} could not be finalized by ${each.join('; ')}`, {
-      cause: errors.size === 1 ? [...errors.values()][0] : new AggregateError(errors.values()),
-    });
+    super(
+      'FINALIZE',
+      `${describeObject(result.object)} could not be finalized by ${each.join('; ')}`,
+      {
+        cause: errors.size === 1 ? [...errors.values()][0] : new AggregateError(errors.values()),
+      },
+    );
     this.errors = errors;
     this.result = result;
   }
@@ -98,8 +114,9 @@ export class FinalizeError<T extends object = object> extends CapstanError {
 }
 
 /**
- * Finalizers by name, for a controller with several: each is put on objects that live, and called for objects that are being deleted,
- * one after the other in the order of their registration. A failed one stays on the object and does not keep the others from running.
+ * Finalizers by name, for a controller with several: each is put on objects that live, and called
+ * for objects that are being deleted, one after the other in the order of their registration. A
+ * failed one stays on the object and does not keep the others from running.
  *
  * @example
  * const finalizers = new Finalizers<V1Pod>();
@@ -115,16 +132,23 @@ export class Finalizers<T extends object> {
     requireFinalizer('key', key);
     requireFunction('finalizer', finalizer);
     if (this.#finalizers.has(key))
-      throw new CapstanError('FINALIZER_EXISTS', `a finalizer ${JSON.stringify(key)} is registered already`);
+      throw new CapstanError(
+        'FINALIZER_EXISTS',
+        `a finalizer ${JSON.stringify(key)} is registered already`,
+      );
     this.#finalizers.set(key, finalizer);
   }
 
   /**
-   * Puts every finalizer on an object that lives; runs and takes off those that are on an object that is being deleted.
+   * Puts every finalizer on an object that lives; runs and takes off those that are on an object
+   * that is being deleted.
    *
    * @throws FinalizeError if some failed; its `result` has what the others did
    */
-  async finalize(object: T, options: { readonly signal?: AbortSignal | undefined } = {}): Promise<FinalizeResult<T>> {
+  async finalize(
+    object: T,
+    options: { readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<FinalizeResult<T>> {
     const deleted = isBeingDeleted(object);
     const errors = new Map<string, unknown>();
     let current = object;
@@ -166,24 +190,31 @@ async function runFinalizer<T extends object>(
 /** What to do with an object that lives, and with one that is being deleted. */
 export interface FinalizerHandlers<T extends object, R> {
   /**
-   * The object lives and has the finalizer: whatever is made now will be cleaned up. It is given the object as it is then, which is a newer
-   * one than the frame was given where the finalizer had to be written first.
+   * The object lives and has the finalizer: whatever is made now will be cleaned up. It is given
+   * the object as it is then, which is a newer one than the frame was given where the finalizer had
+   * to be written first.
    */
   apply(object: T): Promise<R> | R;
-  /** The object is being deleted. Once this succeeds, the finalizer goes. It may be called again. */
+  /**
+   * The object is being deleted. Once this succeeds, the finalizer goes. It may be called again.
+   */
   cleanup(object: T): Promise<R> | R;
 }
 
 /**
- * One finalizer as the frame of a reconcile: an object that lives gets it first, and is then applied as the server answered; an object that
- * is being deleted is cleaned up, and then loses it. Both writes are JSON patches that hold only for this very object (its uid) and for the
- * finalizers that were seen: where either has changed since, the server refuses with 422 and the next try sees it.
+ * One finalizer as the frame of a reconcile: an object that lives gets it first, and is then
+ * applied as the server answered; an object that is being deleted is cleaned up, and then loses it.
+ * Both writes are JSON patches that hold only for this very object (its uid) and for the finalizers
+ * that were seen: where either has changed since, the server refuses with 422 and the next try sees
+ * it.
  *
- * kube-rs applies in the reconcile that follows from the event of its write. That event changes no generation: a predicate may drop it, and
- * then nothing would ever be applied.
+ * kube-rs applies in the reconcile that follows from the event of its write. That event changes no
+ * generation: a predicate may drop it, and then nothing would ever be applied.
  *
- * @returns what `apply` or `cleanup` gave; undefined for an object that is being deleted and does not have the finalizer
- * @throws what `apply` or `cleanup` threw, the finalizer then stays; StatusError, TransportError of the writes
+ * @returns what `apply` or `cleanup` gave; undefined for an object that is being deleted and does
+ *   not have the finalizer
+ * @throws what `apply` or `cleanup` threw, the finalizer then stays; StatusError, TransportError of
+ *   the writes
  * @example
  * const reconcileWith = (client: Client, pod: V1Pod) =>
  *   finalizer(client, Pod, 'example.com/cleanup', pod, {
@@ -206,14 +237,17 @@ export async function finalizer<T extends object, R>(
   const has = containsFinalizer(object, name);
   if (!isBeingDeleted(object)) {
     if (has) return handlers.apply(object);
-    return handlers.apply(await patchFinalizers(client, resource, object, adding(object, name), options.signal));
+    return handlers.apply(
+      await patchFinalizers(client, resource, object, adding(object, name), options.signal),
+    );
   }
   if (!has) return undefined;
   const result = await handlers.cleanup(object);
   try {
     await patchFinalizers(client, resource, object, removing(object, name), options.signal);
   } catch (error) {
-    if (!isNotFound(error)) throw error; // somebody else took the finalizer off, and the object went
+    // somebody else took the finalizer off, and the object went
+    if (!isNotFound(error)) throw error;
   }
   return result;
 }
@@ -226,13 +260,22 @@ async function patchFinalizers<T extends object>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const { namespace, name, uid } = metadataOf(object);
-  if (typeof name !== 'string') throw invalid('object.metadata.name', 'the name of an object that exists', name);
-  const same: JsonPatchOperation[] = uid === undefined ? [] : [{ op: 'test', path: '/metadata/uid', value: uid }];
+  if (typeof name !== 'string')
+    throw invalid('object.metadata.name', 'the name of an object that exists', name);
+  const same: JsonPatchOperation[] =
+    uid === undefined ? [] : [{ op: 'test', path: '/metadata/uid', value: uid }];
   const key = namespace === undefined ? { name } : { namespace, name };
-  return client.patch(resource, key, { type: 'json', operations: [...same, ...changes] }, { signal });
+  return client.patch(
+    resource,
+    key,
+    { type: 'json', operations: [...same, ...changes] },
+    { signal },
+  );
 }
 
-/** A member that is not there equals null: to the server's library, and in its answer to this test. */
+/**
+ * A member that is not there equals null: to the server's library, and in its answer to this test.
+ */
 function adding(object: object, name: string): JsonPatchOperation[] {
   const { finalizers } = metadataOf(object);
   if (finalizers === undefined || finalizers.length === 0)

@@ -40,7 +40,11 @@ export {
   type StandardSchema,
   withJsonSchema,
 } from './crd/standard-schema.ts';
-export { SchemaError, type StructuralSchema, type ValidationRule } from './crd/structural-schema.ts';
+export {
+  SchemaError,
+  type StructuralSchema,
+  type ValidationRule,
+} from './crd/structural-schema.ts';
 export { InvalidObjectError, type Issue, type ValidationResult } from './crd/validation.ts';
 export {
   type CreateOrUpdateOptions,
@@ -159,4 +163,9 @@ export type {
   Writer,
 } from './types.ts';
 export type { Warning } from './warnings.ts';
-export { newDryRunClient, newNamespacedClient, withFieldOwner, withFieldValidation } from './wrappers.ts';
+export {
+  newDryRunClient,
+  newNamespacedClient,
+  withFieldOwner,
+  withFieldValidation,
+} from './wrappers.ts';

@@ -1,7 +1,7 @@
 /**
- * A client with functions in place of some of its methods, for tests and for what is to be seen or changed on the way. What it keeps true: what
- * is not intercepted goes to the client as it came, and an interceptor gets that client to go on with. controller-runtime:
- * pkg/client/interceptor.
+ * A client with functions in place of some of its methods, for tests and for what is to be seen or
+ * changed on the way. What it keeps true: what is not intercepted goes to the client as it came,
+ * and an interceptor gets that client to go on with. controller-runtime: pkg/client/interceptor.
  */
 import type { Resource } from '../cache/resource.ts';
 import { requireFunction, requireObject } from '../errors.ts';
@@ -24,8 +24,9 @@ import type {
 import { requireClient } from './wrapped-client.ts';
 
 /**
- * Functions that are called instead of a client's methods, any of them. `inner` is the client without interceptors. Those that begin with
- * `subResource` get the subresource's name, `status` among them; they are not called where `subResource` is given, whose client counts then.
+ * Functions that are called instead of a client's methods, any of them. `inner` is the client
+ * without interceptors. Those that begin with `subResource` get the subresource's name, `status`
+ * among them; they are not called where `subResource` is given, whose client counts then.
  */
 export interface Interceptors {
   get?<T extends object>(
@@ -34,7 +35,11 @@ export interface Interceptors {
     key: ObjectKey,
     options?: ReadOptions,
   ): Promise<T>;
-  list?<T extends object>(inner: Client, resource: Resource<T, string>, options?: ListOptions): Promise<ObjectList<T>>;
+  list?<T extends object>(
+    inner: Client,
+    resource: Resource<T, string>,
+    options?: ListOptions,
+  ): Promise<ObjectList<T>>;
   create?<T extends object>(
     inner: Client,
     resource: Resource<T, string>,
@@ -131,12 +136,17 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
     if (interceptor !== undefined) requireFunction(`interceptors.${name}`, interceptor);
   const subResourceClient = (name: string): SubResourceClient =>
     interceptors.subResource?.(client, name) ?? intercepted(client, interceptors, name);
-  // Methods are looked up at each call, as with any object: interceptors may be changed while a test goes on.
+  // Methods are looked up at each call, as with any object: interceptors may be changed while a
+  // test goes on.
   return {
     get: (resource, key, options) =>
-      interceptors.get ? interceptors.get(client, resource, key, options) : client.get(resource, key, options),
+      interceptors.get
+        ? interceptors.get(client, resource, key, options)
+        : client.get(resource, key, options),
     list: (resource, options) =>
-      interceptors.list ? interceptors.list(client, resource, options) : client.list(resource, options),
+      interceptors.list
+        ? interceptors.list(client, resource, options)
+        : client.list(resource, options),
     create: (resource, object, options) =>
       interceptors.create
         ? interceptors.create(client, resource, object, options)
@@ -154,7 +164,9 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
         ? interceptors.apply(client, resource, object, options)
         : client.apply(resource, object, options),
     delete: (resource, key, options) =>
-      interceptors.delete ? interceptors.delete(client, resource, key, options) : client.delete(resource, key, options),
+      interceptors.delete
+        ? interceptors.delete(client, resource, key, options)
+        : client.delete(resource, key, options),
     deleteAllOf: (resource, options) =>
       interceptors.deleteAllOf
         ? interceptors.deleteAllOf(client, resource, options)

@@ -13,8 +13,9 @@ export interface ListAllOptions extends Omit<ListOptions, 'live' | 'limit' | 'co
 }
 
 /**
- * All objects, one by one, asked from the server page by page as the loop goes on. If the pages expire meanwhile, the loop ends with
- * a StatusError of reason Expired (see `isResourceExpired`): what was given is a part.
+ * All objects, one by one, asked from the server page by page as the loop goes on. If the pages
+ * expire meanwhile, the loop ends with a StatusError of reason Expired (see `isResourceExpired`):
+ * what was given is a part.
  *
  * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with
  * @example
@@ -44,7 +45,8 @@ export async function* listPages<T extends object>(
   requireInteger('pageSize', pageSize, 1);
   let next: string | undefined;
   do {
-    // The version is that of the first page; a continue token brings its own, and the server refuses both.
+    // The version is that of the first page; a continue token brings its own, and the server
+    // refuses both.
     const from = next === undefined ? { resourceVersion } : { continue: next };
     const page = await client.list(resource, { ...rest, ...from, live: true, limit: pageSize });
     yield page;

@@ -1,12 +1,21 @@
 /**
- * The client that asks the server each time. What it keeps true: each call is one request (with its repeats), checked before it is sent,
- * and each write that was carried out is told to the observer with what the server answered.
+ * The client that asks the server each time. What it keeps true: each call is one request (with its
+ * repeats), checked before it is sent, and each write that was carried out is told to the observer
+ * with what the server answered.
  */
 import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, type Resource } from '../cache/resource.ts';
 import { CapstanError, invalid, requireInteger, requireObject, requireString } from '../errors.ts';
 import { labelSelectorText } from '../selectors.ts';
-import { bodyOf, collectionPath, keyOf, metadataOf, objectPath, requireNamespace, toJson } from './paths.ts';
+import {
+  bodyOf,
+  collectionPath,
+  keyOf,
+  metadataOf,
+  objectPath,
+  requireNamespace,
+  toJson,
+} from './paths.ts';
 import type { RestClient } from './rest-client.ts';
 import type {
   AnyResource,
@@ -30,7 +39,10 @@ import type {
 export interface WriteObserver {
   /** @param answer the object as it is now, or what the subresource answered */
   wrote(resource: AnyResource, answer: object): void;
-  /** A subresource was written, and the server said no more than that it was: a binding, an eviction. */
+  /**
+   * A subresource was written, and the server said no more than that it was: a binding, an
+   * eviction.
+   */
   touched(resource: AnyResource, key: ObjectKey): void;
   /** @param answer the object, or a Status */
   deleted(resource: AnyResource, key: ObjectKey, answer: object): void;
@@ -63,14 +75,25 @@ export class LiveClient implements Client {
     this.#observer = observer;
   }
 
-  async get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options: ReadOptions = {}): Promise<T> {
+  async get<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options: ReadOptions = {},
+  ): Promise<T> {
     return this.#read<T>(objectPath(resource, key), options);
   }
 
-  async list<T extends object>(resource: Resource<T, string>, options: ListOptions = {}): Promise<ObjectList<T>> {
+  async list<T extends object>(
+    resource: Resource<T, string>,
+    options: ListOptions = {},
+  ): Promise<ObjectList<T>> {
     const { index, limit, continue: token, signal } = options;
     if (index !== undefined)
-      throw invalid('options.index', 'nothing in a live list: indices are those of a cache', index.name);
+      throw invalid(
+        'options.index',
+        'nothing in a live list: indices are those of a cache',
+        index.name,
+      );
     if (limit !== undefined) requireInteger('options.limit', limit, 0);
     const query = {
       ...selectorsOf(options),
@@ -79,18 +102,33 @@ export class LiveClient implements Client {
       resourceVersion: options.resourceVersion || undefined,
     };
     const path = collectionPath(resource, options.namespace);
-    return listFrom<T>(resource, await this.#rest.send({ method: 'GET', path, query, signal }), `GET ${path}`);
+    return listFrom<T>(
+      resource,
+      await this.#rest.send({ method: 'GET', path, query, signal }),
+      `GET ${path}`,
+    );
   }
 
-  async create<T extends object>(resource: Resource<T, string>, object: T, options: WriteOptions = {}): Promise<T> {
+  async create<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
     const body = bodyOf(resource, object);
-    const { name, namespace, generateName } = metadataOf(object) as KubeObject['metadata'] & { generateName?: string };
-    if (!name && !generateName) throw invalid('object.metadata', 'a name or generateName', metadataOf(object));
+    const { name, namespace, generateName } = metadataOf(object) as KubeObject['metadata'] & {
+      generateName?: string;
+    };
+    if (!name && !generateName)
+      throw invalid('object.metadata', 'a name or generateName', metadataOf(object));
     const path = collectionPath(resource, requireNamespace(resource, namespace));
     return this.#write<T>(resource, { method: 'POST', path, body }, options);
   }
 
-  async update<T extends object>(resource: Resource<T, string>, object: T, options: WriteOptions = {}): Promise<T> {
+  async update<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
     const body = bodyOf(resource, object);
     return this.#write<T>(
       resource,
@@ -127,7 +165,10 @@ export class LiveClient implements Client {
     if (!options.dryRun) this.#observer?.deleted(resource, key, answer);
   }
 
-  async deleteAllOf<T extends object>(resource: Resource<T, string>, options: DeleteAllOfOptions = {}): Promise<void> {
+  async deleteAllOf<T extends object>(
+    resource: Resource<T, string>,
+    options: DeleteAllOfOptions = {},
+  ): Promise<void> {
     const { query, ...rest } = deletion(options);
     const path = collectionPath(resource, requireNamespace(resource, options.namespace));
     const answer = await this.#rest.send({
@@ -144,7 +185,8 @@ export class LiveClient implements Client {
   }
 
   subResource(name: string): SubResourceClient {
-    if (typeof name !== 'string' || name === '') throw invalid('name', 'the name of a subresource', name);
+    if (typeof name !== 'string' || name === '')
+      throw invalid('name', 'the name of a subresource', name);
     return {
       get: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
@@ -159,8 +201,13 @@ export class LiveClient implements Client {
         options: WriteOptions = {},
       ) => {
         const path = objectPath(resource, key, name);
-        const answer = await this.#write<B>(resource, { method: 'POST', path, body: toJson('body', body) }, options);
-        // Bindings and evictions are answered with a Status of success. controller-runtime, too, leaves the body as it was sent.
+        const answer = await this.#write<B>(
+          resource,
+          { method: 'POST', path, body: toJson('body', body) },
+          options,
+        );
+        // Bindings and evictions are answered with a Status of success. controller-runtime, too,
+        // leaves the body as it was sent.
         if ((answer as KubeObject).kind !== 'Status') return answer;
         if (!options.dryRun) this.#observer?.touched(resource, key);
         return body;
@@ -171,7 +218,10 @@ export class LiveClient implements Client {
         object: T,
         options: SubResourceWriteOptions<B> = {},
       ) => {
-        const body = options.body === undefined ? bodyOf(resource, object) : toJson('options.body', options.body);
+        const body =
+          options.body === undefined
+            ? bodyOf(resource, object)
+            : toJson('options.body', options.body);
         const path = objectPath(resource, keyOf(resource, object), name);
         return this.#write<B>(resource, { method: 'PUT', path, body }, options);
       },
@@ -188,8 +238,16 @@ export class LiveClient implements Client {
         object: Applied<T>,
         options: SubResourceApplyOptions<B> = {},
       ) => {
-        const body = options.body === undefined ? bodyOf<T>(resource, object) : toJson('options.body', options.body);
-        return this.#apply<B>(resource, objectPath(resource, keyOf(resource, object), name), body, options);
+        const body =
+          options.body === undefined
+            ? bodyOf<T>(resource, object)
+            : toJson('options.body', options.body);
+        return this.#apply<B>(
+          resource,
+          objectPath(resource, keyOf(resource, object), name),
+          body,
+          options,
+        );
       },
     };
   }
@@ -199,25 +257,42 @@ export class LiveClient implements Client {
     return (await this.#rest.send({ method: 'GET', path, query, signal })) as T;
   }
 
-  async #patch<T>(resource: AnyResource, path: string, patch: Patch, options: WriteOptions): Promise<T> {
+  async #patch<T>(
+    resource: AnyResource,
+    path: string,
+    patch: Patch,
+    options: WriteOptions,
+  ): Promise<T> {
     return this.#write<T>(resource, { method: 'PATCH', path, ...patchBody(patch) }, options);
   }
 
-  async #apply<T>(resource: AnyResource, path: string, body: string, options: ApplyOptions): Promise<T> {
+  async #apply<T>(
+    resource: AnyResource,
+    path: string,
+    body: string,
+    options: ApplyOptions,
+  ): Promise<T> {
     if (!(options.fieldOwner ?? this.#defaults.fieldOwner)) {
       throw new CapstanError(
         'INVALID_ARGUMENT',
         `"fieldOwner" expected a name, as server-side apply keeps who owns which field: give it to newClient or to this call`,
       );
     }
-    // Apply is strict on the server by itself; the client's default is for the other writes, as in controller-runtime.
+    // Apply is strict on the server by itself; the client's default is for the other writes, as in
+    // controller-runtime.
     const sent = { method: 'PATCH', path, body, contentType: APPLY, force: options.force };
     return this.#write<T>(resource, sent, options, {});
   }
 
   async #write<T>(
     resource: AnyResource,
-    sent: { method: string; path: string; body: string; contentType?: string; force?: boolean | undefined },
+    sent: {
+      method: string;
+      path: string;
+      body: string;
+      contentType?: string;
+      force?: boolean | undefined;
+    },
     options: WriteOptions,
     { fieldValidation }: WriteDefaults = this.#defaults,
   ): Promise<T> {
@@ -239,7 +314,8 @@ function patchBody(patch: Patch): { body: string; contentType: string } {
   requireObject('patch', patch);
   switch (patch.type) {
     case 'json':
-      if (!Array.isArray(patch.operations)) throw invalid('patch.operations', 'an array', patch.operations);
+      if (!Array.isArray(patch.operations))
+        throw invalid('patch.operations', 'an array', patch.operations);
       return { body: toJson('patch.operations', patch.operations), contentType: MEDIA_TYPES.json };
     case 'merge':
     case 'strategic':
@@ -248,11 +324,18 @@ function patchBody(patch: Patch): { body: string; contentType: string } {
     case 'raw':
       return { body: patch.data, contentType: patch.contentType };
     default:
-      throw invalid('patch.type', "'json', 'merge', 'strategic' or 'raw'", (patch as { type?: unknown }).type);
+      throw invalid(
+        'patch.type',
+        "'json', 'merge', 'strategic' or 'raw'",
+        (patch as { type?: unknown }).type,
+      );
   }
 }
 
-function selectorsOf({ labelSelector, fieldSelector }: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>) {
+function selectorsOf({
+  labelSelector,
+  fieldSelector,
+}: Pick<ListOptions, 'labelSelector' | 'fieldSelector'>) {
   requireString('options.fieldSelector', fieldSelector ?? '');
   return {
     labelSelector: labelSelectorText(labelSelector ?? '') || undefined,
@@ -261,7 +344,13 @@ function selectorsOf({ labelSelector, fieldSelector }: Pick<ListOptions, 'labelS
 }
 
 /** The dry run stands in the query too, as there are proxies that drop the body of a DELETE. */
-function deletion({ dryRun, gracePeriodSeconds, propagationPolicy, preconditions, signal }: DeleteOptions) {
+function deletion({
+  dryRun,
+  gracePeriodSeconds,
+  propagationPolicy,
+  preconditions,
+  signal,
+}: DeleteOptions) {
   const body = toJson('options', {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
@@ -271,12 +360,23 @@ function deletion({ dryRun, gracePeriodSeconds, propagationPolicy, preconditions
   return { body, query: { dryRun: dryRun ? 'All' : undefined }, signal };
 }
 
-/** Items of built-in kinds come without apiVersion and kind; here they have them, as single objects do. */
-function listFrom<T extends object>(resource: Resource<T, string>, body: object, what: string): ObjectList<T> {
+/**
+ * Items of built-in kinds come without apiVersion and kind; here they have them, as single objects
+ * do.
+ */
+function listFrom<T extends object>(
+  resource: Resource<T, string>,
+  body: object,
+  what: string,
+): ObjectList<T> {
   const { items, metadata } = body as { items?: unknown; metadata?: ObjectList<T>['metadata'] };
   if (items !== null && !Array.isArray(items))
-    throw new CapstanError('DECODE', `${what}: expected a list with items, got a ${(body as KubeObject).kind}`);
+    throw new CapstanError(
+      'DECODE',
+      `${what}: expected a list with items, got a ${(body as KubeObject).kind}`,
+    );
   const head = { apiVersion: groupVersion(resource), kind: resource.kind };
-  const complete = (item: T & KubeObject): T => (item.kind === undefined ? { ...head, ...item } : item);
+  const complete = (item: T & KubeObject): T =>
+    item.kind === undefined ? { ...head, ...item } : item;
   return { items: ((items ?? []) as (T & KubeObject)[]).map(complete), metadata: metadata ?? {} };
 }

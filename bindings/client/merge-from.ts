@@ -1,6 +1,7 @@
 /**
- * Patches from two states of an object. What it keeps true: the patch, applied to the first state, gives the second (RFC 7386), and names
- * nothing that is the same in both. controller-runtime: pkg/client/patch.go MergeFrom, RawPatch.
+ * Patches from two states of an object. What it keeps true: the patch, applied to the first state,
+ * gives the second (RFC 7386), and names nothing that is the same in both. controller-runtime:
+ * pkg/client/patch.go MergeFrom, RawPatch.
  */
 import type { KubeObject } from '../cache/keys.ts';
 import { CapstanError, invalid, requireObject } from '../errors.ts';
@@ -9,7 +10,10 @@ import type { Patch } from './types.ts';
 
 /** Of {@link mergeFrom}. */
 export interface MergeFromOptions {
-  /** The patch carries the version of the first state: it is a conflict where the object has changed since. Default false. */
+  /**
+   * The patch carries the version of the first state: it is a conflict where the object has changed
+   * since. Default false.
+   */
   readonly optimisticLock?: boolean | undefined;
 }
 
@@ -18,13 +22,15 @@ export interface PatchBase<T extends object> {
   /**
    * The patch to another state.
    *
-   * @throws CapstanError INVALID_ARGUMENT for a null in it that the first state does not have, and for one in an object of a list that changes: in a merge patch null removes
+   * @throws CapstanError INVALID_ARGUMENT for a null in it that the first state does not have, and
+   *   for one in an object of a list that changes: in a merge patch null removes
    */
   to(modified: T): Patch & { readonly type: 'merge' };
 }
 
 /**
- * Begins a JSON merge patch. The state is copied, so that the object itself may be changed afterwards. Lists are replaced as a whole.
+ * Begins a JSON merge patch. The state is copied, so that the object itself may be changed
+ * afterwards. Lists are replaced as a whole.
  *
  * @throws CapstanError INVALID_ARGUMENT, also with `optimisticLock` for an object without a version
  * @example
@@ -33,7 +39,10 @@ export interface PatchBase<T extends object> {
  * website.spec.replicas = 3;
  * await client.patch(Website, key, base.to(website));
  */
-export function mergeFrom<T extends object>(original: T, options: MergeFromOptions = {}): PatchBase<T> {
+export function mergeFrom<T extends object>(
+  original: T,
+  options: MergeFromOptions = {},
+): PatchBase<T> {
   requireObject('original', original);
   const before = plain('original', original);
   const version = (original as KubeObject).metadata?.resourceVersion;
@@ -44,27 +53,36 @@ export function mergeFrom<T extends object>(original: T, options: MergeFromOptio
       requireObject('modified', modified);
       const body = difference(before, plain('modified', modified), '') as { metadata?: object };
       if (!options.optimisticLock) return { type: 'merge', body };
-      return { type: 'merge', body: { ...body, metadata: { ...body.metadata, resourceVersion: version } } };
+      return {
+        type: 'merge',
+        body: { ...body, metadata: { ...body.metadata, resourceVersion: version } },
+      };
     },
   };
 }
 
 /**
- * A patch in one's own words, sent to the byte: for numbers beyond 2^53, or for text that came from elsewhere.
+ * A patch in one's own words, sent to the byte: for numbers beyond 2^53, or for text that came from
+ * elsewhere.
  *
  * @param type `'json'`, `'merge'`, `'strategic'`, or a media type
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * await client.patch(Pod, key, rawPatch('merge', '{"metadata":{"labels":{"seen":"true"}}}'));
  */
-export function rawPatch(type: 'json' | 'merge' | 'strategic' | `application/${string}`, data: string): Patch {
+export function rawPatch(
+  type: 'json' | 'merge' | 'strategic' | `application/${string}`,
+  data: string,
+): Patch {
   if (typeof data !== 'string') throw invalid('data', 'the text of a patch', data);
   const short = {
     json: 'json-patch+json',
     merge: 'merge-patch+json',
     strategic: 'strategic-merge-patch+json',
   } as const;
-  const contentType = Object.hasOwn(short, type) ? `application/${short[type as keyof typeof short]}` : type;
+  const contentType = Object.hasOwn(short, type)
+    ? `application/${short[type as keyof typeof short]}`
+    : type;
   if (typeof contentType !== 'string' || !contentType.startsWith('application/'))
     throw invalid('type', "'json', 'merge', 'strategic' or a media type", type);
   return { type: 'raw', contentType, data };
@@ -84,13 +102,17 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
   for (const [name, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, name) ? (before[name] as Json) : undefined;
     if (old !== undefined && sameJson(old, value)) continue;
-    if (isObject(old) && isObject(value)) changes.set(name, difference(old, value, `${path}.${name}`));
+    if (isObject(old) && isObject(value))
+      changes.set(name, difference(old, value, `${path}.${name}`));
     else changes.set(name, withoutNulls(value, `${path}.${name}`));
   }
   return Object.fromEntries(changes);
 }
 
-/** As a member a null would remove, or be dropped, also from an object in a list; as an item of a list it stays. */
+/**
+ * As a member a null would remove, or be dropped, also from an object in a list; as an item of a
+ * list it stays.
+ */
 function withoutNulls(value: Json, path: string): Json {
   if (Array.isArray(value)) {
     for (const [i, item] of value.entries()) if (item !== null) withoutNulls(item, `${path}[${i}]`);
@@ -118,6 +140,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
   if (names.length !== Object.keys(b).length) return false;
   return names.every(
     (name) =>
-      Object.hasOwn(b, name) && sameJson((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+      Object.hasOwn(b, name) &&
+      sameJson((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
   );
 }

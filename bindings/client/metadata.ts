@@ -1,7 +1,8 @@
 /**
- * The metadata that helpers read and change. One rule for all of them: objects of a cache are read-only and shared, so a helper takes an
- * object and returns one. What comes back is the very same object where nothing had to change, and otherwise a new one that shares
- * every part that did not change with the old; `next !== object` therefore says whether there is anything to write.
+ * The metadata that helpers read and change. One rule for all of them: objects of a cache are
+ * read-only and shared, so a helper takes an object and returns one. What comes back is the very
+ * same object where nothing had to change, and otherwise a new one that shares every part that did
+ * not change with the old; `next !== object` therefore says whether there is anything to write.
  */
 import { invalid, requireObject } from '../errors.ts';
 
@@ -17,7 +18,10 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean | undefined;
 }
 
-/** What the API server keeps about every object. Times are RFC 3339 strings, as they are on the wire. */
+/**
+ * What the API server keeps about every object. Times are RFC 3339 strings, as they are on the
+ * wire.
+ */
 export interface ObjectMeta {
   name?: string | undefined;
   generateName?: string | undefined;
@@ -35,7 +39,10 @@ export interface ObjectMeta {
   managedFields?: object[] | undefined;
 }
 
-/** The metadata of an object, of whatever type its user gave it. Throws CapstanError INVALID_ARGUMENT for what is no object. */
+/**
+ * The metadata of an object, of whatever type its user gave it. Throws CapstanError
+ * INVALID_ARGUMENT for what is no object.
+ */
 export function metadataOf(object: object, name = 'object'): Readonly<ObjectMeta> {
   requireObject(name, object);
   const { metadata } = object as { metadata?: unknown };
@@ -47,7 +54,8 @@ export function metadataOf(object: object, name = 'object'): Readonly<ObjectMeta
 /** A new object with these members of its metadata; one that is undefined is left out. */
 export function withMetadata<T extends object>(object: T, changed: Partial<ObjectMeta>): T {
   const metadata: Record<string, unknown> = { ...metadataOf(object), ...changed };
-  for (const [member, value] of Object.entries(changed)) if (value === undefined) delete metadata[member];
+  for (const [member, value] of Object.entries(changed))
+    if (value === undefined) delete metadata[member];
   return { ...object, metadata };
 }
 

@@ -1,7 +1,8 @@
 /**
- * Owner references: whom an object belongs to. The garbage collector deletes it with its owners, and a controller hears of it by the one
- * owner that is marked as its controller; there is never more than one. Two references name the same owner when group, kind and name
- * are equal: the version may differ, and so may the uid, for an owner that was made anew. controller-runtime:
+ * Owner references: whom an object belongs to. The garbage collector deletes it with its owners,
+ * and a controller hears of it by the one owner that is marked as its controller; there is never
+ * more than one. Two references name the same owner when group, kind and name are equal: the
+ * version may differ, and so may the uid, for an owner that was made anew. controller-runtime:
  * pkg/controller/controllerutil. Nothing here changes the objects it is given; see metadata.ts.
  */
 import { groupVersion } from '../cache/resource.ts';
@@ -30,19 +31,22 @@ export class AlreadyOwnedError extends CapstanError {
 /** What a reference says beside who the owner is. */
 export interface OwnerReferenceOptions {
   /**
-   * Whether a foreground deletion of the owner waits for this object. Default: true for a controller, and for another owner not set, which
-   * the server takes for false. Setting it needs the right to update the owner's finalizers where the cluster checks that.
+   * Whether a foreground deletion of the owner waits for this object. Default: true for a
+   * controller, and for another owner not set, which the server takes for false. Setting it needs
+   * the right to update the owner's finalizers where the cluster checks that.
    */
   readonly blockOwnerDeletion?: boolean | undefined;
 }
 
 /**
- * The object with `owner` as its controller. An older reference to that owner is replaced, in its place.
+ * The object with `owner` as its controller. An older reference to that owner is replaced, in its
+ * place.
  *
  * @param ownerResource what `owner` is: objects do not always say
  * @returns a new object; the same one if it has exactly this reference
  * @throws AlreadyOwnedError for an object with another controller
- * @throws CapstanError INVALID_OWNER where the owner is in another namespace, or in one while the object is in none
+ * @throws CapstanError INVALID_OWNER where the owner is in another namespace, or in one while the
+ *   object is in none
  * @throws CapstanError INVALID_ARGUMENT for an owner without name or uid: it has to exist first
  * @example
  * const owned = setControllerReference(pod, deploymentOf(pod), Pod);
@@ -54,15 +58,20 @@ export function setControllerReference<T extends object>(
   options: OwnerReferenceOptions = {},
 ): T {
   const { blockOwnerDeletion = true } = options;
-  const reference = { ...referenceTo(owner, object, ownerResource), blockOwnerDeletion, controller: true };
+  const reference = {
+    ...referenceTo(owner, object, ownerResource),
+    blockOwnerDeletion,
+    controller: true,
+  };
   const existing = ownersOf(object).find(({ controller }) => controller === true);
-  if (existing !== undefined && !sameOwner(existing, reference)) throw new AlreadyOwnedError(object, existing);
+  if (existing !== undefined && !sameOwner(existing, reference))
+    throw new AlreadyOwnedError(object, existing);
   return upsert(object, reference);
 }
 
 /**
- * The object with `owner` among its owners, but not as its controller. An older reference to that owner is replaced, in its place, also
- * one as controller.
+ * The object with `owner` among its owners, but not as its controller. An older reference to that
+ * owner is replaced, in its place, also one as controller.
  *
  * @returns a new object; the same one if it has exactly this reference
  * @throws CapstanError INVALID_OWNER, INVALID_ARGUMENT as {@link setControllerReference}
@@ -77,7 +86,10 @@ export function setOwnerReference<T extends object>(
 ): T {
   const { blockOwnerDeletion } = options;
   const reference = referenceTo(owner, object, ownerResource);
-  return upsert(object, blockOwnerDeletion === undefined ? reference : { ...reference, blockOwnerDeletion });
+  return upsert(
+    object,
+    blockOwnerDeletion === undefined ? reference : { ...reference, blockOwnerDeletion },
+  );
 }
 
 /**
@@ -85,10 +97,18 @@ export function setOwnerReference<T extends object>(
  *
  * @throws CapstanError NOT_OWNED if there is none
  */
-export function removeOwnerReference<T extends object>(owner: object, object: T, ownerResource: AnyResource): T {
+export function removeOwnerReference<T extends object>(
+  owner: object,
+  object: T,
+  ownerResource: AnyResource,
+): T {
   const owners = ownersOf(object);
   const at = indexOf(owners, owner, ownerResource);
-  if (at < 0) throw notOwned(object, `has no owner reference to ${ownerResource.kind} ${metadataOf(owner).name}`);
+  if (at < 0)
+    throw notOwned(
+      object,
+      `has no owner reference to ${ownerResource.kind} ${metadataOf(owner).name}`,
+    );
   return without(object, owners, at);
 }
 
@@ -97,13 +117,18 @@ export function removeOwnerReference<T extends object>(owner: object, object: T,
  *
  * @throws CapstanError NOT_OWNED if it is not
  */
-export function removeControllerReference<T extends object>(owner: object, object: T, ownerResource: AnyResource): T {
+export function removeControllerReference<T extends object>(
+  owner: object,
+  object: T,
+  ownerResource: AnyResource,
+): T {
   const owners = ownersOf(object);
   if (!hasControllerReference(object)) throw notOwned(object, 'has no controller');
   const what = `${ownerResource.kind} ${metadataOf(owner, 'owner').name}`;
   const at = indexOf(owners, owner, ownerResource);
   if (at < 0) throw notOwned(object, `has no owner reference to ${what}`);
-  if (owners[at]?.controller !== true) throw notOwned(object, `has ${what} as an owner, but not as its controller`);
+  if (owners[at]?.controller !== true)
+    throw notOwned(object, `has ${what} as an owner, but not as its controller`);
   return without(object, owners, at);
 }
 
@@ -118,7 +143,11 @@ export function getControllerOf(object: object): Readonly<OwnerReference> | unde
 }
 
 /** Whether `owner` is among the object's owners, as controller or not. */
-export function hasOwnerReference(owner: object, object: object, ownerResource: AnyResource): boolean {
+export function hasOwnerReference(
+  owner: object,
+  object: object,
+  ownerResource: AnyResource,
+): boolean {
   return indexOf(ownersOf(object), owner, ownerResource) >= 0;
 }
 
@@ -129,14 +158,22 @@ function ownersOf(object: object): readonly OwnerReference[] {
 function referenceTo(owner: object, object: object, ownerResource: AnyResource): OwnerReference {
   requireObject('ownerResource', ownerResource);
   const { name, uid, namespace = '' } = metadataOf(owner, 'owner');
-  if (typeof name !== 'string' || name === '') throw invalid('owner.metadata.name', 'the name of the owner', name);
+  if (typeof name !== 'string' || name === '')
+    throw invalid('owner.metadata.name', 'the name of the owner', name);
   if (typeof uid !== 'string' || uid === '')
-    throw invalid('owner.metadata.uid', 'the uid that the server gave the owner when it was created', uid);
+    throw invalid(
+      'owner.metadata.uid',
+      'the uid that the server gave the owner when it was created',
+      uid,
+    );
   checkNamespaces(namespace, object, ownerResource);
   return { apiVersion: groupVersion(ownerResource), kind: ownerResource.kind, name, uid };
 }
 
-/** The garbage collector looks for an owner in the object's namespace and among what is cluster-scoped, and takes one that is elsewhere for gone. */
+/**
+ * The garbage collector looks for an owner in the object's namespace and among what is
+ * cluster-scoped, and takes one that is elsewhere for gone.
+ */
 function checkNamespaces(ownerNamespace: string, object: object, ownerResource: AnyResource): void {
   if (ownerNamespace === '') return;
   const { namespace = '' } = metadataOf(object);
@@ -160,7 +197,11 @@ function sameOwner(a: OwnerReference, b: Omit<OwnerReference, 'uid'>): boolean {
   return groupOf(a.apiVersion) === groupOf(b.apiVersion) && a.kind === b.kind && a.name === b.name;
 }
 
-function indexOf(owners: readonly OwnerReference[], owner: object, ownerResource: AnyResource): number {
+function indexOf(
+  owners: readonly OwnerReference[],
+  owner: object,
+  ownerResource: AnyResource,
+): number {
   requireObject('ownerResource', ownerResource);
   const { name } = metadataOf(owner, 'owner');
   if (typeof name !== 'string') throw invalid('owner.metadata.name', 'the name of the owner', name);
@@ -174,7 +215,8 @@ function upsert<T extends object>(object: T, reference: OwnerReference): T {
   const owners = ownersOf(object);
   const at = owners.findIndex((each) => sameOwner(each, reference));
   const existing = owners[at];
-  if (existing === undefined) return withMetadata(object, { ownerReferences: [...owners, reference] });
+  if (existing === undefined)
+    return withMetadata(object, { ownerReferences: [...owners, reference] });
   if (MEMBERS.every((member) => existing[member] === reference[member])) return object;
   return withMetadata(object, { ownerReferences: owners.with(at, reference) });
 }

@@ -1,6 +1,7 @@
 /**
- * Where an object is on a server, and what may be sent there. What this file keeps true: no name, namespace or subresource leaves its
- * place in the path, and an object is only ever sent to the resource that it says it is of.
+ * Where an object is on a server, and what may be sent there. What this file keeps true: no name,
+ * namespace or subresource leaves its place in the path, and an object is only ever sent to the
+ * resource that it says it is of.
  */
 import { groupVersionPath } from '../cache/discovery.ts';
 import type { KubeObject } from '../cache/keys.ts';
@@ -18,13 +19,16 @@ export function requireResource(resource: AnyResource): void {
 /** The path of a collection; none or "" is all namespaces. Throws CapstanError INVALID_ARGUMENT. */
 export function collectionPath(resource: AnyResource, namespace = ''): string {
   requireResource(resource);
-  const scope = namespace === '' || !resource.namespaced ? '' : `/namespaces/${pathSegment('namespace', namespace)}`;
+  const scope =
+    namespace === '' || !resource.namespaced
+      ? ''
+      : `/namespaces/${pathSegment('namespace', namespace)}`;
   return `${groupVersionPath(resource)}${scope}/${resource.plural}`;
 }
 
 /**
- * The path of an object. The namespace of a key counts where the resource has namespaces, so that a reconcile request serves for both.
- * Throws CapstanError INVALID_ARGUMENT.
+ * The path of an object. The namespace of a key counts where the resource has namespaces, so that a
+ * reconcile request serves for both. Throws CapstanError INVALID_ARGUMENT.
  */
 export function objectPath(resource: AnyResource, key: ObjectKey, subresource = ''): string {
   requireResource(resource);
@@ -44,11 +48,15 @@ export function requireNamespace(resource: AnyResource, namespace: unknown): str
   return namespace;
 }
 
-/** The key of an object: its namespace where the resource has any, and its name. Throws CapstanError INVALID_ARGUMENT. */
+/**
+ * The key of an object: its namespace where the resource has any, and its name. Throws CapstanError
+ * INVALID_ARGUMENT.
+ */
 export function keyOf(resource: AnyResource, object: object): { namespace: string; name: string } {
   requireResource(resource);
   const { name, namespace } = metadataOf(object);
-  if (typeof name !== 'string' || name === '') throw invalid('object.metadata.name', 'a name', name);
+  if (typeof name !== 'string' || name === '')
+    throw invalid('object.metadata.name', 'a name', name);
   return { name, namespace: requireNamespace(resource, namespace) };
 }
 
@@ -60,10 +68,13 @@ export function metadataOf(object: object): NonNullable<KubeObject['metadata']> 
 }
 
 /**
- * The text that is sent for an object: with apiVersion and kind, which a program may leave out. Throws CapstanError INVALID_ARGUMENT for an
- * object of another kind, and for what is no JSON.
+ * The text that is sent for an object: with apiVersion and kind, which a program may leave out.
+ * Throws CapstanError INVALID_ARGUMENT for an object of another kind, and for what is no JSON.
  */
-export function bodyOf<T extends object>(resource: Resource<T, string>, object: T | Partial<T>): string {
+export function bodyOf<T extends object>(
+  resource: Resource<T, string>,
+  object: T | Partial<T>,
+): string {
   requireResource(resource);
   requireObject('object', object);
   const { apiVersion = groupVersion(resource), kind = resource.kind } = object as KubeObject;
@@ -87,9 +98,13 @@ export function toJson(what: string, value: unknown): string {
     const text = JSON.stringify(value);
     if (text !== undefined) return text;
   } catch (cause) {
-    throw new CapstanError('INVALID_ARGUMENT', `"${what}" expected a value that JSON can say: ${String(cause)}`, {
-      cause,
-    });
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"${what}" expected a value that JSON can say: ${String(cause)}`,
+      {
+        cause,
+      },
+    );
   }
   throw invalid(what, 'a value that JSON can say', value);
 }

@@ -1,6 +1,7 @@
 /**
- * A limit on how many requests go out. What it keeps true: requests go in the order in which they came, each takes one token, and one
- * whose signal fires while it waits takes none. client-go: util/flowcontrol/throttle.go, rest/request.go tryThrottle.
+ * A limit on how many requests go out. What it keeps true: requests go in the order in which they
+ * came, each takes one token, and one whose signal fires while it waits takes none. client-go:
+ * util/flowcontrol/throttle.go, rest/request.go tryThrottle.
  */
 import type { Transport } from '../cache/transport.ts';
 import { abortable, sleep } from '../cache/wait.ts';
@@ -36,7 +37,10 @@ export class RequestRateLimiter {
   /** Settles when whoever came last has had its turn. */
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /** When the token is there that was taken for whoever comes first: who gives up before leaves it to the next. */
+  /**
+   * When the token is there that was taken for whoever comes first: who gives up before leaves it
+   * to the next.
+   */
   #due: number | undefined;
 
   constructor(options: RateLimitOptions = {}) {
@@ -63,12 +67,15 @@ export class RequestRateLimiter {
     this.#waiting++;
     const before = this.#last;
     const turn = this.#turn(before, signal);
-    // Whoever gives up must not let the next one overtake those before it. Without its outcome, which has that of the one before in it.
+    // Whoever gives up must not let the next one overtake those before it. Without its outcome,
+    // which has that of the one before in it.
     this.#last = Promise.allSettled([before, turn]).then(() => undefined);
     try {
       await turn;
     } catch (error) {
-      throw signal.aborted ? aborted(`${what}, which waited for the rate limit,`, signal.reason) : error;
+      throw signal.aborted
+        ? aborted(`${what}, which waited for the rate limit,`, signal.reason)
+        : error;
     } finally {
       this.#waiting--;
     }
@@ -86,7 +93,9 @@ export class RequestRateLimiter {
 }
 
 /** Also one of another copy of the package, which is of another class. */
-function isLimiter(rateLimit: true | RateLimitOptions | RequestRateLimiter): rateLimit is RequestRateLimiter {
+function isLimiter(
+  rateLimit: true | RateLimitOptions | RequestRateLimiter,
+): rateLimit is RequestRateLimiter {
   return typeof (rateLimit as Partial<RequestRateLimiter> | null)?.wait === 'function';
 }
 
@@ -97,11 +106,14 @@ export function limiterOf(
 ): RequestRateLimiter | undefined {
   if (rateLimit === undefined || rateLimit === false) return undefined;
   if (isLimiter(rateLimit)) return rateLimit;
-  return new RequestRateLimiter(rateLimit === true ? { clock } : { ...rateLimit, clock: rateLimit.clock ?? clock });
+  return new RequestRateLimiter(
+    rateLimit === true ? { clock } : { ...rateLimit, clock: rateLimit.clock ?? clock },
+  );
 }
 
 /**
- * A transport whose requests wait for a token, watches excepted: for the lists of informers, which then share the limit of a client.
+ * A transport whose requests wait for a token, watches excepted: for the lists of informers, which
+ * then share the limit of a client.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

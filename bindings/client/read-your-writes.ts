@@ -1,11 +1,13 @@
 /**
- * What a client has written to one resource and its cache may not show yet. What this file keeps true: as long as a cache could give an
- * older state of an object than the client's own last write, the write is in here; as soon as it cannot, it is forgotten; and
- * however many writes there are, what is kept is bounded.
+ * What a client has written to one resource and its cache may not show yet. What this file keeps
+ * true: as long as a cache could give an older state of an object than the client's own last write,
+ * the write is in here; as soon as it cannot, it is forgotten; and however many writes there are,
+ * what is kept is bounded.
  *
- * A cache has caught up with a write when it holds that version of the object or a newer one, or when it has taken over anything that
- * is newer: the events of one resource come in the order of their versions, so what is still missing then is gone, or is nothing for this cache.
- * Versions are compared as decimal numbers; where a server's are not, nothing is remembered.
+ * A cache has caught up with a write when it holds that version of the object or a newer one, or
+ * when it has taken over anything that is newer: the events of one resource come in the order of
+ * their versions, so what is still missing then is gone, or is nothing for this cache. Versions are
+ * compared as decimal numbers; where a server's are not, nothing is remembered.
  */
 import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
 
@@ -35,14 +37,22 @@ export interface OwnWrite {
   readonly namespace: string;
   readonly key: string;
   /**
-   * Of an object that is there, its version; of one that was deleted, one that it had; of one that is lost, one from after its deletion. Undefined: the server does not say at which version
-   * it deleted the object, and the cache did not have it, or at which it bound or evicted one; so whatever the cache has may be from before or after. Who reads it has to ask: see `resolve`.
+   * Of an object that is there, its version; of one that was deleted, one that it had; of one that
+   * is lost, one from after its deletion. Undefined: the server does not say at which version it
+   * deleted the object, and the cache did not have it, or at which it bound or evicted one; so
+   * whatever the cache has may be from before or after. Who reads it has to ask: see `resolve`.
    */
   readonly version: string | undefined;
   readonly uid: string | undefined;
-  /** `deleting`: deleted, though finalizers may still hold it. `lost`: deleted, and nobody was asked whether there is another of its name. */
+  /**
+   * `deleting`: deleted, though finalizers may still hold it. `lost`: deleted, and nobody was asked
+   * whether there is another of its name.
+   */
   readonly state: 'there' | 'deleting' | 'gone' | 'lost';
-  /** Whether the object is expected in the cache: not where its selectors leave it out, and not where the server has said that it is gone. */
+  /**
+   * Whether the object is expected in the cache: not where its selectors leave it out, and not
+   * where the server has said that it is gone.
+   */
   expected: boolean;
   /** A reader has waited for it in vain: the next one does not wait. */
   late: boolean;
@@ -51,13 +61,19 @@ export interface OwnWrite {
 /** Writes that a cache has not caught up with. */
 export interface Missing {
   readonly all: OwnWrite[];
-  /** Those for which a read has to wait now. While it waits the cache goes on, and others of them may become such. */
+  /**
+   * Those for which a read has to wait now. While it waits the cache goes on, and others of them
+   * may become such.
+   */
   readonly now: OwnWrite[];
   /** Those of `now` that take asking the server. */
   readonly unknown: OwnWrite[];
 }
 
-/** So many writes to objects of one resource are told apart; beyond, the cache has to come past the newest of the oldest. */
+/**
+ * So many writes to objects of one resource are told apart; beyond, the cache has to come past the
+ * newest of the oldest.
+ */
 const MOST = 4096;
 
 export class OwnWrites {
@@ -105,21 +121,27 @@ export class OwnWrites {
 
   /** What a read of a namespace has to wait for; "" is all of them. */
   missingIn(cache: CacheView, namespace: string): Missing {
-    const entries = [...this.#byKey.values()].filter((entry) => namespace === '' || entry.namespace === namespace);
+    const entries = [...this.#byKey.values()].filter(
+      (entry) => namespace === '' || entry.namespace === namespace,
+    );
     return this.stillMissing(cache, [this.#floor, ...entries]);
   }
 
   /**
-   * What the server itself says of an object that was waited for in vain: `undefined` is that it has none. An older state than the one that
-   * was written comes from a server that was restored from a backup, and then there is nothing to wait for (one that has come as far again is not noticed). Of an object that others have
-   * deleted the cache may still have to show, and to lose, what was before the write.
+   * What the server itself says of an object that was waited for in vain: `undefined` is that it
+   * has none. An older state than the one that was written comes from a server that was restored
+   * from a backup, and then there is nothing to wait for (one that has come as far again is not
+   * noticed). Of an object that others have deleted the cache may still have to show, and to lose,
+   * what was before the write.
    */
   learn(writes: readonly OwnWrite[], object: WrittenObject | undefined): void {
     const { uid, resourceVersion } = object?.metadata ?? {};
     for (const write of writes) {
       if (write.key === '') continue;
       if (object === undefined) write.expected = false;
-      else if (write.state === 'there' ? isOlder(resourceVersion, write.version) : uid === write.uid)
+      else if (
+        write.state === 'there' ? isOlder(resourceVersion, write.version) : uid === write.uid
+      )
         this.forget(write);
     }
   }
@@ -188,20 +210,23 @@ export class OwnWrites {
 }
 
 /**
- * What two writes to one name leave. They may have been under way at once and answered in either order, so that neither is simply the later:
- * an object that was deleted stays so, and of its versions the newest counts; of two objects the newer one does.
+ * What two writes to one name leave. They may have been under way at once and answered in either
+ * order, so that neither is simply the later: an object that was deleted stays so, and of its
+ * versions the newest counts; of two objects the newer one does.
  */
 function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   const older = write.version !== undefined && isOlder(write.version, before.version);
   if (write.uid === undefined || write.uid !== before.uid) {
-    // Beside a deletion at no known version nothing can be called newer: whoever reads asks the server for all of it, and no object counts as gone.
+    // Beside a deletion at no known version nothing can be called newer: whoever reads asks the
+    // server for all of it, and no object counts as gone.
     const kept = older || before.version === undefined ? before : { ...write, late: false };
     if (kept.version !== undefined && kept.state !== 'lost') return kept;
     return before.state === write.state ? kept : { ...kept, version: undefined, state: 'there' };
   }
   const newest = older || write.version === undefined ? before : write;
   const states = [before.state, write.state];
-  const state = (['lost', 'gone', 'deleting'] as const).find((each) => states.includes(each)) ?? 'there';
+  const state =
+    (['lost', 'gone', 'deleting'] as const).find((each) => states.includes(each)) ?? 'there';
   // What changed nothing is waited for no more than what it found.
   const isNew = newest !== before && (write.version !== before.version || state !== before.state);
   return { ...newest, state, late: before.late && !isNew };
@@ -215,8 +240,9 @@ export function isMissing(cache: CacheView, write: OwnWrite): boolean {
 }
 
 /**
- * Whether this is a deletion at no known version, and nothing that the cache shows came after it: then the object need not be asked for, as any
- * version from after the deletion is one at which there was none of its.
+ * Whether this is a deletion at no known version, and nothing that the cache shows came after it:
+ * then the object need not be asked for, as any version from after the deletion is one at which
+ * there was none of its.
  */
 export function isLost(cache: CacheView, { key, uid, version, state }: OwnWrite): boolean {
   if (version !== undefined || state !== 'gone') return false;
@@ -224,23 +250,32 @@ export function isLost(cache: CacheView, { key, uid, version, state }: OwnWrite)
   return shown === undefined || shown.uid === uid;
 }
 
-/** `stale`: the cache would give an older state. `early`: it would not now, and yet might once it has gone on. `unknown`: it takes asking, and no waiting. */
+/**
+ * `stale`: the cache would give an older state. `early`: it would not now, and yet might once it
+ * has gone on. `unknown`: it takes asking, and no waiting.
+ */
 function stateIn(cache: CacheView, write: OwnWrite): State {
   if (write.version === undefined) return 'unknown';
   const past = !isOlder(cache.progress(), write.version);
-  if (past && write.state === 'there') return 'caught up'; // mostly, and the object need not be looked up
+  // mostly, and the object need not be looked up
+  if (past && write.state === 'there') return 'caught up';
   const metadata = cache.object(write.key)?.metadata;
   if (write.state === 'there') {
-    if (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version)) return 'caught up';
+    if (metadata !== undefined && !isOlder(metadata.resourceVersion, write.version))
+      return 'caught up';
     return metadata === undefined && !write.expected ? 'early' : 'stale';
   }
   if (past && write.state === 'lost') return 'caught up';
   if (metadata === undefined) return past ? 'caught up' : 'early';
-  // What has the name of one that is lost may be from before it, if the cache is that far behind, as well as from after it.
+  // What has the name of one that is lost may be from before it, if the cache is that far behind,
+  // as well as from after it.
   if (write.state === 'lost') return metadata.uid === write.uid ? 'stale' : 'unknown';
-  // An object of this name with another uid is what came after, unless it is older than the deleted one was.
-  if (metadata.uid !== write.uid) return isOlder(metadata.resourceVersion, write.version) ? 'stale' : 'caught up';
-  const marked = metadata.deletionTimestamp !== undefined && !isOlder(metadata.resourceVersion, write.version);
+  // An object of this name with another uid is what came after, unless it is older than the deleted
+  // one was.
+  if (metadata.uid !== write.uid)
+    return isOlder(metadata.resourceVersion, write.version) ? 'stale' : 'caught up';
+  const marked =
+    metadata.deletionTimestamp !== undefined && !isOlder(metadata.resourceVersion, write.version);
   return write.state === 'deleting' && marked ? 'caught up' : 'stale';
 }
 
@@ -250,10 +285,15 @@ function isOlder(a: string | undefined, b: string | undefined): boolean {
   return !isComparableResourceVersion(a) || compareResourceVersion(a, b) < 0;
 }
 
-/** Whether a write, a deletion too, left nothing: the object is marked, and nothing holds it any more. */
+/**
+ * Whether a write, a deletion too, left nothing: the object is marked, and nothing holds it any
+ * more.
+ */
 export function isGone({ metadata = {}, spec }: WrittenObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = metadata;
-  if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0) return false;
-  const held = (spec as { finalizers?: unknown } | null | undefined)?.finalizers; // what holds a Namespace
+  if (deletionTimestamp === undefined || deletionGracePeriodSeconds > 0 || finalizers.length > 0)
+    return false;
+  // what holds a Namespace
+  const held = (spec as { finalizers?: unknown } | null | undefined)?.finalizers;
   return !Array.isArray(held) || held.length === 0;
 }

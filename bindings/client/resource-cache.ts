@@ -1,6 +1,7 @@
 /**
- * The cache of one resource, as a client reads it. What it keeps true: nothing is read before the cache has synced, and nothing that is
- * older than what the client itself wrote, unless the reader asked for that.
+ * The cache of one resource, as a client reads it. What it keeps true: nothing is read before the
+ * cache has synced, and nothing that is older than what the client itself wrote, unless the reader
+ * asked for that.
  */
 import type { InformerSelection, SharedInformerFactory } from '../cache/factory.ts';
 import type { SharedIndexInformer } from '../cache/informer.ts';
@@ -35,20 +36,31 @@ export interface ResourceCacheOptions {
   readonly readYourWritesTimeout: number;
 }
 
-type Ask = (key: ObjectKey) => Promise<{ object: WrittenObject | undefined; version: string | undefined }>;
+type Ask = (
+  key: ObjectKey,
+) => Promise<{ object: WrittenObject | undefined; version: string | undefined }>;
 
 type AnyInformer = SharedIndexInformer<never, string>;
 
 /** How often a read that waits for a write looks whether the cache still follows the server. */
 const LOOK_MS = 200;
 
-/** Milliseconds. A server that takes longer to say whether it has a kind is left to the informer, which has its own ways with it. */
+/**
+ * Milliseconds. A server that takes longer to say whether it has a kind is left to the informer,
+ * which has its own ways with it.
+ */
 const SERVED_MS = 10_000;
 
-/** So many deletions at no known version are asked for one by one; for more, one version from after all of them does. */
+/**
+ * So many deletions at no known version are asked for one by one; for more, one version from after
+ * all of them does.
+ */
 const FEW = 4;
 
-/** Not while the informer waits before it tries again: until then nothing will come, for as long as half a minute. */
+/**
+ * Not while the informer waits before it tries again: until then nothing will come, for as long as
+ * half a minute.
+ */
 function follows(informer: AnyInformer): boolean {
   const { state } = informer.status();
   return state !== 'waiting' && state !== 'parked';
@@ -71,16 +83,25 @@ export class ResourceCache {
     this.#describe = options.factory.nameOf(resource as Resource<never, never>, asked);
   }
 
-  /** The indexer where nothing has to be waited for to read an object, not even what was written; else undefined. */
+  /**
+   * The indexer where nothing has to be waited for to read an object, not even what was written;
+   * else undefined.
+   */
   ready(key: ObjectKey): Indexer<never, string> | undefined {
     const informer = this.#informer;
     if (informer === undefined || !informer.hasSynced() || informer.isStopped()) return;
-    return this.writes.isEmpty() || !this.writes.touches(cacheKey(key)) ? informer.getIndexer() : undefined;
+    return this.writes.isEmpty() || !this.writes.touches(cacheKey(key))
+      ? informer.getIndexer()
+      : undefined;
   }
 
   /** Whether the cache has the objects of a namespace; "" is all that it has. */
   holds(namespace: string): boolean {
-    return namespace === '' || this.#selection.namespace === '' || namespace === this.#selection.namespace;
+    return (
+      namespace === '' ||
+      this.#selection.namespace === '' ||
+      namespace === this.#selection.namespace
+    );
   }
 
   /** What the cache is restricted to. */
@@ -94,8 +115,9 @@ export class ResourceCache {
   }
 
   /**
-   * Makes and starts the informer where that has not been done, adds the indices of the resource to it, and waits until it has synced.
-   * Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT, STOPPED or ABORTED, and with the server's 404 where it turns out not to have the resource.
+   * Makes and starts the informer where that has not been done, adds the indices of the resource to
+   * it, and waits until it has synced. Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT,
+   * STOPPED or ABORTED, and with the server's 404 where it turns out not to have the resource.
    */
   async open<T extends object>(
     resource: Resource<T, string>,
@@ -110,13 +132,18 @@ export class ResourceCache {
     }
     const informer = factory.informerFor(resource, this.asked);
     this.#use(informer as unknown as AnyInformer);
-    // By itself, as others of the factory may not be meant to start yet. Who shuts the factory down ends it too.
-    if (!informer.hasStarted()) informer.run().catch((error) => handleError(error, `informer of ${this.#describe}`));
+    // By itself, as others of the factory may not be meant to start yet. Who shuts the factory down
+    // ends it too.
+    if (!informer.hasStarted())
+      informer.run().catch((error) => handleError(error, `informer of ${this.#describe}`));
     const deadline = clock.now() + syncTimeout;
     let judged: unknown;
     for (;;) {
       if (informer.isStopped())
-        throw new CapstanError('STOPPED', `the informer of ${this.#describe} has been stopped: read live, or earlier`);
+        throw new CapstanError(
+          'STOPPED',
+          `the informer of ${this.#describe} has been stopped: read live, or earlier`,
+        );
       if (informer.hasSynced()) break;
       const left = deadline - clock.now();
       if (left <= 0) {
@@ -128,7 +155,13 @@ export class ResourceCache {
       }
       // Of a failure nobody is told.
       const ms = Math.min(left, LOOK_MS);
-      await waitForChange(informer, () => informer.hasSynced() || informer.isStopped(), clock, ms, signal);
+      await waitForChange(
+        informer,
+        () => informer.hasSynced() || informer.isStopped(),
+        clock,
+        ms,
+        signal,
+      );
       const failure = informer.status().lastFailure?.error;
       if (failure === judged || !isNotFound(failure)) continue;
       judged = failure;
@@ -138,11 +171,15 @@ export class ResourceCache {
   }
 
   /**
-   * Whether the server has the resource, for which an informer would wait in vain otherwise. It is asked before there is one, and when that has found
-   * nothing to list.
+   * Whether the server has the resource, for which an informer would wait in vain otherwise. It is
+   * asked before there is one, and when that has found nothing to list.
    */
-  async isServed<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined): Promise<boolean> {
-    if (this.#informer?.hasSynced()) return true; // as for every read but the first, without a look for it in the factory
+  async isServed<T extends object>(
+    resource: Resource<T, string>,
+    signal: AbortSignal | undefined,
+  ): Promise<boolean> {
+    // as for every read but the first, without a look for it in the factory
+    if (this.#informer?.hasSynced()) return true;
     const { factory, clock, failOnMissingInformer } = this.#options;
     const there = factory.has(resource, this.asked);
     if (failOnMissingInformer && !there) return true; // which is another error
@@ -151,18 +188,23 @@ export class ResourceCache {
     if (informer !== undefined && !isNotFound(informer.status().lastFailure?.error)) return true;
     const over = new AbortController();
     const either = signal === undefined ? over.signal : AbortSignal.any([signal, over.signal]);
-    const asking = factory.isServed(resource as Resource<T, never>, { selection: this.asked, signal: either });
+    const asking = factory.isServed(resource as Resource<T, never>, {
+      selection: this.asked,
+      signal: either,
+    });
     const served = await Promise.race([asking, sleep(clock, SERVED_MS, either)]);
     over.abort();
     return served !== false;
   }
 
   /**
-   * Waits until the cache has what this client has written, to the object or in the namespace, so far. Resolves with what it still
-   * does not have when the time is over; rejects with ABORTED.
+   * Waits until the cache has what this client has written, to the object or in the namespace, so
+   * far. Resolves with what it still does not have when the time is over; rejects with ABORTED.
    *
-   * @param where `patient`: nobody else can tell, so that a cache whose watch is down is waited for as well
-   * @param ask asks the server for an object that was deleted at no known version; without a name, at which version there is whatever there is
+   * @param where `patient`: nobody else can tell, so that a cache whose watch is down is waited for
+   *   as well
+   * @param ask asks the server for an object that was deleted at no known version; without a name,
+   *   at which version there is whatever there is
    */
   async catchUp(
     where: { key: string } | { namespace: string; patient: boolean },
@@ -175,14 +217,20 @@ export class ResourceCache {
     const namespace = ('namespace' in where && where.namespace) || this.#selection.namespace;
     const known = (found: Missing): Promise<Missing> => this.#known(view, found, namespace, ask);
     let missing = await known(
-      'key' in where ? this.writes.missing(view, where.key) : this.writes.missingIn(view, where.namespace),
+      'key' in where
+        ? this.writes.missing(view, where.key)
+        : this.writes.missingIn(view, where.namespace),
     );
     const { clock, readYourWritesTimeout } = this.#options;
     const patient = 'patient' in where && where.patient;
     const deadline = clock.now() + readYourWritesTimeout;
     const inVain = (): boolean => missing.now.some((write) => write.late);
-    for (let last = missing.now.at(-1); last !== undefined && !informer.isStopped() && !inVain(); ) {
-      // Of the one that was written last the cache nearly always hears last: the others are gone through when it has.
+    for (
+      let last = missing.now.at(-1);
+      last !== undefined && !informer.isStopped() && !inVain();
+    ) {
+      // Of the one that was written last the cache nearly always hears last: the others are gone
+      // through when it has.
       const write = last;
       const come = (): boolean => informer.isStopped() || write.late || !isMissing(view, write);
       await waitForChange(informer, come, clock, Math.min(deadline - clock.now(), LOOK_MS), signal);
@@ -207,7 +255,10 @@ export class ResourceCache {
         if (now !== undefined && lost.has(write)) return this.writes.resolve(write, now, 'lost');
         if (!unknown.has(write)) return write;
         const { namespace, key } = write;
-        return this.writes.resolve(write, await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }));
+        return this.writes.resolve(
+          write,
+          await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }),
+        );
       });
       missing = this.writes.stillMissing(view, await Promise.all(asked));
     }
@@ -219,15 +270,20 @@ export class ResourceCache {
     return this.#view?.progress() ?? '';
   }
 
-  /** Before a write is noted: others may have made the informer, and what it is restricted to says which writes it will never show. */
+  /**
+   * Before a write is noted: others may have made the informer, and what it is restricted to says
+   * which writes it will never show.
+   */
   look(): void {
-    const there = this.#informer === undefined && this.#options.factory.informers().get(this.#describe);
+    const there =
+      this.#informer === undefined && this.#options.factory.informers().get(this.#describe);
     if (there) this.#use(there);
   }
 
   /**
    * @param object as it is now
-   * @param whole false: it has the version of the object, and nothing else by which it could be judged
+   * @param whole false: it has the version of the object, and nothing else by which it could be
+   *   judged
    */
   wrote(object: WrittenObject, whole = true): void {
     const { name, namespace = '', uid, resourceVersion } = object.metadata ?? {};
@@ -251,9 +307,15 @@ export class ResourceCache {
   }
 
   /** @param uid of the object that was deleted, where the server said it */
-  deleted(key: ObjectKey, state: 'gone' | 'deleting', uid: string | undefined, version?: string): void {
+  deleted(
+    key: ObjectKey,
+    state: 'gone' | 'deleting',
+    uid: string | undefined,
+    version?: string,
+  ): void {
     const cached = this.#view?.object(cacheKey(key))?.metadata;
-    const had = version ?? (uid !== undefined && cached?.uid === uid ? cached.resourceVersion : undefined);
+    const had =
+      version ?? (uid !== undefined && cached?.uid === uid ? cached.resourceVersion : undefined);
     this.#add(key, { uid, version: had, state, expected: true });
   }
 

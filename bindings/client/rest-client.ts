@@ -1,6 +1,7 @@
 /**
- * Requests with one JSON answer: what every call of a client comes down to. What it keeps true: an answer is either the JSON that was
- * asked for or an error; a request is repeated only where rest.ts says that this is safe; each sending waits for its token.
+ * Requests with one JSON answer: what every call of a client comes down to. What it keeps true: an
+ * answer is either the JSON that was asked for or an error; a request is repeated only where
+ * rest.ts says that this is safe; each sending waits for its token.
  */
 import { type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
 import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
@@ -11,7 +12,10 @@ import { tell } from '../handle-error.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
 import { type Warning, warningsIn } from './warnings.ts';
 
-/** kube-apiserver answers within 60 s (--request-timeout), if only with 504; beyond that the connection is dead. */
+/**
+ * kube-apiserver answers within 60 s (--request-timeout), if only with 504; beyond that the
+ * connection is dead.
+ */
 const IDLE_MS = 90_000;
 
 export interface RestClientOptions {
@@ -39,7 +43,10 @@ export class RestClient {
     this.#options = options;
   }
 
-  /** The object in the answer. Rejects with StatusError, TransportError, or CapstanError ABORTED and DECODE. */
+  /**
+   * The object in the answer. Rejects with StatusError, TransportError, or CapstanError ABORTED and
+   * DECODE.
+   */
   async send(asked: JsonRequest): Promise<object> {
     const { clock, limiter, onWarning } = this.#options;
     const { method, path, signal = new AbortController().signal } = asked;
@@ -50,7 +57,11 @@ export class RestClient {
       for (const text of warningsIn(exchange.header('warning')))
         tell(() => onWarning({ text, method, path }), 'warning handler');
       if (exchange.status < 200 || exchange.status > 299)
-        throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `${method} ${path}`);
+        throw statusErrorFromAnswer(
+          exchange.status,
+          await exchange.explanation(),
+          `${method} ${path}`,
+        );
       const body = parse(await exchange.text(), `${method} ${path}`);
       if (isFailure(body)) throw new StatusError(exchange.status, body, `${method} ${path}`);
       return body;
@@ -67,9 +78,14 @@ function requestOf({
   body,
   contentType = 'application/json',
 }: JsonRequest): TransportRequest {
-  const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const given = Object.entries(query).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined,
+  );
   // Identity: not every transport unpacks what it gets.
-  const headers: Record<string, string> = { accept: 'application/json', 'accept-encoding': 'identity' };
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    'accept-encoding': 'identity',
+  };
   if (body !== undefined) headers['content-type'] = contentType;
   return {
     method,

@@ -1,8 +1,10 @@
 /**
- * What requests to the API server cost, in Prometheus' text format, with the names and buckets that Kubernetes gives them. client-go:
- * tools/metrics, rest/request.go; controller-runtime: pkg/metrics/client_go_adapter.go.
+ * What requests to the API server cost, in Prometheus' text format, with the names and buckets that
+ * Kubernetes gives them. client-go: tools/metrics, rest/request.go; controller-runtime:
+ * pkg/metrics/client_go_adapter.go.
  *
- * The transport below is asked for nothing else and later than it would be without: a watch passes through untouched.
+ * The transport below is asked for nothing else and later than it would be without: a watch passes
+ * through untouched.
  */
 import type { Transport, TransportRequest, TransportResponse } from '../cache/index.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -51,7 +53,8 @@ export class RestClientMetrics {
         `# HELP ${name} Number of HTTP requests, partitioned by status code, method, and host.`,
         `# TYPE ${name} counter`,
       );
-      for (const [labels, count] of sorted(this.#requests)) lines.push(`${name}{${labels}} ${count}`);
+      for (const [labels, count] of sorted(this.#requests))
+        lines.push(`${name}{${labels}} ${count}`);
     }
     if (this.#seconds.size > 0) {
       const name = 'rest_client_request_duration_seconds';
@@ -59,15 +62,17 @@ export class RestClientMetrics {
         `# HELP ${name} Request latency in seconds. Broken down by verb and host.`,
         `# TYPE ${name} histogram`,
       );
-      for (const [labels, counts] of sorted(this.#seconds)) lines.push(...histogram(name, labels, counts));
+      for (const [labels, counts] of sorted(this.#seconds))
+        lines.push(...histogram(name, labels, counts));
     }
     return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
   }
 }
 
 /**
- * A transport that tells the metrics of each request. The time of one is until its answer has been read, and each try counts, where
- * client-go adds the tries of a call up. Watches are counted, and not timed: they last as long as they are wanted.
+ * A transport that tells the metrics of each request. The time of one is until its answer has been
+ * read, and each try counts, where client-go adds the tries of a call up. Watches are counted, and
+ * not timed: they last as long as they are wanted.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -98,10 +103,16 @@ export function instrumentTransport(
       metrics.counted(String(response.status), method, hostOf());
       if (!timed) return response;
       const { status, headers, body } = response;
-      return { status, headers, body: { [Symbol.asyncIterator]: () => measured(body[Symbol.asyncIterator](), end) } };
+      return {
+        status,
+        headers,
+        body: { [Symbol.asyncIterator]: () => measured(body[Symbol.asyncIterator](), end) },
+      };
     },
     host: hostOf,
-    ...(transport.close === undefined ? {} : { close: () => transport.close?.() ?? Promise.resolve() }),
+    ...(transport.close === undefined
+      ? {}
+      : { close: () => transport.close?.() ?? Promise.resolve() }),
   };
 }
 

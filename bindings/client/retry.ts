@@ -1,6 +1,6 @@
 /**
- * Trying again after a conflict. client-go: util/retry, and apimachinery: pkg/util/wait Backoff and ExponentialBackoff, whose steps are
- * counted here the same way: so many calls, and one wait less.
+ * Trying again after a conflict. client-go: util/retry, and apimachinery: pkg/util/wait Backoff and
+ * ExponentialBackoff, whose steps are counted here the same way: so many calls, and one wait less.
  */
 import { abortable, sleep } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -13,11 +13,17 @@ export interface RetryBackoff {
   readonly steps: number;
   /** The first wait, in milliseconds. */
   readonly duration: number;
-  /** What a wait is multiplied by for the next. Default 1; 0 is Go's for waits that stay as they are. */
+  /**
+   * What a wait is multiplied by for the next. Default 1; 0 is Go's for waits that stay as they
+   * are.
+   */
   readonly factor?: number | undefined;
   /** Each wait d is random in [d, (1 + jitter) d). Default 0. */
   readonly jitter?: number | undefined;
-  /** The longest wait without jitter, in milliseconds; after it nothing is tried again. Default 0: none. */
+  /**
+   * The longest wait without jitter, in milliseconds; after it nothing is tried again. Default 0:
+   * none.
+   */
   readonly cap?: number | undefined;
 }
 
@@ -28,17 +34,24 @@ export interface RetryOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** For an object that several clients change: 5 times, 10 ms apart. client-go: retry.DefaultRetry. */
+/**
+ * For an object that several clients change: 5 times, 10 ms apart. client-go: retry.DefaultRetry.
+ */
 export const defaultRetry: RetryBackoff = { steps: 5, duration: 10, factor: 1, jitter: 0.1 };
 
-/** For an object that controllers manage while others change it: 4 times, after 10, 50 and 250 ms. client-go: retry.DefaultBackoff. */
+/**
+ * For an object that controllers manage while others change it: 4 times, after 10, 50 and 250 ms.
+ * client-go: retry.DefaultBackoff.
+ */
 export const defaultBackoff: RetryBackoff = { steps: 4, duration: 10, factor: 5, jitter: 0.1 };
 
 /**
- * Calls `fn` until it does not fail with a conflict. It must read the object anew each time, or it would have the same conflict again;
- * a cached read will do, as it is as new as this client's own writes, and what others wrote comes to the cache within the waits.
+ * Calls `fn` until it does not fail with a conflict. It must read the object anew each time, or it
+ * would have the same conflict again; a cached read will do, as it is as new as this client's own
+ * writes, and what others wrote comes to the cache within the waits.
  *
- * Gives what `fn` gives; rejects with its last error when the steps are used up, with any other error at once, and with ABORTED.
+ * Gives what `fn` gives; rejects with its last error when the steps are used up, with any other
+ * error at once, and with ABORTED.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -73,7 +86,11 @@ export async function retryOnError<R>(
   requireBackoff(backoff);
   requireFunction('retriable', retriable);
   requireFunction('fn', fn);
-  const { signal = new AbortController().signal, clock = systemClock, random = Math.random } = options;
+  const {
+    signal = new AbortController().signal,
+    clock = systemClock,
+    random = Math.random,
+  } = options;
   const { factor = 1, jitter = 0, cap = 0 } = backoff;
   let { steps, duration } = backoff;
   for (;;) {
@@ -99,5 +116,6 @@ function requireBackoff(backoff: RetryBackoff): void {
   requireInteger('backoff.steps', backoff.steps, 1);
   const { duration, factor = 1, jitter = 0, cap = 0 } = backoff;
   for (const [name, value] of Object.entries({ duration, factor, jitter, cap }))
-    if (typeof value !== 'number' || !(value >= 0)) throw invalid(`backoff.${name}`, 'a number >= 0', value);
+    if (typeof value !== 'number' || !(value >= 0))
+      throw invalid(`backoff.${name}`, 'a number >= 0', value);
 }

@@ -1,10 +1,16 @@
 /**
- * Which failure of the server it was. The reason decides, and the HTTP code only where the reason is none of the known, as in
- * apimachinery: pkg/api/errors. None of the `is` functions throws, whatever it is given.
+ * Which failure of the server it was. The reason decides, and the HTTP code only where the reason
+ * is none of the known, as in apimachinery: pkg/api/errors. None of the `is` functions throws,
+ * whatever it is given.
  */
 import { hasReason, isNotFound, isStatusError, type StatusError } from '../cache/status-error.ts';
 
-export { isInternalError, isNotFound, isResourceExpired, isTooManyRequests } from '../cache/status-error.ts';
+export {
+  isInternalError,
+  isNotFound,
+  isResourceExpired,
+  isTooManyRequests,
+} from '../cache/status-error.ts';
 
 /** An object of that name is there already. */
 export function isAlreadyExists(error: unknown): error is StatusError {
@@ -71,18 +77,27 @@ export function isTimeout(error: unknown): error is StatusError {
   return hasReason(error, 'Timeout', 504);
 }
 
-/** The server cannot answer now, and asks to try again. No code of its own tells this, so the reason alone counts. */
+/**
+ * The server cannot answer now, and asks to try again. No code of its own tells this, so the reason
+ * alone counts.
+ */
 export function isServerTimeout(error: unknown): error is StatusError {
   return isStatusError(error) && error.reason === 'ServerTimeout';
 }
 
-/** Whether a cause of this type is given: `FieldManagerConflict`, `FieldValueInvalid`, `NamespaceTerminating` and others. */
+/**
+ * Whether a cause of this type is given: `FieldManagerConflict`, `FieldValueInvalid`,
+ * `NamespaceTerminating` and others.
+ */
 export function hasStatusCause(error: unknown, type: string): boolean {
   const causes = isStatusError(error) ? error.body.details?.causes : undefined;
   return Array.isArray(causes) && causes.some((cause) => cause?.reason === type);
 }
 
-/** How long the server asks to wait, in milliseconds; undefined where it does not. apimachinery: SuggestsClientDelay. */
+/**
+ * How long the server asks to wait, in milliseconds; undefined where it does not. apimachinery:
+ * SuggestsClientDelay.
+ */
 export function suggestsClientDelay(error: unknown): number | undefined {
   const { reason, body } = isStatusError(error) ? error : {};
   if (body?.details === undefined) return undefined;
@@ -91,8 +106,8 @@ export function suggestsClientDelay(error: unknown): number | undefined {
 }
 
 /**
- * For `catch`: an object that is not there gives undefined; any other error is thrown again. (client-go's returns it instead, which as the
- * handler of a promise would swallow it.)
+ * For `catch`: an object that is not there gives undefined; any other error is thrown again.
+ * (client-go's returns it instead, which as the handler of a promise would swallow it.)
  *
  * @throws the error itself, unless it is `isNotFound`
  * @example

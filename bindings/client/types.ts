@@ -1,7 +1,8 @@
 /**
- * The client as its users and its stand-ins know it: the real one, the one with interceptors and the fake one for tests have this shape.
- * controller-runtime: pkg/client/interfaces.go. Failures of the server reject with StatusError (see `isNotFound` and its like), those of the
- * way to it with TransportError.
+ * The client as its users and its stand-ins know it: the real one, the one with interceptors and
+ * the fake one for tests have this shape. controller-runtime: pkg/client/interfaces.go. Failures of
+ * the server reject with StatusError (see `isNotFound` and its like), those of the way to it with
+ * TransportError.
  */
 import type { KubeObject } from '../cache/keys.ts';
 import type { Resource } from '../cache/resource.ts';
@@ -23,11 +24,13 @@ export interface CallOptions {
 
 /** Where a read looks. */
 export interface ReadOptions extends CallOptions {
-  /** Asks the server, past the cache. Where there is no cache for the resource, that is done anyway. */
+  /**
+   * Asks the server, past the cache. Where there is no cache for the resource, that is done anyway.
+   */
   readonly live?: boolean | undefined;
   /**
-   * Whether a read from the cache waits until the cache has what this client has written. Default: the client's option of the same
-   * name, which is true.
+   * Whether a read from the cache waits until the cache has what this client has written. Default:
+   * the client's option of the same name, which is true.
    */
   readonly readYourWrites?: boolean | undefined;
   /** The version that a live read asks for, as the API server understands it. */
@@ -39,7 +42,10 @@ export interface ListOptions extends ReadOptions {
   readonly namespace?: string | undefined;
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. */
   readonly labelSelector?: string | LabelSelector | undefined;
-  /** From the cache: only `metadata.name`, `metadata.namespace`, paths that are indexed, and names of indices, which a server does not know. */
+  /**
+   * From the cache: only `metadata.name`, `metadata.namespace`, paths that are indexed, and names
+   * of indices, which a server does not know.
+   */
   readonly fieldSelector?: string | undefined;
   /** From the cache: objects under a value of an index. */
   readonly index?: { readonly name: string; readonly value: string } | undefined;
@@ -106,25 +112,54 @@ export type Patch =
   | { readonly type: 'strategic'; readonly body: object }
   | { readonly type: 'raw'; readonly contentType: string; readonly data: string };
 
-/** The members of `T` that somebody wants to own, at any depth; lists whole, as what is in them is told apart by members that must be there. */
-type Some<T> = T extends readonly unknown[] ? T : T extends object ? { readonly [K in keyof T]?: Some<T[K]> } : T;
+/**
+ * The members of `T` that somebody wants to own, at any depth; lists whole, as what is in them is
+ * told apart by members that must be there.
+ */
+type Some<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]?: Some<T[K]> }
+    : T;
 
-/** What is applied: any of an object's fields. Go: the apply configurations, in which every member may be left out. */
+/**
+ * What is applied: any of an object's fields. Go: the apply configurations, in which every member
+ * may be left out.
+ */
 export type Applied<T> = Some<T> & KubeObject;
 
 /** Reads, from a cache where the client has one, else from the server. */
 export interface Reader {
-  get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: ReadOptions): Promise<T>;
-  list<T extends object>(resource: Resource<T, string>, options?: ListOptions): Promise<ObjectList<T>>;
+  get<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: ReadOptions,
+  ): Promise<T>;
+  list<T extends object>(
+    resource: Resource<T, string>,
+    options?: ListOptions,
+  ): Promise<ObjectList<T>>;
 }
 
 /**
- * Writes, to the server. What comes back is the object as the server has it then. None of the objects that are given is changed.
+ * Writes, to the server. What comes back is the object as the server has it then. None of the
+ * objects that are given is changed.
  */
 export interface Writer {
-  create<T extends object>(resource: Resource<T, string>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
-  /** Replaces the object; a conflict unless its `metadata.resourceVersion` is the newest, where it has one. */
-  update<T extends object>(resource: Resource<T, string>, object: NoInfer<T>, options?: WriteOptions): Promise<T>;
+  create<T extends object>(
+    resource: Resource<T, string>,
+    object: NoInfer<T>,
+    options?: WriteOptions,
+  ): Promise<T>;
+  /**
+   * Replaces the object; a conflict unless its `metadata.resourceVersion` is the newest, where it
+   * has one.
+   */
+  update<T extends object>(
+    resource: Resource<T, string>,
+    object: NoInfer<T>,
+    options?: WriteOptions,
+  ): Promise<T>;
   patch<T extends object>(
     resource: Resource<T, string>,
     key: ObjectKey,
@@ -137,11 +172,21 @@ export interface Writer {
     object: Applied<NoInfer<T>>,
     options?: ApplyOptions,
   ): Promise<T>;
-  delete<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
-  deleteAllOf<T extends object>(resource: Resource<T, string>, options?: DeleteAllOfOptions): Promise<void>;
+  delete<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: DeleteOptions,
+  ): Promise<void>;
+  deleteAllOf<T extends object>(
+    resource: Resource<T, string>,
+    options?: DeleteAllOfOptions,
+  ): Promise<void>;
 }
 
-/** With a `body`, that is sent instead of the object, which then only says where to. controller-runtime: WithSubResourceBody. */
+/**
+ * With a `body`, that is sent instead of the object, which then only says where to.
+ * controller-runtime: WithSubResourceBody.
+ */
 export interface SubResourceWriteOptions<B extends object> extends WriteOptions {
   readonly body?: B | undefined;
 }
@@ -151,7 +196,10 @@ export interface SubResourceApplyOptions<B extends object> extends ApplyOptions 
   readonly body?: B | undefined;
 }
 
-/** One subresource, such as `status` or `scale`; `B` is what it sends and takes, the object itself for `status`. */
+/**
+ * One subresource, such as `status` or `scale`; `B` is what it sends and takes, the object itself
+ * for `status`.
+ */
 export interface SubResourceClient {
   get<T extends object, B extends object = T>(
     resource: Resource<T, string>,

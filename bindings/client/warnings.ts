@@ -1,9 +1,13 @@
 /**
- * Warnings of the server: `Warning` headers, as RFC 9110 had them and as Kubernetes sends them (code 299, agent "-"). client-go:
- * apimachinery pkg/util/net ParseWarningHeaders. What cannot be read is left out, for a warning never fails a request.
+ * Warnings of the server: `Warning` headers, as RFC 9110 had them and as Kubernetes sends them
+ * (code 299, agent "-"). client-go: apimachinery pkg/util/net ParseWarningHeaders. What cannot be
+ * read is left out, for a warning never fails a request.
  */
 
-/** What the server remarked on a request that it carried out, such as a deprecated version or an unknown field. */
+/**
+ * What the server remarked on a request that it carried out, such as a deprecated version or an
+ * unknown field.
+ */
 export interface Warning {
   readonly text: string;
   /** The request, such as `PUT` and `/api/v1/namespaces/default/pods/web`. */

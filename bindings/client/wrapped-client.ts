@@ -1,6 +1,7 @@
 /**
- * A client over another, with what it passes on changed on the way. What it keeps true: a wrapper says once what it does to keys, objects
- * and options, and that then holds for every verb and for every subresource.
+ * A client over another, with what it passes on changed on the way. What it keeps true: a wrapper
+ * says once what it does to keys, objects and options, and that then holds for every verb and for
+ * every subresource.
  */
 import type { Resource } from '../cache/resource.ts';
 import { requireFunction, requireObject } from '../errors.ts';
@@ -22,7 +23,10 @@ import type {
   WriteOptions,
 } from './types.ts';
 
-/** What is done to calls; what is left out is passed on as it is. Each may throw, which rejects the call before anything is sent. */
+/**
+ * What is done to calls; what is left out is passed on as it is. Each may throw, which rejects the
+ * call before anything is sent.
+ */
 export interface Changes {
   key?(resource: AnyResource, key: ObjectKey): ObjectKey;
   object?<T extends object>(resource: AnyResource, object: T): T;
@@ -37,9 +41,19 @@ export interface Changes {
 /** Throws CapstanError INVALID_ARGUMENT for what is no client. */
 export function requireClient(client: Client): void {
   requireObject('client', client);
-  for (const name of ['get', 'list', 'create', 'update', 'patch', 'apply', 'delete', 'deleteAllOf'] as const)
+  for (const name of [
+    'get',
+    'list',
+    'create',
+    'update',
+    'patch',
+    'apply',
+    'delete',
+    'deleteAllOf',
+  ] as const)
     requireFunction(`client.${name}`, client[name]);
-  for (const name of ['status', 'subResource'] as const) requireFunction(`client.${name}`, client[name]);
+  for (const name of ['status', 'subResource'] as const)
+    requireFunction(`client.${name}`, client[name]);
 }
 
 export class WrappedClient implements Client {
@@ -52,19 +66,34 @@ export class WrappedClient implements Client {
     this.#changes = changes;
   }
 
-  async get<T extends object>(resource: Resource<T, string>, key: ObjectKey, options?: ReadOptions): Promise<T> {
+  async get<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: ReadOptions,
+  ): Promise<T> {
     return this.#inner.get(resource, this.#key(resource, key), options);
   }
 
-  async list<T extends object>(resource: Resource<T, string>, options: ListOptions = {}): Promise<ObjectList<T>> {
+  async list<T extends object>(
+    resource: Resource<T, string>,
+    options: ListOptions = {},
+  ): Promise<ObjectList<T>> {
     return this.#inner.list(resource, this.#changes.list?.(resource, options) ?? options);
   }
 
-  async create<T extends object>(resource: Resource<T, string>, object: T, options: WriteOptions = {}): Promise<T> {
+  async create<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
     return this.#inner.create(resource, this.#object(resource, object), this.#write(options));
   }
 
-  async update<T extends object>(resource: Resource<T, string>, object: T, options: WriteOptions = {}): Promise<T> {
+  async update<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options: WriteOptions = {},
+  ): Promise<T> {
     return this.#inner.update(resource, this.#object(resource, object), this.#write(options));
   }
 
@@ -90,10 +119,17 @@ export class WrappedClient implements Client {
     key: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<void> {
-    return this.#inner.delete(resource, this.#key(resource, key), this.#changes.delete?.(options) ?? options);
+    return this.#inner.delete(
+      resource,
+      this.#key(resource, key),
+      this.#changes.delete?.(options) ?? options,
+    );
   }
 
-  async deleteAllOf<T extends object>(resource: Resource<T, string>, options: DeleteAllOfOptions = {}): Promise<void> {
+  async deleteAllOf<T extends object>(
+    resource: Resource<T, string>,
+    options: DeleteAllOfOptions = {},
+  ): Promise<void> {
     const scoped = this.#changes.deleteAllOf?.(resource, options) ?? options;
     return this.#inner.deleteAllOf(resource, this.#changes.delete?.(scoped) ?? scoped);
   }

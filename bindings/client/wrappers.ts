@@ -1,6 +1,7 @@
 /**
- * Clients that do one thing to all that goes through them. controller-runtime: pkg/client/namespaced_client.go, dryrun.go, fieldowner.go,
- * fieldvalidation.go. They wrap any client, one another's too.
+ * Clients that do one thing to all that goes through them. controller-runtime:
+ * pkg/client/namespaced_client.go, dryrun.go, fieldowner.go, fieldvalidation.go. They wrap any
+ * client, one another's too.
  */
 import type { KubeObject } from '../cache/keys.ts';
 import { CapstanError, invalid } from '../errors.ts';
@@ -10,8 +11,8 @@ import type { AnyResource, Client, ObjectKey, WriteOptions } from './types.ts';
 import { WrappedClient } from './wrapped-client.ts';
 
 /**
- * A client of one namespace: keys, objects and lists without a namespace get it, and others than it are refused. Resources that have no
- * namespaces pass through.
+ * A client of one namespace: keys, objects and lists without a namespace get it, and others than it
+ * are refused. Resources that have no namespaces pass through.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -19,8 +20,13 @@ import { WrappedClient } from './wrapped-client.ts';
  * await team.get(Pod, { name: 'web-0' });
  */
 export function newNamespacedClient(client: Client, namespace: string): Client {
-  if (typeof namespace !== 'string' || namespace === '') throw invalid('namespace', 'a namespace', namespace);
-  const own = (resource: AnyResource, given: string | undefined, what: string): string | undefined => {
+  if (typeof namespace !== 'string' || namespace === '')
+    throw invalid('namespace', 'a namespace', namespace);
+  const own = (
+    resource: AnyResource,
+    given: string | undefined,
+    what: string,
+  ): string | undefined => {
     if (!resource.namespaced) return given;
     if (given === undefined || given === '' || given === namespace) return namespace;
     throw new CapstanError(
@@ -29,7 +35,9 @@ export function newNamespacedClient(client: Client, namespace: string): Client {
     );
   };
   const scoped = <O extends { namespace?: string }>(resource: AnyResource, options: O): O =>
-    resource.namespaced ? { ...options, namespace: own(resource, options.namespace, 'what is asked for') } : options;
+    resource.namespaced
+      ? { ...options, namespace: own(resource, options.namespace, 'what is asked for') }
+      : options;
   return new WrappedClient(client, {
     key: (resource: AnyResource, key: ObjectKey) => scoped(resource, key),
     object: <T extends object>(resource: AnyResource, object: T): T => {
@@ -73,7 +81,8 @@ export function withFieldOwner(client: Client, fieldOwner: string): Client {
 }
 
 /**
- * A client whose writes are validated so, unless a call says otherwise; apply excepted, which is always strict.
+ * A client whose writes are validated so, unless a call says otherwise; apply excepted, which is
+ * always strict.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -84,7 +93,8 @@ export function withFieldValidation(
   fieldValidation: NonNullable<WriteOptions['fieldValidation']>,
 ): Client {
   requireFieldOptions(undefined, fieldValidation);
-  if (fieldValidation === undefined) throw invalid('fieldValidation', "'Ignore', 'Warn' or 'Strict'", fieldValidation);
+  if (fieldValidation === undefined)
+    throw invalid('fieldValidation', "'Ignore', 'Warn' or 'Strict'", fieldValidation);
   const validated = <O extends WriteOptions>(options: O): O => ({
     ...options,
     fieldValidation: options.fieldValidation ?? fieldValidation,

@@ -1,6 +1,6 @@
 /**
- * Builds a controller step by step, as Go authors know it. controller-runtime: pkg/builder/controller.go; its rules and errors. What comes out is what
- * `createController` makes.
+ * Builds a controller step by step, as Go authors know it. controller-runtime:
+ * pkg/builder/controller.go; its rules and errors. What comes out is what `createController` makes.
  */
 import type { KubeObject } from '../cache/keys.ts';
 import type { Namespaces } from '../cache/namespaces.ts';
@@ -13,12 +13,25 @@ import type { Manager } from './manager.ts';
 import type { ControllerSettings } from './options.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
-import { type Owned, type OwnsOptions, problem, type Watched, type WatchesOptions, type WatchPlan } from './watches.ts';
+import {
+  type Owned,
+  type OwnsOptions,
+  problem,
+  type Watched,
+  type WatchesOptions,
+  type WatchPlan,
+} from './watches.ts';
 
-/** What there is of an object that is watched by its metadata. Keys that are known whatever O is: of others a generic caller could read none. */
+/**
+ * What there is of an object that is watched by its metadata. Keys that are known whatever O is: of
+ * others a generic caller could read none.
+ */
 type MetadataOf<O> = Pick<O & KubeObject, keyof KubeObject>;
 
-/** The builder of {@link newControllerManagedBy}. Each method answers the builder itself, typed by what `for` was given. */
+/**
+ * The builder of {@link newControllerManagedBy}. Each method answers the builder itself, typed by
+ * what `for` was given.
+ */
 export class ControllerBuilder<T extends object = KubeObject> {
   readonly #manager: Manager;
   #for: WatchPlan<T>['for'];
@@ -40,15 +53,24 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /** The resource whose objects are reconciled; at most once. */
-  for<F extends object>(resource: Resource<F, string>, options: WatchesOptions<NoInfer<F>> = {}): ControllerBuilder<F> {
+  for<F extends object>(
+    resource: Resource<F, string>,
+    options: WatchesOptions<NoInfer<F>> = {},
+  ): ControllerBuilder<F> {
     const builder = this as unknown as ControllerBuilder<F>;
     if (builder.#for !== undefined) builder.#forTwice = true;
     else builder.#for = { ...options, resource };
     return builder;
   }
 
-  /** A resource whose objects belong to one of `for`: their events are requests for their owner, the controller one unless `matchEveryOwner`. */
-  owns<O extends object>(resource: Resource<O, string>, options: OwnsOptions<NoInfer<O>> = {}): this {
+  /**
+   * A resource whose objects belong to one of `for`: their events are requests for their owner, the
+   * controller one unless `matchEveryOwner`.
+   */
+  owns<O extends object>(
+    resource: Resource<O, string>,
+    options: OwnsOptions<NoInfer<O>> = {},
+  ): this {
     this.#owns.push({ ...options, resource });
     return this;
   }
@@ -64,8 +86,9 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /**
-   * The same, by the metadata of its objects alone: handler and predicates see nothing else of them. Write no type at the parameter of a map
-   * function: one whose members are all optional, as client-node's are, is accepted and promises more than there is.
+   * The same, by the metadata of its objects alone: handler and predicates see nothing else of
+   * them. Write no type at the parameter of a map function: one whose members are all optional, as
+   * client-node's are, is accepted and promises more than there is.
    */
   watchesMetadata<O extends object>(
     resource: Resource<O, string>,
@@ -81,7 +104,10 @@ export class ControllerBuilder<T extends object = KubeObject> {
     return this;
   }
 
-  /** When the source speaks, whatever it says, every object of `for` that is known is reconciled. kube-rs: `reconcile_all_on`. */
+  /**
+   * When the source speaks, whatever it says, every object of `for` that is known is reconciled.
+   * kube-rs: `reconcile_all_on`.
+   */
   reconcileAllOn(source: Source): this {
     this.#reconcileAllOn.push(source);
     return this;
@@ -93,21 +119,31 @@ export class ControllerBuilder<T extends object = KubeObject> {
     return this;
   }
 
-  /** How the controller works; those of an earlier call are replaced. What `named` and `withLogger` say wins. */
+  /**
+   * How the controller works; those of an earlier call are replaced. What `named` and `withLogger`
+   * say wins.
+   */
   withOptions(options: ControllerSettings & Namespaces): this {
     requireObject('options', options);
-    if ('reconcile' in options) throw problem('the reconciler is given to "complete" or "build", not in the options');
+    if ('reconcile' in options)
+      throw problem('the reconciler is given to "complete" or "build", not in the options');
     this.#options = options;
     return this;
   }
 
-  /** In metrics, logs and messages; by default the kind in lower case. Unique in the process, unless `skipNameValidation`. */
+  /**
+   * In metrics, logs and messages; by default the kind in lower case. Unique in the process, unless
+   * `skipNameValidation`.
+   */
   named(name: string): this {
     this.#name = name;
     return this;
   }
 
-  /** Where the controller logs to, or a function that makes the logger of a request (of the controller itself where there is none). */
+  /**
+   * Where the controller logs to, or a function that makes the logger of a request (of the
+   * controller itself where there is none).
+   */
   withLogger(logger: Logger | ((request: Request | undefined) => Logger)): this {
     this.#logs = typeof logger === 'function' ? { logConstructor: logger } : { logger };
     return this;
@@ -121,7 +157,8 @@ export class ControllerBuilder<T extends object = KubeObject> {
   /**
    * As `complete`, and answers the controller.
    *
-   * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending. Then nothing was added.
+   * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending. Then nothing was
+   *   added.
    */
   build(reconciler: Reconcile<T> | Reconciler<T>): Controller {
     if (
@@ -130,7 +167,9 @@ export class ControllerBuilder<T extends object = KubeObject> {
     )
       throw invalid('reconciler', 'a reconcile function, or an object with one', reconciler);
     if (this.#forTwice)
-      throw problem('"for" is to be called once: a controller reconciles the objects of one resource');
+      throw problem(
+        '"for" is to be called once: a controller reconciles the objects of one resource',
+      );
     const { namespace, namespaces, ...options } = this.#options;
     const plan: WatchPlan<T> = {
       for: this.#for,
@@ -142,12 +181,18 @@ export class ControllerBuilder<T extends object = KubeObject> {
       namespaces: { namespace, namespaces },
     };
     const named = this.#name === undefined ? {} : { name: this.#name };
-    return buildController(plan, { ...options, ...this.#logs, ...named }, reconciler, this.#manager);
+    return buildController(
+      plan,
+      { ...options, ...this.#logs, ...named },
+      reconciler,
+      this.#manager,
+    );
   }
 }
 
 /**
- * Begins a controller that the manager starts, and ends. controller-runtime: `builder.ControllerManagedBy`.
+ * Begins a controller that the manager starts, and ends. controller-runtime:
+ * `builder.ControllerManagedBy`.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

@@ -1,9 +1,12 @@
 /**
- * Why each queued request is to be reconciled. A queue merges what is added twice; what led to it is kept here until the run begins.
+ * Why each queued request is to be reconciled. A queue merges what is added twice; what led to it
+ * is kept here until the run begins.
  *
- * Cheap by construction: the first cause of a request is stored as it is, no key is joined (see RequestMap), and a request that comes again
- * finds its place from before, as taking a key out of a Map and putting it in again costs more than all else here. Bounded: of more than
- * MOST_CAUSES causes the first ones and the newest are kept, and the others counted; there are never more idle places than others, and SPARE.
+ * Cheap by construction: the first cause of a request is stored as it is, no key is joined (see
+ * RequestMap), and a request that comes again finds its place from before, as taking a key out of a
+ * Map and putting it in again costs more than all else here. Bounded: of more than MOST_CAUSES
+ * causes the first ones and the newest are kept, and the others counted; there are never more idle
+ * places than others, and SPARE.
  */
 import type { Request } from '../request.ts';
 import { RequestMap } from './request-map.ts';
@@ -54,9 +57,13 @@ export interface KnownCauses {
 
 export const NO_CAUSES: KnownCauses = { causes: Object.freeze([]), moreCauses: 0 };
 
-/** The causes of a run that begins at `now`: a requeueAfter that is not due then has led to nothing, and comes last. */
+/**
+ * The causes of a run that begins at `now`: a requeueAfter that is not due then has led to nothing,
+ * and comes last.
+ */
 export function inTurn(causes: readonly Cause[], now: number): readonly Cause[] {
-  const place = causes.length > 1 ? causes.findIndex(({ due }) => due !== undefined && due > now) : -1;
+  const place =
+    causes.length > 1 ? causes.findIndex(({ due }) => due !== undefined && due > now) : -1;
   return place < 0 ? causes : [...causes.toSpliced(place, 1), causes[place] as Cause];
 }
 
@@ -132,11 +139,14 @@ export class Causes {
   }
 
   #sweep(): void {
-    for (const [request, { kept }] of this.#places.entries()) if (kept === undefined) this.#places.take(request);
+    for (const [request, { kept }] of this.#places.entries())
+      if (kept === undefined) this.#places.take(request);
   }
 }
 
 function known(kept: Cause | Several | undefined): KnownCauses {
   if (kept === undefined) return NO_CAUSES;
-  return kept instanceof Several ? { causes: kept.list, moreCauses: kept.more } : { causes: [kept], moreCauses: 0 };
+  return kept instanceof Several
+    ? { causes: kept.list, moreCauses: kept.more }
+    : { causes: [kept], moreCauses: 0 };
 }

@@ -1,6 +1,6 @@
 /**
- * A controller from one object of options, and what a controller is to those who run it. The builder (builder.ts) is the other way to the same
- * thing; what a controller does is in loop.ts.
+ * A controller from one object of options, and what a controller is to those who run it. The
+ * builder (builder.ts) is the other way to the same thing; what a controller does is in loop.ts.
  */
 import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/factory.ts';
 import type { KubeObject } from '../cache/keys.ts';
@@ -15,23 +15,36 @@ import { type ControllerSettings, settingsOf } from './options.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { ControllerReport } from './report.ts';
 import type { Predicate, Source } from './source.ts';
-import { type Owned, problem, requirePlan, type Watched, Watches, type WatchPlan } from './watches.ts';
+import {
+  type Owned,
+  problem,
+  requirePlan,
+  type Watched,
+  Watches,
+  type WatchPlan,
+} from './watches.ts';
 
 /** What a controller reconciles, and how. All types follow from `for`. */
 export interface ControllerOptions<T extends object> extends ControllerSettings {
   /** The server; the controller has caches of its own then. Or a `manager`. */
   transport?: Transport | undefined;
-  /** Runs the controller on its caches, once it runs itself; then `run` is not to be called. Or a `transport`. */
+  /**
+   * Runs the controller on its caches, once it runs itself; then `run` is not to be called. Or a
+   * `transport`.
+   */
   manager?: Manager | undefined;
-  /** The resource whose objects are reconciled. Only a controller that has `watches` or `sources` does without one. */
+  /**
+   * The resource whose objects are reconciled. Only a controller that has `watches` or `sources`
+   * does without one.
+   */
   for?: Resource<T, string>;
   /** Which events of `for` count: all of the predicates have to let one through. */
   predicates?: readonly Predicate<NoInfer<T>>[] | undefined;
   /** Asks for the metadata of `for` alone. */
   metadataOnly?: boolean | undefined;
   /**
-   * Resources whose objects belong to one of `for`: a change of such an object is a request for the object that its
-   * owner reference with `controller: true` names. With options: {@link owning}.
+   * Resources whose objects belong to one of `for`: a change of such an object is a request for the
+   * object that its owner reference with `controller: true` names. With options: {@link owning}.
    */
   owns?: readonly (Resource<never, string> | Owned)[] | undefined;
   /** Other resources, and what their events lead to: {@link watching}. */
@@ -40,11 +53,19 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
   watchesMetadata?: readonly Watched[] | undefined;
   /** Sources of any kind. `eventFilters` are not asked about them. */
   sources?: readonly Source[] | undefined;
-  /** When one of these speaks, whatever it says, every object of `for` that is known is reconciled. kube-rs: `reconcile_all_on`. */
+  /**
+   * When one of these speaks, whatever it says, every object of `for` that is known is reconciled.
+   * kube-rs: `reconcile_all_on`.
+   */
   reconcileAllOn?: readonly Source[] | undefined;
-  /** Predicates for the events of all resources, asked before those of each. controller-runtime: `WithEventFilter`. */
+  /**
+   * Predicates for the events of all resources, asked before those of each. controller-runtime:
+   * `WithEventFilter`.
+   */
   eventFilters?: readonly Predicate<KubeObject>[] | undefined;
-  /** One namespace. By default those of the manager's cache, and where it has none of its own, all. */
+  /**
+   * One namespace. By default those of the manager's cache, and where it has none of its own, all.
+   */
   namespace?: string | undefined;
   /** Several namespaces, each watched by itself; in place of `namespace`. */
   namespaces?: readonly string[] | undefined;
@@ -54,24 +75,26 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
 export interface Controller extends Runnable {
   readonly name: string;
   /**
-   * Fills the caches, then reconciles, until the signal fires or `stop` is called; resolves when everything has ended.
+   * Fills the caches, then reconciles, until the signal fires or `stop` is called; resolves when
+   * everything has ended.
    *
-   * Rejects with CapstanError CACHE_SYNC_TIMEOUT or SOURCE_FAILED, with ALREADY_STARTED the second time, with a panic where
-   * `recoverPanic` is false, and with the queue's own error should that fail (code POISONED or OUT_OF_MEMORY); the controller has then ended
-   * as after `stop`.
+   * Rejects with CapstanError CACHE_SYNC_TIMEOUT or SOURCE_FAILED, with ALREADY_STARTED the second
+   * time, with a panic where `recoverPanic` is false, and with the queue's own error should that
+   * fail (code POISONED or OUT_OF_MEMORY); the controller has then ended as after `stop`.
    */
   run(options?: { signal?: AbortSignal | undefined }): Promise<void>;
   /** As `run`: what a manager calls. */
   start(options: { signal: AbortSignal }): Promise<void>;
   /**
-   * Ends it: the signals of running reconciles fire and these are waited for; what is queued is dropped, because a
-   * controller that starts lists everything anew. Legal at any time and any number of times; but a reconcile function that
-   * awaits it waits for itself.
+   * Ends it: the signals of running reconciles fire and these are waited for; what is queued is
+   * dropped, because a controller that starts lists everything anew. Legal at any time and any
+   * number of times; but a reconcile function that awaits it waits for itself.
    */
   stop(): Promise<void>;
   /**
-   * Adds a source, also while the controller runs: then it starts at once. The function that it returns takes the source away again: its
-   * signal fires, and it adds nothing any more. A source that cannot start ends the controller (SOURCE_FAILED).
+   * Adds a source, also while the controller runs: then it starts at once. The function that it
+   * returns takes the source away again: its signal fires, and it adds nothing any more. A source
+   * that cannot start ends the controller (SOURCE_FAILED).
    *
    * @throws CapstanError INVALID_ARGUMENT
    * @example
@@ -81,21 +104,26 @@ export interface Controller extends Runnable {
   watch(source: Source): () => void;
   /** The option `needLeaderElection`. */
   needLeaderElection(): boolean;
-  /** Starts and syncs the sources, where `enableWarmup` is set; else it does nothing. A later start goes on from there. */
+  /**
+   * Starts and syncs the sources, where `enableWarmup` is set; else it does nothing. A later start
+   * goes on from there.
+   */
   warmup(options: { signal: AbortSignal }): Promise<void>;
   /** What it is doing, for people: see {@link ControllerReport}. Made when asked for. */
   report(options?: ReportOptions): ControllerReport;
 }
 
 /**
- * A controller as controller-runtime has it: a level-triggered loop that brings the world to what the objects of one
- * resource say.
+ * A controller as controller-runtime has it: a level-triggered loop that brings the world to what
+ * the objects of one resource say.
  *
- * After each reconcile: an error → again after the rate limiter's delay; `requeueAfter` → failures forgotten, again
- * after that time; `requeue` → again after the rate limiter's delay; success → failures forgotten; {@link TerminalError}
- * → neither again nor forgotten. Errors go to the logger, where there is one, else to the hook of `setErrorHandler`.
+ * After each reconcile: an error → again after the rate limiter's delay; `requeueAfter` → failures
+ * forgotten, again after that time; `requeue` → again after the rate limiter's delay; success →
+ * failures forgotten; {@link TerminalError} → neither again nor forgotten. Errors go to the logger,
+ * where there is one, else to the hook of `setErrorHandler`.
  *
- * With a `manager` it is added to it. Source: controller-runtime, builder.ControllerManagedBy(mgr).For().Owns().Complete().
+ * With a `manager` it is added to it. Source: controller-runtime,
+ * builder.ControllerManagedBy(mgr).For().Owns().Complete().
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -122,13 +150,17 @@ export function createController<T extends object>(options: ControllerOptions<T>
   const { for: resource, predicates, metadataOnly } = options;
   const plan: WatchPlan<T> = {
     for: resource && { resource, predicates, metadataOnly },
-    owns: list('owns', 'resources', options.owns).map((owned) => ('resource' in owned ? owned : { resource: owned })),
+    owns: list('owns', 'resources', options.owns).map((owned) =>
+      'resource' in owned ? owned : { resource: owned },
+    ),
     watches: [
       ...list('watches', 'what "watching" returns', options.watches),
-      ...list('watchesMetadata', 'what "watching" returns', options.watchesMetadata).map((watched) => ({
-        ...watched,
-        metadataOnly: true,
-      })),
+      ...list('watchesMetadata', 'what "watching" returns', options.watchesMetadata).map(
+        (watched) => ({
+          ...watched,
+          metadataOnly: true,
+        }),
+      ),
     ],
     sources: list('sources', 'sources', options.sources),
     reconcileAllOn: list('reconcileAllOn', 'sources', options.reconcileAllOn),
@@ -149,7 +181,8 @@ export function buildController<T extends object>(
   requirePlan(plan);
   const settings = settingsOf(options, plan.for?.resource, manager);
   const { name, clock, skipNameValidation } = settings;
-  const own = manager === undefined ? newSharedInformerFactory(host as Transport, { clock }) : undefined;
+  const own =
+    manager === undefined ? newSharedInformerFactory(host as Transport, { clock }) : undefined;
   const cache = manager?.cache ?? (own as SharedInformerFactory);
   const { sources, get } = new Watches(name, cache, plan, clock);
   const giveBack = manager === undefined || skipNameValidation ? undefined : claimName(name);
@@ -158,7 +191,9 @@ export function buildController<T extends object>(
     sources,
     get,
     reconcile:
-      typeof reconciler === 'function' ? reconciler : (request, context) => reconciler.reconcile(request, context),
+      typeof reconciler === 'function'
+        ? reconciler
+        : (request, context) => reconciler.reconcile(request, context),
     holdsLease: manager && (() => manager.holdsLease()),
     async onEnd() {
       giveBack?.();

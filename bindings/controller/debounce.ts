@@ -1,12 +1,15 @@
 /**
- * Requests that wait until nothing has asked for them for a while. kube-rs: `Config::debounce`, kube-runtime/src/scheduler.rs.
+ * Requests that wait until nothing has asked for them for a while. kube-rs: `Config::debounce`,
+ * kube-runtime/src/scheduler.rs.
  *
- * - What a source adds goes on to the queue when its request has been quiet for the whole time; every add begins that time anew.
- * - While a request waits here it must not be reconciled, though the queue hands it out (a retry that is due, or an earlier add): the worker
- *   asks `holds` and lets it go, as it will come again from here. Nothing is lost, whatever happens in between.
+ * - What a source adds goes on to the queue when its request has been quiet for the whole time;
+ *   every add begins that time anew.
+ * - While a request waits here it must not be reconciled, though the queue hands it out (a retry
+ *   that is due, or an earlier add): the worker asks `holds` and lets it go, as it will come again
+ *   from here. Nothing is lost, whatever happens in between.
  *
- * As every wait is as long as any other, the order in which they end is the order in which they began: a Set keeps it, and one timer for the
- * first of them is enough.
+ * As every wait is as long as any other, the order in which they end is the order in which they
+ * began: a Set keeps it, and one timer for the first of them is enough.
  */
 import type { Clock } from '../clock.ts';
 import { invalid } from '../errors.ts';
@@ -40,7 +43,10 @@ export class Debounce {
     return this.#inOrder.size;
   }
 
-  /** As in the queue, the higher of two priorities counts; what the queue would refuse is refused here, while its giver can be told. */
+  /**
+   * As in the queue, the higher of two priorities counts; what the queue would refuse is refused
+   * here, while its giver can be told.
+   */
   add(request: Request, priority: number): void {
     const { namespace, name } = request;
     if (typeof namespace !== 'string' || typeof name !== 'string')

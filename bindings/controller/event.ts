@@ -1,6 +1,6 @@
 /**
- * What happened to an object, as predicates and event handlers are told. Objects are read-only, and may be decoded when read: whoever
- * needs less reads less. controller-runtime: pkg/event/event.go.
+ * What happened to an object, as predicates and event handlers are told. Objects are read-only, and
+ * may be decoded when read: whoever needs less reads less. controller-runtime: pkg/event/event.go.
  */
 import type { Change } from '../cache/change.ts';
 
@@ -21,7 +21,10 @@ export interface UpdateEvent<T> {
 
 /** An object is gone. */
 export interface DeleteEvent<T> {
-  /** The last state that is known; for a tombstone without its object, an object with nothing but its namespace and name. */
+  /**
+   * The last state that is known; for a tombstone without its object, an object with nothing but
+   * its namespace and name.
+   */
   readonly object: T;
   /** The deletion itself was missed, and `object` may be out of date. */
   readonly deleteStateUnknown: boolean;

@@ -1,8 +1,10 @@
 /**
- * Turns what a source says into requests for every object that is known. kube-rs: `Controller::reconcile_all_on`.
+ * Turns what a source says into requests for every object that is known. kube-rs:
+ * `Controller::reconcile_all_on`.
  *
- * A source that speaks again while the objects of before are being added leads to one more round after it, however often it does, so that
- * each object is added at least once after each time it spoke. Long rounds let the event loop turn in between.
+ * A source that speaks again while the objects of before are being added leads to one more round
+ * after it, however often it does, so that each object is added at least once after each time it
+ * spoke. Long rounds let the event loop turn in between.
  */
 import { splitMetaNamespaceKey } from '../cache/keys.ts';
 import { TimeSlice } from '../cache/wait.ts';
@@ -21,7 +23,12 @@ export class EveryObject implements SourceQueue {
   #isRunning = false;
 
   /** `keys` are those of the objects at the moment of the call. */
-  constructor(queue: SourceQueue, keys: () => readonly string[], clock: Clock, signal: AbortSignal) {
+  constructor(
+    queue: SourceQueue,
+    keys: () => readonly string[],
+    clock: Clock,
+    signal: AbortSignal,
+  ) {
     this.#queue = queue;
     this.#keys = keys;
     this.#signal = signal;
@@ -30,7 +37,8 @@ export class EveryObject implements SourceQueue {
 
   addWithCause(options: AddOptions, _request: Request, cause: Cause): void {
     this.#next = { options, cause };
-    if (!this.#isRunning) this.#run().catch((error) => handleError(error, `the source "${cause.source}"`));
+    if (!this.#isRunning)
+      this.#run().catch((error) => handleError(error, `the source "${cause.source}"`));
   }
 
   async #run(): Promise<void> {

@@ -1,14 +1,24 @@
 /**
- * From an event to the requests it concerns. A handler only names requests; what they need is found out by the reconcile function from the
- * cache, so that an event that came twice or late does no harm.
+ * From an event to the requests it concerns. A handler only names requests; what they need is found
+ * out by the reconcile function from the cache, so that an event that came twice or late does no
+ * harm.
  *
- * What no change stands behind comes last: an object of an initial list and an update that changed nothing (a resync or a relist) have
- * {@link LowPriority}, so that a controller that starts or resyncs still answers to what happens meanwhile. Where a handler chose a priority
- * itself, that counts. controller-runtime: pkg/handler/eventhandler.go, enqueue.go, enqueue_owner.go, enqueue_mapped.go.
+ * What no change stands behind comes last: an object of an initial list and an update that changed
+ * nothing (a resync or a relist) have {@link LowPriority}, so that a controller that starts or
+ * resyncs still answers to what happens meanwhile. Where a handler chose a priority itself, that
+ * counts. controller-runtime: pkg/handler/eventhandler.go, enqueue.go, enqueue_owner.go,
+ * enqueue_mapped.go.
  */
 import type { Resource } from '../cache/resource.ts';
 import { isThenable } from '../cache/wait.ts';
-import { CapstanError, invalid, requireBoolean, requireFunction, requireObject, show } from '../errors.ts';
+import {
+  CapstanError,
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireObject,
+  show,
+} from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
@@ -17,12 +27,16 @@ import { comparedAsBytes, metadataOf, nameOf, sameVersion } from './metadata.ts'
 import { RequestMap } from './request-map.ts';
 import type { EventHandler, HandlerQueue } from './source.ts';
 
-/** The priority of requests behind which there is no change. controller-runtime: `handler.LowPriority`. */
+/**
+ * The priority of requests behind which there is no change. controller-runtime:
+ * `handler.LowPriority`.
+ */
 export const LowPriority = -100;
 
 /**
- * The request of each object itself: of an update the new one, of a tombstone without its object the key. An object without metadata is
- * reported and leads to nothing. controller-runtime: handler.EnqueueRequestForObject.
+ * The request of each object itself: of an update the new one, of a tombstone without its object
+ * the key. An object without metadata is reported and leads to nothing. controller-runtime:
+ * handler.EnqueueRequestForObject.
  *
  * @example
  * const cache = newSharedInformerFactory(transport);
@@ -46,20 +60,25 @@ export type OwnerResource = Pick<Resource<never, string>, 'group' | 'kind' | 'na
 
 /** Which owner references count. */
 export interface OwnerOptions {
-  /** Only the owner reference with `controller: true`, of which there is at most one. Default false: every reference. */
+  /**
+   * Only the owner reference with `controller: true`, of which there is at most one. Default false:
+   * every reference.
+   */
   onlyController?: boolean | undefined;
   /**
-   * Versions of the owner's group that count. A reference of the right group and kind with another version is reported and ends the search
-   * in its object, as in controller-runtime, where the server's versions are these. Default: any version, so that no owner is missed because
-   * its version is no longer served.
+   * Versions of the owner's group that count. A reference of the right group and kind with another
+   * version is reported and ends the search in its object, as in controller-runtime, where the
+   * server's versions are these. Default: any version, so that no owner is missed because its
+   * version is no longer served.
    */
   versions?: readonly string[] | undefined;
 }
 
 /**
- * The requests of the owners of each object that are of the group and kind of `owner`: before and after an update, so that an owner that
- * lost the object hears of it too; each once. A reference whose apiVersion cannot be parsed is reported and ends the search in its object.
- * The owner of a tombstone without its object is not known: its resync or next change repairs that.
+ * The requests of the owners of each object that are of the group and kind of `owner`: before and
+ * after an update, so that an owner that lost the object hears of it too; each once. A reference
+ * whose apiVersion cannot be parsed is reported and ends the search in its object. The owner of a
+ * tombstone without its object is not known: its resync or next change repairs that.
  * controller-runtime: handler.EnqueueRequestForOwner.
  *
  * @throws CapstanError INVALID_ARGUMENT
@@ -68,7 +87,10 @@ export interface OwnerOptions {
  * const handler = enqueueRequestForOwner(Website, { onlyController: true });
  * const source = kindSource({ cache, resource: Deployment, handler });
  */
-export function enqueueRequestForOwner(owner: OwnerResource, options: OwnerOptions = {}): EventHandler<object> {
+export function enqueueRequestForOwner(
+  owner: OwnerResource,
+  options: OwnerOptions = {},
+): EventHandler<object> {
   if (typeof owner?.kind !== 'string' || typeof owner.group !== 'string')
     throw invalid('owner', 'what defineResource returns', owner);
   requireObject('options', options);
@@ -95,9 +117,11 @@ export function enqueueRequestForOwner(owner: OwnerResource, options: OwnerOptio
 }
 
 /**
- * The requests that a function finds for an object, which may be of another kind; of an update for both states, each once. The function may be
- * async: the events of its source then wait for it, one after the other, so that their order is kept. What it throws is reported and
- * costs that event only: whoever asks a server in it had better try again in it. controller-runtime: handler.EnqueueRequestsFromMapFunc.
+ * The requests that a function finds for an object, which may be of another kind; of an update for
+ * both states, each once. The function may be async: the events of its source then wait for it, one
+ * after the other, so that their order is kept. What it throws is reported and costs that event
+ * only: whoever asks a server in it had better try again in it. controller-runtime:
+ * handler.EnqueueRequestsFromMapFunc.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -118,7 +142,8 @@ export function enqueueRequestsFromMapFunc<T = object>(
         return addAll(queue, [old, map(objectNew)]);
       } catch (error) {
         // Nobody waits for the other answer any more.
-        if (isThenable(old)) old.then(undefined, (other) => handleError(other, 'handler enqueueRequestsFromMapFunc'));
+        if (isThenable(old))
+          old.then(undefined, (other) => handleError(other, 'handler enqueueRequestsFromMapFunc'));
         throw error;
       }
     },
@@ -144,9 +169,10 @@ function addEach(queue: HandlerQueue, lists: Iterable<Request>[]): void {
 }
 
 /**
- * A handler of functions, one for each kind of event; those that are left out ignore theirs. Requests of an initial list and of unchanged
- * updates come last, unless the function gives a priority. Sources take an object with such functions as it is; this checks it, and
- * gives a handler to call elsewhere. controller-runtime: handler.Funcs.
+ * A handler of functions, one for each kind of event; those that are left out ignore theirs.
+ * Requests of an initial list and of unchanged updates come last, unless the function gives a
+ * priority. Sources take an object with such functions as it is; this checks it, and gives a
+ * handler to call elsewhere. controller-runtime: handler.Funcs.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -159,13 +185,16 @@ export function handlerFuncs<T = object>(funcs: EventHandler<T>): EventHandler<T
 }
 
 /**
- * The handler, with {@link LowPriority} for what it adds without a priority of its own when an object is of the initial list or an update
- * has the version that the object had before. All handlers of this package are so, and sources make those that they are given so.
+ * The handler, with {@link LowPriority} for what it adds without a priority of its own when an
+ * object is of the initial list or an update has the version that the object had before. All
+ * handlers of this package are so, and sources make those that they are given so.
  * controller-runtime: handler.WithLowPriorityWhenUnchanged.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
-export function withLowPriorityWhenUnchanged<T = object>(handler: EventHandler<T>): EventHandler<T> {
+export function withLowPriorityWhenUnchanged<T = object>(
+  handler: EventHandler<T>,
+): EventHandler<T> {
   return handler instanceof PriorityHandler ? handler : new PriorityHandler(handler);
 }
 
@@ -187,10 +216,13 @@ class PriorityHandler<T> implements EventHandler<T> {
 
   constructor(handler: EventHandler<T>) {
     requireEventHandler('handler', handler);
-    this.create = handler.create && ((event, queue) => handler.create?.(event, low(event.isInInitialList, queue)));
+    this.create =
+      handler.create &&
+      ((event, queue) => handler.create?.(event, low(event.isInInitialList, queue)));
     this.update =
       handler.update &&
-      ((event, queue) => handler.update?.(event, low(sameVersion(event as UpdateEvent<object>), queue)));
+      ((event, queue) =>
+        handler.update?.(event, low(sameVersion(event as UpdateEvent<object>), queue)));
     this.delete = handler.delete && ((event, queue) => handler.delete?.(event, queue));
     this.generic = handler.generic && ((event, queue) => handler.generic?.(event, queue));
   }
@@ -231,7 +263,10 @@ function requestOf(object: unknown): Request | undefined {
   if (known !== undefined) return known;
   const { namespace, name } = metadataOf(object) ?? {};
   if (typeof name === 'string') return { namespace: namespace ?? '', name };
-  handleError(invalid('object', 'an object with metadata.name', object), 'handler enqueueRequestForObject');
+  handleError(
+    invalid('object', 'an object with metadata.name', object),
+    'handler enqueueRequestForObject',
+  );
   return undefined;
 }
 
@@ -243,9 +278,15 @@ interface OwnerReference {
 }
 
 /** Stops at the first reference that cannot be judged; what was found before it counts. */
-function collectOwners(object: object, owner: OwnerResource, options: OwnerOptions, into: Requests): void {
+function collectOwners(
+  object: object,
+  owner: OwnerResource,
+  options: OwnerOptions,
+  into: Requests,
+): void {
   const metadata = metadataOf(object);
-  const references = (metadata as { ownerReferences?: OwnerReference[] } | undefined)?.ownerReferences ?? [];
+  const references =
+    (metadata as { ownerReferences?: OwnerReference[] } | undefined)?.ownerReferences ?? [];
   for (const { apiVersion = '', kind, name, controller } of references) {
     if (options.onlyController && controller !== true) continue;
     const parsed = parseGroupVersion(apiVersion);
@@ -267,7 +308,10 @@ function collectOwners(object: object, owner: OwnerResource, options: OwnerOptio
 function reportOwner(object: object, expected: string, got: string): void {
   const { namespace = '', name } = metadataOf(object) ?? {};
   const where = `the owner references of ${namespace}/${name}`;
-  const error = new CapstanError('INVALID_ARGUMENT', `${where}: expected ${expected}, got ${show(got)}`);
+  const error = new CapstanError(
+    'INVALID_ARGUMENT',
+    `${where}: expected ${expected}, got ${show(got)}`,
+  );
   handleError(error, 'handler enqueueRequestForOwner');
 }
 
@@ -281,7 +325,10 @@ function parseGroupVersion(apiVersion: string): { group: string; version: string
 /** Up to so many requests are compared one by one. */
 const FEW = 16;
 
-/** The requests of one event, each once, in the order in which they came first. Mostly few; but a function may answer with all that there is. */
+/**
+ * The requests of one event, each once, in the order in which they came first. Mostly few; but a
+ * function may answer with all that there is.
+ */
 class Requests {
   readonly all: Request[] = [];
   /** Those of `all`, once they are more than a few. */
@@ -296,7 +343,9 @@ class Requests {
   #has(request: Request): boolean {
     const { all } = this;
     if (all.length < FEW) {
-      return all.some(({ namespace, name }) => name === request.name && namespace === request.namespace);
+      return all.some(
+        ({ namespace, name }) => name === request.name && namespace === request.namespace,
+      );
     }
     if (this.#known === undefined) {
       this.#known = new RequestMap();

@@ -1,6 +1,15 @@
-/** `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it. */
+/**
+ * `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it.
+ */
 export type { Namespaces } from '../cache/namespaces.ts';
-export { type LogFields, type Logger, type PinoLike, pinoLogger, silentLogger, withFields } from '../logger.ts';
+export {
+  type LogFields,
+  type Logger,
+  type PinoLike,
+  pinoLogger,
+  silentLogger,
+  withFields,
+} from '../logger.ts';
 export type { Request } from '../request.ts';
 export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
 export { type Controller, type ControllerOptions, createController } from './controller.ts';
@@ -76,4 +85,11 @@ export {
   type TimerTick,
   timerSource,
 } from './sources.ts';
-export { type Owned, type OwnsOptions, owning, type Watched, type WatchesOptions, watching } from './watches.ts';
+export {
+  type Owned,
+  type OwnsOptions,
+  owning,
+  type Watched,
+  type WatchesOptions,
+  watching,
+} from './watches.ts';

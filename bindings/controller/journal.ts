@@ -1,6 +1,7 @@
 /**
- * What a controller remembers of its reconciles, for its report: the last ones, how many ended how, and the last error of each request that
- * fails. All of it is bounded: a ring of runs, and the errors of the requests that failed last.
+ * What a controller remembers of its reconciles, for its report: the last ones, how many ended how,
+ * and the last error of each request that fails. All of it is bounded: a ring of runs, and the
+ * errors of the requests that failed last.
  */
 import type { Request } from '../request.ts';
 import type { RunReport } from './report.ts';
@@ -9,7 +10,10 @@ import type { FailureRecord, Run } from './run.ts';
 
 /** How many runs are remembered. */
 export const RECENT_RUNS = 100;
-/** Of how many failing requests the last error is. Where a server is away everything fails, and for the same reason. */
+/**
+ * Of how many failing requests the last error is. Where a server is away everything fails, and for
+ * the same reason.
+ */
 const MOST_ERRORS = 1000;
 
 /** The last failure of a request that has not succeeded since. */

@@ -1,11 +1,15 @@
 /**
- * Nothing that only the leader does begins without a lease that is valid at this moment. The lease is asked before each reconcile, so that a
- * process that was stalled beyond its end stops by itself; that does not fence off a reconcile that is running by then.
+ * Nothing that only the leader does begins without a lease that is valid at this moment. The lease
+ * is asked before each reconcile, so that a process that was stalled beyond its end stops by
+ * itself; that does not fence off a reconcile that is running by then.
  */
 import { sleep } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
 
-/** How often a lost lease is looked at again. A lease is renewed each two seconds: nobody waits for this. */
+/**
+ * How often a lost lease is looked at again. A lease is renewed each two seconds: nobody waits for
+ * this.
+ */
 const LOOK_AGAIN_MS = 100;
 
 export class LeaseGate {
@@ -39,6 +43,7 @@ export class LeaseGate {
   }
 
   async #wait(): Promise<void> {
-    while (!this.#signal.aborted && !this.#holds()) await sleep(this.#clock, LOOK_AGAIN_MS, this.#signal);
+    while (!this.#signal.aborted && !this.#holds())
+      await sleep(this.#clock, LOOK_AGAIN_MS, this.#signal);
   }
 }

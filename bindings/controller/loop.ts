@@ -1,8 +1,10 @@
 /**
- * The life of a controller: sources → one queue of requests → workers, from the first source that starts to the last worker that ends.
+ * The life of a controller: sources → one queue of requests → workers, from the first source that
+ * starts to the last worker that ends.
  *
- * What it keeps true: no reconcile before every source has synced; a request is never reconciled twice at once; a request leaves
- * the queue for good only by what its reconcile says or by the end of the controller; nothing that only a leader does begins without a valid lease; at the end
+ * What it keeps true: no reconcile before every source has synced; a request is never reconciled
+ * twice at once; a request leaves the queue for good only by what its reconcile says or by the end
+ * of the controller; nothing that only a leader does begins without a valid lease; at the end
  * nothing is left that runs. controller-runtime: pkg/internal/controller/controller.go.
  */
 import { sleep, TimeSlice } from '../cache/wait.ts';
@@ -32,11 +34,16 @@ export interface LoopParts<T extends object> {
   readonly sources: readonly PlannedSource[];
   /** Whether this process may begin what only the leader does; absent: it always may. */
   readonly holdsLease: (() => boolean) | undefined;
-  /** What is to be done when everything has ended, such as the end of caches that nobody else has. */
+  /**
+   * What is to be done when everything has ended, such as the end of caches that nobody else has.
+   */
   readonly onEnd: () => Promise<void> | void;
 }
 
-/** What there is from the start of the sources on: a queue may have timers, and a controller that is never started must have none. */
+/**
+ * What there is from the start of the sources on: a queue may have timers, and a controller that is
+ * never started must have none.
+ */
 interface Started<T extends object> {
   readonly queue: RequestQueue;
   readonly work: Work<T>;
@@ -96,7 +103,8 @@ export class ReconcileLoop<T extends object> implements Controller {
   async warmup({ signal }: { signal: AbortSignal }): Promise<void> {
     if (!this.#settings.enableWarmup) return;
     this.#unlinkWarmup(); // of a call before
-    this.#unlinkWarmup = this.#endWith(signal); // for as long as the controller lives: its sources do
+    // for as long as the controller lives: its sources do
+    this.#unlinkWarmup = this.#endWith(signal);
     try {
       await this.#prepare();
     } finally {
@@ -283,7 +291,10 @@ export class ReconcileLoop<T extends object> implements Controller {
       } catch (error) {
         const fatal = Fatal.from(error);
         if (fatal !== undefined) return this.#endBy(fatal);
-        handleError(error, `a worker of the controller "${this.name}", which goes on in ${restartDelay} ms`);
+        handleError(
+          error,
+          `a worker of the controller "${this.name}", which goes on in ${restartDelay} ms`,
+        );
       }
       await sleep(clock, restartDelay, signal);
     }
@@ -320,7 +331,8 @@ export class ReconcileLoop<T extends object> implements Controller {
         queue.done(request);
       }
       if (!mayBegin) await this.#gate?.wait();
-      // Reconcile functions that never wait would otherwise keep the event loop from I/O and timers for the whole queue.
+      // Reconcile functions that never wait would otherwise keep the event loop from I/O and timers
+      // for the whole queue.
       if (this.#slice.over()) await this.#slice.yield();
     }
   }

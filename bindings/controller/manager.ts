@@ -1,6 +1,7 @@
 /**
- * What controllers need of a manager, and what a manager runs. The manager itself, with its servers and signals, is in `capstan/manager`;
- * controllers know it by this interface alone, so that they run where there is no `node:` module. controller-runtime: pkg/manager/manager.go.
+ * What controllers need of a manager, and what a manager runs. The manager itself, with its servers
+ * and signals, is in `capstan/manager`; controllers know it by this interface alone, so that they
+ * run where there is no `node:` module. controller-runtime: pkg/manager/manager.go.
  */
 import type { SharedInformerFactory } from '../cache/factory.ts';
 import type { Transport } from '../cache/transport.ts';
@@ -14,13 +15,22 @@ import type { ControllerReport } from './report.ts';
 export interface Runnable {
   /** In messages and reports. */
   readonly name?: string;
-  /** Runs until the signal fires, and resolves when it has ended. A rejection ends the manager, with that error. */
+  /**
+   * Runs until the signal fires, and resolves when it has ended. A rejection ends the manager, with
+   * that error.
+   */
   start(options: { signal: AbortSignal }): Promise<void>;
   /** Whether it runs only while this process leads. Default true, as in controller-runtime. */
   needLeaderElection?(): boolean;
-  /** Called before this process leads, to prepare; resolves when prepared. controller-runtime: manager.warmupRunnable. */
+  /**
+   * Called before this process leads, to prepare; resolves when prepared. controller-runtime:
+   * manager.warmupRunnable.
+   */
   warmup?(options: { signal: AbortSignal }): Promise<void>;
-  /** Called in place of `start` where the manager ends before it would have called that, and waited for as that would be: gives back what the runnable holds. Its errors are reported. */
+  /**
+   * Called in place of `start` where the manager ends before it would have called that, and waited
+   * for as that would be: gives back what the runnable holds. Its errors are reported.
+   */
   discard?(): void | Promise<void>;
   /** What the manager's page shows of it. */
   report?(options: ReportOptions): ControllerReport;
@@ -32,18 +42,27 @@ export interface ReportOptions {
   readonly filter?: string | undefined;
   /** How many keys and runs at most. Default 100. */
   readonly limit?: number | undefined;
-  /** Among how many keys the most telling are chosen: what runs, what fails, what is ready, what is due soonest. Default `limit`: the first ones. */
+  /**
+   * Among how many keys the most telling are chosen: what runs, what fails, what is ready, what is
+   * due soonest. Default `limit`: the first ones.
+   */
   readonly among?: number | undefined;
 }
 
-/** A part that has metrics in Prometheus' text format. While one fails, or takes longer than ten seconds, `/metrics` is an error that names it. */
+/**
+ * A part that has metrics in Prometheus' text format. While one fails, or takes longer than ten
+ * seconds, `/metrics` is an error that names it.
+ */
 export interface Collector {
   /** In messages. */
   readonly name?: string;
   text(): string | Promise<string>;
 }
 
-/** Options that hold for all controllers of a manager unless they say otherwise. controller-runtime: pkg/config/controller.go. */
+/**
+ * Options that hold for all controllers of a manager unless they say otherwise. controller-runtime:
+ * pkg/config/controller.go.
+ */
 export interface ControllerDefaults {
   readonly skipNameValidation?: boolean | undefined;
   /** By kind and group, such as `Deployment.apps`; `Pod` for the core group. */
@@ -78,7 +97,8 @@ export interface Span {
 }
 
 /**
- * What controllers need of a manager. The one of `capstan/manager` runs them with servers and signals; another may stand in for it where there is no Node.
+ * What controllers need of a manager. The one of `capstan/manager` runs them with servers and
+ * signals; another may stand in for it where there is no Node.
  */
 export interface Manager {
   readonly transport: Transport;
@@ -92,10 +112,14 @@ export interface Manager {
   readonly controllerDefaults: ControllerDefaults;
   /** Gets the metrics of the queues. */
   readonly queueMetrics?: MetricsProvider | undefined;
-  /** Starts with the manager, or at once if that has started. Throws CapstanError STOPPED once the manager is ending. */
+  /**
+   * Starts with the manager, or at once if that has started. Throws CapstanError STOPPED once the
+   * manager is ending.
+   */
   add(runnable: Runnable): void;
   /**
-   * Adds to what `/metrics` answers; the same collector twice counts once. Of a series that several have, the first one's counts.
+   * Adds to what `/metrics` answers; the same collector twice counts once. Of a series that several
+   * have, the first one's counts.
    *
    * @example
    * import { register } from 'prom-client';
@@ -103,11 +127,14 @@ export interface Manager {
    * manager.addCollector({ name: 'prom-client', text: () => register.metrics() });
    */
   addCollector(collector: Collector): void;
-  /** Resolves when this process leads, at the start where there is no election. Never rejects; stays pending if that never happens. */
+  /**
+   * Resolves when this process leads, at the start where there is no election. Never rejects; stays
+   * pending if that never happens.
+   */
   elected(): Promise<void>;
   /**
-   * Whether this process may begin something that only the leader does, by its own monotonic clock at this moment: true where there is
-   * no election. A controller asks before each reconcile.
+   * Whether this process may begin something that only the leader does, by its own monotonic clock
+   * at this moment: true where there is no election. A controller asks before each reconcile.
    */
   holdsLease(): boolean;
 }

@@ -1,4 +1,7 @@
-/** What sources, handlers and predicates ask of objects' metadata without decoding more of an object than they must. */
+/**
+ * What sources, handlers and predicates ask of objects' metadata without decoding more of an object
+ * than they must.
+ */
 import { nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
 import type { Version } from '../cache/bytes/version.ts';
 import { type Change, LazyChange, sameResourceVersion } from '../cache/change.ts';
@@ -22,19 +25,28 @@ export function metadataOf(object: unknown): Metadata | undefined {
   return isObject(metadata) ? metadata : undefined;
 }
 
-/** Whether {@link metadataOf} has an answer. An object that a cache keeps as bytes has a key, and so a name: nothing is decoded to see that. */
+/**
+ * Whether {@link metadataOf} has an answer. An object that a cache keeps as bytes has a key, and so
+ * a name: nothing is decoded to see that.
+ */
 export function hasMetadata(object: unknown): object is object {
   if (!isObject(object)) return false;
   return versionOf(object) !== undefined || metadataOf(object) !== undefined;
 }
 
-/** Namespace and name of an object that a cache keeps as bytes: the same request each time. `undefined`: of any other. */
+/**
+ * Namespace and name of an object that a cache keeps as bytes: the same request each time.
+ * `undefined`: of any other.
+ */
 export function nameOf(object: unknown): Request | undefined {
   const version = isObject(object) ? versionOf(object) : undefined;
   return version && nameOfVersion(version);
 }
 
-/** An object as causes name it; `undefined`: it has no name. Of one that a cache keeps as bytes the metadata are not made for that. */
+/**
+ * An object as causes name it; `undefined`: it has no name. Of one that a cache keeps as bytes the
+ * metadata are not made for that.
+ */
 export function causeObject(ofKind: string | undefined, object: unknown): CauseObject | undefined {
   const version = isObject(object) ? versionOf(object) : undefined;
   const known = version && nameOfVersion(version);
@@ -42,7 +54,9 @@ export function causeObject(ofKind: string | undefined, object: unknown): CauseO
   const { namespace = '', name } = known ?? metadata ?? {};
   if (name === undefined) return undefined;
   const resourceVersion =
-    metadata === undefined ? (version as Version).metadataMember('resourceVersion') : metadata.resourceVersion;
+    metadata === undefined
+      ? (version as Version).metadataMember('resourceVersion')
+      : metadata.resourceVersion;
   const kind = ofKind ?? (object as { kind?: string }).kind ?? '';
   return { kind, namespace, name, resourceVersion: resourceVersion as string | undefined };
 }
@@ -54,7 +68,10 @@ interface States {
   readonly change?: Change;
 }
 
-/** Whether bytes were compared when the one state replaced the other in a store: both are there then, and what the change says of them is exact. */
+/**
+ * Whether bytes were compared when the one state replaced the other in a store: both are there
+ * then, and what the change says of them is exact.
+ */
 export function comparedAsBytes({ change }: States): boolean {
   return change instanceof LazyChange && change.compared;
 }

@@ -1,7 +1,8 @@
 /**
- * The metrics of controllers, by controller-runtime's names, labels, help texts and buckets: pkg/internal/controller/metrics/metrics.go.
- * A controller counts in plain fields; text is made when it is asked for. As in Prometheus' own client, the figures belong to a name:
- * controllers of one name, one after the other or side by side, are added up, and counters outlive them.
+ * The metrics of controllers, by controller-runtime's names, labels, help texts and buckets:
+ * pkg/internal/controller/metrics/metrics.go. A controller counts in plain fields; text is made
+ * when it is asked for. As in Prometheus' own client, the figures belong to a name: controllers of
+ * one name, one after the other or side by side, are added up, and counters outlive them.
  */
 import { requireObject } from '../errors.ts';
 import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
@@ -9,8 +10,8 @@ import type { Collector } from './manager.ts';
 
 /** Seconds. */
 const TIME_BUCKETS: readonly number[] = [
-  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.25, 1.5, 1.75, 2,
-  2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
+  0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
+  1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
 
 /** The figures of one name. */
@@ -34,8 +35,9 @@ export class Figures {
 type Value = (figures: Figures) => number;
 
 /**
- * Collects the metrics of controllers: `controller_runtime_reconcile_total` and its like. Controllers of a manager share one that its
- * `/metrics` shows; without a manager, make one and give it to them as the option `metrics`.
+ * Collects the metrics of controllers: `controller_runtime_reconcile_total` and its like.
+ * Controllers of a manager share one that its `/metrics` shows; without a manager, make one and
+ * give it to them as the option `metrics`.
  *
  * @example
  * const metrics = new ControllerMetrics();
@@ -61,22 +63,42 @@ export class ControllerMetrics implements Collector {
     if (all.length === 0) return '';
     const lines: string[] = [];
     const head = (name: string, type: string, help: string): void => {
-      lines.push(`# HELP controller_runtime_${name} ${help}`, `# TYPE controller_runtime_${name} ${type}`);
+      lines.push(
+        `# HELP controller_runtime_${name} ${help}`,
+        `# TYPE controller_runtime_${name} ${type}`,
+      );
     };
     const each = (name: string, type: string, help: string, value: Value): void => {
       head(name, type, help);
       for (const [controller, figures] of all)
-        lines.push(`controller_runtime_${name}{${label(controller)}} ${showNumber(value(figures))}`);
+        lines.push(
+          `controller_runtime_${name}{${label(controller)}} ${showNumber(value(figures))}`,
+        );
     };
-    each('active_workers', 'gauge', 'Number of currently used workers per controller', (f) => f.active);
+    each(
+      'active_workers',
+      'gauge',
+      'Number of currently used workers per controller',
+      (f) => f.active,
+    );
     each(
       'max_concurrent_reconciles',
       'gauge',
       'Maximum number of concurrent reconciles per controller',
       (f) => f.workers,
     );
-    each('reconcile_errors_total', 'counter', 'Total number of reconciliation errors per controller', (f) => f.errors);
-    each('reconcile_panics_total', 'counter', 'Total number of reconciliation panics per controller', (f) => f.panics);
+    each(
+      'reconcile_errors_total',
+      'counter',
+      'Total number of reconciliation errors per controller',
+      (f) => f.errors,
+    );
+    each(
+      'reconcile_panics_total',
+      'counter',
+      'Total number of reconciliation panics per controller',
+      (f) => f.panics,
+    );
     head('reconcile_time_seconds', 'histogram', 'Length of time per reconciliation per controller');
     for (const [controller, { time }] of all) lines.push(...histogram(controller, time));
     each(
@@ -87,9 +109,16 @@ export class ControllerMetrics implements Collector {
     );
     head('reconcile_total', 'counter', 'Total number of reconciliations per controller');
     for (const [controller, f] of all) {
-      const results = { error: f.errors, requeue: f.requeue, requeue_after: f.requeueAfter, success: f.success };
+      const results = {
+        error: f.errors,
+        requeue: f.requeue,
+        requeue_after: f.requeueAfter,
+        success: f.success,
+      };
       for (const [result, value] of Object.entries(results))
-        lines.push(`controller_runtime_reconcile_total{${label(controller)},result="${result}"} ${value}`);
+        lines.push(
+          `controller_runtime_reconcile_total{${label(controller)},result="${result}"} ${value}`,
+        );
     }
     each(
       'terminal_reconcile_errors_total',

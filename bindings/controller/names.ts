@@ -1,6 +1,7 @@
 /**
- * The names of this process's controllers: metrics and logs know a controller by its name, so two must not share one.
- * controller-runtime: pkg/controller/name.go; there a name is taken for ever, here until its controller has ended.
+ * The names of this process's controllers: metrics and logs know a controller by its name, so two
+ * must not share one. controller-runtime: pkg/controller/name.go; there a name is taken for ever,
+ * here until its controller has ended.
  */
 import { CapstanError } from '../errors.ts';
 

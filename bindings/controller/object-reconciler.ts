@@ -1,4 +1,7 @@
-/** Reconcilers that are given the object in place of its name. controller-runtime: pkg/reconcile/reconcile.go, AsReconciler. */
+/**
+ * Reconcilers that are given the object in place of its name. controller-runtime:
+ * pkg/reconcile/reconcile.go, AsReconciler.
+ */
 import type { Resource } from '../cache/resource.ts';
 import { isNotFound } from '../cache/status-error.ts';
 import type { Reader } from '../client/types.ts';
@@ -13,7 +16,8 @@ export interface ObjectReconciler<T extends object> {
 }
 
 /**
- * A reconciler that reads the object first. There is nothing to do for one that is gone; any other failure of the read is one of the reconcile.
+ * A reconciler that reads the object first. There is nothing to do for one that is gone; any other
+ * failure of the read is one of the reconcile.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -31,7 +35,8 @@ export function asReconciler<T extends object>(
   requireObject('reconciler', reconciler);
   requireFunction('reconciler.reconcile', reconciler.reconcile);
   const { resource } = reconciler;
-  if (typeof resource?.kind !== 'string') throw invalid('reconciler.resource', 'what defineResource returns', resource);
+  if (typeof resource?.kind !== 'string')
+    throw invalid('reconciler.resource', 'what defineResource returns', resource);
   return {
     async reconcile(request, context) {
       let object: T;

@@ -1,6 +1,7 @@
 /**
- * What a controller may be told, and what counts where it is not: its own option, else the manager's, else controller-runtime's default.
- * controller-runtime: pkg/controller/controller.go (TypedOptions, DefaultFromConfig), pkg/builder/controller.go (doController).
+ * What a controller may be told, and what counts where it is not: its own option, else the
+ * manager's, else controller-runtime's default. controller-runtime: pkg/controller/controller.go
+ * (TypedOptions, DefaultFromConfig), pkg/builder/controller.go (doController).
  */
 import type { Resource } from '../cache/resource.ts';
 import { type Clock, requireClock, systemClock } from '../clock.ts';
@@ -25,66 +26,110 @@ import {
 } from '../workqueue/index.ts';
 import { checkLimiter } from '../workqueue/limiters.ts';
 import type { ControllerDefaults, Manager, Tracer } from './manager.ts';
-import { type ControllerMetrics, Figures, metricsOfManager, requireControllerMetrics } from './metrics.ts';
-import { type RequestQueue, requestQueue, requireLimiterOfRequests, wrapQueue } from './request-queue.ts';
+import {
+  type ControllerMetrics,
+  Figures,
+  metricsOfManager,
+  requireControllerMetrics,
+} from './metrics.ts';
+import {
+  type RequestQueue,
+  requestQueue,
+  requireLimiterOfRequests,
+  wrapQueue,
+} from './request-queue.ts';
 
-/** How a controller works, whatever it watches. Where an option is left out, the manager's `controllerDefaults` count. */
+/**
+ * How a controller works, whatever it watches. Where an option is left out, the manager's
+ * `controllerDefaults` count.
+ */
 export interface ControllerSettings {
-  /** In messages, logs and metrics; by default the kind in lower case. With a manager it must be the only one in the process. */
+  /**
+   * In messages, logs and metrics; by default the kind in lower case. With a manager it must be the
+   * only one in the process.
+   */
   name?: string | undefined;
   /** Lets controllers of a manager share a name. Default false. */
   skipNameValidation?: boolean | undefined;
   /** Workers. Default: the manager's for the group and kind, the manager's, 1. */
   maxConcurrentReconciles?: number | undefined;
   /**
-   * Delays of failed requests. Default: 5 ms, doubled by each failure of the request, up to 1000 s; without the priority queue also
-   * 10 a second with bursts of 100 for all together.
+   * Delays of failed requests. Default: 5 ms, doubled by each failure of the request, up to 1000 s;
+   * without the priority queue also 10 a second with bursts of 100 for all together.
    */
   rateLimiter?: RateLimiter<Request> | undefined;
   /**
-   * Whether requests have priorities, in a `PriorityQueue`; the default. Then those of the initial list and of updates that changed nothing
-   * come last (`LowPriority`), a request that comes again keeps its priority, and a result may set another one. `false`: first come,
-   * first served, in a `RateLimitingQueue`.
+   * Whether requests have priorities, in a `PriorityQueue`; the default. Then those of the initial
+   * list and of updates that changed nothing come last (`LowPriority`), a request that comes again
+   * keeps its priority, and a result may set another one. `false`: first come, first served, in a
+   * `RateLimitingQueue`.
    */
   usePriorityQueue?: boolean | undefined;
   /**
-   * Makes the queue, when the controller starts; its `key` must be `requestKey`, else the start fails with CapstanError INVALID_ARGUMENT. Given the
-   * controller's name and its rate limiter. The controller shuts it down at the end and leaves it to its maker to dispose of it.
+   * Makes the queue, when the controller starts; its `key` must be `requestKey`, else the start
+   * fails with CapstanError INVALID_ARGUMENT. Given the controller's name and its rate limiter. The
+   * controller shuts it down at the end and leaves it to its maker to dispose of it.
    */
-  newQueue?: ((name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>) | undefined;
-  /** After so many milliseconds the context's signal fires. The call itself is still waited for. 0, the default: never. */
+  newQueue?:
+    | ((name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>)
+    | undefined;
+  /**
+   * After so many milliseconds the context's signal fires. The call itself is still waited for. 0,
+   * the default: never.
+   */
   reconciliationTimeout?: number | undefined;
-  /** How long the sources may take to start and sync, in milliseconds, before the start fails. 0, the default: two minutes. */
+  /**
+   * How long the sources may take to start and sync, in milliseconds, before the start fails. 0,
+   * the default: two minutes.
+   */
   cacheSyncTimeout?: number | undefined;
   /**
-   * Whether a mistake in the program is a failure of its request like any other; the default. `false`: what an engine throws for one (a TypeError
-   * without a cause, a ReferenceError, RangeError or SyntaxError) ends the controller, and with it the manager. Other errors are no
+   * Whether a mistake in the program is a failure of its request like any other; the default.
+   * `false`: what an engine throws for one (a TypeError without a cause, a ReferenceError,
+   * RangeError or SyntaxError) ends the controller, and with it the manager. Other errors are no
    * panics, thrown or rejected with: they are how a reconcile function says that it failed.
    */
   recoverPanic?: boolean | undefined;
-  /** Whether it reconciles only while this process leads; it matters with a manager that elects. Default true. */
+  /**
+   * Whether it reconciles only while this process leads; it matters with a manager that elects.
+   * Default true.
+   */
   needLeaderElection?: boolean | undefined;
-  /** Whether sources start before this process leads, so that it works at once when it does. Default false. */
+  /**
+   * Whether sources start before this process leads, so that it works at once when it does. Default
+   * false.
+   */
   enableWarmup?: boolean | undefined;
   /**
-   * A request waits until its sources have been quiet about it for so many milliseconds. Retries keep their own delays, but none begins in
-   * that time either. What changes for ever more often than that is never reconciled. 0, the default: nothing waits. kube-rs: `Config::debounce`.
+   * A request waits until its sources have been quiet about it for so many milliseconds. Retries
+   * keep their own delays, but none begins in that time either. What changes for ever more often
+   * than that is never reconciled. 0, the default: nothing waits. kube-rs: `Config::debounce`.
    */
   debounceMs?: number | undefined;
-  /** After so many milliseconds a worker that failed goes on; what it had in hand comes again then. Default 1000. client-go: JitterPeriod. */
+  /**
+   * After so many milliseconds a worker that failed goes on; what it had in hand comes again then.
+   * Default 1000. client-go: JitterPeriod.
+   */
   restartDelay?: number | undefined;
   /**
-   * Where the controller says what it does, failures of reconciles and sources included. Default: the manager's; without any, failures go to
-   * the hook of `setErrorHandler` and the rest is not said.
+   * Where the controller says what it does, failures of reconciles and sources included. Default:
+   * the manager's; without any, failures go to the hook of `setErrorHandler` and the rest is not
+   * said.
    */
   logger?: Logger | undefined;
-  /** Makes the logger of a request, or of the controller itself where there is none; in place of `logger`. */
+  /**
+   * Makes the logger of a request, or of the controller itself where there is none; in place of
+   * `logger`.
+   */
   logConstructor?: ((request: Request | undefined) => Logger) | undefined;
   /** Gets a span for each reconcile. Default: the manager's. */
   tracer?: Tracer | undefined;
   /** Counts the controller's reconciles. Default: the manager's. */
   metrics?: ControllerMetrics | undefined;
-  /** Gets the metrics of the controller's queue, under the controller's name. Default: the manager's. */
+  /**
+   * Gets the metrics of the controller's queue, under the controller's name. Default: the
+   * manager's.
+   */
   metricsProvider?: MetricsProvider | undefined;
   /** Default: the manager's, else the host's monotonic clock. */
   clock?: Clock | undefined;
@@ -114,7 +159,10 @@ export interface Settings {
 
 /** controller-runtime: pkg/controller/controller.go, CacheSyncTimeout. */
 const CACHE_SYNC_TIMEOUT_MS = 120_000;
-/** client-go: wait.Until's period around workers, as controller-runtime's JitterPeriod was by default. */
+/**
+ * client-go: wait.Until's period around workers, as controller-runtime's JitterPeriod was by
+ * default.
+ */
 const RESTART_MS = 1000;
 
 const FLAGS = [
@@ -143,10 +191,15 @@ export function settingsOf(
   const groupKind = resource === undefined ? '' : groupKindOf(resource);
   const name = options.name ?? resource?.kind.toLowerCase();
   if (name === undefined || name === '') {
-    throw invalid('options.name', 'a name; without one, that of the resource which "for" names', name);
+    throw invalid(
+      'options.name',
+      'a name; without one, that of the resource which "for" names',
+      name,
+    );
   }
   const clock = options.clock ?? manager?.clock ?? systemClock;
-  const metrics = options.metrics ?? (manager === undefined ? undefined : metricsOfManager(manager));
+  const metrics =
+    options.metrics ?? (manager === undefined ? undefined : metricsOfManager(manager));
   return {
     name,
     groupKind,
@@ -158,7 +211,8 @@ export function settingsOf(
       defaults.maxConcurrentReconciles ??
       1,
     reconciliationTimeout: options.reconciliationTimeout || defaults.reconciliationTimeout || 0,
-    cacheSyncTimeout: options.cacheSyncTimeout || defaults.cacheSyncTimeout || CACHE_SYNC_TIMEOUT_MS,
+    cacheSyncTimeout:
+      options.cacheSyncTimeout || defaults.cacheSyncTimeout || CACHE_SYNC_TIMEOUT_MS,
     recoverPanic: options.recoverPanic ?? defaults.recoverPanic ?? true,
     needLeaderElection: options.needLeaderElection ?? defaults.needLeaderElection ?? true,
     enableWarmup: options.enableWarmup ?? defaults.enableWarmup ?? false,
@@ -191,13 +245,19 @@ function requireSettings(options: ControllerSettings, where: string): void {
   if (options.rateLimiter !== undefined) checkLimiter(`${where}.rateLimiter`, options.rateLimiter);
   if (options.newQueue !== undefined) requireFunction(`${where}.newQueue`, options.newQueue);
   if (options.logger !== undefined) requireLogger(`${where}.logger`, options.logger);
-  if (options.logConstructor !== undefined) requireFunction(`${where}.logConstructor`, options.logConstructor);
-  if (options.tracer !== undefined) requireFunction(`${where}.tracer.startActiveSpan`, options.tracer?.startActiveSpan);
+  if (options.logConstructor !== undefined)
+    requireFunction(`${where}.logConstructor`, options.logConstructor);
+  if (options.tracer !== undefined)
+    requireFunction(`${where}.tracer.startActiveSpan`, options.tracer?.startActiveSpan);
   if (options.metrics !== undefined) requireControllerMetrics(`${where}.metrics`, options.metrics);
-  if (options.metricsProvider !== undefined) requireObject(`${where}.metricsProvider`, options.metricsProvider);
+  if (options.metricsProvider !== undefined)
+    requireObject(`${where}.metricsProvider`, options.metricsProvider);
 }
 
-/** Those of a manager, which are checked when a controller takes them: a number of workers that is none would be a controller that never does anything. */
+/**
+ * Those of a manager, which are checked when a controller takes them: a number of workers that is
+ * none would be a controller that never does anything.
+ */
 function requireDefaults(defaults: ControllerDefaults): void {
   const where = 'manager.controllerDefaults';
   requireSettings(defaults, where);
@@ -226,10 +286,14 @@ function logsOf(
   if (base === undefined || base === silentLogger) return undefined;
   const own = withFields(guardedLogger(base), {
     controller,
-    ...(resource === undefined ? {} : { controllerGroup: resource.group, controllerKind: resource.kind }),
+    ...(resource === undefined
+      ? {}
+      : { controllerGroup: resource.group, controllerKind: resource.kind }),
   });
   return (request) =>
-    request === undefined ? own : withFields(own, { namespace: request.namespace, name: request.name });
+    request === undefined
+      ? own
+      : withFields(own, { namespace: request.namespace, name: request.name });
 }
 
 interface QueueSettings {
@@ -239,7 +303,10 @@ interface QueueSettings {
   readonly hasPriorities: boolean;
 }
 
-function queueOf({ newQueue, rateLimiter }: ControllerSettings, settings: QueueSettings): () => RequestQueue {
+function queueOf(
+  { newQueue, rateLimiter }: ControllerSettings,
+  settings: QueueSettings,
+): () => RequestQueue {
   const { hasPriorities, ...queue } = settings;
   const { clock, name } = queue;
   return () => {

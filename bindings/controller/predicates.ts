@@ -1,12 +1,19 @@
 /**
- * Which events count. The standard predicates run on the change bits that a cache has found by comparing bytes, and decode nothing where those
- * settle it; of any other two objects they compare the values, as controller-runtime does: no map and an empty one are the
- * same, and so are no generation and 0.
+ * Which events count. The standard predicates run on the change bits that a cache has found by
+ * comparing bytes, and decode nothing where those settle it; of any other two objects they compare
+ * the values, as controller-runtime does: no map and an empty one are the same, and so are no
+ * generation and 0.
  *
- * A predicate has a method only for the kinds of events that it may turn away, so that all others cost nothing and are not said to have passed it.
- * controller-runtime: pkg/predicate/predicate.go.
+ * A predicate has a method only for the kinds of events that it may turn away, so that all others
+ * cost nothing and are not said to have passed it. controller-runtime: pkg/predicate/predicate.go.
  */
-import { invalid, requireBoolean, requireFunction, requireObject, requireString } from '../errors.ts';
+import {
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireObject,
+  requireString,
+} from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type LabelSelector, labelMatcher } from '../selectors.ts';
 import type { UpdateEvent } from './event.ts';
@@ -16,48 +23,71 @@ import type { Predicate } from './source.ts';
 /** Of the predicates that compare a part of an object with what it was. */
 export interface ChangedPredicateOptions {
   /**
-   * Whether an update from one object to another of the same name (another uid) passes in any case. A deletion and a creation that a cache missed
-   * arrive as one such update. Default false, as in controller-runtime: it passes only if the part differs. kube-rs lets it pass.
+   * Whether an update from one object to another of the same name (another uid) passes in any case.
+   * A deletion and a creation that a cache missed arrive as one such update. Default false, as in
+   * controller-runtime: it passes only if the part differs. kube-rs lets it pass.
    */
   recreated?: boolean | undefined;
 }
 
 /**
- * Updates that changed `metadata.generation`, which for custom resources is a change of anything but metadata and status.
- * Labels, annotations and finalizers do not change it, nor does somebody who overwrites the status.
- * All other events pass. controller-runtime: predicate.GenerationChangedPredicate.
+ * Updates that changed `metadata.generation`, which for custom resources is a change of anything
+ * but metadata and status. Labels, annotations and finalizers do not change it, nor does somebody
+ * who overwrites the status. All other events pass. controller-runtime:
+ * predicate.GenerationChangedPredicate.
  *
  * @example
  * const relevant = or(generationChangedPredicate(), annotationChangedPredicate());
  */
-export function generationChangedPredicate(options: ChangedPredicateOptions = {}): Predicate<object> {
+export function generationChangedPredicate(
+  options: ChangedPredicateOptions = {},
+): Predicate<object> {
   return changed('generationChanged', options, (event) => {
     if (!event.change.generation) return false;
-    return comparedAsBytes(event) || generationOf(event.objectOld) !== generationOf(event.objectNew);
+    return (
+      comparedAsBytes(event) || generationOf(event.objectOld) !== generationOf(event.objectNew)
+    );
   });
 }
 
-/** Updates that changed `metadata.labels`, by value. All other events pass. controller-runtime: predicate.LabelChangedPredicate. */
+/**
+ * Updates that changed `metadata.labels`, by value. All other events pass. controller-runtime:
+ * predicate.LabelChangedPredicate.
+ */
 export function labelChangedPredicate(options: ChangedPredicateOptions = {}): Predicate<object> {
-  return changed('labelChanged', options, (event) => event.change.labels && mapDiffers(event, 'labels'));
-}
-
-/** Updates that changed `metadata.annotations`, by value. All other events pass. controller-runtime: predicate.AnnotationChangedPredicate. */
-export function annotationChangedPredicate(options: ChangedPredicateOptions = {}): Predicate<object> {
-  return changed('annotationChanged', options, (event) => event.change.annotations && mapDiffers(event, 'annotations'));
+  return changed(
+    'labelChanged',
+    options,
+    (event) => event.change.labels && mapDiffers(event, 'labels'),
+  );
 }
 
 /**
- * Updates that changed anything: not those of a resync or of a list that brought the object again. All other events pass.
- * controller-runtime: predicate.ResourceVersionChangedPredicate.
+ * Updates that changed `metadata.annotations`, by value. All other events pass. controller-runtime:
+ * predicate.AnnotationChangedPredicate.
+ */
+export function annotationChangedPredicate(
+  options: ChangedPredicateOptions = {},
+): Predicate<object> {
+  return changed(
+    'annotationChanged',
+    options,
+    (event) => event.change.annotations && mapDiffers(event, 'annotations'),
+  );
+}
+
+/**
+ * Updates that changed anything: not those of a resync or of a list that brought the object again.
+ * All other events pass. controller-runtime: predicate.ResourceVersionChangedPredicate.
  */
 export function resourceVersionChangedPredicate(): Predicate<object> {
   return changed('resourceVersionChanged', {}, (event) => !sameVersion(event));
 }
 
 /**
- * Events of objects whose labels match, of an update the new state: an object that stops matching is not heard of. A selector as text or as objects
- * carry it; the empty one matches everything. Reads the labels of each event. controller-runtime: predicate.LabelSelectorPredicate.
+ * Events of objects whose labels match, of an update the new state: an object that stops matching
+ * is not heard of. A selector as text or as objects carry it; the empty one matches everything.
+ * Reads the labels of each event. controller-runtime: predicate.LabelSelectorPredicate.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -65,11 +95,14 @@ export function resourceVersionChangedPredicate(): Predicate<object> {
  */
 export function labelSelectorPredicate(selector: string | LabelSelector): Predicate<object> {
   const matches = labelMatcher(selector);
-  return newPredicateFuncs((object: object) => matches(metadataOf(object)?.labels ?? {}), { name: 'labelSelector' });
+  return newPredicateFuncs((object: object) => matches(metadataOf(object)?.labels ?? {}), {
+    name: 'labelSelector',
+  });
 }
 
 /**
- * Events whose object passes a filter, of an update the new one. controller-runtime: predicate.NewPredicateFuncs.
+ * Events whose object passes a filter, of an update the new one. controller-runtime:
+ * predicate.NewPredicateFuncs.
  *
  * @param options `name` in the causes of a run; by default the function's own
  * @throws CapstanError INVALID_ARGUMENT
@@ -92,8 +125,9 @@ export function newPredicateFuncs<T = object>(
 }
 
 /**
- * A predicate of functions, one for each kind of event; those that are left out let theirs pass. Wherever a predicate is expected, an object with
- * such functions will do; this checks it. controller-runtime: predicate.Funcs.
+ * A predicate of functions, one for each kind of event; those that are left out let theirs pass.
+ * Wherever a predicate is expected, an object with such functions will do; this checks it.
+ * controller-runtime: predicate.Funcs.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -102,7 +136,10 @@ export function predicateFuncs<T = object>(funcs: Predicate<T>): Predicate<T> {
   return funcs;
 }
 
-/** Events that pass all of them; with none, every event. controller-runtime: predicate.And. @throws CapstanError INVALID_ARGUMENT */
+/**
+ * Events that pass all of them; with none, every event. controller-runtime: predicate.And. @throws
+ * CapstanError INVALID_ARGUMENT
+ */
 export function and<T = object>(...predicates: Predicate<T>[]): Predicate<T> {
   return combined('and', predicates, (kind) => {
     const tests = predicates.flatMap((predicate) => testOf(predicate, kind) ?? []);
@@ -110,17 +147,22 @@ export function and<T = object>(...predicates: Predicate<T>[]): Predicate<T> {
   });
 }
 
-/** Events that pass one of them; with none, no event. controller-runtime: predicate.Or. @throws CapstanError INVALID_ARGUMENT */
+/**
+ * Events that pass one of them; with none, no event. controller-runtime: predicate.Or. @throws
+ * CapstanError INVALID_ARGUMENT
+ */
 export function or<T = object>(...predicates: Predicate<T>[]): Predicate<T> {
   return combined('or', predicates, (kind) => {
     const tests = predicates.flatMap((predicate) => testOf(predicate, kind) ?? []);
-    return tests.length < predicates.length ? undefined : (event) => tests.some((test) => test(event));
+    return tests.length < predicates.length
+      ? undefined
+      : (event) => tests.some((test) => test(event));
   });
 }
 
 /**
- * Events that do not pass it. One that says nothing of a kind of event lets it pass, so that this turns all of them away.
- * controller-runtime: predicate.Not.
+ * Events that do not pass it. One that says nothing of a kind of event lets it pass, so that this
+ * turns all of them away. controller-runtime: predicate.Not.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -137,13 +179,17 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 /** What a predicate says of events of a kind; `undefined`: all of them pass. */
 export type EventTest = (event: unknown) => boolean;
 
-/** Throws CapstanError INVALID_ARGUMENT, when called, for an answer that is no boolean: a promise would let every event pass. */
+/**
+ * Throws CapstanError INVALID_ARGUMENT, when called, for an answer that is no boolean: a promise
+ * would let every event pass.
+ */
 export function testOf<T>(predicate: Predicate<T>, kind: EventKind): EventTest | undefined {
   const method = predicate[kind] as EventTest | undefined;
   if (method === undefined) return undefined;
   return (event) => {
     const passes = method.call(predicate, event);
-    if (typeof passes !== 'boolean') throw invalid(`${nameOf(predicate)}.${kind}`, 'true or false', passes);
+    if (typeof passes !== 'boolean')
+      throw invalid(`${nameOf(predicate)}.${kind}`, 'true or false', passes);
     return passes;
   };
 }
@@ -157,7 +203,8 @@ export function nameOf<T>({ name }: Predicate<T>): string {
 export function requirePredicate(name: string, predicate: unknown): void {
   requireObject(name, predicate);
   const given = predicate as Record<string, unknown>;
-  for (const kind of EVENT_KINDS) if (given[kind] !== undefined) requireFunction(`${name}.${kind}`, given[kind]);
+  for (const kind of EVENT_KINDS)
+    if (given[kind] !== undefined) requireFunction(`${name}.${kind}`, given[kind]);
   if (given.name !== undefined) requireString(`${name}.name`, given.name);
 }
 
@@ -166,8 +213,11 @@ function combined<T>(
   predicates: Predicate<T>[],
   testFor: (kind: EventKind) => EventTest | undefined,
 ): Predicate<T> {
-  for (const [i, predicate] of predicates.entries()) requirePredicate(`predicates[${i}]`, predicate);
-  const tests = EVENT_KINDS.map((kind) => [kind, testFor(kind)] as const).filter(([, test]) => test !== undefined);
+  for (const [i, predicate] of predicates.entries())
+    requirePredicate(`predicates[${i}]`, predicate);
+  const tests = EVENT_KINDS.map((kind) => [kind, testFor(kind)] as const).filter(
+    ([, test]) => test !== undefined,
+  );
   return { name: `${name}(${predicates.map(nameOf).join(', ')})`, ...Object.fromEntries(tests) };
 }
 
@@ -187,7 +237,10 @@ function changed(
 }
 
 /** controller-runtime reports such an event and turns it away. */
-function hasBoth({ objectOld, objectNew }: UpdateEvent<object | undefined | null>, name: string): boolean {
+function hasBoth(
+  { objectOld, objectNew }: UpdateEvent<object | undefined | null>,
+  name: string,
+): boolean {
   if (objectOld != null && objectNew != null) return true;
   const [which, got] = objectOld == null ? ['objectOld', objectOld] : ['objectNew', objectNew];
   handleError(invalid(`event.${which}`, 'an object', got), `predicate ${name}`);
@@ -202,7 +255,10 @@ function generationOf(object: object): number {
   return metadataOf(object)?.generation ?? 0;
 }
 
-function mapDiffers({ objectOld, objectNew }: UpdateEvent<object>, part: 'labels' | 'annotations'): boolean {
+function mapDiffers(
+  { objectOld, objectNew }: UpdateEvent<object>,
+  part: 'labels' | 'annotations',
+): boolean {
   const old = metadataOf(objectOld)?.[part] ?? {};
   const now = metadataOf(objectNew)?.[part] ?? {};
   const keys = Object.keys(old);

@@ -1,6 +1,12 @@
-/** What tells one reconcile from every other in logs and traces: a random UUID, as in controller-runtime. */
+/**
+ * What tells one reconcile from every other in logs and traces: a random UUID, as in
+ * controller-runtime.
+ */
 
-/** How many are made at once: one takes 140 ns in a loop of its own, and 600 between the other work of a reconcile (found by leaving it out). */
+/**
+ * How many are made at once: one takes 140 ns in a loop of its own, and 600 between the other work
+ * of a reconcile (found by leaving it out).
+ */
 const AT_ONCE = 64;
 const made: string[] = [];
 
@@ -22,5 +28,11 @@ export function uuidOf(bytes: Uint8Array): string {
     const value = i === 6 ? (byte & 0x0f) | 0x40 : i === 8 ? (byte & 0x3f) | 0x80 : byte;
     return value.toString(16).padStart(2, '0');
   }).join('');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-');
 }

@@ -1,7 +1,9 @@
 /**
- * Makes a controller's report from what its parts know, when somebody asks. The queue counts itself; its keys are read page by page until as many
- * are found as were asked for. So a look at a queue of a million keys costs no more than one at a hundred, unless it looks for what is not there.
- * Where some are to be chosen among many, they are by what is at hand: only of those that are given a report is made.
+ * Makes a controller's report from what its parts know, when somebody asks. The queue counts
+ * itself; its keys are read page by page until as many are found as were asked for. So a look at a
+ * queue of a million keys costs no more than one at a hundred, unless it looks for what is not
+ * there. Where some are to be chosen among many, they are by what is at hand: only of those that
+ * are given a report is made.
  */
 import { requireInteger } from '../errors.ts';
 import type { Request } from '../request.ts';
@@ -31,12 +33,16 @@ const LIMIT = 100;
 const PAGE = 256;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function reportOf(parts: Parts, { filter = '', limit = LIMIT, among = limit }: ReportOptions): ControllerReport {
+export function reportOf(
+  parts: Parts,
+  { filter = '', limit = LIMIT, among = limit }: ReportOptions,
+): ControllerReport {
   requireInteger('limit', limit, 0);
   requireInteger('among', among, 0);
   const { settings, state, sources, journal } = parts;
   const now = settings.clock.now();
-  const matches = ({ namespace, name }: Request): boolean => filter === '' || `${namespace}/${name}`.includes(filter);
+  const matches = ({ namespace, name }: Request): boolean =>
+    filter === '' || `${namespace}/${name}`.includes(filter);
   const list = new KeyList(parts, now);
   const recent = [];
   for (const run of journal.recent()) {
@@ -74,9 +80,16 @@ interface Candidate {
   readonly make: () => KeyReport;
 }
 
-type Known = [Request, KeyReport['state'], failures: number, waitingMs: number | undefined, make: () => KeyReport];
+type Known = [
+  Request,
+  KeyReport['state'],
+  failures: number,
+  waitingMs: number | undefined,
+  make: () => KeyReport,
+];
 
-const compare = (a: Candidate, b: Candidate): number => a.rank - b.rank || a.waitingMs - b.waitingMs;
+const compare = (a: Candidate, b: Candidate): number =>
+  a.rank - b.rank || a.waitingMs - b.waitingMs;
 
 class KeyList {
   keys: readonly KeyReport[] = [];
@@ -91,8 +104,8 @@ class KeyList {
   }
 
   /**
-   * What runs comes first, then the queue, then what waits to be quiet, then what was given up. Where some of them are chosen: the one that the
-   * filter names, then by rank.
+   * What runs comes first, then the queue, then what waits to be quiet, then what was given up.
+   * Where some of them are chosen: the one that the filter names, then by rank.
    */
   read(matches: (request: Request) => boolean, filter: string, limit: number, among: number): void {
     const kept: Candidate[] = [];
@@ -112,7 +125,11 @@ class KeyList {
       }
       const { namespace, name } = request;
       const named = filter !== '' && filter === (namespace === '' ? name : `${namespace}/${name}`);
-      const candidate = { rank: named ? -1 : rankOf(state, this.#fails(request, failures)), waitingMs, make };
+      const candidate = {
+        rank: named ? -1 : rankOf(state, this.#fails(request, failures)),
+        waitingMs,
+        make,
+      };
       if (last !== undefined && compare(candidate, last) >= 0) continue;
       if (kept.push(candidate) >= limit + PAGE) cut();
     }
@@ -128,11 +145,13 @@ class KeyList {
       again.add(journal.failureOf(request));
       return request;
     };
-    for (const run of running) yield [seen(run.request), 'processing', 0, undefined, () => this.#ofRun(run)];
+    for (const run of running)
+      yield [seen(run.request), 'processing', 0, undefined, () => this.#ofRun(run)];
     for (const key of this.#queued()) {
       const { item, state, failures = 0, waitingMs } = key;
       // What is processed is one of those that run.
-      if (state !== 'processing') yield [seen(item), state, failures, waitingMs, () => this.#ofQueue(key)];
+      if (state !== 'processing')
+        yield [seen(item), state, failures, waitingMs, () => this.#ofQueue(key)];
     }
     for (const waiting of debounce?.entries() ?? []) {
       const { request, waitingMs } = waiting;
@@ -140,7 +159,8 @@ class KeyList {
       yield [seen(request), 'waiting', failures, waitingMs, () => this.#ofDebounce(waiting)];
     }
     for (const failure of journal.terminal()) {
-      if (!again.has(failure)) yield [failure.request, 'failed', 0, undefined, () => this.#ofTerminal(failure)];
+      if (!again.has(failure))
+        yield [failure.request, 'failed', 0, undefined, () => this.#ofTerminal(failure)];
     }
   }
 
@@ -148,7 +168,10 @@ class KeyList {
   #fails(request: Request, failures: number): boolean {
     if (failures === 0) return false;
     const { journal, causes } = this.#parts;
-    return journal.failureOf(request) !== undefined || causes.of(request).causes.some(({ kind }) => kind === 'retry');
+    return (
+      journal.failureOf(request) !== undefined ||
+      causes.of(request).causes.some(({ kind }) => kind === 'retry')
+    );
   }
 
   *#queued(): Generator<QueuedKey<Request>> {
@@ -174,7 +197,14 @@ class KeyList {
     };
   }
 
-  #ofQueue({ item, state, priority, waitingMs, queuedMs, failures }: QueuedKey<Request>): KeyReport {
+  #ofQueue({
+    item,
+    state,
+    priority,
+    waitingMs,
+    queuedMs,
+    failures,
+  }: QueuedKey<Request>): KeyReport {
     return {
       ...this.#common(item),
       state,
@@ -186,7 +216,15 @@ class KeyList {
     };
   }
 
-  #ofDebounce({ request, priority, waitingMs }: { request: Request; priority: number; waitingMs: number }): KeyReport {
+  #ofDebounce({
+    request,
+    priority,
+    waitingMs,
+  }: {
+    request: Request;
+    priority: number;
+    waitingMs: number;
+  }): KeyReport {
     return {
       ...this.#common(request),
       state: 'waiting',
@@ -213,6 +251,10 @@ class KeyList {
 
   #common({ namespace, name }: Request): Pick<KeyReport, 'namespace' | 'name' | 'lastError'> {
     const failure = this.#parts.journal.failureOf({ namespace, name });
-    return { namespace, name, lastError: failure === undefined ? undefined : errorReport(failure.error, this.#now) };
+    return {
+      namespace,
+      name,
+      lastError: failure === undefined ? undefined : errorReport(failure.error, this.#now),
+    };
   }
 }

@@ -1,6 +1,7 @@
 /**
- * What a controller says of itself, for a page or a log: plain data, copied when asked for, without the contents of objects (which may be
- * secret). It answers "why is my object not reconciled?": is it queued, does it wait for a delay, does it fail, did nothing ask for it?
+ * What a controller says of itself, for a page or a log: plain data, copied when asked for, without
+ * the contents of objects (which may be secret). It answers "why is my object not reconciled?": is
+ * it queued, does it wait for a delay, does it fail, did nothing ask for it?
  */
 import type { Cause, SourceStatus } from './source.ts';
 
@@ -10,10 +11,19 @@ export interface ControllerReport {
   /** `Website.demo.capstan.dev`. */
   readonly groupKind: string;
   /** `waiting for leadership` also where the lease has run out while it was working. */
-  readonly state: 'not started' | 'warming up' | 'waiting for leadership' | 'waiting for caches' | 'running' | 'ended';
+  readonly state:
+    | 'not started'
+    | 'warming up'
+    | 'waiting for leadership'
+    | 'waiting for caches'
+    | 'running'
+    | 'ended';
   readonly workers: number;
   readonly sources: readonly (SourceStatus & { readonly name: string })[];
-  /** Requests in all, whatever the filter. One that is ready or worked at and waits for a delay too is counted in both. */
+  /**
+   * Requests in all, whatever the filter. One that is ready or worked at and waits for a delay too
+   * is counted in both.
+   */
   readonly queue: {
     readonly ready: number;
     readonly waiting: number;

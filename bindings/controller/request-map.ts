@@ -1,7 +1,8 @@
 /**
- * Values by request, found by the namespace and then by the name: no string is joined to look one up, and `('a', 'b/c')` is not
- * `('a/b', 'c')`. Memory follows the requests that are in it: the maps of namespaces that became empty are kept for the next request of
- * theirs, but never more of them than there are others, and a few.
+ * Values by request, found by the namespace and then by the name: no string is joined to look one
+ * up, and `('a', 'b/c')` is not `('a/b', 'c')`. Memory follows the requests that are in it: the
+ * maps of namespaces that became empty are kept for the next request of theirs, but never more of
+ * them than there are others, and a few.
  */
 import type { Request } from '../request.ts';
 
@@ -61,7 +62,8 @@ export class RequestMap<V> {
   #emptied(): void {
     this.#empty++;
     if (this.#empty <= SPARE + this.#namespaces.size / 2) return;
-    for (const [namespace, names] of this.#namespaces) if (names.size === 0) this.#namespaces.delete(namespace);
+    for (const [namespace, names] of this.#namespaces)
+      if (names.size === 0) this.#namespaces.delete(namespace);
     this.#empty = 0;
   }
 }

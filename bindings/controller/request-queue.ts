@@ -1,6 +1,7 @@
 /**
- * The queue of a controller, with priorities or without: what the controller says is the same, and a queue without priorities hears
- * of a request what it understands. controller-runtime: pkg/internal/controller/controller.go, priorityQueueWrapper.
+ * The queue of a controller, with priorities or without: what the controller says is the same, and
+ * a queue without priorities hears of a request what it understands. controller-runtime:
+ * pkg/internal/controller/controller.go, priorityQueueWrapper.
  */
 import { CapstanError, hasCode, invalid } from '../errors.ts';
 import { hasMore } from '../keys.ts';
@@ -21,7 +22,9 @@ export interface RequestQueue {
   /** Whether the queue took the request: one that is full may drop what it does not know. */
   addWithOpts(options: AddOptions, request: Request): boolean;
   /** `taken` is called when the request is handed out, before anything can be added after that. */
-  getWithPriority(options: { taken: (request: Request) => void }): Promise<GotWithPriority<Request>>;
+  getWithPriority(options: {
+    taken: (request: Request) => void;
+  }): Promise<GotWithPriority<Request>>;
   done(request: Request): void;
   forget(request: Request): void;
   numRequeues(request: Request): number;
@@ -32,7 +35,10 @@ export interface RequestQueue {
   dispose(): void;
 }
 
-/** What queues and limiters of others are asked about at the start, so that those for something else fail there and do not lose each event. */
+/**
+ * What queues and limiters of others are asked about at the start, so that those for something else
+ * fail there and do not lose each event.
+ */
 const ANY: Request = { namespace: 'default', name: 'any' };
 
 /** A limiter that somebody else has made: each reconcile begins with this question. */
@@ -48,7 +54,10 @@ export function requireLimiterOfRequests(limiter: RateLimiter<Request>, controll
   }
 }
 
-/** Without a limiter: the queue's own default, which is what controller-runtime gives to such a queue and goes with it. */
+/**
+ * Without a limiter: the queue's own default, which is what controller-runtime gives to such a
+ * queue and goes with it.
+ */
 export function requestQueue(
   hasPriorities: boolean,
   limiter: RateLimiter<Request> | undefined,
@@ -61,7 +70,10 @@ export function requestQueue(
     : new WithoutPriorities(new RateLimitingQueue<Request>(forRequests, all), true);
 }
 
-/** A handler may add what has more members than a request, such as an object's metadata: a limiter without a key function refuses that. */
+/**
+ * A handler may add what has more members than a request, such as an object's metadata: a limiter
+ * without a key function refuses that.
+ */
 function limiterOfRequests(limiter: RateLimiter<Request>): RateLimiter<Request> {
   const plain = (request: Request): Request =>
     hasMore(request) ? { namespace: request.namespace, name: request.name } : request;
@@ -72,10 +84,17 @@ function limiterOfRequests(limiter: RateLimiter<Request>): RateLimiter<Request> 
   };
 }
 
-/** A queue that somebody else has made: it is shut down at the end and not disposed of, so that its maker may look at it yet. */
+/**
+ * A queue that somebody else has made: it is shut down at the end and not disposed of, so that its
+ * maker may look at it yet.
+ */
 export function wrapQueue(queue: unknown): RequestQueue {
   if (!(queue instanceof RateLimitingQueue))
-    throw invalid('options.newQueue()', 'a RateLimitingQueue or a PriorityQueue of requests', queue);
+    throw invalid(
+      'options.newQueue()',
+      'a RateLimitingQueue or a PriorityQueue of requests',
+      queue,
+    );
   try {
     queue.knows(ANY);
   } catch (cause) {
@@ -86,7 +105,9 @@ export function wrapQueue(queue: unknown): RequestQueue {
       { cause },
     );
   }
-  return queue instanceof PriorityQueue ? new WithPriorities(queue, false) : new WithoutPriorities(queue, false);
+  return queue instanceof PriorityQueue
+    ? new WithPriorities(queue, false)
+    : new WithoutPriorities(queue, false);
 }
 
 abstract class Wrapped<Q extends RateLimitingQueue<Request>> {
@@ -146,7 +167,9 @@ class WithPriorities extends Wrapped<PriorityQueue<Request>> implements RequestQ
     this.queue.addWithOpts(options, request);
   }
 
-  getWithPriority(options: { taken: (request: Request) => void }): Promise<GotWithPriority<Request>> {
+  getWithPriority(options: {
+    taken: (request: Request) => void;
+  }): Promise<GotWithPriority<Request>> {
     return this.queue.getWithPriority(options);
   }
 }
@@ -160,7 +183,9 @@ class WithoutPriorities extends Wrapped<RateLimitingQueue<Request>> implements R
     else this.queue.add(request);
   }
 
-  async getWithPriority(options: { taken: (request: Request) => void }): Promise<GotWithPriority<Request>> {
+  async getWithPriority(options: {
+    taken: (request: Request) => void;
+  }): Promise<GotWithPriority<Request>> {
     return { ...(await this.queue.get(options)), priority: 0 };
   }
 }

@@ -1,4 +1,7 @@
-/** One reconcile: what it is about, when it began and how it ended. Kept for a while after its end, so it holds nothing but that. */
+/**
+ * One reconcile: what it is about, when it began and how it ended. Kept for a while after its end,
+ * so it holds nothing but that.
+ */
 import { nameOfError, ownText, textOfError, wordsEnd } from '../error-text.ts';
 import type { Request } from '../request.ts';
 import { inTurn, type KnownCauses } from './causes.ts';
@@ -18,7 +21,13 @@ export class Run {
   requeueAfterMs: number | undefined;
   error: FailureRecord | undefined;
 
-  constructor(request: Request, id: string, attempt: number, { causes, moreCauses }: KnownCauses, now: number) {
+  constructor(
+    request: Request,
+    id: string,
+    attempt: number,
+    { causes, moreCauses }: KnownCauses,
+    now: number,
+  ) {
     this.request = request;
     this.id = id;
     this.attempt = attempt;
@@ -31,7 +40,8 @@ export class Run {
     this.endedAt = now;
     this.outcome = outcome.kind;
     if (outcome.kind === 'requeueAfter') this.requeueAfterMs = outcome.ms;
-    if (outcome.kind === 'error' || outcome.kind === 'terminal') this.error = recordOf(outcome.error, now);
+    if (outcome.kind === 'error' || outcome.kind === 'terminal')
+      this.error = recordOf(outcome.error, now);
   }
 
   report(now: number): RunReport {
@@ -65,7 +75,11 @@ const LONGEST_MESSAGE = 1000;
 function recordOf(error: unknown, at: number): FailureRecord {
   const text = textOfError(error);
   const end = wordsEnd(text, LONGEST_MESSAGE);
-  return { name: nameOfError(error), message: ownText(end < text.length ? `${text.slice(0, end)}…` : text), at };
+  return {
+    name: nameOfError(error),
+    message: ownText(end < text.length ? `${text.slice(0, end)}…` : text),
+    at,
+  };
 }
 
 export function errorReport({ name, message, at }: FailureRecord, now: number): ErrorReport {

@@ -1,9 +1,11 @@
 /**
- * The sources of one controller: started together, waited for together, added and taken away while it runs. controller-runtime:
- * pkg/internal/controller/controller.go, startEventSourcesAndQueueLocked and Watch.
+ * The sources of one controller: started together, waited for together, added and taken away while
+ * it runs. controller-runtime: pkg/internal/controller/controller.go,
+ * startEventSourcesAndQueueLocked and Watch.
  *
- * A source that was taken away adds nothing any more, whatever it still does. One that was there at the start must have begun and synced within the
- * time; one that is added later is waited for by nobody, but what it rejects with ends the controller all the same.
+ * A source that was taken away adds nothing any more, whatever it still does. One that was there at
+ * the start must have begun and synced within the time; one that is added later is waited for by
+ * nobody, but what it rejects with ends the controller all the same.
  */
 import { abortable } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
@@ -63,7 +65,8 @@ class Entry implements SourceQueue {
     const ends = AbortSignal.any([signal, waiting]);
     await abortable(Promise.resolve(source.start({ queue: this, signal, logger })), ends);
     this.hasStarted = true;
-    if (source.waitForSync !== undefined) await abortable(source.waitForSync({ signal: ends }), ends);
+    if (source.waitForSync !== undefined)
+      await abortable(source.waitForSync({ signal: ends }), ends);
     this.hasSynced = true;
   }
 
@@ -79,7 +82,9 @@ class Entry implements SourceQueue {
     return [
       source.name,
       resource === undefined ? '' : ` (${resource})`,
-      this.hasStarted || failure !== undefined ? '' : ', which has not started: its start() must not wait',
+      this.hasStarted || failure !== undefined
+        ? ''
+        : ', which has not started: its start() must not wait',
       problem === undefined ? '' : `: ${problem}`,
     ].join('');
   }
@@ -106,7 +111,9 @@ export class SourceSet {
   readonly #entries = new Set<Entry>();
   #started: StartOptions | undefined;
 
-  /** The function it returns takes the source away: its signal fires, and it adds nothing any more. */
+  /**
+   * The function it returns takes the source away: its signal fires, and it adds nothing any more.
+   */
   add(plan: PlannedSource): () => void {
     requireSource('source', plan.source);
     const entry = new Entry(plan);
@@ -174,7 +181,9 @@ export class SourceSet {
   }
 
   #timeout(controller: string, ms: number): CapstanError {
-    const missing = [...this.#entries].filter((entry) => !entry.hasSynced).map((entry) => entry.describe());
+    const missing = [...this.#entries]
+      .filter((entry) => !entry.hasSynced)
+      .map((entry) => entry.describe());
     return new CapstanError(
       'CACHE_SYNC_TIMEOUT',
       `the controller "${controller}" waited ${ms} ms for its sources, and these have not synced: ${missing.join('; ')}. ` +

@@ -1,7 +1,8 @@
 /**
- * Where requests come from: the seam between what watches the world and the controller that reconciles. A source turns events into
- * requests by a handler, after its predicates have let them through, and says why. controller-runtime: pkg/source/source.go,
- * pkg/handler/eventhandler.go, pkg/predicate/predicate.go.
+ * Where requests come from: the seam between what watches the world and the controller that
+ * reconciles. A source turns events into requests by a handler, after its predicates have let them
+ * through, and says why. controller-runtime: pkg/source/source.go, pkg/handler/eventhandler.go,
+ * pkg/predicate/predicate.go.
  */
 import type { KubeObject } from '../cache/keys.ts';
 import type { Logger } from '../logger.ts';
@@ -20,11 +21,14 @@ export interface CauseObject {
 /** Why a request is reconciled. Several may have led to one run; they are kept until it begins. */
 export interface Cause {
   /**
-   * An event of a source, or what became of the run before: `retry` after an error, `requeue` and `requeueAfter` as its result
-   * asked for.
+   * An event of a source, or what became of the run before: `retry` after an error, `requeue` and
+   * `requeueAfter` as its result asked for.
    */
   readonly kind: 'create' | 'update' | 'delete' | 'generic' | 'retry' | 'requeue' | 'requeueAfter';
-  /** The source that it came from, such as `for Website`, `owns Deployment` or `timer`; for the last three, the controller's name. */
+  /**
+   * The source that it came from, such as `for Website`, `owns Deployment` or `timer`; for the last
+   * three, the controller's name.
+   */
   readonly source: string;
   /** The object that the event was about. */
   readonly object?: CauseObject;
@@ -53,11 +57,12 @@ export interface SourceQueue {
 }
 
 /**
- * Names the requests that an event concerns. What a method throws is reported and costs that event only.
- * A method that is left out ignores its events.
+ * Names the requests that an event concerns. What a method throws is reported and costs that event
+ * only. A method that is left out ignores its events.
  */
 export interface EventHandler<T = KubeObject> {
-  // Not written as methods, whose parameters TypeScript compares in both directions: a handler that wants more than there is would compile.
+  // Not written as methods, whose parameters TypeScript compares in both directions: a handler that
+  // wants more than there is would compile.
   create?: (event: CreateEvent<T>, queue: HandlerQueue) => void;
   update?: (event: UpdateEvent<T>, queue: HandlerQueue) => void;
   delete?: (event: DeleteEvent<T>, queue: HandlerQueue) => void;
@@ -79,7 +84,10 @@ export interface SourceStart {
   readonly queue: SourceQueue;
   /** Fires when the controller ends or the source is removed from it. */
   readonly signal: AbortSignal;
-  /** The controller's, where it has one: else errors that cost no more than an event go to the hook of `setErrorHandler`. */
+  /**
+   * The controller's, where it has one: else errors that cost no more than an event go to the hook
+   * of `setErrorHandler`.
+   */
   readonly logger?: Logger | undefined;
 }
 
@@ -89,9 +97,15 @@ export interface SourceStart {
 export interface Source {
   /** In causes, reports and messages. */
   readonly name: string;
-  /** Begins; resolves once it has begun, which is before it has synced. What it rejects with ends the controller. */
+  /**
+   * Begins; resolves once it has begun, which is before it has synced. What it rejects with ends
+   * the controller.
+   */
   start(start: SourceStart): Promise<void>;
-  /** Resolves when everything that was there at the start has been handed to the handler; absent: nothing to wait for. */
+  /**
+   * Resolves when everything that was there at the start has been handed to the handler; absent:
+   * nothing to wait for.
+   */
   waitForSync?(options: { signal: AbortSignal }): Promise<void>;
   /** What it is waiting for or how far it is, for people; absent: nothing to say. */
   status?(): SourceStatus;

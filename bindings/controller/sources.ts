@@ -1,6 +1,7 @@
 /**
- * The sources of requests: kinds of objects, informers, channels, timers, functions. Each is one file in `sources/`, and all but functions lead their
- * events through the same pipe of predicates and a handler.
+ * The sources of requests: kinds of objects, informers, channels, timers, functions. Each is one
+ * file in `sources/`, and all but functions lead their events through the same pipe of predicates
+ * and a handler.
  */
 export { type ChannelSourceOptions, channelSource } from './sources/channel.ts';
 export { EventChannel, type EventChannelOptions } from './sources/event-channel.ts';

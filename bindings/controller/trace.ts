@@ -1,6 +1,6 @@
 /**
- * A span for each reconcile, by an OpenTelemetry tracer. A tracer that fails costs the span and nothing else: the reconcile runs once, whatever
- * the tracer does.
+ * A span for each reconcile, by an OpenTelemetry tracer. A tracer that fails costs the span and
+ * nothing else: the reconcile runs once, whatever the tracer does.
  */
 import { textOfError } from '../error-text.ts';
 import { isError } from '../errors.ts';
@@ -19,20 +19,30 @@ export function traced(
   run: Run,
   reconcile: () => Promise<Outcome>,
 ): Promise<Outcome> {
-  const attributes = { controller, key: requestKey(run.request), reconcileId: run.id, attempt: run.attempt };
+  const attributes = {
+    controller,
+    key: requestKey(run.request),
+    reconcileId: run.id,
+    attempt: run.attempt,
+  };
   let running: Promise<Outcome> | undefined;
   const once = (): Promise<Outcome> => {
     running ??= reconcile();
     return running;
   };
   try {
-    const answer: unknown = tracer.startActiveSpan(`reconcile ${controller}`, { attributes }, (span) => {
-      const outcome = once();
-      void outcome.then((ended) => finish(span, ended));
-      return outcome;
-    });
+    const answer: unknown = tracer.startActiveSpan(
+      `reconcile ${controller}`,
+      { attributes },
+      (span) => {
+        const outcome = once();
+        void outcome.then((ended) => finish(span, ended));
+        return outcome;
+      },
+    );
     // A tracer may answer with a promise of its own, which fails for reasons of its own.
-    if (answer !== running) Promise.resolve(answer).catch((error: unknown) => handleError(error, 'tracer'));
+    if (answer !== running)
+      Promise.resolve(answer).catch((error: unknown) => handleError(error, 'tracer'));
   } catch (error) {
     handleError(error, 'tracer');
   }
@@ -44,7 +54,9 @@ function finish(span: Span, outcome: Outcome): void {
   guarded(() => span.setAttribute('outcome', outcome.kind));
   if (outcome.kind === 'error' || outcome.kind === 'terminal') {
     const message = textOfError(outcome.error);
-    guarded(() => span.recordException(isError(outcome.error) ? outcome.error : new Error(message)));
+    guarded(() =>
+      span.recordException(isError(outcome.error) ? outcome.error : new Error(message)),
+    );
     guarded(() => span.setStatus({ code: ERROR, message }));
   }
   guarded(() => span.end());

@@ -1,6 +1,7 @@
 /**
- * What a controller watches, as its options and its builder say it, and the sources that this means. One cache for each resource and selection,
- * from one factory, so that a resource that is reconciled and owned is watched once. controller-runtime: pkg/builder/controller.go, doWatch.
+ * What a controller watches, as its options and its builder say it, and the sources that this
+ * means. One cache for each resource and selection, from one factory, so that a resource that is
+ * reconciled and owned is watched once. controller-runtime: pkg/builder/controller.go, doWatch.
  */
 import type { InformerSelection, SharedInformerFactory } from '../cache/factory.ts';
 import type { KubeObject } from '../cache/keys.ts';
@@ -8,7 +9,13 @@ import { type Namespaces, requireNamespaces } from '../cache/namespaces.ts';
 import type { Resource } from '../cache/resource.ts';
 import type { Indexer } from '../cache/store.ts';
 import type { Clock } from '../clock.ts';
-import { CapstanError, invalid, requireBoolean, requireFunction, requireObject } from '../errors.ts';
+import {
+  CapstanError,
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireObject,
+} from '../errors.ts';
 import type { Request } from '../request.ts';
 import { EveryObject } from './every-object.ts';
 import { enqueueRequestForObject, enqueueRequestForOwner } from './handlers.ts';
@@ -21,12 +28,18 @@ import { kindSource } from './sources.ts';
 export interface WatchesOptions<T extends object> {
   /** Which events count: all of the predicates have to let one through. */
   readonly predicates?: readonly Predicate<T>[] | undefined;
-  /** Asks the server for nothing but metadata: less to send and to keep. `get` gives objects that have nothing else then. */
+  /**
+   * Asks the server for nothing but metadata: less to send and to keep. `get` gives objects that
+   * have nothing else then.
+   */
   readonly metadataOnly?: boolean | undefined;
 }
 
 export interface OwnsOptions<T extends object> extends WatchesOptions<T> {
-  /** All owner references to the reconciled resource count, and not only that of the controller. controller-runtime: `MatchEveryOwner`. */
+  /**
+   * All owner references to the reconciled resource count, and not only that of the controller.
+   * controller-runtime: `MatchEveryOwner`.
+   */
   readonly matchEveryOwner?: boolean | undefined;
 }
 
@@ -47,7 +60,10 @@ export interface Watched<T extends object = never> extends WatchesOptions<T> {
  * @example
  * createController({ transport, for: Website, owns: [owning(Deployment, { metadataOnly: true })], reconcile: () => {} });
  */
-export function owning<T extends object>(resource: Resource<T, string>, options: OwnsOptions<T> = {}): Owned {
+export function owning<T extends object>(
+  resource: Resource<T, string>,
+  options: OwnsOptions<T> = {},
+): Owned {
   return { ...options, resource };
 }
 
@@ -118,7 +134,10 @@ class Seen {
     return this.selections.map((selection) => this.#indexer(selection));
   }
 
-  /** Asked for when something is read, as a cache that nobody has asked for before would be filled from then on. */
+  /**
+   * Asked for when something is read, as a cache that nobody has asked for before would be filled
+   * from then on.
+   */
   #indexer(selection: InformerSelection): Indexer<never, string> {
     const { namespace = '' } = selection;
     let indexer = this.#indexers.get(namespace);
@@ -137,7 +156,10 @@ export class Watches<T extends object> {
   readonly #cache: SharedInformerFactory;
   readonly #plan: WatchPlan<T>;
   readonly #clock: Clock;
-  /** By the definition of the resource: whole objects where some are watched whole and some by their metadata. */
+  /**
+   * By the definition of the resource: whole objects where some are watched whole and some by their
+   * metadata.
+   */
   readonly #seen = new Map<Resource<never, string>, Seen>();
 
   constructor(controller: string, cache: SharedInformerFactory, plan: WatchPlan<T>, clock: Clock) {
@@ -148,7 +170,8 @@ export class Watches<T extends object> {
     const main = plan.for && this.#seen.get(plan.for.resource);
     this.get = (request: Request, resource?: Resource<never, string>): never => {
       const seen = resource === undefined ? main : this.#seen.get(resource);
-      if (seen === undefined) throw invalid('resource', `a resource that "${controller}" watches`, resource);
+      if (seen === undefined)
+        throw invalid('resource', `a resource that "${controller}" watches`, resource);
       return seen.of(request.namespace)?.getByName(request) as never;
     };
   }
@@ -159,7 +182,9 @@ export class Watches<T extends object> {
     if (main !== undefined) sources.push(...this.#kind('for', main, enqueueRequestForObject()));
     for (const owned of owns) {
       const owner = main?.resource as Resource<T, string>; // requirePlan: there is one
-      const handler = enqueueRequestForOwner(owner, { onlyController: owned.matchEveryOwner !== true });
+      const handler = enqueueRequestForOwner(owner, {
+        onlyController: owned.matchEveryOwner !== true,
+      });
       sources.push(...this.#kind('owns', owned, handler));
     }
     for (const watched of watches) sources.push(...this.#kind('watches', watched, watched.handler));
@@ -168,7 +193,11 @@ export class Watches<T extends object> {
 
   #kind<O extends object>(
     how: string,
-    { resource, predicates = [], metadataOnly = false }: WatchesOptions<O> & { resource: Resource<O, string> },
+    {
+      resource,
+      predicates = [],
+      metadataOnly = false,
+    }: WatchesOptions<O> & { resource: Resource<O, string> },
     handler: EventHandler<O>,
   ): PlannedSource[] {
     const { eventFilters } = this.#plan;
@@ -191,7 +220,10 @@ export class Watches<T extends object> {
   }
 
   /** One for each namespace, where the controller or the cache has several. */
-  #selections(resource: Resource<never, string>, selection: InformerSelection): InformerSelection[] {
+  #selections(
+    resource: Resource<never, string>,
+    selection: InformerSelection,
+  ): InformerSelection[] {
     const { namespace, namespaces } = this.#plan.namespaces;
     if (resource.namespaced && namespace !== undefined) return [{ ...selection, namespace }];
     const own = resource.namespaced ? namespaces : undefined;
@@ -203,7 +235,8 @@ export class Watches<T extends object> {
   #raw(): PlannedSource[] {
     const { sources, reconcileAllOn, for: main } = this.#plan;
     const seen = main && this.#seen.get(main.resource);
-    const keys = (): readonly string[] => seen?.all().flatMap((indexer) => indexer.listKeys()) ?? [];
+    const keys = (): readonly string[] =>
+      seen?.all().flatMap((indexer) => indexer.listKeys()) ?? [];
     return [
       ...sources.map((source) => ({ source })),
       ...reconcileAllOn.map(
@@ -226,15 +259,22 @@ export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
     requireObject(`options.watches[${i}].handler`, watched.handler);
   }
   for (const [i, source] of sources.entries()) requireSource(`options.sources[${i}]`, source);
-  for (const [i, source] of reconcileAllOn.entries()) requireSource(`options.reconcileAllOn[${i}]`, source);
+  for (const [i, source] of reconcileAllOn.entries())
+    requireSource(`options.reconcileAllOn[${i}]`, source);
   requirePredicates('options.eventFilters', eventFilters);
   requireNamespaces('options', namespaces);
   for (const [option, value] of Object.entries(namespaces)) {
     if (value === undefined || value === '' || main?.resource.namespaced !== false) continue;
-    throw invalid(`options.${option}`, `nothing, as ${main.resource.kind} has no namespaces`, value);
+    throw invalid(
+      `options.${option}`,
+      `nothing, as ${main.resource.kind} has no namespaces`,
+      value,
+    );
   }
   if (main === undefined && (owns.length > 0 || reconcileAllOn.length > 0)) {
-    throw problem('"owns" and "reconcileAllOn" need "for", the resource whose objects are to be reconciled');
+    throw problem(
+      '"owns" and "reconcileAllOn" need "for", the resource whose objects are to be reconciled',
+    );
   }
   if (main === undefined && watches.length === 0 && sources.length === 0) {
     throw problem(
@@ -247,8 +287,12 @@ export function problem(message: string): CapstanError {
   return new CapstanError('INVALID_ARGUMENT', message);
 }
 
-function requireWatched(name: string, { resource, predicates, metadataOnly }: Owned | Watched): void {
-  if (typeof resource?.kind !== 'string') throw invalid(`options.${name}`, 'what defineResource returns', resource);
+function requireWatched(
+  name: string,
+  { resource, predicates, metadataOnly }: Owned | Watched,
+): void {
+  if (typeof resource?.kind !== 'string')
+    throw invalid(`options.${name}`, 'what defineResource returns', resource);
   requireBoolean(`options.${name}.metadataOnly`, metadataOnly);
   if (predicates !== undefined) requirePredicates(`options.${name}.predicates`, predicates);
 }
@@ -258,6 +302,7 @@ function requirePredicates(name: string, predicates: readonly Predicate<never>[]
   for (const [i, predicate] of (predicates as readonly Predicate<never>[]).entries()) {
     requireObject(`${name}[${i}]`, predicate);
     for (const event of ['create', 'update', 'delete', 'generic'] as const)
-      if (predicate[event] !== undefined) requireFunction(`${name}[${i}].${event}`, predicate[event]);
+      if (predicate[event] !== undefined)
+        requireFunction(`${name}[${i}].${event}`, predicate[event]);
   }
 }

@@ -1,8 +1,10 @@
 /**
- * One request after another through the reconcile function: what it is given, what its answer means for the request, and what is kept of it.
+ * One request after another through the reconcile function: what it is given, what its answer means
+ * for the request, and what is kept of it.
  *
- * What it keeps true: every request that is served is added again, forgotten, given up by a terminal error or, at the end of the controller,
- * dropped; whatever else fails on the way (a clock, a limiter, a logger of the user's) loses none. Exactly one outcome per call:
+ * What it keeps true: every request that is served is added again, forgotten, given up by a
+ * terminal error or, at the end of the controller, dropped; whatever else fails on the way (a
+ * clock, a limiter, a logger of the user's) loses none. Exactly one outcome per call:
  * controller-runtime, pkg/internal/controller/controller.go, reconcileHandler.
  */
 import { isThenable } from '../cache/wait.ts';
@@ -30,7 +32,10 @@ import { Run } from './run.ts';
 import type { Cause } from './source.ts';
 import { traced } from './trace.ts';
 
-/** Where a user's rate limiter throws, its request comes again after this: it must not be lost, nor spin. */
+/**
+ * Where a user's rate limiter throws, its request comes again after this: it must not be lost, nor
+ * spin.
+ */
 const LIMITER_FAILED_MS = 1000;
 
 /** An error after which no worker can go on; the controller ends with it. */
@@ -41,7 +46,10 @@ export class Fatal {
     this.error = error;
   }
 
-  /** What is wrong with `error`, where that is the end of all work: nothing comes out of this queue any more, or it is a Fatal already. */
+  /**
+   * What is wrong with `error`, where that is the end of all work: nothing comes out of this queue
+   * any more, or it is a Fatal already.
+   */
   static from(error: unknown): Fatal | undefined {
     if (error instanceof Fatal) return error;
     const isDead = hasCode(error, 'POISONED') || hasCode(error, 'DISPOSED');
@@ -60,7 +68,10 @@ export interface WorkParts<T extends object> {
   readonly stop: AbortSignal;
 }
 
-/** Adds what must not be lost: where the queue fails too, to go on would lose it, and the end of the controller does not. */
+/**
+ * Adds what must not be lost: where the queue fails too, to go on would lose it, and the end of the
+ * controller does not.
+ */
 export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Request): void {
   try {
     queue.addWithOpts(options, request);
@@ -100,7 +111,10 @@ export class Work<T extends object> {
     return this.#calls.map(({ run }) => run);
   }
 
-  /** Rejects with what is no failure of the request's; then the request has been added again, unless it is a {@link Fatal}. */
+  /**
+   * Rejects with what is no failure of the request's; then the request has been added again, unless
+   * it is a {@link Fatal}.
+   */
   async serve(request: Request, priority: number, causes: KnownCauses): Promise<void> {
     const { figures, restartDelay } = this.#settings;
     figures.active++;
@@ -110,7 +124,8 @@ export class Work<T extends object> {
       const outcome = await this.#call(run);
       this.#ended(run, outcome, priority);
     } catch (error) {
-      if (Fatal.from(error) === undefined) addOrEnd(this.#queue, { after: restartDelay, priority }, request);
+      if (Fatal.from(error) === undefined)
+        addOrEnd(this.#queue, { after: restartDelay, priority }, request);
       throw error;
     } finally {
       figures.active--;
@@ -146,7 +161,9 @@ export class Work<T extends object> {
       if (reconciliationTimeout > 0) timer = clock.setTimer(onTimeout, reconciliationTimeout);
       const { signal } = abort;
       if (tracer !== undefined)
-        return await traced(tracer, this.#settings.name, run, async () => this.#outcome(run, signal));
+        return await traced(tracer, this.#settings.name, run, async () =>
+          this.#outcome(run, signal),
+        );
       const outcome = this.#outcome(run, signal);
       return outcome instanceof Promise ? await outcome : outcome;
     } finally {
@@ -162,7 +179,10 @@ export class Work<T extends object> {
     last.place = place;
   }
 
-  /** A promise only where the reconcile function gives one, as each takes a turn (50 ns). Neither throws nor rejects. */
+  /**
+   * A promise only where the reconcile function gives one, as each takes a turn (50 ns). Neither
+   * throws nor rejects.
+   */
   #outcome(run: Run, signal: AbortSignal): Outcome | Promise<Outcome> {
     const { logOf } = this.#settings;
     const { reconcile, get } = this.#parts;
@@ -173,7 +193,8 @@ export class Work<T extends object> {
         signal,
         attempt,
         get,
-        logger: logOf === undefined ? silentLogger : withFields(logOf(request), { reconcileId: id }),
+        logger:
+          logOf === undefined ? silentLogger : withFields(logOf(request), { reconcileId: id }),
         reconcileId: id,
         causes,
         moreCauses,
@@ -185,7 +206,10 @@ export class Work<T extends object> {
     }
   }
 
-  /** The outcome rules; a request comes again with the priority that it had. The queue drops what is added after the end. */
+  /**
+   * The outcome rules; a request comes again with the priority that it had. The queue drops what is
+   * added after the end.
+   */
   #settle(run: Run, outcome: Outcome, had: number): void {
     const { figures } = this.#settings;
     switch (outcome.kind) {
@@ -242,12 +266,16 @@ export class Work<T extends object> {
     return { kind: outcome === 'error' ? 'retry' : 'requeue', source, attempt: attempt + 1, at };
   }
 
-  /** Tells of an error: the logger, else the hook for what nobody receives. Never throws, as no logger here does. */
+  /**
+   * Tells of an error: the logger, else the hook for what nobody receives. Never throws, as no
+   * logger here does.
+   */
   #report({ request, id }: Run, error: unknown): void {
     const { stop } = this.#parts;
     if (stop.aborted && isAbort(error, stop.reason)) return;
     const { logOf, name } = this.#settings;
-    if (logOf === undefined) handleError(error, `controller "${name}": reconcile of ${requestKey(request)}`);
+    if (logOf === undefined)
+      handleError(error, `controller "${name}": reconcile of ${requestKey(request)}`);
     else logOf(request).error('Reconciler error', { reconcileId: id, error });
   }
 }
@@ -261,5 +289,8 @@ async function settled(result: PromiseLike<unknown>): Promise<Outcome> {
 }
 
 function timeout(request: Request, ms: number): CapstanError {
-  return new CapstanError('TIMEOUT', `the reconcile of ${requestKey(request)} has not ended within ${ms} ms`);
+  return new CapstanError(
+    'TIMEOUT',
+    `the reconcile of ${requestKey(request)} has not ended within ${ms} ms`,
+  );
 }

@@ -1,4 +1,7 @@
-/** A signal that fires with another one or after a while, whichever is first, and leaves neither timer nor listener behind. */
+/**
+ * A signal that fires with another one or after a while, whichever is first, and leaves neither
+ * timer nor listener behind.
+ */
 import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
 

@@ -1,9 +1,11 @@
 /**
- * Leader election: candidates compete for one record, and its holder renews it. Who holds it is judged by when this process saw the record
- * change, on its own monotonic clock; what the record says of times is never believed, so that clocks may show anything.
- * client-go: tools/leaderelection/leaderelection.go.
+ * Leader election: candidates compete for one record, and its holder renews it. Who holds it is
+ * judged by when this process saw the record change, on its own monotonic clock; what the record
+ * says of times is never believed, so that clocks may show anything. client-go:
+ * tools/leaderelection/leaderelection.go.
  *
- * A term is: acquire → lead (renew, renew, …) → step down → release. Each await in here is one request, one wait, or the guarded work.
+ * A term is: acquire → lead (renew, renew, …) → step down → release. Each await in here is one
+ * request, one wait, or the guarded work.
  */
 import { isNotFound, isStatusError } from '../cache/status-error.ts';
 import { abortable, sleep } from '../cache/wait.ts';
@@ -11,24 +13,34 @@ import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
-import { type ElectionConfig, electionConfig, JITTER_FACTOR, type LeaderElectorOptions } from './options.ts';
+import {
+  type ElectionConfig,
+  electionConfig,
+  JITTER_FACTOR,
+  type LeaderElectorOptions,
+} from './options.ts';
 import { OwnLease } from './own-lease.ts';
 import { type LeaderElectionRecord, NO_RECORD, RecordTimes, sameRecord } from './record.ts';
 import { Term } from './term.ts';
 
-/** How much later than it was to end a call of a lock is given up: one that keeps its timeout says better what it met. */
+/**
+ * How much later than it was to end a call of a lock is given up: one that keeps its timeout says
+ * better what it met.
+ */
 const SLACK_MS = 1000;
 
 /**
  * One candidate of an election.
  *
- * It is not fencing. `holdsLease()` says whether work may begin; what has begun can outlive the lease when the process is stopped in the
- * middle of it, and a request that was sent in time can be carried out late. Where that matters, the objects that are
- * written have to be guarded too, by `metadata.resourceVersion` for example.
+ * It is not fencing. `holdsLease()` says whether work may begin; what has begun can outlive the
+ * lease when the process is stopped in the middle of it, and a request that was sent in time can be
+ * carried out late. Where that matters, the objects that are written have to be guarded too, by
+ * `metadata.resourceVersion` for example.
  *
- * Monotonic clocks stand still while a machine is suspended (CLOCK_MONOTONIC on Linux, which Node, Deno and Chromium read): a process
- * that is resumed after a lease ran out may believe for what was left of it that it holds the lease. Servers are not suspended;
- * laptops and paused virtual machines are.
+ * Monotonic clocks stand still while a machine is suspended (CLOCK_MONOTONIC on Linux, which Node,
+ * Deno and Chromium read): a process that is resumed after a lease ran out may believe for what was
+ * left of it that it holds the lease. Servers are not suspended; laptops and paused virtual
+ * machines are.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -48,7 +60,10 @@ export class LeaderElector {
   /** The record as it was last seen or written, and when that was. */
   #observed = NO_RECORD;
   #observedAt = Number.NEGATIVE_INFINITY;
-  /** The last record that was read, apart from those that were written: client-go's observedRawRecord. */
+  /**
+   * The last record that was read, apart from those that were written: client-go's
+   * observedRawRecord.
+   */
   #read: LeaderElectionRecord | undefined;
   #reported = '';
   readonly #times: RecordTimes;
@@ -70,8 +85,9 @@ export class LeaderElector {
   }
 
   /**
-   * Waits for the lease, leads, and resolves when leading has ended or the signal has fired; `onStoppedLeading` has been called
-   * then. It may be called again afterwards, for another term. Rejects with CapstanError ALREADY_STARTED while it runs.
+   * Waits for the lease, leads, and resolves when leading has ended or the signal has fired;
+   * `onStoppedLeading` has been called then. It may be called again afterwards, for another term.
+   * Rejects with CapstanError ALREADY_STARTED while it runs.
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     if (this.#running)
@@ -90,8 +106,9 @@ export class LeaderElector {
   }
 
   /**
-   * Whether the last record that was seen names this candidate. For people and logs: it stays true when the lease can no longer be
-   * renewed, and after `run` has ended. Whether work may begin, `holdsLease` says.
+   * Whether the last record that was seen names this candidate. For people and logs: it stays true
+   * when the lease can no longer be renewed, and after `run` has ended. Whether work may begin,
+   * `holdsLease` says.
    */
   isLeader(): boolean {
     return this.#observed.holderIdentity === this.identity;
@@ -103,26 +120,35 @@ export class LeaderElector {
   }
 
   /**
-   * Whether this process leads and its lease is valid at this moment, by its own monotonic clock, counted from before the request of the
-   * last successful renewal was sent, with `maxClockSkewRatio` to spare. It reads the clock and nothing else: a process that was
-   * stopped gets false as soon as it runs again, before any timer has fired. Ask it before each piece of work.
+   * Whether this process leads and its lease is valid at this moment, by its own monotonic clock,
+   * counted from before the request of the last successful renewal was sent, with
+   * `maxClockSkewRatio` to spare. It reads the clock and nothing else: a process that was stopped
+   * gets false as soon as it runs again, before any timer has fired. Ask it before each piece of
+   * work.
    */
   holdsLease(): boolean {
-    return this.#term?.signal.aborted === false && this.isLeader() && this.#own.holds(this.#config.clock.now());
+    return (
+      this.#term?.signal.aborted === false &&
+      this.isLeader() &&
+      this.#own.holds(this.#config.clock.now())
+    );
   }
 
   /**
-   * Whether this process led, and must change nothing more, as its lease has run out by its own monotonic clock. It ends the term by that, with the
-   * signal of `onStartedLeading`: a process that was stopped need not wait for its timers. To be asked before each write. False before
-   * this process leads, after the signal of `run` has ended a term and its guarded work is over, and always with `stepDown: 'deadline'`.
+   * Whether this process led, and must change nothing more, as its lease has run out by its own
+   * monotonic clock. It ends the term by that, with the signal of `onStartedLeading`: a process
+   * that was stopped need not wait for its timers. To be asked before each write. False before this
+   * process leads, after the signal of `run` has ended a term and its guarded work is over, and
+   * always with `stepDown: 'deadline'`.
    */
   endIfLapsed(): boolean {
     return this.#term?.endIfLapsed() ?? false;
   }
 
   /**
-   * Milliseconds until the lease runs out unless it is renewed, negative once it has: where this process leads, until `holdsLease` turns
-   * false; else until it may be taken from the holder that was last seen. `undefined` where nobody holds it. For people and pages.
+   * Milliseconds until the lease runs out unless it is renewed, negative once it has: where this
+   * process leads, until `holdsLease` turns false; else until it may be taken from the holder that
+   * was last seen. `undefined` where nobody holds it. For people and pages.
    */
   leaseValidMs(): number | undefined {
     const now = this.#config.clock.now();
@@ -132,8 +158,9 @@ export class LeaderElector {
   }
 
   /**
-   * Throws CapstanError LEASE_EXPIRED if this process believes to lead and has not renewed for the lease duration and
-   * `maxTolerableExpiredLease` milliseconds more: something is stuck. For health checks; see {@link HealthzAdaptor}.
+   * Throws CapstanError LEASE_EXPIRED if this process believes to lead and has not renewed for the
+   * lease duration and `maxTolerableExpiredLease` milliseconds more: something is stuck. For health
+   * checks; see {@link HealthzAdaptor}.
    */
   check(maxTolerableExpiredLease: number): void {
     const { clock, leaseDuration, name } = this.#config;
@@ -169,7 +196,9 @@ export class LeaderElector {
     logger.info('acquired leader lease', { lease: name, identity: this.identity });
     try {
       if (!term.signal.aborted)
-        term.guard(() => this.#tell('onStartedLeading', () => callbacks.onStartedLeading(term.signal)));
+        term.guard(() =>
+          this.#tell('onStartedLeading', () => callbacks.onStartedLeading(term.signal)),
+        );
       await this.#renew(term);
     } finally {
       // The work hears of it before the lease is given away; client-go tells it afterwards.
@@ -190,7 +219,10 @@ export class LeaderElector {
     }
   }
 
-  /** Tries until it succeeds; false when the deadline has passed or the term has ended. Tries begin at multiples of the retry period. */
+  /**
+   * Tries until it succeeds; false when the deadline has passed or the term has ended. Tries begin
+   * at multiples of the retry period.
+   */
   async #renewUntilDeadline(term: Term): Promise<boolean> {
     const { clock, renewDeadline, retryPeriod, stepDown, logger, name } = this.#config;
     const start = clock.now();
@@ -203,17 +235,21 @@ export class LeaderElector {
         if (clock.now() < tick) await sleep(clock, tick - clock.now(), within.signal);
         if (within.signal.aborted) return false;
         // Of the ticks that a slow try has missed one is made up for, as by Go's tickers.
-        tick = Math.max(tick, start + retryPeriod * Math.floor((clock.now() - start) / retryPeriod)) + retryPeriod;
+        tick =
+          Math.max(tick, start + retryPeriod * Math.floor((clock.now() - start) / retryPeriod)) +
+          retryPeriod;
       }
     } finally {
       within.end();
-      if (within.passed()) logger.error('failed to renew lease', { lease: name, error: this.#lastError });
+      if (within.passed())
+        logger.error('failed to renew lease', { lease: name, error: this.#lastError });
     }
   }
 
   /**
-   * One round. client-go: tryAcquireOrRenew. All its writes bear the time at which it began, and count from then: one whose answer was lost
-   * may have been carried out and seen, and another of the same time is no change to those who have seen it.
+   * One round. client-go: tryAcquireOrRenew. All its writes bear the time at which it began, and
+   * count from then: one whose answer was lost may have been carried out and seen, and another of
+   * the same time is no change to those who have seen it.
    */
   async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock, lock, leaseDuration, metrics, name } = this.#config;
@@ -230,7 +266,8 @@ export class LeaderElector {
     // A leader expects that nobody has touched the record.
     if (this.isLeader() && this.#isObservedValid(now)) {
       const { acquireTime, leaderTransitions } = this.#observed;
-      mine = { ...mine, acquireTime, leaderTransitions }; // also where it turns out to have been deleted: the term goes on
+      // also where it turns out to have been deleted: the term goes on
+      mine = { ...mine, acquireTime, leaderTransitions };
       if (await this.#write('update', mine, now, signal)) return true;
     }
     if (signal.aborted) return false;
@@ -256,7 +293,10 @@ export class LeaderElector {
     return this.#write('update', { ...mine, acquireTime, leaderTransitions }, now, signal);
   }
 
-  /** Whether the record is now ours as written. @param since a moment before any request with this record was sent */
+  /**
+   * Whether the record is now ours as written. @param since a moment before any request with this
+   * record was sent
+   */
   async #write(
     how: 'create' | 'update',
     record: LeaderElectionRecord,
@@ -276,9 +316,10 @@ export class LeaderElector {
   }
 
   /**
-   * Gives the lease back once the guarded work has ended. A conflict (a renewal that was under way when the term ended) is tried again at
-   * once, and then at each retry period. Only a lease that the server says is ours: client-go goes by what it saw last, and
-   * can give away that of another who took it meanwhile.
+   * Gives the lease back once the guarded work has ended. A conflict (a renewal that was under way
+   * when the term ended) is tried again at once, and then at each retry period. Only a lease that
+   * the server says is ours: client-go goes by what it saw last, and can give away that of another
+   * who took it meanwhile.
    */
   async #release(term: Term): Promise<void> {
     const { clock, lock, renewDeadline, retryPeriod, logger, name } = this.#config;
@@ -319,8 +360,9 @@ export class LeaderElector {
   }
 
   /**
-   * client-go's clients of leases have this timeout, so that one request that hangs does not cost the lead. A lock that keeps neither the
-   * timeout nor the signal holds the election for little longer; its answer counts until then, also after the signal.
+   * client-go's clients of leases have this timeout, so that one request that hangs does not cost
+   * the lead. A lock that keeps neither the timeout nor the signal holds the election for little
+   * longer; its answer counts until then, also after the signal.
    */
   async #ask<R>(signal: AbortSignal, ask: (call: LockCall) => Promise<R>): Promise<R> {
     const { clock, renewDeadline } = this.#config;
@@ -379,7 +421,10 @@ export class LeaderElector {
   #failed(what: string, error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.#lastError = error;
-    this.#config.logger.warn(`leader election could not ${what}`, { lease: this.#config.name, error });
+    this.#config.logger.warn(`leader election could not ${what}`, {
+      lease: this.#config.name,
+      error,
+    });
   }
 
   /** Calls what is a user's; resolves when it has ended, whatever became of it. */

@@ -1,6 +1,7 @@
 /**
- * A health check of an election that may be set up before there is one: it fails when this process believes to lead and has not
- * renewed for too long, so that whoever restarts unhealthy processes ends it. client-go: tools/leaderelection/healthzadaptor.go.
+ * A health check of an election that may be set up before there is one: it fails when this process
+ * believes to lead and has not renewed for too long, so that whoever restarts unhealthy processes
+ * ends it. client-go: tools/leaderelection/healthzadaptor.go.
  */
 import { invalid } from '../errors.ts';
 
@@ -12,7 +13,8 @@ export interface CheckedElection {
 /**
  * The `watchDog` of an elector, as a health check.
  *
- * @param timeout milliseconds for which an expired lease of this process is tolerated; controller-runtime and Kubernetes take 20 000
+ * @param timeout milliseconds for which an expired lease of this process is tolerated;
+ *   controller-runtime and Kubernetes take 20 000
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * const watchDog = new HealthzAdaptor(20_000);
@@ -23,7 +25,8 @@ export class HealthzAdaptor {
   #election: CheckedElection | undefined;
 
   constructor(timeout: number) {
-    if (typeof timeout !== 'number' || !(timeout >= 0)) throw invalid('timeout', 'milliseconds >= 0', timeout);
+    if (typeof timeout !== 'number' || !(timeout >= 0))
+      throw invalid('timeout', 'milliseconds >= 0', timeout);
     this.#timeout = timeout;
   }
 

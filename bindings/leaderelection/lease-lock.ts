@@ -1,7 +1,8 @@
 /**
- * A lock that is a Lease of coordination.k8s.io/v1. The whole object that was read or written last is kept and sent back with a new spec,
- * so that the server refuses the write if anybody has changed it since, and labels, annotations and owners of others stay.
- * client-go: tools/leaderelection/resourcelock/leaselock.go.
+ * A lock that is a Lease of coordination.k8s.io/v1. The whole object that was read or written last
+ * is kept and sent back with a new spec, so that the server refuses the write if anybody has
+ * changed it since, and labels, annotations and owners of others stay. client-go:
+ * tools/leaderelection/resourcelock/leaselock.go.
  */
 import type { Transport } from '../cache/transport.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
@@ -15,13 +16,16 @@ export interface LeaseLockOptions {
   readonly namespace: string;
   readonly name: string;
   /**
-   * Who this candidate is: any text that no other candidate has, now or after a restart within a lease duration; a host's name
-   * with a random part is good. Two processes of one identity would both lead.
+   * Who this candidate is: any text that no other candidate has, now or after a restart within a
+   * lease duration; a host's name with a random part is good. Two processes of one identity would
+   * both lead.
    */
   readonly identity: string;
   /** Put on the Lease at each write; other labels that it has stay. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** Under which name the server notes the writes. Default: the server's choice, by the user agent. */
+  /**
+   * Under which name the server notes the writes. Default: the server's choice, by the user agent.
+   */
   readonly fieldManager?: string | undefined;
 }
 
@@ -35,7 +39,8 @@ interface Lease {
 const GROUP_VERSION = 'coordination.k8s.io/v1';
 
 /**
- * The Lease of an election. The account needs the verbs get, create and update on `leases` of `coordination.k8s.io`.
+ * The Lease of an election. The account needs the verbs get, create and update on `leases` of
+ * `coordination.k8s.io`.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -90,13 +95,24 @@ export class LeaseLock implements ResourceLock {
     this.#lease = await this.#request('POST', this.#path, lease, call);
   }
 
-  /** Rejects with CapstanError INVALID_ARGUMENT before a first `get` or `create`: there is nothing to compare with. */
+  /**
+   * Rejects with CapstanError INVALID_ARGUMENT before a first `get` or `create`: there is nothing
+   * to compare with.
+   */
   async update(record: LeaderElectionRecord, call: LockCall): Promise<void> {
     const last = this.#lease;
     if (last === undefined)
-      throw new CapstanError('INVALID_ARGUMENT', `lease ${this.describe()}: call get or create before update`);
-    const labels = this.#labels === undefined ? {} : { labels: { ...last.metadata.labels, ...this.#labels } };
-    const lease: Lease = { ...last, metadata: { ...last.metadata, ...labels }, spec: specOfRecord(record) };
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `lease ${this.describe()}: call get or create before update`,
+      );
+    const labels =
+      this.#labels === undefined ? {} : { labels: { ...last.metadata.labels, ...this.#labels } };
+    const lease: Lease = {
+      ...last,
+      metadata: { ...last.metadata, ...labels },
+      spec: specOfRecord(record),
+    };
     this.#lease = await this.#request('PUT', this.#own, lease, call);
   }
 
@@ -110,23 +126,44 @@ export class LeaseLock implements ResourceLock {
     return {
       apiVersion: GROUP_VERSION,
       kind: 'Lease',
-      metadata: { namespace: this.#namespace, name: this.#name, ...(uid === undefined ? {} : { uid }) },
+      metadata: {
+        namespace: this.#namespace,
+        name: this.#name,
+        ...(uid === undefined ? {} : { uid }),
+      },
     };
   }
 
-  async #request(method: string, path: string, body: Lease | undefined, call: LockCall): Promise<Lease> {
+  async #request(
+    method: string,
+    path: string,
+    body: Lease | undefined,
+    call: LockCall,
+  ): Promise<Lease> {
     const headers: Record<string, string> = { accept: 'application/json' };
     if (body !== undefined) headers['content-type'] = 'application/json';
-    // The server gives up when we do, as client-go asks of it: a write that waits there for longer would only come as a surprise.
+    // The server gives up when we do, as client-go asks of it: a write that waits there for longer
+    // would only come as a surprise.
     const query: Record<string, string> = { timeout: `${Math.ceil(call.timeout)}ms` };
-    if (body !== undefined && this.#fieldManager !== undefined) query.fieldManager = this.#fieldManager;
+    if (body !== undefined && this.#fieldManager !== undefined)
+      query.fieldManager = this.#fieldManager;
     const answer = await requestJson(
       this.#transport,
-      { method, path, query, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) },
+      {
+        method,
+        path,
+        query,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      },
       call,
     );
     const { metadata } = answer as Partial<Lease>;
-    if (typeof metadata === 'object' && metadata !== null) return { ...(answer as Lease), metadata };
-    throw new CapstanError('DECODE', `${method} ${path} expected a Lease, got an object without metadata`);
+    if (typeof metadata === 'object' && metadata !== null)
+      return { ...(answer as Lease), metadata };
+    throw new CapstanError(
+      'DECODE',
+      `${method} ${path} expected a Lease, got an object without metadata`,
+    );
   }
 }

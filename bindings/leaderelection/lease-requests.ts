@@ -1,6 +1,7 @@
 /**
- * One call to the API server about a lease, under one deadline, repeats included. A write is repeated only when the server says so by
- * Retry-After, as one whose connection was lost may have been carried out. client-go: rest/request.go.
+ * One call to the API server about a lease, under one deadline, repeats included. A write is
+ * repeated only when the server says so by Retry-After, as one whose connection was lost may have
+ * been carried out. client-go: rest/request.go.
  */
 import { type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
@@ -10,8 +11,10 @@ import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 
 /**
- * The JSON object of a successful answer. Rejects with StatusError, with TransportError, with CapstanError TIMEOUT when the deadline has
- * passed, of which the last answer that asked for patience is the cause, ABORTED when the signal fired, or DECODE for an answer that is no JSON object.
+ * The JSON object of a successful answer. Rejects with StatusError, with TransportError, with
+ * CapstanError TIMEOUT when the deadline has passed, of which the last answer that asked for
+ * patience is the cause, ABORTED when the signal fired, or DECODE for an answer that is no JSON
+ * object.
  */
 export async function requestJson(
   transport: Transport,
@@ -61,9 +64,13 @@ async function answerOf(
     try {
       body = JSON.parse(text);
     } catch (error) {
-      throw new CapstanError('DECODE', `${what} expected JSON, got ${JSON.stringify(text.slice(0, 60))}`, {
-        cause: error,
-      });
+      throw new CapstanError(
+        'DECODE',
+        `${what} expected JSON, got ${JSON.stringify(text.slice(0, 60))}`,
+        {
+          cause: error,
+        },
+      );
     }
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
     throw new CapstanError('DECODE', `${what} expected a JSON object, got ${text.slice(0, 60)}`);

@@ -1,6 +1,7 @@
 /**
- * The seam between the elector and where its record is stored. A lock does one request at a time and judges nothing: who may take the
- * lease, and when, is the elector's business. client-go: resourcelock.Interface.
+ * The seam between the elector and where its record is stored. A lock does one request at a time
+ * and judges nothing: who may take the lease, and when, is the elector's business. client-go:
+ * resourcelock.Interface.
  */
 import type { Clock } from '../clock.ts';
 import type { LeaderElectionRecord } from './record.ts';
@@ -9,7 +10,10 @@ import type { LeaderElectionRecord } from './record.ts';
 export interface LockCall {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Milliseconds for the call, with all its repeats. It rejects then, and a write may have been carried out. */
+  /**
+   * Milliseconds for the call, with all its repeats. It rejects then, and a write may have been
+   * carried out.
+   */
   readonly timeout: number;
 }
 
@@ -21,8 +25,9 @@ export interface LockReference {
 }
 
 /**
- * A record that exists once for all candidates and is changed by compare and swap: `update` succeeds only if nobody has changed it since
- * this lock last read or wrote it. Failures of the server reject with StatusError (404, 409), others with whatever they are.
+ * A record that exists once for all candidates and is changed by compare and swap: `update`
+ * succeeds only if nobody has changed it since this lock last read or wrote it. Failures of the
+ * server reject with StatusError (404, 409), others with whatever they are.
  */
 export interface ResourceLock {
   /** Of this candidate; two processes must never have the same. */

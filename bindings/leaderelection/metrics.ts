@@ -1,6 +1,6 @@
 /**
- * The metrics of leader election, with the names and labels that Kubernetes gives them. client-go: tools/leaderelection/metrics.go,
- * component-base/metrics/prometheus/clientgo/leaderelection.
+ * The metrics of leader election, with the names and labels that Kubernetes gives them. client-go:
+ * tools/leaderelection/metrics.go, component-base/metrics/prometheus/clientgo/leaderelection.
  */
 import { escapeLabel } from '../exposition.ts';
 
@@ -58,7 +58,12 @@ export class LeaderElectionMetrics implements LeaderMetric {
   }
 }
 
-function family(name: string, type: string, help: string, values: ReadonlyMap<string, number>): string[] {
+function family(
+  name: string,
+  type: string,
+  help: string,
+  values: ReadonlyMap<string, number>,
+): string[] {
   if (values.size === 0) return [];
   const series = [...values]
     .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -1,6 +1,7 @@
 /**
- * What an elector is given, checked at once: durations that cannot work are refused before anybody leads. client-go:
- * LeaderElectionConfig and NewLeaderElector; stricter only where the Lease's whole seconds would let others in early.
+ * What an elector is given, checked at once: durations that cannot work are refused before anybody
+ * leads. client-go: LeaderElectionConfig and NewLeaderElector; stricter only where the Lease's
+ * whole seconds would let others in early.
  */
 import { type Clock, systemClock, systemWallNow } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
@@ -9,11 +10,14 @@ import type { HealthzAdaptor } from './healthz-adaptor.ts';
 import type { LockReference, ResourceLock } from './lock.ts';
 import type { LeaderMetric } from './metrics.ts';
 
-/** Called one after the other, never at once. What they throw or reject with is reported through `handleError` and changes nothing. */
+/**
+ * Called one after the other, never at once. What they throw or reject with is reported through
+ * `handleError` and changes nothing.
+ */
 export interface LeaderCallbacks {
   /**
-   * This process leads, until `signal` fires. Where it returns a promise, that is the guarded work: a lease is only released when
-   * it has settled.
+   * This process leads, until `signal` fires. Where it returns a promise, that is the guarded work:
+   * a lease is only released when it has settled.
    */
   readonly onStartedLeading: (signal: AbortSignal) => void | Promise<void>;
   /** `run` ends. Always called, also when this process never led. */
@@ -36,39 +40,49 @@ export interface ElectionRecorder {
 }
 
 /**
- * Of one candidate. Those that cannot work together are refused before anybody leads. client-go: LeaderElectionConfig.
+ * Of one candidate. Those that cannot work together are refused before anybody leads. client-go:
+ * LeaderElectionConfig.
  */
 export interface LeaderElectorOptions {
   readonly lock: ResourceLock;
   readonly callbacks: LeaderCallbacks;
   /**
-   * Milliseconds for which the others wait, after they last saw the lease change, before they take it. Default 15 000. A Lease keeps
-   * whole seconds: a fraction is cut off, and what is left must be longer than `renewDeadline`.
+   * Milliseconds for which the others wait, after they last saw the lease change, before they take
+   * it. Default 15 000. A Lease keeps whole seconds: a fraction is cut off, and what is left must
+   * be longer than `renewDeadline`.
    */
   readonly leaseDuration?: number | undefined;
-  /** Milliseconds for which a leader tries to renew before it gives up. Default 10 000. Must be longer than 1.2 times `retryPeriod`. */
+  /**
+   * Milliseconds for which a leader tries to renew before it gives up. Default 10 000. Must be
+   * longer than 1.2 times `retryPeriod`.
+   */
   readonly renewDeadline?: number | undefined;
   /**
-   * Milliseconds between two tries; while another leads, 1 to 2.2 times as long, at random. Default 2000. Candidates of client-go see renewals
-   * that are less than a second apart as one: beside them it should not be shorter.
+   * Milliseconds between two tries; while another leads, 1 to 2.2 times as long, at random. Default
+   * 2000. Candidates of client-go see renewals that are less than a second apart as one: beside
+   * them it should not be shorter.
    */
   readonly retryPeriod?: number | undefined;
   /**
-   * Gives the lease back when `run` ends, so that the next one need not wait for it to run out. The guarded work has to have ended: if
-   * `onStartedLeading` returned a promise, that is waited for (for `renewDeadline` at most, else the lease is left to run out); if
-   * not, end the work before firing the signal of `run`. Default false.
+   * Gives the lease back when `run` ends, so that the next one need not wait for it to run out. The
+   * guarded work has to have ended: if `onStartedLeading` returned a promise, that is waited for
+   * (for `renewDeadline` at most, else the lease is left to run out); if not, end the work before
+   * firing the signal of `run`. Default false.
    */
   readonly releaseOnCancel?: boolean | undefined;
   /**
-   * When a leader stops. `deadline`, the default, is client-go's behaviour: when it could not renew for `renewDeadline`, even if it
-   * has seen another hold the lease meanwhile. `lapse`: also as soon as `holdsLease()` has become false. A process that was
-   * stopped for longer than a lease then ends its work when it wakes, and not a renew deadline later.
+   * When a leader stops. `deadline`, the default, is client-go's behaviour: when it could not renew
+   * for `renewDeadline`, even if it has seen another hold the lease meanwhile. `lapse`: also as
+   * soon as `holdsLease()` has become false. A process that was stopped for longer than a lease
+   * then ends its work when it wakes, and not a renew deadline later.
    */
   readonly stepDown?: 'deadline' | 'lapse' | undefined;
   /**
-   * The most by which the fastest clock of a candidate may outrun the slowest: 1.5 is half as fast again. `holdsLease()` ends early
-   * enough for that: after `leaseDuration / maxClockSkewRatio`. Default: leaseDuration / renewDeadline, which client-go's
-   * documentation gives as what is tolerated. Real clocks differ by less than 1.001; a greater ratio costs a leader time to renew in.
+   * The most by which the fastest clock of a candidate may outrun the slowest: 1.5 is half as fast
+   * again. `holdsLease()` ends early enough for that: after `leaseDuration / maxClockSkewRatio`.
+   * Default: leaseDuration / renewDeadline, which client-go's documentation gives as what is
+   * tolerated. Real clocks differ by less than 1.001; a greater ratio costs a leader time to renew
+   * in.
    */
   readonly maxClockSkewRatio?: number | undefined;
   /** In metrics, health and logs. Default: what the lock calls itself. */
@@ -91,25 +105,40 @@ export interface LeaderElectorOptions {
 export const JITTER_FACTOR = 1.2;
 
 /** All options, with their defaults. */
-export type ElectionConfig = Required<Omit<LeaderElectorOptions, 'watchDog' | 'metrics' | 'recorder'>> &
+export type ElectionConfig = Required<
+  Omit<LeaderElectorOptions, 'watchDog' | 'metrics' | 'recorder'>
+> &
   Pick<LeaderElectorOptions, 'watchDog' | 'metrics' | 'recorder'>;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function electionConfig(options: LeaderElectorOptions): ElectionConfig {
   requireObject('options', options);
-  const { lock, callbacks, leaseDuration = 15_000, renewDeadline = 10_000, retryPeriod = 2000 } = options;
+  const {
+    lock,
+    callbacks,
+    leaseDuration = 15_000,
+    renewDeadline = 10_000,
+    retryPeriod = 2000,
+  } = options;
   requireLock(lock);
   requireObject('callbacks', callbacks);
   requireFunction('callbacks.onStartedLeading', callbacks.onStartedLeading);
   requireFunction('callbacks.onStoppedLeading', callbacks.onStoppedLeading);
-  if (callbacks.onNewLeader !== undefined) requireFunction('callbacks.onNewLeader', callbacks.onNewLeader);
+  if (callbacks.onNewLeader !== undefined)
+    requireFunction('callbacks.onNewLeader', callbacks.onNewLeader);
   const recorded = requireDurations(leaseDuration, renewDeadline, retryPeriod);
-  const { maxClockSkewRatio = recorded / renewDeadline, stepDown = 'deadline', name = lock.describe() } = options;
+  const {
+    maxClockSkewRatio = recorded / renewDeadline,
+    stepDown = 'deadline',
+    name = lock.describe(),
+  } = options;
   requireRatio(maxClockSkewRatio, recorded, retryPeriod);
-  if (stepDown !== 'deadline' && stepDown !== 'lapse') throw invalid('stepDown', '"deadline" or "lapse"', stepDown);
+  if (stepDown !== 'deadline' && stepDown !== 'lapse')
+    throw invalid('stepDown', '"deadline" or "lapse"', stepDown);
   if (typeof name !== 'string') throw invalid('name', 'a string', name);
   const { releaseOnCancel = false, logger = silentLogger, clock = systemClock } = options;
-  if (typeof releaseOnCancel !== 'boolean') throw invalid('releaseOnCancel', 'true or false', releaseOnCancel);
+  if (typeof releaseOnCancel !== 'boolean')
+    throw invalid('releaseOnCancel', 'true or false', releaseOnCancel);
   requireLogger('logger', logger);
   const { random = Math.random, wallNow = systemWallNow, watchDog, metrics, recorder } = options;
   requireFunction('random', random);
@@ -144,7 +173,11 @@ function requireLock(lock: ResourceLock | undefined): void {
 }
 
 /** What the lease will say, in milliseconds. */
-function requireDurations(leaseDuration: number, renewDeadline: number, retryPeriod: number): number {
+function requireDurations(
+  leaseDuration: number,
+  renewDeadline: number,
+  retryPeriod: number,
+): number {
   for (const [name, value] of Object.entries({ leaseDuration, renewDeadline, retryPeriod })) {
     if (typeof value !== 'number' || !(value > 0) || value === Number.POSITIVE_INFINITY)
       throw invalid(name, 'milliseconds > 0', value);
@@ -152,8 +185,12 @@ function requireDurations(leaseDuration: number, renewDeadline: number, retryPer
   const recorded = Math.floor(leaseDuration / 1000) * 1000;
   if (recorded <= renewDeadline) {
     const whole =
-      recorded === leaseDuration ? '' : `; a Lease keeps whole seconds, so that it would say ${recorded} ms`;
-    throw wrong(`leaseDuration (${leaseDuration} ms) must be greater than renewDeadline (${renewDeadline} ms)${whole}`);
+      recorded === leaseDuration
+        ? ''
+        : `; a Lease keeps whole seconds, so that it would say ${recorded} ms`;
+    throw wrong(
+      `leaseDuration (${leaseDuration} ms) must be greater than renewDeadline (${renewDeadline} ms)${whole}`,
+    );
   }
   if (renewDeadline <= JITTER_FACTOR * retryPeriod) {
     throw wrong(

@@ -1,10 +1,14 @@
 /**
- * What candidates know of an election: who holds the lease, by which times. A record is what a lock stores; for a Lease it is the
- * object's spec. Times are kept as the text that came, so that a record that is written back has lost no digit.
- * client-go: tools/leaderelection/resourcelock/interface.go, leaselock.go.
+ * What candidates know of an election: who holds the lease, by which times. A record is what a lock
+ * stores; for a Lease it is the object's spec. Times are kept as the text that came, so that a
+ * record that is written back has lost no digit. client-go:
+ * tools/leaderelection/resourcelock/interface.go, leaselock.go.
  */
 
-/** client-go's LeaderElectionRecord. Candidates look at the times only to see that they changed, never at what they say. */
+/**
+ * client-go's LeaderElectionRecord. Candidates look at the times only to see that they changed,
+ * never at what they say.
+ */
 export interface LeaderElectionRecord {
   /** Empty: nobody holds it, and everybody may take it at once. */
   readonly holderIdentity: string;
@@ -67,7 +71,10 @@ export function specOfRecord(record: LeaderElectionRecord): LeaseSpec {
   };
 }
 
-/** Compared to the microsecond; client-go compares whole seconds, so that two renewals within one are no change to it. */
+/**
+ * Compared to the microsecond; client-go compares whole seconds, so that two renewals within one
+ * are no change to it.
+ */
 export function sameRecord(a: LeaderElectionRecord, b: LeaderElectionRecord): boolean {
   return (
     a.holderIdentity === b.holderIdentity &&
@@ -80,18 +87,24 @@ export function sameRecord(a: LeaderElectionRecord, b: LeaderElectionRecord): bo
   );
 }
 
-/** Kubernetes' MicroTime: always six digits, always UTC. @param micros microseconds since 1970, an integer */
+/**
+ * Kubernetes' MicroTime: always six digits, always UTC. @param micros microseconds since 1970, an
+ * integer
+ */
 export function microTime(micros: number): string {
   const rest = ((micros % 1000) + 1000) % 1000;
-  return new Date((micros - rest) / 1000).toISOString().replace('Z', `${String(rest).padStart(3, '0')}Z`);
+  return new Date((micros - rest) / 1000)
+    .toISOString()
+    .replace('Z', `${String(rest).padStart(3, '0')}Z`);
 }
 
 /** However long the time of day stands still, for so long the times made from it differ. */
 const STANDSTILL_MICROS = 1_000_000;
 
 /**
- * Gives times for records, no two of which are the same in a row: a renewal that changes nothing is none to those who wait for a change.
- * A clock of milliseconds may be asked twice in one, and the time of day may stand.
+ * Gives times for records, no two of which are the same in a row: a renewal that changes nothing is
+ * none to those who wait for a change. A clock of milliseconds may be asked twice in one, and the
+ * time of day may stand.
  */
 export class RecordTimes {
   readonly #wallNow: () => number;

@@ -3,8 +3,9 @@ import { LeaderElector } from './elector.ts';
 import type { LeaderElectorOptions } from './options.ts';
 
 /**
- * Makes an elector and runs it: resolves when leading has ended or the signal has fired. What becomes of the process then is the
- * caller's to say; controllers usually end it, and start anew as candidates.
+ * Makes an elector and runs it: resolves when leading has ended or the signal has fired. What
+ * becomes of the process then is the caller's to say; controllers usually end it, and start anew as
+ * candidates.
  *
  * Rejects with CapstanError INVALID_ARGUMENT for options that cannot work, where client-go panics.
  *

@@ -1,6 +1,7 @@
 /**
- * One term of a leader: the signal that its work runs under, and that work. The signal fires once: when the caller's does, when the
- * elector ends the term, or, where that is asked for, at the moment from which on the own lease must not be relied upon.
+ * One term of a leader: the signal that its work runs under, and that work. The signal fires once:
+ * when the caller's does, when the elector ends the term, or, where that is asked for, at the
+ * moment from which on the own lease must not be relied upon.
  */
 import { sleep } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
@@ -18,7 +19,11 @@ export class Term {
   #working = false;
   #work: Promise<void> = Promise.resolve();
 
-  constructor(clock: Clock, own: OwnLease, { signal, endsWithLease }: { signal: AbortSignal; endsWithLease: boolean }) {
+  constructor(
+    clock: Clock,
+    own: OwnLease,
+    { signal, endsWithLease }: { signal: AbortSignal; endsWithLease: boolean },
+  ) {
     this.#clock = clock;
     this.#own = own;
     this.#parent = signal;
@@ -50,8 +55,9 @@ export class Term {
   }
 
   /**
-   * Whether what was led must change nothing more: the lease has run out, whether a timer could tell so yet or not. Where the caller ended the
-   * term in time, the work alone is bound by it, for as long as it goes on.
+   * Whether what was led must change nothing more: the lease has run out, whether a timer could
+   * tell so yet or not. Where the caller ended the term in time, the work alone is bound by it, for
+   * as long as it goes on.
    */
   endIfLapsed(): boolean {
     if (!this.#endsWithLease || this.#own.holds(this.#clock.now())) return false;

@@ -4,7 +4,10 @@ import { someCause } from '../errors.ts';
 
 const CODES: readonly unknown[] = ['ABORTED', 'STOPPED'];
 
-/** Whether an error says no more than that a signal fired; also one that was caused by such an error. Go: errors.Is(err, context.Canceled). */
+/**
+ * Whether an error says no more than that a signal fired; also one that was caused by such an
+ * error. Go: errors.Is(err, context.Canceled).
+ */
 export function isAbort(error: unknown): boolean {
   return someCause(
     error,
@@ -12,8 +15,13 @@ export function isAbort(error: unknown): boolean {
   );
 }
 
-/** Resolves when the signal fires. For signals that end with what waits for them: the listener stays until then. */
+/**
+ * Resolves when the signal fires. For signals that end with what waits for them: the listener stays
+ * until then.
+ */
 export function whenAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  return new Promise((resolve) =>
+    signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
 }

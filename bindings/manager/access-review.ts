@@ -1,9 +1,10 @@
 /**
- * Whom metrics are for: the API server is asked who a bearer token belongs to (TokenReview), and whether that user may read the path
- * (SubjectAccessReview). controller-runtime: pkg/metrics/filters/filters.go; apiserver: the delegating authenticator and authorizer.
+ * Whom metrics are for: the API server is asked who a bearer token belongs to (TokenReview), and
+ * whether that user may read the path (SubjectAccessReview). controller-runtime:
+ * pkg/metrics/filters/filters.go; apiserver: the delegating authenticator and authorizer.
  *
- * What it keeps true: without an answer of the API server nobody is let in; a token is kept as its hash alone, and at most so long as its
- * answer counts.
+ * What it keeps true: without an answer of the API server nobody is let in; a token is kept as its
+ * hash alone, and at most so long as its answer counts.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -15,7 +16,10 @@ import { requireFunction, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { answer, targetOf } from './router.ts';
 
-/** For which an answer counts, and which a review may take, in milliseconds. controller-runtime: filters.go. */
+/**
+ * For which an answer counts, and which a review may take, in milliseconds. controller-runtime:
+ * filters.go.
+ */
 const AUTHENTICATED_MS = 60_000;
 const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
@@ -45,11 +49,14 @@ interface SubjectAccessReview {
 }
 
 /**
- * A filter for the metrics of a manager, and its extra handlers: a request needs a bearer token of a user who may `get` its path. The manager's
- * account needs `create` on `tokenreviews` of `authentication.k8s.io` and on `subjectaccessreviews` of `authorization.k8s.io`; who
- * scrapes needs a ClusterRole with `nonResourceURLs: ['/metrics']` and `verbs: ['get']`. Tokens belong on https: see the option `tls`.
+ * A filter for the metrics of a manager, and its extra handlers: a request needs a bearer token of
+ * a user who may `get` its path. The manager's account needs `create` on `tokenreviews` of
+ * `authentication.k8s.io` and on `subjectaccessreviews` of `authorization.k8s.io`; who scrapes
+ * needs a ClusterRole with `nonResourceURLs: ['/metrics']` and `verbs: ['get']`. Tokens belong on
+ * https: see the option `tls`.
  *
- * 401 without a token that is known, 403 for a user who may not, 500 where the API server gave no answer within 10 s.
+ * 401 without a token that is known, 403 for a user who may not, 500 where the API server gave no
+ * answer within 10 s.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -67,13 +74,17 @@ export function withAuthenticationAndAuthorization(
   const reviews = new Reviews(transport, options);
   return async (request, response) => {
     const token = bearerOf(request);
-    const user = token === undefined ? undefined : await reviews.userOf(token).catch(reported('authentication'));
+    const user =
+      token === undefined
+        ? undefined
+        : await reviews.userOf(token).catch(reported('authentication'));
     if (user === null) return refuse(response, 500, 'Authentication failed');
     if (user === undefined) return refuse(response, 401, 'Unauthorized');
     const verb = (request.method ?? '').toLowerCase();
     const { path } = targetOf(request);
     const allowed = await reviews.mayRead(user, verb, path).catch(reported('authorization'));
-    if (allowed === null) return refuse(response, 500, `Authorization for user ${user.username} failed`);
+    if (allowed === null)
+      return refuse(response, 500, `Authorization for user ${user.username} failed`);
     return allowed || refuse(response, 403, `Authorization denied for user ${user.username}`);
   };
 }
@@ -98,8 +109,15 @@ class Reviews {
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#users.get(key);
     if (known !== undefined) return known.user;
-    const spec = { token, ...(this.#audiences === undefined ? {} : { audiences: this.#audiences }) };
-    const { status = {} } = await this.#review<TokenReview>('authentication.k8s.io', 'TokenReview', spec);
+    const spec = {
+      token,
+      ...(this.#audiences === undefined ? {} : { audiences: this.#audiences }),
+    };
+    const { status = {} } = await this.#review<TokenReview>(
+      'authentication.k8s.io',
+      'TokenReview',
+      spec,
+    );
     // A server that knows nothing of audiences gives none back, and has not looked at them.
     const meant = this.#audiences?.some((audience) => status.audiences?.includes(audience)) ?? true;
     const user = status.authenticated === true && meant ? (status.user ?? {}) : undefined;
@@ -107,12 +125,20 @@ class Reviews {
     return user;
   }
 
-  async mayRead({ username, uid, groups, extra }: User, verb: string, path: string): Promise<boolean> {
+  async mayRead(
+    { username, uid, groups, extra }: User,
+    verb: string,
+    path: string,
+  ): Promise<boolean> {
     const spec = { user: username, uid, groups, extra, nonResourceAttributes: { path, verb } };
     const key = JSON.stringify(spec);
     const known = this.#allowed.get(key);
     if (known !== undefined) return known;
-    const { status } = await this.#review<SubjectAccessReview>('authorization.k8s.io', 'SubjectAccessReview', spec);
+    const { status } = await this.#review<SubjectAccessReview>(
+      'authorization.k8s.io',
+      'SubjectAccessReview',
+      spec,
+    );
     const allowed = status?.allowed === true;
     this.#allowed.set(key, allowed, allowed ? ALLOWED_MS : DENIED_MS);
     return allowed;

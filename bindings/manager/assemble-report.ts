@@ -31,7 +31,9 @@ export function assembleReport(parts: ReportParts, options: ReportOptions): Mana
     stopping,
     ...(election === undefined ? {} : { leader: leaderReport(election) }),
     controllers: members.flatMap((member) => controllerReport(member, options)),
-    informers: [...informers].map(([key, informer]): InformerReport => ({ ...informer.status(), key, resource: key })),
+    informers: [...informers].map(
+      ([key, informer]): InformerReport => ({ ...informer.status(), key, resource: key }),
+    ),
     runnables: members.map((member) => runnableReport(member, parts)),
   };
 }
@@ -61,7 +63,8 @@ function runnableReport(
   { name, group, state, error, failedAt }: Member & { readonly group: GroupName },
   { now, startedAt, leads }: ReportParts,
 ): RunnableReport {
-  const waits = state === 'not started' && group === 'leader election' && startedAt !== undefined && !leads;
+  const waits =
+    state === 'not started' && group === 'leader election' && startedAt !== undefined && !leads;
   return {
     name,
     group,

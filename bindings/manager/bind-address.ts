@@ -1,6 +1,7 @@
 /**
- * Addresses that servers listen on, written as in Go: `:8080` is port 8080 of every interface, `127.0.0.1:0` a free port of loopback,
- * `[::1]:8081` an IPv6 address, and `0` or nothing no server at all. Go: net.Listen; controller-runtime: metrics/server Options.BindAddress.
+ * Addresses that servers listen on, written as in Go: `:8080` is port 8080 of every interface,
+ * `127.0.0.1:0` a free port of loopback, `[::1]:8081` an IPv6 address, and `0` or nothing no server
+ * at all. Go: net.Listen; controller-runtime: metrics/server Options.BindAddress.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { invalid } from '../errors.ts';
@@ -14,11 +15,16 @@ export interface BindAddress {
 /** `undefined` where there shall be no server. Throws CapstanError INVALID_ARGUMENT. */
 export function parseBindAddress(name: string, address: unknown): BindAddress | undefined {
   if (address === undefined || address === '' || address === '0') return undefined;
-  const match = typeof address === 'string' ? /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address) : null;
+  const match =
+    typeof address === 'string' ? /^(?:\[([^\]]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(address) : null;
   const port = Number(match?.[3]);
   const bracketed = match?.[1];
   if (match === null || port > 65_535 || (bracketed !== undefined && !isIPv6(bracketed))) {
-    throw invalid(name, 'an address such as ":8080", "127.0.0.1:8080" or "[::1]:8080", or "0" for none', address);
+    throw invalid(
+      name,
+      'an address such as ":8080", "127.0.0.1:8080" or "[::1]:8080", or "0" for none',
+      address,
+    );
   }
   const host = bracketed ?? match[2];
   return { host: host === '' ? undefined : host, port };

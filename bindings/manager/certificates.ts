@@ -1,7 +1,9 @@
 /**
- * Key and certificate of a server, which may be renewed while it runs. controller-runtime: pkg/certwatcher.
+ * Key and certificate of a server, which may be renewed while it runs. controller-runtime:
+ * pkg/certwatcher.
  *
- * Invariant: a server always has a pair that was whole when it was read: what cannot be read or used is reported, and the last pair stays.
+ * Invariant: a server always has a pair that was whole when it was read: what cannot be read or
+ * used is reported, and the last pair stays.
  */
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
@@ -11,8 +13,13 @@ import type { Clock } from '../clock.ts';
 import { requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 
-/** Key and certificate as node:tls takes them, or a function that gives those of the moment, which is asked each ten seconds. */
-export type Certificates = SecureContextOptions | (() => SecureContextOptions | Promise<SecureContextOptions>);
+/**
+ * Key and certificate as node:tls takes them, or a function that gives those of the moment, which
+ * is asked each ten seconds.
+ */
+export type Certificates =
+  | SecureContextOptions
+  | (() => SecureContextOptions | Promise<SecureContextOptions>);
 
 /** controller-runtime: pkg/certwatcher defaultWatchInterval. */
 const ASK_MS = 10_000;
@@ -24,10 +31,16 @@ const ASK_MS = 10_000;
  * const tls = certificateFiles({ cert: '/certs/tls.crt', key: '/certs/tls.key' });
  * newManager({ transport, metrics: { bindAddress: ':8443', tls } });
  */
-export function certificateFiles(paths: { cert: string; key: string }): () => Promise<SecureContextOptions> {
+export function certificateFiles(paths: {
+  cert: string;
+  key: string;
+}): () => Promise<SecureContextOptions> {
   requireObject('paths', paths);
   return async () => {
-    const [cert, key] = await Promise.all([readFile(paths.cert, 'utf8'), readFile(paths.key, 'utf8')]);
+    const [cert, key] = await Promise.all([
+      readFile(paths.cert, 'utf8'),
+      readFile(paths.key, 'utf8'),
+    ]);
     return { cert, key };
   };
 }
@@ -46,7 +59,8 @@ export function renew(
 ): () => void {
   if (typeof certificates !== 'function') return () => undefined;
   let ended = false;
-  let last = { ...first }; // whoever asks may get the same object each time, with another pair in it
+  // whoever asks may get the same object each time, with another pair in it
+  let last = { ...first };
   const ask = async (): Promise<void> => {
     try {
       const next = await certificates();

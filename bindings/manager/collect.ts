@@ -1,4 +1,7 @@
-/** Asks all collectors at once for their texts. What it keeps true: each gives a text in time, or is named with what is wrong; none keeps the others waiting for ever. */
+/**
+ * Asks all collectors at once for their texts. What it keeps true: each gives a text in time, or is
+ * named with what is wrong; none keeps the others waiting for ever.
+ */
 import type { Clock } from '../clock.ts';
 import type { Collector } from '../controller/index.ts';
 import { CapstanError, requireString, show } from '../errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The elector of a manager, from its options: which Lease, under which name, and what is told of it. controller-runtime:
- * pkg/leaderelection/leader_election.go.
+ * The elector of a manager, from its options: which Lease, under which name, and what is told of
+ * it. controller-runtime: pkg/leaderelection/leader_election.go.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,10 @@ import {
 import type { ManagerSettings } from './options.ts';
 
 const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-/** For how long a lease that could not be renewed is tolerated before this process is unhealthy. kube-controller-manager: 20 s. */
+/**
+ * For how long a lease that could not be renewed is tolerated before this process is unhealthy.
+ * kube-controller-manager: 20 s.
+ */
 const TOLERATED_MS = 20_000;
 
 /** Times are milliseconds. */
@@ -36,18 +39,23 @@ export interface LeaderElectionOptions
   /** How long to wait between two tries. Default 2000. */
   retryPeriod?: number | undefined;
   /**
-   * Whether the lease is given away when the manager ends, so that the next leader need not wait for it to run out. It is given away
-   * once everything that the leader runs has ended, and else left to run out. Default false.
+   * Whether the lease is given away when the manager ends, so that the next leader need not wait
+   * for it to run out. It is given away once everything that the leader runs has ended, and else
+   * left to run out. Default false.
    */
   releaseOnCancel?: boolean | undefined;
   /**
-   * When leading ends: `'lapse'`, the default, as soon as the own lease can no longer be relied upon; `'deadline'`, as client-go does, when
-   * it could not be renewed for `renewDeadline`, even if another has taken it. With `'lapse'` a process whose lease has run out sends nothing any more but GET and
-   * HEAD through the manager's transport, its client included: such calls reject with CapstanError ABORTED, also those of what needs no election,
-   * as the manager is ending.
+   * When leading ends: `'lapse'`, the default, as soon as the own lease can no longer be relied
+   * upon; `'deadline'`, as client-go does, when it could not be renewed for `renewDeadline`, even
+   * if another has taken it. With `'lapse'` a process whose lease has run out sends nothing any
+   * more but GET and HEAD through the manager's transport, its client included: such calls reject
+   * with CapstanError ABORTED, also those of what needs no election, as the manager is ending.
    */
   stepDown?: LeaderElectorOptions['stepDown'] | undefined;
-  /** Which candidate this is; default the name of the host, where it may be read, and something random. */
+  /**
+   * Which candidate this is; default the name of the host, where it may be read, and something
+   * random.
+   */
   identity?: string | undefined;
   /** Labels of the Lease. */
   labels?: Readonly<Record<string, string>> | undefined;
@@ -74,7 +82,8 @@ export function electionOf(
 ): Election {
   requireObject('options.leaderElection', options);
   const { id, namespace, identity, labels, lock: given, stepDown = 'lapse', ...timing } = options;
-  if (typeof id !== 'string' || id === '') throw invalid('options.leaderElection.id', 'the name of a Lease', id);
+  if (typeof id !== 'string' || id === '')
+    throw invalid('options.leaderElection.id', 'the name of a Lease', id);
   const lock =
     given ??
     new LeaseLock(transport, {
@@ -119,6 +128,10 @@ function inClusterNamespace(): string {
       (cause as NodeJS.ErrnoException).code === 'ENOENT'
         ? 'this process does not run in a pod, whose namespace would be the default'
         : `the pod's, which is the default, could not be read from ${IN_CLUSTER_NAMESPACE}; allow that, or set it`;
-    throw new CapstanError('INVALID_ARGUMENT', `"options.leaderElection.namespace" is needed: ${why}`, { cause });
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"options.leaderElection.namespace" is needed: ${why}`,
+      { cause },
+    );
   }
 }

@@ -1,8 +1,15 @@
 /**
- * The event recorders of a manager, one for each name. What it keeps true: a recorder ends after the controllers that use it, so that what
- * they say last is written, and before the manager does: what is not written by the deadline is given up, and counted as lost. controller-runtime: pkg/internal/recorder.
+ * The event recorders of a manager, one for each name. What it keeps true: a recorder ends after
+ * the controllers that use it, so that what they say last is written, and before the manager does:
+ * what is not written by the deadline is given up, and counted as lost. controller-runtime:
+ * pkg/internal/recorder.
  */
-import { type Client, type EventRecorder, type EventRecorderOptions, newEventRecorder } from '../client/index.ts';
+import {
+  type Client,
+  type EventRecorder,
+  type EventRecorderOptions,
+  newEventRecorder,
+} from '../client/index.ts';
 import { silentLogger } from '../logger.ts';
 import { whenAborted } from './aborts.ts';
 import type { ManagerSettings } from './options.ts';
@@ -21,7 +28,12 @@ export class EventRecorders {
     add: (runnable: GroupedRunnable) => void,
   ) {
     // Silence is no answer for what is lost: the hook is told then.
-    this.#options = { client, clock, wallNow, logger: logger === silentLogger ? undefined : logger };
+    this.#options = {
+      client,
+      clock,
+      wallNow,
+      logger: logger === silentLogger ? undefined : logger,
+    };
     this.#deadline = deadline;
     this.#add = add;
   }

@@ -1,6 +1,7 @@
 /**
- * One answer from the texts of many collectors. Scrapers refuse a metric whose samples lie apart, whose HELP or TYPE comes twice, or a
- * series that is there twice; collectors know nothing of each other.
+ * One answer from the texts of many collectors. Scrapers refuse a metric whose samples lie apart,
+ * whose HELP or TYPE comes twice, or a series that is there twice; collectors know nothing of each
+ * other.
  */
 
 interface Family {
@@ -11,8 +12,8 @@ interface Family {
 }
 
 /**
- * The texts as one, in Prometheus' text format 0.0.4. Metrics of one name become one, in the place of the first; of equal series the
- * first counts.
+ * The texts as one, in Prometheus' text format 0.0.4. Metrics of one name become one, in the place
+ * of the first; of equal series the first counts.
  */
 export function mergeExpositions(texts: Iterable<string>): string {
   const families = new Map<string, Family>();
@@ -49,7 +50,10 @@ function familyOf(families: Map<string, Family>, name: string): Family {
   return family;
 }
 
-/** Name and labels; a value of a label may have spaces and braces in it, but what follows the last brace has none. */
+/**
+ * Name and labels; a value of a label may have spaces and braces in it, but what follows the last
+ * brace has none.
+ */
 function seriesOf(line: string): string {
   const end = line.lastIndexOf('}');
   return end < 0 ? line.slice(0, line.indexOf(' ')) : line.slice(0, end + 1);

@@ -1,6 +1,7 @@
 /**
- * Health checks over HTTP, in the words of the API server's: all checks of an endpoint at its root, each at a path of its own,
- * `?verbose` and `?exclude=name`. controller-runtime: pkg/healthz/healthz.go.
+ * Health checks over HTTP, in the words of the API server's: all checks of an endpoint at its root,
+ * each at a path of its own, `?verbose` and `?exclude=name`. controller-runtime:
+ * pkg/healthz/healthz.go.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { textOfError } from '../error-text.ts';
@@ -8,7 +9,10 @@ import { requireFunction } from '../errors.ts';
 import { type Logger, silentLogger } from '../logger.ts';
 import { answer, notFound, targetOf } from './router.ts';
 
-/** Throws or rejects where something is wrong. It is run for each request and should answer soon: kubelets wait for a second. */
+/**
+ * Throws or rejects where something is wrong. It is run for each request and should answer soon:
+ * kubelets wait for a second.
+ */
 export type Checker = (request: IncomingMessage) => void | Promise<void>;
 
 const ping: Checker = () => undefined;
@@ -57,7 +61,8 @@ export class HealthHandler {
 
   /** `path` is what follows the endpoint: nothing, or `/` and the name of a check. */
   async serve(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const name = decoded(path.replace(/^\/+|(?<!\/)\/+$/g, '')); // a run of slashes is looked at once: paths are hostile
+    // a run of slashes is looked at once: paths are hostile
+    const name = decoded(path.replace(/^\/+|(?<!\/)\/+$/g, ''));
     const checks = this.#checks.size === 0 ? new Map([['ping', ping]]) : this.#checks;
     if (name === '') return this.#serveAll(checks, request, response);
     const check = name === undefined ? undefined : checks.get(name);
@@ -110,7 +115,9 @@ function decoded(path: string): string | undefined {
   }
 }
 
-/** Anyone may ask for all checks, so that reasons are told by the path of the single check alone. */
+/**
+ * Anyone may ask for all checks, so that reasons are told by the path of the single check alone.
+ */
 function line({ name, outcome }: Result): string {
   if (outcome === 'failed') return `[-]${name} failed: reason withheld\n`;
   return `[+]${name} ${outcome === 'excluded' ? 'excluded: ok' : 'ok'}\n`;

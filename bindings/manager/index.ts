@@ -1,4 +1,7 @@
-/** `capstan/manager`: what runs controllers in a process, with its servers and signals. It needs `node:` modules: Node, or Deno. */
+/**
+ * `capstan/manager`: what runs controllers in a process, with its servers and signals. It needs
+ * `node:` modules: Node, or Deno.
+ */
 export type { SharedInformerFactory } from '../cache/factory.ts';
 export type { Transport } from '../cache/transport.ts';
 export type { Client } from '../client/types.ts';

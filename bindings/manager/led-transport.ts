@@ -1,6 +1,7 @@
 /**
- * The transport of a process that takes part in an election, as its clients and caches get it. What it keeps true: a process that led and whose lease has
- * run out sends nothing that changes anything, also right after it was stopped, when no timer and no signal has fired yet. The
+ * The transport of a process that takes part in an election, as its clients and caches get it. What
+ * it keeps true: a process that led and whose lease has run out sends nothing that changes
+ * anything, also right after it was stopped, when no timer and no signal has fired yet. The
  * election's own requests go past it.
  */
 import type { Transport } from '../cache/index.ts';
@@ -12,7 +13,8 @@ export function ledTransport(transport: Transport, elector: LeaderElector): Tran
     ...transport,
     request(request) {
       const { method, path } = request;
-      if (method === 'GET' || method === 'HEAD' || !elector.endIfLapsed()) return transport.request(request);
+      if (method === 'GET' || method === 'HEAD' || !elector.endIfLapsed())
+        return transport.request(request);
       const message = `${method} ${path} was not sent: this process led, and its lease has run out`;
       return Promise.reject(new CapstanError('ABORTED', message));
     },

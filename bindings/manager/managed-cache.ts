@@ -1,6 +1,7 @@
 /**
- * The informers of a manager: they live as long as the group of caches does. What is asked for before the manager starts its caches is
- * started with them, and what is asked for later, at once. controller-runtime: pkg/cache/internal/informers.go.
+ * The informers of a manager: they live as long as the group of caches does. What is asked for
+ * before the manager starts its caches is started with them, and what is asked for later, at once.
+ * controller-runtime: pkg/cache/internal/informers.go.
  */
 import {
   type FactoryOptions,
@@ -22,7 +23,9 @@ const SAY_AFTER_MS = 10_000;
 export class ManagedCache extends SharedInformerFactory {
   readonly #clock: Clock;
   readonly #logger: Logger;
-  /** The logger is told what the informers meet: there is one, and nobody else has asked to be told. */
+  /**
+   * The logger is told what the informers meet: there is one, and nobody else has asked to be told.
+   */
   readonly #tells: boolean;
   #signal: AbortSignal | undefined;
 
@@ -33,7 +36,10 @@ export class ManagedCache extends SharedInformerFactory {
     this.#tells = logger !== silentLogger && options.watchErrorHandler === undefined;
   }
 
-  /** A new informer starts by itself once the manager has started its caches, after handlers that are added in the same turn. */
+  /**
+   * A new informer starts by itself once the manager has started its caches, after handlers that
+   * are added in the same turn.
+   */
   override informerFor<T extends object, I extends string = never>(
     resource: Resource<T, I>,
     selection?: InformerSelection,
@@ -45,13 +51,22 @@ export class ManagedCache extends SharedInformerFactory {
     return informer;
   }
 
-  /** Informers run until the manager ends, whoever asked for the start; before the manager's own start: no effect. */
+  /**
+   * Informers run until the manager ends, whoever asked for the start; before the manager's own
+   * start: no effect.
+   */
   override start(): void {
     if (this.#signal !== undefined) super.start({ signal: this.#signal });
   }
 
-  /** What an informer reports where nobody listens, and as rarely; an error is what does not end by itself. What its cache refuses goes to the hook as well. */
-  #telling<T extends object>(resource: Resource<T, never>, selection: InformerSelection = {}): WatchErrorHandler {
+  /**
+   * What an informer reports where nobody listens, and as rarely; an error is what does not end by
+   * itself. What its cache refuses goes to the hook as well.
+   */
+  #telling<T extends object>(
+    resource: Resource<T, never>,
+    selection: InformerSelection = {},
+  ): WatchErrorHandler {
     const name = this.nameOf(resource, selection);
     let parked = false;
     return (error, failure) => {
@@ -71,10 +86,15 @@ export class ManagedCache extends SharedInformerFactory {
     await this.shutdown();
   }
 
-  /** Resolves when the informers that were asked for have synced. It waits for as long as that takes, and says for which. */
+  /**
+   * Resolves when the informers that were asked for have synced. It waits for as long as that
+   * takes, and says for which.
+   */
   async ready({ signal }: { signal: AbortSignal }): Promise<void> {
     const say = (): void => {
-      const missing = [...this.informers()].flatMap(([name, informer]) => (informer.hasSynced() ? [] : [name]));
+      const missing = [...this.informers()].flatMap(([name, informer]) =>
+        informer.hasSynced() ? [] : [name],
+      );
       this.#logger.warn('waiting for caches to sync', { missing });
       timer = this.#clock.setTimer(say, SAY_AFTER_MS);
     };

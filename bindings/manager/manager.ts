@@ -1,15 +1,28 @@
 /**
- * Runs controllers, and what they need, in one process: informers, servers for probes and metrics, leader election, and an end in order.
- * controller-runtime: pkg/manager/internal.go.
+ * Runs controllers, and what they need, in one process: informers, servers for probes and metrics,
+ * leader election, and an end in order. controller-runtime: pkg/manager/internal.go.
  *
- * Start: HTTP servers → webhooks → caches → others → warm-up → what the leader runs. Stop: others → leader's → caches → webhooks → HTTP
- * servers → the lease. Invariants: what the leader runs never starts once the end has begun; the lease is given away only after all that has
- * ended; a lost lease ends the process without grace, since another may lead already.
+ * Start: HTTP servers → webhooks → caches → others → warm-up → what the leader runs. Stop: others →
+ * leader's → caches → webhooks → HTTP servers → the lease. Invariants: what the leader runs never
+ * starts once the end has begun; the lease is given away only after all that has ended; a lost
+ * lease ends the process without grace, since another may lead already.
  */
 import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
-import { type Client, type EventRecorder, instrumentTransport, RestClientMetrics } from '../client/index.ts';
+import {
+  type Client,
+  type EventRecorder,
+  instrumentTransport,
+  RestClientMetrics,
+} from '../client/index.ts';
 import type { Clock } from '../clock.ts';
-import type { Collector, ControllerDefaults, Manager, ReportOptions, Runnable, Tracer } from '../controller/index.ts';
+import type {
+  Collector,
+  ControllerDefaults,
+  Manager,
+  ReportOptions,
+  Runnable,
+  Tracer,
+} from '../controller/index.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { given } from '../given.ts';
@@ -38,41 +51,55 @@ const INFORMERS = 'manager';
 /** A manager with its start and end, its servers and its checks. */
 export interface ControllerManager extends Manager {
   /**
-   * Adds a runnable to the group it belongs to: see {@link GroupedRunnable}. It starts with that, or at once if that has started.
+   * Adds a runnable to the group it belongs to: see {@link GroupedRunnable}. It starts with that,
+   * or at once if that has started.
    *
    * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
    */
   add(runnable: Runnable | GroupedRunnable): void;
   /**
-   * Starts everything in its order, and resolves when everything has ended after the signal. It is to be called once.
+   * Starts everything in its order, and resolves when everything has ended after the signal. It is
+   * to be called once.
    *
-   * Rejects with what a runnable rejected with; with CapstanError LISTEN where a server cannot listen, LEASE_LOST where this process led and
-   * does so no more, TIMEOUT where runnables have not ended within `gracefulShutdownTimeout`; with an AggregateError where it is
-   * more than one of these; and with ALREADY_STARTED the second time. After a failure the process should exit: another one may lead by
-   * now, and what did not end in time goes on. The transport stays open: it is the caller's.
+   * Rejects with what a runnable rejected with; with CapstanError LISTEN where a server cannot
+   * listen, LEASE_LOST where this process led and does so no more, TIMEOUT where runnables have not
+   * ended within `gracefulShutdownTimeout`; with an AggregateError where it is more than one of
+   * these; and with ALREADY_STARTED the second time. After a failure the process should exit:
+   * another one may lead by now, and what did not end in time goes on. The transport stays open: it
+   * is the caller's.
    */
   start(options?: { signal?: AbortSignal | undefined }): Promise<void>;
   /** Resolves when the HTTP servers listen; stays pending if that never happens. */
   serving(): Promise<void>;
-  /** Where a service listens, such as `http://127.0.0.1:8081`; `undefined` where it is off, and before it does. */
+  /**
+   * Where a service listens, such as `http://127.0.0.1:8081`; `undefined` where it is off, and
+   * before it does.
+   */
   url(service: Service): string | undefined;
-  /** Adds a check to `/healthz`, which says whether the process has to be started anew. It has `ping`, and `leaderElection` where there is one. */
+  /**
+   * Adds a check to `/healthz`, which says whether the process has to be started anew. It has
+   * `ping`, and `leaderElection` where there is one.
+   */
   addHealthzCheck(name: string, check: Checker): void;
   /**
-   * Adds a check to `/readyz`, which says whether the process does its work. It has `ping`, and `informer-sync` for the informers that were
-   * asked for before the start. The sources of controllers, which may wait for a kind that is not served yet or for a webhook of this very
+   * Adds a check to `/readyz`, which says whether the process does its work. It has `ping`, and
+   * `informer-sync` for the informers that were asked for before the start. The sources of
+   * controllers, which may wait for a kind that is not served yet or for a webhook of this very
    * process, are not in it: the logger and the live page say what they wait for.
    */
   addReadyzCheck(name: string, check: Checker): void;
   /**
-   * Serves a path beside `/metrics`, with the same filter. Without a server for metrics it is ignored, with a warning.
+   * Serves a path beside `/metrics`, with the same filter. Without a server for metrics it is
+   * ignored, with a warning.
    *
    * @throws CapstanError INVALID_ARGUMENT for a path that is taken
    */
   addMetricsServerExtraHandler(path: string, handler: HTTPHandler): void;
   /**
-   * Records events of objects in the name of a controller, such as `example.com/website-controller`; the same recorder for the same name. It is
-   * shut down after what the leader runs has ended, so that the last events are written too. controller-runtime: GetEventRecorder.
+   * Records events of objects in the name of a controller, such as
+   * `example.com/website-controller`; the same recorder for the same name. It is shut down after
+   * what the leader runs has ended, so that the last events are written too. controller-runtime:
+   * GetEventRecorder.
    *
    * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
    */
@@ -144,7 +171,8 @@ class RuntimeManager implements ControllerManager {
     const informers = new InformerPrometheusProvider();
     const measured = instrumentTransport(settings.transport, requests, { clock });
     this.#election = this.#elect(measured);
-    this.transport = this.#election === undefined ? measured : ledTransport(measured, this.#election.elector);
+    this.transport =
+      this.#election === undefined ? measured : ledTransport(measured, this.#election.elector);
     const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...given(cache) };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
     this.client = settings.newClient({
@@ -158,7 +186,13 @@ class RuntimeManager implements ControllerManager {
     this.#recorders = new EventRecorders(this.client, settings, this.#deadline.signal, (runnable) =>
       this.add(runnable),
     );
-    for (const collector of [this.queueMetrics, informers, requests, this.#election?.metrics, this.#process])
+    for (const collector of [
+      this.queueMetrics,
+      informers,
+      requests,
+      this.#election?.metrics,
+      this.#process,
+    ])
       if (collector !== undefined) this.#collectors.add(collector);
     this.#servers = new Servers(settings, this.#collectors, (access) =>
       debugPage({
@@ -244,7 +278,10 @@ class RuntimeManager implements ControllerManager {
 
   async start({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
     if (this.#startedAt !== undefined)
-      throw new CapstanError('ALREADY_STARTED', 'a manager is started once: make another one to start again');
+      throw new CapstanError(
+        'ALREADY_STARTED',
+        'a manager is started once: make another one to start again',
+      );
     this.#startedAt = this.clock.now();
     const halt = (): void => this.#halt.abort();
     if (signal?.aborted) halt();
@@ -254,7 +291,8 @@ class RuntimeManager implements ControllerManager {
     signal?.removeEventListener('abort', halt);
     await this.#end();
     if (this.#errors.length === 1) throw this.#errors[0];
-    if (this.#errors.length > 1) throw new AggregateError(this.#errors, this.#errors.map(textOfError).join('; '));
+    if (this.#errors.length > 1)
+      throw new AggregateError(this.#errors, this.#errors.map(textOfError).join('; '));
   }
 
   /** Ends early where the manager is to end. */
@@ -302,11 +340,17 @@ class RuntimeManager implements ControllerManager {
     return this.#leadersWork.promise;
   }
 
-  /** Unless it was this manager that ended it: nothing is waited for any longer, as another process may lead. */
+  /**
+   * Unless it was this manager that ended it: nothing is waited for any longer, as another process
+   * may lead.
+   */
   #electionEnded(): void {
     if (this.#candidacy.signal.aborted || this.#deadline.signal.aborted) return;
     const lease = this.#election?.lease;
-    const error = new CapstanError('LEASE_LOST', `the lease ${lease} was lost: this process must no longer lead`);
+    const error = new CapstanError(
+      'LEASE_LOST',
+      `the lease ${lease} was lost: this process must no longer lead`,
+    );
     this.logger.error('leader election lost', { lease, error });
     this.#errors.push(error);
     this.#leads = false;
@@ -314,7 +358,10 @@ class RuntimeManager implements ControllerManager {
     this.#halt.abort();
   }
 
-  /** Of a runnable. What comes once the end has begun is reported; that it was told to end is no error. */
+  /**
+   * Of a runnable. What comes once the end has begun is reported; that it was told to end is no
+   * error.
+   */
   #failed(error: unknown, member: Member): void {
     member.failedAt = this.clock.now();
     this.#fail(error, `runnable "${member.name}"`);
@@ -331,7 +378,8 @@ class RuntimeManager implements ControllerManager {
   }
 
   async #end(): Promise<void> {
-    const grace = this.#deadline.signal.aborted ? 0 : this.#settings.gracefulShutdownTimeout; // none once the lease is lost
+    // none once the lease is lost
+    const grace = this.#deadline.signal.aborted ? 0 : this.#settings.gracefulShutdownTimeout;
     this.logger.info('stopping', { gracefulShutdownTimeout: grace });
     // Who does not lead must not begin to now.
     if (!this.#leads) this.#candidacy.abort();
@@ -354,7 +402,10 @@ class RuntimeManager implements ControllerManager {
     this.logger.info('stopped');
   }
 
-  /** Work that goes on keeps the lease until it has ended or the lease runs out: that is not waited for. */
+  /**
+   * Work that goes on keeps the lease until it has ended or the lease runs out: that is not waited
+   * for.
+   */
   async #leaveElection(leaders: RunnableGroup): Promise<void> {
     const ended = leaders.ended().then(() => this.#leadersWork.resolve());
     this.#candidacy.abort();
@@ -369,13 +420,19 @@ class RuntimeManager implements ControllerManager {
     if (this.#election !== undefined) this.addHealthzCheck('leaderElection', this.#election.check);
     this.addReadyzCheck(
       'informer-sync',
-      healthz.unless(() => (this.#synced ? undefined : 'not all informers that the start waits for have synced')),
+      healthz.unless(() =>
+        this.#synced ? undefined : 'not all informers that the start waits for have synced',
+      ),
     );
   }
 }
 
 function requireCheck(name: string, check: Checker): void {
   if (typeof name !== 'string' || !/^[^/?#\s]+(\/[^/?#\s]+)*$/.test(name))
-    throw invalid('name', 'a path without a slash at its ends, such as "db" or "poststarthook/db"', name);
+    throw invalid(
+      'name',
+      'a path without a slash at its ends, such as "db" or "poststarthook/db"',
+      name,
+    );
   requireFunction('check', check);
 }

@@ -1,4 +1,7 @@
-/** The options of a manager, with their defaults, and their checks. controller-runtime: pkg/manager/manager.go Options. */
+/**
+ * The options of a manager, with their defaults, and their checks. controller-runtime:
+ * pkg/manager/manager.go Options.
+ */
 import type { FactoryOptions, Transport } from '../cache/index.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import { type Clock, requireClock, systemClock } from '../clock.ts';
@@ -15,7 +18,10 @@ const GRACEFUL_SHUTDOWN_MS = 30_000;
 
 /** Where probes are answered. */
 export interface HealthProbeOptions {
-  /** Where `/healthz` and `/readyz` are served; default `'0'`, nowhere. Kubelets ask from outside of the pod: `:8081`. */
+  /**
+   * Where `/healthz` and `/readyz` are served; default `'0'`, nowhere. Kubelets ask from outside of
+   * the pod: `:8081`.
+   */
   bindAddress?: string | undefined;
   /** Default `/readyz`. */
   readinessEndpointName?: string | undefined;
@@ -27,13 +33,16 @@ export interface HealthProbeOptions {
 export interface MetricsOptions {
   /** Where `/metrics` is served; default `'0'`, nowhere (controller-runtime: `:8080`). */
   bindAddress?: string | undefined;
-  /** Key and certificate, for https; a function that gives them is asked again each ten seconds. See {@link certificateFiles}. */
+  /**
+   * Key and certificate, for https; a function that gives them is asked again each ten seconds. See
+   * {@link certificateFiles}.
+   */
   tls?: Certificates | undefined;
   /** Further paths of the server, as by `addMetricsServerExtraHandler`. */
   extraHandlers?: Readonly<Record<string, HTTPHandler>> | undefined;
   /**
-   * Asked before metrics and extra handlers: resolves with true to let a request pass, or answers it (401, 403) and resolves with false.
-   * See {@link withAuthenticationAndAuthorization}.
+   * Asked before metrics and extra handlers: resolves with true to let a request pass, or answers
+   * it (401, 403) and resolves with false. See {@link withAuthenticationAndAuthorization}.
    */
   filter?: ((...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>) | undefined;
 }
@@ -42,7 +51,10 @@ export interface MetricsOptions {
 export interface ProfilingOptions {
   /** Where `/debug/pprof/` is served, such as `127.0.0.1:6060`; default `'0'`, nowhere. */
   bindAddress?: string | undefined;
-  /** Allows an address that other machines can reach. Profiles hold what is in memory: secrets too. Default false. */
+  /**
+   * Allows an address that other machines can reach. Profiles hold what is in memory: secrets too.
+   * Default false.
+   */
   allowRemote?: boolean | undefined;
 }
 
@@ -56,43 +68,57 @@ export interface DebugPageOptions {
   hosts?: readonly string[] | undefined;
 }
 
-/** Bind addresses are as in Go: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `'0'` for none. What has the same address shares a server. */
+/**
+ * Bind addresses are as in Go: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `'0'` for none. What has the
+ * same address shares a server.
+ */
 export interface ManagerOptions {
   /** The way to the API server; see `kubeConfigTransport` of `capstan/client-node`. */
   transport: Transport;
   /** Of all informers: namespace, selections by resource, what is dropped, limits. */
   cache?: FactoryOptions | undefined;
-  /** Of the client, which reads from the cache and writes through the transport: field owner, rate limit, what is not cached. */
+  /**
+   * Of the client, which reads from the cache and writes through the transport: field owner, rate
+   * limit, what is not cached.
+   */
   client?: Omit<ClientOptions, 'transport' | 'cache'> | undefined;
   /** Makes the client in another way, such as one with interceptors. */
   newClient?: ((options: ClientOptions) => Client) | undefined;
   /**
-   * Where the manager says what it does, and with it its controllers, their sources, its client (warnings of the server), its event recorders
-   * (what is lost) and its informers: what their lists and watches meet, unless `cache.watchErrorHandler` is set. By default nothing is said;
-   * all errors then go to the hook of `setErrorHandler` of `capstan/workqueue`, which otherwise gets those of your own functions that know no
-   * logger, such as a handler of an informer. `console` will do; for pino see `pinoLogger` of `capstan/controller`.
+   * Where the manager says what it does, and with it its controllers, their sources, its client
+   * (warnings of the server), its event recorders (what is lost) and its informers: what their
+   * lists and watches meet, unless `cache.watchErrorHandler` is set. By default nothing is said;
+   * all errors then go to the hook of `setErrorHandler` of `capstan/workqueue`, which otherwise
+   * gets those of your own functions that know no logger, such as a handler of an informer.
+   * `console` will do; for pino see `pinoLogger` of `capstan/controller`.
    */
   logger?: Logger | undefined;
-  /** Gets a span for each reconcile: a tracer of @opentelemetry/api, such as `trace.getTracer('website-controller')`. */
+  /**
+   * Gets a span for each reconcile: a tracer of @opentelemetry/api, such as
+   * `trace.getTracer('website-controller')`.
+   */
   tracer?: Tracer | undefined;
   clock?: Clock | undefined;
-  /** Milliseconds since 1970, for the times that its event recorders and its lease show. Nothing is measured by it. Default: the system's. */
+  /**
+   * Milliseconds since 1970, for the times that its event recorders and its lease show. Nothing is
+   * measured by it. Default: the system's.
+   */
   wallNow?: (() => number) | undefined;
   /** Holds for all controllers that do not say otherwise. */
   controller?: ControllerDefaults | undefined;
   /** Leader election by a Lease; without it this process leads from the start. */
   leaderElection?: LeaderElectionOptions | undefined;
   /**
-   * How long runnables may take to end, in milliseconds: 30 000 by default; below 0 as long as they take, 0 not at all. Where the lease
-   * is lost they get no time: another process may lead already.
+   * How long runnables may take to end, in milliseconds: 30 000 by default; below 0 as long as they
+   * take, 0 not at all. Where the lease is lost they get no time: another process may lead already.
    */
   gracefulShutdownTimeout?: number | undefined;
   healthProbe?: HealthProbeOptions | undefined;
   metrics?: MetricsOptions | undefined;
   profiling?: ProfilingOptions | undefined;
   /**
-   * The live page at `/debug/capstan`. By default it is on the server of the metrics where that can be reached from this machine alone;
-   * `true`: whatever the address of that is; `false`: nowhere.
+   * The live page at `/debug/capstan`. By default it is on the server of the metrics where that can
+   * be reached from this machine alone; `true`: whatever the address of that is; `false`: nowhere.
    */
   debugPage?: boolean | DebugPageOptions | undefined;
 }
@@ -117,7 +143,10 @@ export type ManagerSettings = ManagerOptions &
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function settingsOf(options: ManagerOptions): ManagerSettings {
   requireObject('options', options);
-  requireFunction('options.transport.request', (options.transport as Partial<Transport> | undefined)?.request);
+  requireFunction(
+    'options.transport.request',
+    (options.transport as Partial<Transport> | undefined)?.request,
+  );
   const settings = {
     ...options,
     cache: options.cache ?? {},
@@ -131,7 +160,14 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
     metrics: options.metrics ?? {},
     profiling: options.profiling ?? {},
   };
-  for (const name of ['cache', 'client', 'controller', 'healthProbe', 'metrics', 'profiling'] as const)
+  for (const name of [
+    'cache',
+    'client',
+    'controller',
+    'healthProbe',
+    'metrics',
+    'profiling',
+  ] as const)
     requireObject(`options.${name}`, settings[name]);
   requireLogger('options.logger', settings.logger);
   settings.logger = guardedLogger(settings.logger);
@@ -139,11 +175,17 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
   if (options.wallNow !== undefined) requireFunction('options.wallNow', options.wallNow);
   requireNumber('options.gracefulShutdownTimeout', settings.gracefulShutdownTimeout);
   requireFunction('options.newClient', settings.newClient);
-  if (options.tracer !== undefined) requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);
-  if (settings.metrics.filter !== undefined) requireFunction('options.metrics.filter', settings.metrics.filter);
+  if (options.tracer !== undefined)
+    requireFunction('options.tracer.startActiveSpan', options.tracer?.startActiveSpan);
+  if (settings.metrics.filter !== undefined)
+    requireFunction('options.metrics.filter', settings.metrics.filter);
   parseBindAddress('options.healthProbe.bindAddress', settings.healthProbe.bindAddress);
   parseBindAddress('options.metrics.bindAddress', settings.metrics.bindAddress);
-  requireLocal('options.profiling', settings.profiling, 'profiles hold what is in memory, secrets too');
+  requireLocal(
+    'options.profiling',
+    settings.profiling,
+    'profiles hold what is in memory, secrets too',
+  );
   const { debugPage } = options;
   if (typeof debugPage === 'object' && debugPage !== null)
     requireLocal('options.debugPage', debugPage, 'the page names all objects');
@@ -153,7 +195,11 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
 }
 
 /** An address that other machines can reach has to be asked for by name. */
-function requireLocal(name: string, { bindAddress, allowRemote }: ProfilingOptions, why: string): void {
+function requireLocal(
+  name: string,
+  { bindAddress, allowRemote }: ProfilingOptions,
+  why: string,
+): void {
   if (allowRemote !== undefined && typeof allowRemote !== 'boolean')
     throw invalid(`${name}.allowRemote`, 'true or false', allowRemote);
   const bind = parseBindAddress(`${name}.bindAddress`, bindAddress);

@@ -1,6 +1,7 @@
 /**
- * What the process itself costs, with the names that Prometheus' clients give it: process_* of all of them, nodejs_* of prom-client.
- * Read when asked for, but for the delay of the event loop, which Node samples while a collector is started.
+ * What the process itself costs, with the names that Prometheus' clients give it: process_* of all
+ * of them, nodejs_* of prom-client. Read when asked for, but for the delay of the event loop, which
+ * Node samples while a collector is started.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Collector } from '../controller/index.ts';
@@ -27,7 +28,11 @@ export class ProcessMetrics implements Collector {
     const memory = process.memoryUsage();
     const lines: string[] = [];
     const metric = (type: string, name: string, help: string, value: number, labels = ''): void => {
-      lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, `${name}${labels} ${showNumber(value)}`);
+      lines.push(
+        `# HELP ${name} ${help}`,
+        `# TYPE ${name} ${type}`,
+        `${name}${labels} ${showNumber(value)}`,
+      );
     };
     metric(
       'counter',
@@ -42,9 +47,24 @@ export class ProcessMetrics implements Collector {
       'Start time of the process since unix epoch in seconds.',
       performance.timeOrigin / 1000,
     );
-    metric('gauge', 'nodejs_heap_size_total_bytes', 'Process heap size from Node.js in bytes.', memory.heapTotal);
-    metric('gauge', 'nodejs_heap_size_used_bytes', 'Process heap size used from Node.js in bytes.', memory.heapUsed);
-    metric('gauge', 'nodejs_external_memory_bytes', 'Node.js external memory size in bytes.', memory.external);
+    metric(
+      'gauge',
+      'nodejs_heap_size_total_bytes',
+      'Process heap size from Node.js in bytes.',
+      memory.heapTotal,
+    );
+    metric(
+      'gauge',
+      'nodejs_heap_size_used_bytes',
+      'Process heap size used from Node.js in bytes.',
+      memory.heapUsed,
+    );
+    metric(
+      'gauge',
+      'nodejs_external_memory_bytes',
+      'Node.js external memory size in bytes.',
+      memory.external,
+    );
     this.#eventLoop(metric);
     const labels = `{version="${process.version}"}`;
     metric('gauge', 'nodejs_version_info', 'Node.js version info.', 1, labels);
@@ -56,10 +76,16 @@ export class ProcessMetrics implements Collector {
     const delay = this.#delay;
     if (delay === undefined || delay.count === 0) return;
     // The samples are of the timer itself, which comes after RESOLUTION_MS at best.
-    const seconds = (nanoseconds: number): number => Math.max(nanoseconds / 1e9 - RESOLUTION_MS / 1000, 0);
+    const seconds = (nanoseconds: number): number =>
+      Math.max(nanoseconds / 1e9 - RESOLUTION_MS / 1000, 0);
     const what = 'of the recorded event loop delays since the last scrape.';
     metric('gauge', 'nodejs_eventloop_lag_mean_seconds', `The mean ${what}`, seconds(delay.mean));
-    metric('gauge', 'nodejs_eventloop_lag_p99_seconds', `The 99th percentile ${what}`, seconds(delay.percentile(99)));
+    metric(
+      'gauge',
+      'nodejs_eventloop_lag_p99_seconds',
+      `The 99th percentile ${what}`,
+      seconds(delay.percentile(99)),
+    );
     metric('gauge', 'nodejs_eventloop_lag_max_seconds', `The maximum ${what}`, seconds(delay.max));
     delay.reset();
   }

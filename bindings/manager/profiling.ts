@@ -1,7 +1,8 @@
 /**
- * Profiles on request, at the paths that Go programs have them: a CPU profile of the seconds to come, and the heap. They hold the names and
- * the contents of everything in memory, secrets included, and taking them costs time; so they are served to this machine alone unless
- * somebody says otherwise. Go: net/http/pprof; controller-runtime: manager Options.PprofBindAddress.
+ * Profiles on request, at the paths that Go programs have them: a CPU profile of the seconds to
+ * come, and the heap. They hold the names and the contents of everything in memory, secrets
+ * included, and taking them costs time; so they are served to this machine alone unless somebody
+ * says otherwise. Go: net/http/pprof; controller-runtime: manager Options.PprofBindAddress.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Session } from 'node:inspector/promises';
@@ -28,17 +29,36 @@ heap?seconds=30     what was allocated in that time and is still there, sampled,
  *
  * @param stopping fires when the server is stopped
  */
-export function serveProfiles(router: Router, clock: Clock, stopping: () => AbortSignal | undefined): void {
+export function serveProfiles(
+  router: Router,
+  clock: Clock,
+  stopping: () => AbortSignal | undefined,
+): void {
   let busy = false;
   const alone =
-    (take: (seconds: number | undefined, request: IncomingMessage, response: ServerResponse) => Promise<void>) =>
+    (
+      take: (
+        seconds: number | undefined,
+        request: IncomingMessage,
+        response: ServerResponse,
+      ) => Promise<void>,
+    ) =>
     async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
       const given = targetOf(request).query.get('seconds');
       const seconds = given === null ? undefined : Number(given);
       if (seconds !== undefined && !(seconds > 0 && seconds <= MOST_SECONDS)) {
-        return answer(response, 400, `"seconds" expected a number above 0 and at most ${MOST_SECONDS}\n`);
+        return answer(
+          response,
+          400,
+          `"seconds" expected a number above 0 and at most ${MOST_SECONDS}\n`,
+        );
       }
-      if (busy) return answer(response, 409, 'a profile is being taken already: try again when it is done\n');
+      if (busy)
+        return answer(
+          response,
+          409,
+          'a profile is being taken already: try again when it is done\n',
+        );
       busy = true;
       try {
         await take(seconds, request, response);
@@ -81,11 +101,16 @@ export function serveProfiles(router: Router, clock: Clock, stopping: () => Abor
 }
 
 interface Recording {
-  readonly start: readonly (readonly ['Profiler.enable' | 'Profiler.start' | 'HeapProfiler.startSampling'])[];
+  readonly start: readonly (readonly [
+    'Profiler.enable' | 'Profiler.start' | 'HeapProfiler.startSampling',
+  ])[];
   readonly stop: 'Profiler.stop' | 'HeapProfiler.stopSampling';
 }
 
-/** Ends early when the reader leaves, or the server is stopped. Undefined: it has been answered that there is no such profile here. */
+/**
+ * Ends early when the reader leaves, or the server is stopped. Undefined: it has been answered that
+ * there is no such profile here.
+ */
 async function record(
   response: ServerResponse,
   clock: Clock,
@@ -105,11 +130,19 @@ async function record(
   } catch (error) {
     session?.disconnect();
     response.removeListener('close', leave);
-    answer(response, 501, `this runtime does not record it, or not without a permission: ${textOfError(error)}\n`);
+    answer(
+      response,
+      501,
+      `this runtime does not record it, or not without a permission: ${textOfError(error)}\n`,
+    );
     return undefined;
   }
   try {
-    await sleep(clock, seconds * 1000, AbortSignal.any([gone.signal, ...(stopping === undefined ? [] : [stopping])]));
+    await sleep(
+      clock,
+      seconds * 1000,
+      AbortSignal.any([gone.signal, ...(stopping === undefined ? [] : [stopping])]),
+    );
     return stop === 'Profiler.stop'
       ? (await session.post('Profiler.stop')).profile
       : (await session.post('HeapProfiler.stopSampling')).profile;

@@ -1,6 +1,7 @@
 /**
- * What a manager says of itself: plain data, made when it is asked for, and never the contents of an object. The live page shows it,
- * and its JSON is made from it (page/state.ts), where texts of errors lose what looks like a secret.
+ * What a manager says of itself: plain data, made when it is asked for, and never the contents of
+ * an object. The live page shows it, and its JSON is made from it (page/state.ts), where texts of
+ * errors lose what looks like a secret.
  */
 import type { InformerStatus } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport } from '../controller/index.ts';
@@ -33,8 +34,8 @@ export interface LeaderReport {
   /** Whether this process may begin what only the leader does: `Manager.holdsLease()`. */
   readonly holdsLease: boolean;
   /**
-   * Milliseconds until the lease runs out unless it is renewed, by this process's monotonic clock: its own, or the other's as it was last
-   * seen. Negative once it has.
+   * Milliseconds until the lease runs out unless it is renewed, by this process's monotonic clock:
+   * its own, or the other's as it was last seen. Negative once it has.
    */
   readonly validMs: number | undefined;
 }
@@ -49,7 +50,10 @@ export interface InformerReport extends InformerStatus {
 /** What a manager runs that is no controller, too. */
 export interface RunnableReport {
   readonly name: string;
-  /** `HTTP servers`, `webhooks`, `caches`, `others`, `warmup` or `leader election`: they start in this order. */
+  /**
+   * `HTTP servers`, `webhooks`, `caches`, `others`, `warmup` or `leader election`: they start in
+   * this order.
+   */
   readonly group: string;
   readonly state: 'not started' | 'waiting for leadership' | 'running' | 'ended' | 'failed';
   readonly error?: ErrorReport;
@@ -71,9 +75,10 @@ export interface SearchedInformer {
 }
 
 /**
- * The objects whose `namespace/name` is the text; where there is none, those whose key contains it, at most `limit`. `informers` are by
- * their key in the report, as `SharedInformerFactory.informers` gives them. One look-up for each in the first case; in the second, all
- * keys of the caches are read.
+ * The objects whose `namespace/name` is the text; where there is none, those whose key contains it,
+ * at most `limit`. `informers` are by their key in the report, as `SharedInformerFactory.informers`
+ * gives them. One look-up for each in the first case; in the second, all keys of the caches are
+ * read.
  */
 export function findObjects(
   informers: Iterable<readonly [key: string, informer: SearchedInformer]>,
@@ -83,7 +88,9 @@ export function findObjects(
   const searched = [...informers];
   const exact = searched.flatMap(([key, informer]) => {
     const object = informer.getIndexer().getByKey(text);
-    return object === undefined ? [] : [{ ...reportOf(text, key), resourceVersion: versionOf(object) }];
+    return object === undefined
+      ? []
+      : [{ ...reportOf(text, key), resourceVersion: versionOf(object) }];
   });
   if (exact.length > 0) return exact;
   const found: ObjectReport[] = [];
@@ -102,6 +109,7 @@ function reportOf(key: string, informer: string): ObjectReport {
 }
 
 function versionOf(object: unknown): string | undefined {
-  const version = (object as { metadata?: { resourceVersion?: unknown } }).metadata?.resourceVersion;
+  const version = (object as { metadata?: { resourceVersion?: unknown } }).metadata
+    ?.resourceVersion;
   return typeof version === 'string' ? version : undefined;
 }

@@ -1,12 +1,18 @@
 /**
- * Which handler gets a request, by its path alone: a pattern that ends with a slash takes all paths below it, any other only itself; the
- * longest that fits wins. Go: net/http ServeMux.
+ * Which handler gets a request, by its path alone: a pattern that ends with a slash takes all paths
+ * below it, any other only itself; the longest that fits wins. Go: net/http ServeMux.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 
-/** Answers a request, now or later. What it throws or rejects with is reported, and answered with 500. */
-export type HTTPHandler = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>;
+/**
+ * Answers a request, now or later. What it throws or rejects with is reported, and answered with
+ * 500.
+ */
+export type HTTPHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+) => void | Promise<void>;
 
 /** Of a request: the target is what the client wrote, which may be anything. */
 export function targetOf(request: IncomingMessage): { path: string; query: URLSearchParams } {
@@ -15,7 +21,10 @@ export function targetOf(request: IncomingMessage): { path: string; query: URLSe
 }
 
 export function answer(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' });
+  response.writeHead(status, {
+    'content-type': 'text/plain; charset=utf-8',
+    'x-content-type-options': 'nosniff',
+  });
   response.end(text);
 }
 
@@ -31,7 +40,10 @@ export class Router {
     }
     requireFunction('handler', handler);
     if (this.#handlers.has(pattern)) {
-      throw new CapstanError('INVALID_ARGUMENT', `the path ${pattern} has a handler already: take another one`);
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `the path ${pattern} has a handler already: take another one`,
+      );
     }
     this.#handlers.set(pattern, handler);
   }
@@ -46,7 +58,8 @@ export class Router {
     if (exact !== undefined) return exact(request, response);
     let best = '';
     for (const pattern of this.#handlers.keys()) {
-      if (pattern.endsWith('/') && path.startsWith(pattern) && pattern.length > best.length) best = pattern;
+      if (pattern.endsWith('/') && path.startsWith(pattern) && pattern.length > best.length)
+        best = pattern;
     }
     return (this.#handlers.get(best) ?? notFound)(request, response);
   };

@@ -1,9 +1,12 @@
 /**
- * Runnables that start together and end together. controller-runtime: pkg/manager/runnable_group.go.
+ * Runnables that start together and end together. controller-runtime:
+ * pkg/manager/runnable_group.go.
  *
- * Invariants: a runnable is started at most once; one that was added before the start is started by it, one that comes later at once; once
- * the group is being stopped nothing is added, and what was never started never will be. Where controller-runtime starts what is queued and
- * cancels it in the same moment when a group is stopped that had not been started, here it is told to give back what it holds (`discard`).
+ * Invariants: a runnable is started at most once; one that was added before the start is started by
+ * it, one that comes later at once; once the group is being stopped nothing is added, and what was
+ * never started never will be. Where controller-runtime starts what is queued and cancels it in the
+ * same moment when a group is stopped that had not been started, here it is told to give back what
+ * it holds (`discard`).
  */
 import { abortable } from '../cache/wait.ts';
 import type { Runnable } from '../controller/index.ts';
@@ -11,11 +14,21 @@ import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 
 /** In the order in which they are started. */
-export const GROUPS = ['HTTP servers', 'webhooks', 'caches', 'others', 'warmup', 'leader election'] as const;
+export const GROUPS = [
+  'HTTP servers',
+  'webhooks',
+  'caches',
+  'others',
+  'warmup',
+  'leader election',
+] as const;
 /** The groups, in the order in which they start. */
 export type GroupName = (typeof GROUPS)[number];
 
-/** Resolves when the runnable does its work, so that what follows may start. A rejection counts as the runnable's. */
+/**
+ * Resolves when the runnable does its work, so that what follows may start. A rejection counts as
+ * the runnable's.
+ */
 export type Ready = (options: { signal: AbortSignal }) => Promise<void>;
 
 export interface Member {
@@ -28,7 +41,10 @@ export interface Member {
   failedAt?: number;
 }
 
-/** Is told the error of a runnable, or of its readiness, while the group runs and while it ends. Must not throw. */
+/**
+ * Is told the error of a runnable, or of its readiness, while the group runs and while it ends.
+ * Must not throw.
+ */
 export type OnError = (error: unknown, member: Member) => void;
 
 /** How many that have ended are kept for reports: a program may add runnables for ever. */
@@ -63,13 +79,17 @@ export class RunnableGroup {
   /** Throws CapstanError STOPPED once the group is being stopped. */
   add(runnable: Runnable, ready?: Ready): void {
     const name = nameOf(runnable);
-    if (this.stopped) throw new CapstanError('STOPPED', `${name} cannot be added: the manager is being stopped`);
+    if (this.stopped)
+      throw new CapstanError('STOPPED', `${name} cannot be added: the manager is being stopped`);
     const member: Member = { name, runnable, ready, state: 'not started', error: undefined };
     this.#members.add(member);
     if (this.#started) void this.#start(member);
   }
 
-  /** Starts what was added and resolves when all of it is ready. Again, or after the stop: no effect. Never rejects. */
+  /**
+   * Starts what was added and resolves when all of it is ready. Again, or after the stop: no
+   * effect. Never rejects.
+   */
   async start(): Promise<void> {
     if (this.#started || this.stopped) return;
     this.#started = true;
@@ -77,8 +97,8 @@ export class RunnableGroup {
   }
 
   /**
-   * Fires the signal of all runnables and resolves when they have ended, or when the deadline fires; with those that have not ended.
-   * Legal at any time and any number of times.
+   * Fires the signal of all runnables and resolves when they have ended, or when the deadline
+   * fires; with those that have not ended. Legal at any time and any number of times.
    */
   async stopAndWait(deadline: AbortSignal): Promise<Member[]> {
     if (!this.stopped) {
@@ -144,7 +164,8 @@ export class RunnableGroup {
 
   #forgetEnded(): void {
     const ended = [...this.#members].filter(({ state }) => state === 'ended');
-    for (const member of ended.slice(0, Math.max(0, ended.length - KEPT_ENDED))) this.#members.delete(member);
+    for (const member of ended.slice(0, Math.max(0, ended.length - KEPT_ENDED)))
+      this.#members.delete(member);
   }
 }
 

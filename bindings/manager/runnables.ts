@@ -1,6 +1,7 @@
 /**
- * The groups of a manager's runnables: who belongs where, and the order in which groups start and end. controller-runtime:
- * pkg/manager/runnable_group.go runnables, internal.go Start and engageStopProcedure.
+ * The groups of a manager's runnables: who belongs where, and the order in which groups start and
+ * end. controller-runtime: pkg/manager/runnable_group.go runnables, internal.go Start and
+ * engageStopProcedure.
  */
 import type { Runnable } from '../controller/index.ts';
 import { invalid, requireFunction, requireObject } from '../errors.ts';
@@ -15,8 +16,9 @@ import {
 } from './runnable-group.ts';
 
 /**
- * A runnable that has to be there before the controllers: an HTTP server, a webhook server, or a cache of another cluster. Without a
- * group a runnable belongs to the leader, or to the others where `needLeaderElection` says that it does not.
+ * A runnable that has to be there before the controllers: an HTTP server, a webhook server, or a
+ * cache of another cluster. Without a group a runnable belongs to the leader, or to the others
+ * where `needLeaderElection` says that it does not.
  */
 export interface GroupedRunnable extends Runnable {
   readonly group: 'HTTP servers' | 'webhooks' | 'caches';
@@ -25,7 +27,13 @@ export interface GroupedRunnable extends Runnable {
 }
 
 /** Stopped one after the other; warm-up, beside them. */
-const STOP_ORDER: readonly GroupName[] = ['others', 'leader election', 'caches', 'webhooks', 'HTTP servers'];
+const STOP_ORDER: readonly GroupName[] = [
+  'others',
+  'leader election',
+  'caches',
+  'webhooks',
+  'HTTP servers',
+];
 
 export class Runnables {
   readonly #groups: Readonly<Record<GroupName, RunnableGroup>>;
@@ -46,7 +54,10 @@ export class Runnables {
     return this.#groups[name];
   }
 
-  /** Throws CapstanError INVALID_ARGUMENT for what is no runnable, STOPPED for one that comes too late. */
+  /**
+   * Throws CapstanError INVALID_ARGUMENT for what is no runnable, STOPPED for one that comes too
+   * late.
+   */
   add(runnable: Runnable): void {
     requireObject('runnable', runnable);
     requireFunction('runnable.start', runnable.start);
@@ -62,17 +73,22 @@ export class Runnables {
     if (group !== 'HTTP servers' && group !== 'webhooks' && group !== 'caches')
       throw invalid('runnable.group', "'HTTP servers', 'webhooks' or 'caches'", group);
     if (ready !== undefined) requireFunction('runnable.ready', ready);
-    this.#groups[group].add(runnable, ready === undefined ? undefined : (options) => ready.call(runnable, options));
+    this.#groups[group].add(
+      runnable,
+      ready === undefined ? undefined : (options) => ready.call(runnable, options),
+    );
   }
 
   /** In the order in which they start, with the name of their group. */
   members(): (Member & { readonly group: GroupName })[] {
-    return GROUPS.flatMap((group) => this.#groups[group].members().map((member) => ({ ...member, group })));
+    return GROUPS.flatMap((group) =>
+      this.#groups[group].members().map((member) => ({ ...member, group })),
+    );
   }
 
   /**
-   * Ends all groups in their order; resolves when all have ended, or when the deadline fires and all have been told. Gives the
-   * names of those that were waited for and have not ended.
+   * Ends all groups in their order; resolves when all have ended, or when the deadline fires and
+   * all have been told. Gives the names of those that were waited for and have not ended.
    */
   async stopAll(deadline: AbortSignal): Promise<string[]> {
     const late = async (name: GroupName): Promise<string[]> => {

@@ -1,10 +1,11 @@
 /**
- * An HTTP server as a runnable: it listens when it is started and ends in order when it is stopped. controller-runtime:
- * pkg/manager/server.go, pkg/internal/httpserver.
+ * An HTTP server as a runnable: it listens when it is started and ends in order when it is stopped.
+ * controller-runtime: pkg/manager/server.go, pkg/internal/httpserver.
  *
- * Invariant: once `start` has settled, its port is free and none of its connections is left. Requests that are being answered when it is
- * stopped are answered; their connections are closed with that, and all others at once: those that idle, those with half a request, and those whose TLS
- * handshake is not over.
+ * Invariant: once `start` has settled, its port is free and none of its connections is left.
+ * Requests that are being answered when it is stopped are answered; their connections are closed
+ * with that, and all others at once: those that idle, those with half a request, and those whose
+ * TLS handshake is not over.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
@@ -29,16 +30,22 @@ export interface HTTPServerOptions {
   bindAddress: string;
   /** Answers the requests. */
   handler: HTTPHandler;
-  /** Key and certificate, for https; a function that gives them is asked again each ten seconds. See {@link certificateFiles}. */
+  /**
+   * Key and certificate, for https; a function that gives them is asked again each ten seconds. See
+   * {@link certificateFiles}.
+   */
   tls?: Certificates | undefined;
   /**
-   * How long requests that are being answered may take once the server is stopped, in milliseconds; then their connections are cut. By
-   * default as long as the manager's `gracefulShutdownTimeout`.
+   * How long requests that are being answered may take once the server is stopped, in milliseconds;
+   * then their connections are cut. By default as long as the manager's `gracefulShutdownTimeout`.
    */
   shutdownTimeout?: number | undefined;
   /** Whether it listens only while this process leads. Default false. */
   onlyServeWhenLeader?: boolean | undefined;
-  /** For a server of webhooks, which are started before the caches and stopped after them. Default false. */
+  /**
+   * For a server of webhooks, which are started before the caches and stopped after them. Default
+   * false.
+   */
   webhooks?: boolean | undefined;
   logger?: Logger | undefined;
   clock?: Clock | undefined;
@@ -78,8 +85,10 @@ export class HTTPServer implements GroupedRunnable {
     requireObject('options', options);
     requireFunction('options.handler', options.handler);
     const bind = parseBindAddress('options.bindAddress', options.bindAddress);
-    if (bind === undefined) throw invalid('options.bindAddress', 'an address such as ":8080"', options.bindAddress);
-    if (options.shutdownTimeout !== undefined) requireNumber('options.shutdownTimeout', options.shutdownTimeout);
+    if (bind === undefined)
+      throw invalid('options.bindAddress', 'an address such as ":8080"', options.bindAddress);
+    if (options.shutdownTimeout !== undefined)
+      requireNumber('options.shutdownTimeout', options.shutdownTimeout);
     this.name = options.name ?? `server on ${options.bindAddress}`;
     this.#options = options;
     this.#bind = bind;
@@ -94,12 +103,18 @@ export class HTTPServer implements GroupedRunnable {
     return this.#options.webhooks ? 'webhooks' : 'HTTP servers';
   }
 
-  /** Where it listens, or did; `undefined` before. With a bind address of port 0 this is the way to learn the port. */
+  /**
+   * Where it listens, or did; `undefined` before. With a bind address of port 0 this is the way to
+   * learn the port.
+   */
   get address(): AddressInfo | undefined {
     return this.#address;
   }
 
-  /** `http://127.0.0.1:8080`; of a server on every interface by loopback. `undefined` before it listens. */
+  /**
+   * `http://127.0.0.1:8080`; of a server on every interface by loopback. `undefined` before it
+   * listens.
+   */
   get url(): string | undefined {
     if (this.#address === undefined) return undefined;
     const host = this.#bind.host ?? '127.0.0.1';
@@ -125,11 +140,12 @@ export class HTTPServer implements GroupedRunnable {
   /**
    * Listens until the signal fires.
    *
-   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, or where there is no certificate, and with
-   * ALREADY_STARTED the second time.
+   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, or where
+   * there is no certificate, and with ALREADY_STARTED the second time.
    */
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
-    if (this.#started) throw new CapstanError('ALREADY_STARTED', `the server "${this.name}" runs once`);
+    if (this.#started)
+      throw new CapstanError('ALREADY_STARTED', `the server "${this.name}" runs once`);
     this.#started = true;
     try {
       await this.#run(signal);
@@ -153,12 +169,21 @@ export class HTTPServer implements GroupedRunnable {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
     });
-    server.on('request', (request, response: ServerResponse) => void this.#serve(request, response));
+    server.on(
+      'request',
+      (request, response: ServerResponse) => void this.#serve(request, response),
+    );
     const closed = new Promise<void>((resolve) => server.once('close', resolve));
     const listening = new Promise<void>((resolve) => server.once('listening', resolve));
-    const failed = new Promise<never>((_, reject) => server.on('error', (cause) => reject(this.#listenError(cause))));
-    server.listen({ port: this.#bind.port, ...(this.#bind.host === undefined ? {} : { host: this.#bind.host }) });
-    // Also where the signal fires meanwhile: a server that is closed before it listens would never say so.
+    const failed = new Promise<never>((_, reject) =>
+      server.on('error', (cause) => reject(this.#listenError(cause))),
+    );
+    server.listen({
+      port: this.#bind.port,
+      ...(this.#bind.host === undefined ? {} : { host: this.#bind.host }),
+    });
+    // Also where the signal fires meanwhile: a server that is closed before it listens would never
+    // say so.
     await Promise.race([listening, failed]);
     this.#address = server.address() as AddressInfo;
     logger.info('serving', { server: this.name, url: this.url });
@@ -173,7 +198,10 @@ export class HTTPServer implements GroupedRunnable {
     }
   }
 
-  /** Of a server that was told to stop: cuts all connections, and resolves when it has ended. For whoever can wait no longer. */
+  /**
+   * Of a server that was told to stop: cuts all connections, and resolves when it has ended. For
+   * whoever can wait no longer.
+   */
   async kill(): Promise<void> {
     const server = this.#server;
     if (server === undefined || this.#ended) return;
@@ -184,12 +212,14 @@ export class HTTPServer implements GroupedRunnable {
   #stop(server: Server): void {
     const { shutdownTimeout, clock = systemClock } = this.#options;
     this.#stopping.abort();
-    // Of a connection whose answer is on its way, http's own close() thinks that it idles. Bun's server is none of node:net.
+    // Of a connection whose answer is on its way, http's own close() thinks that it idles. Bun's
+    // server is none of node:net.
     if (server instanceof NetServer) NetServer.prototype.close.call(server);
     else (server as Server).close();
     server.once('close', () => server.close()); // its timer for requests that take too long
     this.#cut(new Set([...this.#open].map((response) => peerOf(response.req.socket))));
-    // An answer that has begun promised to keep its connection, which would idle for Node's keepAliveTimeout of 5 s.
+    // An answer that has begun promised to keep its connection, which would idle for Node's
+    // keepAliveTimeout of 5 s.
     for (const response of this.#open) this.#closeWith(response);
     if (shutdownTimeout === undefined) return;
     const timer = clock.setTimer(() => this.#cut(), shutdownTimeout);
@@ -224,17 +254,25 @@ export class HTTPServer implements GroupedRunnable {
     try {
       return await firstOf(tls);
     } catch (cause) {
-      throw new CapstanError('LISTEN', `the server "${this.name}" has no certificate: ${textOfError(cause)}`, {
-        cause,
-      });
+      throw new CapstanError(
+        'LISTEN',
+        `the server "${this.name}" has no certificate: ${textOfError(cause)}`,
+        {
+          cause,
+        },
+      );
     }
   }
 
   #listenError(cause: Error): CapstanError {
     const { bindAddress } = this.#options;
-    return new CapstanError('LISTEN', `the server "${this.name}" cannot listen on ${bindAddress}: ${cause.message}`, {
-      cause,
-    });
+    return new CapstanError(
+      'LISTEN',
+      `the server "${this.name}" cannot listen on ${bindAddress}: ${cause.message}`,
+      {
+        cause,
+      },
+    );
   }
 }
 

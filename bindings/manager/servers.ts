@@ -1,7 +1,9 @@
 /**
- * What a manager serves over HTTP: health, metrics, profiles and the live page, on one server for each bind address.
+ * What a manager serves over HTTP: health, metrics, profiles and the live page, on one server for
+ * each bind address.
  *
- * Invariant: what lies below `/debug/` answers other machines only where its options allow that by name.
+ * Invariant: what lies below `/debug/` answers other machines only where its options allow that by
+ * name.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -26,7 +28,10 @@ const DEBUG_PAGE = '/debug/capstan';
 export type Service = 'healthProbe' | 'metrics' | 'profiling' | 'debugPage';
 
 /** Makes the live page, which answers to whom it is told. */
-export type NewPage = (access: { allowRemote: boolean; hosts: readonly string[] }) => LivePageHandler;
+export type NewPage = (access: {
+  allowRemote: boolean;
+  hosts: readonly string[];
+}) => LivePageHandler;
 
 export class Servers {
   readonly #settings: ManagerSettings;
@@ -107,7 +112,8 @@ export class Servers {
 
   /** The router of a service, where its address is one. */
   #place(service: Service, bindAddress: string | undefined, name: string): Router | undefined {
-    if (bindAddress === undefined || parseBindAddress(service, bindAddress) === undefined) return undefined;
+    if (bindAddress === undefined || parseBindAddress(service, bindAddress) === undefined)
+      return undefined;
     this.#addresses.set(service, bindAddress);
     return this.#router(bindAddress, name);
   }
@@ -138,10 +144,14 @@ export class Servers {
       METRICS,
       this.#filtered((request, response) => this.#serveMetrics(request, response)),
     );
-    for (const [path, handler] of Object.entries(extraHandlers)) this.addMetricsHandler(path, handler);
+    for (const [path, handler] of Object.entries(extraHandlers))
+      this.addMetricsHandler(path, handler);
   }
 
-  /** One collector that fails is an error of the whole, as in Prometheus' own handler: half an answer would look like a reset. */
+  /**
+   * One collector that fails is an error of the whole, as in Prometheus' own handler: half an
+   * answer would look like a reset.
+   */
   async #serveMetrics(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
     const texts: string[] = [];
     const failures: string[] = [];
@@ -158,7 +168,10 @@ export class Servers {
       return;
     }
     const text = mergeExpositions(texts);
-    const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', vary: 'accept-encoding' };
+    const headers = {
+      'content-type': 'text/plain; version=0.0.4; charset=utf-8',
+      vary: 'accept-encoding',
+    };
     if (!takesGzip(request.headers['accept-encoding'])) {
       response.writeHead(200, headers).end(text);
       return;
@@ -180,7 +193,8 @@ export class Servers {
     const router = this.#place('profiling', bindAddress, 'profiles');
     if (router === undefined) return;
     const inner = new Router();
-    const stopping = (): AbortSignal | undefined => this.#servers.get(bindAddress as string)?.stopping;
+    const stopping = (): AbortSignal | undefined =>
+      this.#servers.get(bindAddress as string)?.stopping;
     serveProfiles(inner, this.#settings.clock, stopping);
     router.handle('/debug/pprof/', guarded(inner.serve, { allowRemote, hosts: new Set() }));
   }
@@ -216,7 +230,8 @@ function takesGzip(header: string | string[] | undefined): boolean {
 
 function guarded(handler: HTTPHandler, access: Access): HTTPHandler {
   return (request, response) => {
-    if (access.allowRemote || refusal(request, access) === undefined) return handler(request, response);
+    if (access.allowRemote || refusal(request, access) === undefined)
+      return handler(request, response);
     answer(
       response,
       403,

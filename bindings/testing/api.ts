@@ -1,6 +1,7 @@
 /**
- * One request, from its method and URL to its answer: routing, the rules of which method goes where, and request
- * options. Everything below knows nothing of HTTP; everything above knows nothing of Kubernetes.
+ * One request, from its method and URL to its answer: routing, the rules of which method goes
+ * where, and request options. Everything below knows nothing of HTTP; everything above knows
+ * nothing of Kubernetes.
  */
 import type { Clock } from '../clock.ts';
 import { decodeObject, type Incoming, parseJson, readBody } from './body.ts';
@@ -29,7 +30,15 @@ import { type Path, parsePath, type ResourcePath } from './paths.ts';
 import { type Kind, SCALE } from './registry/kinds.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { ofResource } from './registry/strategy.ts';
-import { ApiError, badRequest, genericStatus, methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
+import {
+  ApiError,
+  badRequest,
+  genericStatus,
+  methodNotAllowed,
+  noSuchPath,
+  notFound,
+  notSupported,
+} from './status.ts';
 import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
 import { type View, viewOf, wholeObjects } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
@@ -46,7 +55,11 @@ export interface Answer {
 const NO_PAGE = '404 page not found\n';
 
 const json = (code: number, body: string): Answer => ({ code, type: 'application/json', body });
-const text = (code: number, body: string): Answer => ({ code, type: 'text/plain; charset=utf-8', body });
+const text = (code: number, body: string): Answer => ({
+  code,
+  type: 'text/plain; charset=utf-8',
+  body,
+});
 
 export function failure(error: ApiError): Answer {
   const retryAfter = error.body.details?.retryAfterSeconds;
@@ -71,7 +84,14 @@ export function parseTarget(method: string, url: string): Target {
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
   const route = parsePath(path);
-  return { method, path, query, search: url.slice(path.length + 1), route, verb: verbOf(method, route, query) };
+  return {
+    method,
+    path,
+    query,
+    search: url.slice(path.length + 1),
+    route,
+    verb: verbOf(method, route, query),
+  };
 }
 
 function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarget['verb'] {
@@ -93,7 +113,8 @@ function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarge
   }
 }
 
-const isWatch = (path: ResourcePath, query: URLSearchParams): boolean => path.watch || isTrue(query.get('watch'));
+const isWatch = (path: ResourcePath, query: URLSearchParams): boolean =>
+  path.watch || isTrue(query.get('watch'));
 
 /** A request on a resource, as far as it is settled. */
 interface Call {
@@ -104,7 +125,10 @@ interface Call {
   request: Incoming;
   output: Output;
   view: View;
-  /** The form in which the client wants what a write leads to: it is looked at when that is done. Throws 406. */
+  /**
+   * The form in which the client wants what a write leads to: it is looked at when that is done.
+   * Throws 406.
+   */
   written: (shape: Shape) => View;
 }
 
@@ -124,11 +148,17 @@ export class Api {
 
   constructor(options: ApiOptions) {
     this.registry = new Registry(options);
-    this.#freshness = new Freshness(this.registry.versions, options.clock, options.freshnessTimeout);
+    this.#freshness = new Freshness(
+      this.registry.versions,
+      options.clock,
+      options.freshnessTimeout,
+    );
     this.#watches = new Watches(this.registry, this.#freshness, options);
   }
 
-  /** From now on a request without one of these as its bearer token is 401; undefined: anybody may. */
+  /**
+   * From now on a request without one of these as its bearer token is 401; undefined: anybody may.
+   */
   setTokens(tokens: readonly string[] | undefined): void {
     this.#tokens = tokens === undefined ? undefined : new Set(tokens);
   }
@@ -142,7 +172,8 @@ export class Api {
   ): Promise<Answer | undefined> {
     const { route, method } = target;
     const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1];
-    if (this.#tokens !== undefined && (token === undefined || !this.#tokens.has(token))) throw genericStatus(401);
+    if (this.#tokens !== undefined && (token === undefined || !this.#tokens.has(token)))
+      throw genericStatus(401);
     if (route.type !== 'resource') {
       if (method !== 'GET') throw methodNotAllowed();
       return this.#document(route, server.address, request.headers.accept);
@@ -160,26 +191,53 @@ export class Api {
       await this.#watches.serve(route, target.query, output, view, server.faults);
       return undefined;
     }
-    const call: Call = { kind, path: route, method, query: target.query, request, output, view, written: wanted };
+    const call: Call = {
+      kind,
+      path: route,
+      method,
+      query: target.query,
+      request,
+      output,
+      view,
+      written: wanted,
+    };
     if (route.subresource !== '' && route.subresource !== 'status') return this.#subresource(call);
     return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
-  async #collection({ kind, path, method, query, request, output, view, written }: Call): Promise<Answer> {
+  async #collection({
+    kind,
+    path,
+    method,
+    query,
+    request,
+    output,
+    view,
+    written,
+  }: Call): Promise<Answer> {
     // An object of a namespaced kind is created in one namespace, and a collection deleted in one.
-    if (method !== 'GET' && kind.namespaced === true && path.namespace === '') throw methodNotAllowed();
+    if (method !== 'GET' && kind.namespaced === true && path.namespace === '')
+      throw methodNotAllowed();
     switch (method) {
       case 'GET':
-        return json(200, await this.#freshness.answer(output, () => list(this.registry, path, query, view)));
+        return json(
+          200,
+          await this.#freshness.answer(output, () => list(this.registry, path, query, view)),
+        );
       case 'POST': {
         const options = writeOptions(request, query, 'CreateOptions');
-        const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
+        const { object, warnings } = this.#decode(
+          kind,
+          await readObject(kind, request),
+          options.fieldValidation,
+        );
         return answer(() => this.registry.create(path, object, options), warnings, written);
       }
       case 'DELETE': {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
         const options = deleteOptions(await readBody(request), query);
-        // The real server lists in pages of its own, so that a version is that very one with or without a limit.
+        // The real server lists in pages of its own, so that a version is that very one with or
+        // without a limit.
         const { items, metadata } = await this.#freshness.answer(output, () =>
           choose(this.registry, path, query, Number.POSITIVE_INFINITY),
         );
@@ -194,30 +252,63 @@ export class Api {
     }
   }
 
-  async #object({ kind, path, method, query, request, output, view, written }: Call): Promise<Answer> {
+  async #object({
+    kind,
+    path,
+    method,
+    query,
+    request,
+    output,
+    view,
+    written,
+  }: Call): Promise<Answer> {
     switch (method) {
       case 'GET':
         return json(
           200,
-          view.object(await this.#freshness.answer(output, () => this.registry.get(path, versionOf(query)))),
+          view.object(
+            await this.#freshness.answer(output, () => this.registry.get(path, versionOf(query))),
+          ),
         );
       case 'PUT': {
         const options = writeOptions(request, query, 'UpdateOptions');
-        const { object, warnings } = this.#decode(kind, await readObject(kind, request), options.fieldValidation);
-        return answer(() => this.registry.update(path, { body: object }, options), warnings, written);
+        const { object, warnings } = this.#decode(
+          kind,
+          await readObject(kind, request),
+          options.fieldValidation,
+        );
+        return answer(
+          () => this.registry.update(path, { body: object }, options),
+          warnings,
+          written,
+        );
       }
       case 'PATCH': {
         const type = patchTypeOf(kind, mediaType(request));
         const options = writeOptions(request, query, 'PatchOptions', type === 'apply');
         const body = await readBody(request);
         if (type === 'apply')
-          return answer(() => this.registry.apply(path, configurationFrom(body), options), [], written);
-        const { change, warnings } = patchFrom(kind, this.registry.kinds, type, body, options.fieldValidation);
+          return answer(
+            () => this.registry.apply(path, configurationFrom(body), options),
+            [],
+            written,
+          );
+        const { change, warnings } = patchFrom(
+          kind,
+          this.registry.kinds,
+          type,
+          body,
+          options.fieldValidation,
+        );
         return answer(() => this.registry.update(path, change, options), warnings, written);
       }
       case 'DELETE': {
         const options = deleteOptions(await readBody(request), query);
-        return answer(() => this.registry.delete(path, options), deletionWarnings(kind, options), written);
+        return answer(
+          () => this.registry.delete(path, options),
+          deletionWarnings(kind, options),
+          written,
+        );
       }
       default:
         throw methodNotAllowed();
@@ -227,43 +318,80 @@ export class Api {
   async #subresource({ kind, path, method, query, request, output }: Call): Promise<Answer> {
     const { registry } = this;
     if (method === 'GET') {
-      const stored = await this.#freshness.answer(output, () => registry.get(path, versionOf(query)));
+      const stored = await this.#freshness.answer(output, () =>
+        registry.get(path, versionOf(query)),
+      );
       return json(200, JSON.stringify(scaleOf(kind, stored.object)));
     }
     const type = method === 'PATCH' ? patchTypeOf(kind, mediaType(request)) : undefined;
-    const what = method === 'POST' ? 'CreateOptions' : method === 'PUT' ? 'UpdateOptions' : 'PatchOptions';
-    const options = writeOptions(request, query, what, type === undefined ? undefined : type === 'apply');
+    const what =
+      method === 'POST' ? 'CreateOptions' : method === 'PUT' ? 'UpdateOptions' : 'PatchOptions';
+    const options = writeOptions(
+      request,
+      query,
+      what,
+      type === undefined ? undefined : type === 'apply',
+    );
     const text = type === undefined ? await readObject(kind, request) : await readBody(request);
-    if (type === 'apply') return answer(() => applyScale(registry, kind, path, configurationFrom(text), options), []);
+    if (type === 'apply')
+      return answer(() => applyScale(registry, kind, path, configurationFrom(text), options), []);
     if (type !== undefined) {
-      const { change, warnings } = patchFrom(SCALE, registry.kinds, type, text, options.fieldValidation);
+      const { change, warnings } = patchFrom(
+        SCALE,
+        registry.kinds,
+        type,
+        text,
+        options.fieldValidation,
+      );
       return answer(() => updateScale(registry, kind, path, change, options), warnings);
     }
-    const body = parseJson(text, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`));
+    const body = parseJson(text, (why) =>
+      badRequest(`couldn't get version/kind; json parse error: ${why}`),
+    );
     const object = isObject(body) ? body : {};
-    if (method === 'PUT') return answer(() => updateScale(registry, kind, path, () => object, options), []);
-    if (path.subresource === 'binding') return answer(() => bind(registry, kind, path, object, options.dryRun), []);
+    if (method === 'PUT')
+      return answer(() => updateScale(registry, kind, path, () => object, options), []);
+    if (path.subresource === 'binding')
+      return answer(() => bind(registry, kind, path, object, options.dryRun), []);
     return answer(() => evict(registry, path, object, options.dryRun), []);
   }
 
   /** The object of a body; what there is to say about its fields is refused or becomes warnings. */
-  #decode(kind: Kind, text: string, validation: FieldValidation): { object: JsonObject; warnings: string[] } {
+  #decode(
+    kind: Kind,
+    text: string,
+    validation: FieldValidation,
+  ): { object: JsonObject; warnings: string[] } {
     const given = decodeObject(kind, this.registry.kinds, text);
     const refuse = (why: string): Error =>
-      badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`);
+      badRequest(
+        `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`,
+      );
     try {
-      const { object, problems } = readFields(kind, given, validation === 'Ignore' ? undefined : text);
-      if (validation === 'Strict' && problems.length > 0) throw refuse(`strict decoding error: ${problems.join(', ')}`);
+      const { object, problems } = readFields(
+        kind,
+        given,
+        validation === 'Ignore' ? undefined : text,
+      );
+      if (validation === 'Strict' && problems.length > 0)
+        throw refuse(`strict decoding error: ${problems.join(', ')}`);
       return { object, warnings: validation === 'Warn' ? problems : [] };
     } catch (error) {
       throw error instanceof FieldTypeError ? refuse(error.message) : error;
     }
   }
 
-  #document(route: Exclude<Path, ResourcePath>, address: string, accept: string | undefined): Answer {
+  #document(
+    route: Exclude<Path, ResourcePath>,
+    address: string,
+    accept: string | undefined,
+  ): Answer {
     const { kinds } = this.registry;
     if ((route.type === 'core-versions' || route.type === 'groups') && acceptsAggregated(accept)) {
-      return { ...json(200, JSON.stringify(aggregated(kinds, route.type === 'core-versions'))), type: AGGREGATED };
+      return {
+        ...json(200, JSON.stringify(aggregated(kinds, route.type === 'core-versions'))),
+        type: AGGREGATED,
+      };
     }
     switch (route.type) {
       case 'health':
@@ -277,7 +405,9 @@ export class Api {
       case 'root':
         return json(
           200,
-          JSON.stringify({ paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/readyz', '/version'] }),
+          JSON.stringify({
+            paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/readyz', '/version'],
+          }),
         );
       case 'group':
         return found(groupDocument(kinds, route.group));
@@ -305,7 +435,8 @@ function checkScope(kind: Kind, path: ResourcePath): void {
 
 function checkSubresource(kind: Kind, path: ResourcePath, method: string): void {
   const methods = methodsOf(kind, path.subresource);
-  if (methods === undefined) throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
+  if (methods === undefined)
+    throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
   if (methods.includes(method)) return;
   if (kind.builtIn) throw methodNotAllowed();
   throw notSupported(method === 'POST' ? 'create' : 'delete', ofResource(kind, path.name));
@@ -327,7 +458,11 @@ async function readObject(kind: Kind, request: Incoming): Promise<string> {
  *
  * @param view of the object that comes of it; a Status is shown as it is, and so is all without one
  */
-function answer(write: () => Written, warnings: readonly string[], view?: (shape: Shape) => View): Answer {
+function answer(
+  write: () => Written,
+  warnings: readonly string[],
+  view?: (shape: Shape) => View,
+): Answer {
   try {
     const written = write();
     const text = view === undefined ? written.json : shownIn(view, written.json);
@@ -341,5 +476,7 @@ function answer(write: () => Written, warnings: readonly string[], view?: (shape
 function shownIn(view: (shape: Shape) => View, json: string): string {
   if (json.startsWith('{"kind":"Status",')) return json;
   const form = view('object');
-  return form === wholeObjects ? json : form.object({ object: JSON.parse(json) as JsonObject, json });
+  return form === wholeObjects
+    ? json
+    : form.object({ object: JSON.parse(json) as JsonObject, json });
 }

@@ -1,4 +1,7 @@
-/** Request bodies: read within the real server's limit, decoded as JSON, refused with the words Go's decoder has. */
+/**
+ * Request bodies: read within the real server's limit, decoded as JSON, refused with the words Go's
+ * decoder has.
+ */
 import type { IncomingHttpHeaders } from 'node:http';
 import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
 import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from './registry/kinds.ts';
@@ -12,7 +15,10 @@ export interface Incoming extends AsyncIterable<Uint8Array> {
 /** apiserver: DefaultMaxRequestBodyBytes. */
 const LIMIT = 3 * 1024 * 1024;
 
-/** The whole body. A longer one than the limit is read to its end, so that the client gets to read the 413. */
+/**
+ * The whole body. A longer one than the limit is read to its end, so that the client gets to read
+ * the 413.
+ */
 export async function readBody(request: Incoming): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -44,7 +50,8 @@ export function jsonError(text: string): string {
       return `invalid character ${quoted(body.charAt(at))} in literal ${word} (expecting '${word.charAt(at)}')`;
     }
   }
-  if (!/^["{[\dtfn-]/.test(body)) return `invalid character ${quoted(body.charAt(0))} looking for beginning of value`;
+  if (!/^["{[\dtfn-]/.test(body))
+    return `invalid character ${quoted(body.charAt(0))} looking for beginning of value`;
   try {
     JSON.parse(body);
   } catch (error) {
@@ -66,7 +73,9 @@ export function parseJson(text: string, fail: (why: string) => Error): Json {
 
 const excerpt = (text: string): string => (text.length > 30 ? `${text.slice(0, 30)} ...` : text);
 
-/** The body as an object of the resource's kind. Built-in kinds may leave kind and apiVersion out. */
+/**
+ * The body as an object of the resource's kind. Built-in kinds may leave kind and apiVersion out.
+ */
 export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject {
   const object = parseJson(text, (why) =>
     unrecognized(kind, text, `couldn't get version/kind; json parse error: ${why}`),
@@ -76,7 +85,8 @@ export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject
 
 /**
  * @param text the object as JSON, asked for on failure alone
- * @param patched how it is refused where a patch led to it; of which kind a custom object is, is then looked at in its turn (`requireKind`)
+ * @param patched how it is refused where a patch led to it; of which kind a custom object is, is
+ *   then looked at in its turn (`requireKind`)
  */
 export function checkObject(
   kind: Kind,
@@ -94,7 +104,10 @@ export function checkObject(
 }
 
 /** Only an object says of which kind it is, and in words. */
-export function requireTypeMeta(value: Json, fail: (why: string) => Error): asserts value is JsonObject {
+export function requireTypeMeta(
+  value: Json,
+  fail: (why: string) => Error,
+): asserts value is JsonObject {
   const refuse = (wrong: Json, into: string): Error =>
     fail(`couldn't get version/kind; json parse error: ${unmarshalError(wrong, into)}`);
   if (!isObject(value)) throw refuse(value, `Go value of type ${TYPE_META}`);
@@ -108,11 +121,17 @@ export function requireTypeMeta(value: Json, fail: (why: string) => Error): asse
 const TYPE_META =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/** The real server shows the body as text where it starts like JSON, in hexadecimal where it does not. */
+/**
+ * The real server shows the body as text where it starts like JSON, in hexadecimal where it does
+ * not.
+ */
 function unrecognized(kind: Kind, text: string, why: string): ApiError {
-  const bytes = (): string => (text === '' ? '<empty>' : Buffer.from(text).toString('hex').slice(0, 60));
+  const bytes = (): string =>
+    text === '' ? '<empty>' : Buffer.from(text).toString('hex').slice(0, 60);
   const shown = text.trimStart().startsWith('{') ? excerpt(text) : bytes();
-  return badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${shown})`);
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${shown})`,
+  );
 }
 
 function requireBuiltIn(
@@ -129,7 +148,10 @@ function requireBuiltIn(
   const why = kinds.isBuiltIn(apiVersion, name)
     ? `converting (${version}.${name}) to (${internal}.${kind.kind}): unknown conversion`
     : `no kind "${name}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`;
-  throw patched?.(why) ?? badRequest(`${name} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`);
+  throw (
+    patched?.(why) ??
+    badRequest(`${name} in version "${version}" cannot be handled as a ${kind.kind}: ${why}`)
+  );
 }
 
 function requireVersion(kind: Kind, object: JsonObject): void {

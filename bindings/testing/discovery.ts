@@ -1,10 +1,20 @@
 /**
- * Discovery: /api, /apis and the resource lists, one by one and aggregated, of the built-in resources and of all custom ones that were seen or
- * defined. client-go's RESTMapper and kubectl read these to turn kinds into paths.
+ * Discovery: /api, /apis and the resource lists, one by one and aggregated, of the built-in
+ * resources and of all custom ones that were seen or defined. client-go's RESTMapper and kubectl
+ * read these to turn kinds into paths.
  */
 import { apiVersionOf, type Kind, type Kinds } from './registry/kinds.ts';
 
-const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+const CUSTOM_VERBS = [
+  'delete',
+  'deletecollection',
+  'get',
+  'list',
+  'patch',
+  'create',
+  'update',
+  'watch',
+];
 const VERBS = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
 
 /** The version this server's answers are modelled on. */
@@ -33,9 +43,28 @@ export const coreVersions = (address: string): object => ({
 
 /** The groups of Kubernetes in the order in which the real server tells them; others come after. */
 const GROUPS = [
-  ...['apiregistration.k8s.io', 'apps', 'events.k8s.io', 'autoscaling', 'batch', 'certificates.k8s.io'],
-  ...['networking.k8s.io', 'policy', 'rbac.authorization.k8s.io', 'storage.k8s.io', 'admissionregistration.k8s.io'],
-  ...['apiextensions.k8s.io', 'scheduling.k8s.io', 'coordination.k8s.io', 'node.k8s.io', 'discovery.k8s.io'],
+  ...[
+    'apiregistration.k8s.io',
+    'apps',
+    'events.k8s.io',
+    'autoscaling',
+    'batch',
+    'certificates.k8s.io',
+  ],
+  ...[
+    'networking.k8s.io',
+    'policy',
+    'rbac.authorization.k8s.io',
+    'storage.k8s.io',
+    'admissionregistration.k8s.io',
+  ],
+  ...[
+    'apiextensions.k8s.io',
+    'scheduling.k8s.io',
+    'coordination.k8s.io',
+    'node.k8s.io',
+    'discovery.k8s.io',
+  ],
   ...['resource.k8s.io', 'flowcontrol.apiserver.k8s.io'],
 ];
 
@@ -49,7 +78,11 @@ function groupNames(kinds: Kinds): string[] {
 
 /** GET /apis */
 export function groupList(kinds: Kinds): object {
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups: groupNames(kinds).map((name) => group(kinds, name)) };
+  return {
+    kind: 'APIGroupList',
+    apiVersion: 'v1',
+    groups: groupNames(kinds).map((name) => group(kinds, name)),
+  };
 }
 
 /** GET /apis/<group>; undefined when nothing of it is known. */
@@ -64,11 +97,17 @@ const versionsOf = (kinds: Kinds, group: string): string[] => {
 };
 
 function group(kinds: Kinds, name: string): object {
-  const versions = versionsOf(kinds, name).map((version) => ({ groupVersion: `${name}/${version}`, version }));
+  const versions = versionsOf(kinds, name).map((version) => ({
+    groupVersion: `${name}/${version}`,
+    version,
+  }));
   return { name, versions, preferredVersion: versions[0] };
 }
 
-/** v2 before v1 before v1beta1 before v1alpha1; apimachinery: pkg/version CompareKubeAwareVersionStrings. */
+/**
+ * v2 before v1 before v1beta1 before v1alpha1; apimachinery: pkg/version
+ * CompareKubeAwareVersionStrings.
+ */
 function byPriority(a: string, b: string): number {
   const rank = (version: string): number[] => {
     const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
@@ -101,9 +140,21 @@ function subresourcesOf(kind: Kind): Subresource[] {
   const found: Subresource[] = [];
   if (kind.builtIn && kind.group === '' && kind.plural === 'pods') {
     found.push({ ...own, name: 'binding', kind: 'Binding', verbs: create });
-    found.push({ name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: create });
+    found.push({
+      name: 'eviction',
+      group: 'policy',
+      version: 'v1',
+      kind: 'Eviction',
+      verbs: create,
+    });
   }
-  const scale = { name: 'scale', group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: READ_AND_WRITE };
+  const scale = {
+    name: 'scale',
+    group: 'autoscaling',
+    version: 'v1',
+    kind: 'Scale',
+    verbs: READ_AND_WRITE,
+  };
   if (kind.scale !== undefined && kind.builtIn) found.push(scale);
   if (kind.status) found.push({ ...own, name: 'status' });
   if (kind.scale !== undefined && !kind.builtIn) found.push(scale);
@@ -123,7 +174,10 @@ const served = (kinds: Kinds, name: { group: string; version: string }): Kind[] 
     .sort((a, b) => (a.plural < b.plural ? -1 : 1));
 
 /** GET /api/v1 and /apis/<group>/<version>; undefined when nothing of it is known. */
-export function resourceList(kinds: Kinds, name: { group: string; version: string }): object | undefined {
+export function resourceList(
+  kinds: Kinds,
+  name: { group: string; version: string },
+): object | undefined {
   const found = served(kinds, name);
   if (found.length === 0) return undefined;
   const resources = found.flatMap((kind) => [
@@ -148,7 +202,10 @@ const resource = (kind: Kind): object => ({
   ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
 });
 
-const subresource = (kind: Kind, { name, group, version, kind: of, verbs }: Subresource): object => ({
+const subresource = (
+  kind: Kind,
+  { name, group, version, kind: of, verbs }: Subresource,
+): object => ({
   name: `${kind.plural}/${name}`,
   singularName: '',
   namespaced: kind.namespaced ?? true,
@@ -191,7 +248,9 @@ export function aggregated(kinds: Kinds, core: boolean): object {
 
 function aggregatedResource(kind: Kind): object {
   // Built-in kinds leave their group and version out.
-  const own = kind.builtIn ? { group: '', version: '' } : { group: kind.group, version: kind.version };
+  const own = kind.builtIn
+    ? { group: '', version: '' }
+    : { group: kind.group, version: kind.version };
   const subresources = subresourcesOf(kind).map(({ name, group, version, kind: of, verbs }) => ({
     subresource: name,
     responseKind: group === '' ? { ...own, kind: of } : { group, version, kind: of },

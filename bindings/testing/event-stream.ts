@@ -1,7 +1,8 @@
 /**
- * The frames of one watch on their way out, and the faults that were injected into it. Without faults a frame's bytes
- * pass as they are. With them: what was sent is counted, so that each fault acts at its place and once; and after a
- * fault that ended or silenced the stream nothing of the watch goes out any more.
+ * The frames of one watch on their way out, and the faults that were injected into it. Without
+ * faults a frame's bytes pass as they are. With them: what was sent is counted, so that each fault
+ * acts at its place and once; and after a fault that ended or silenced the stream nothing of the
+ * watch goes out any more.
  */
 import type { StreamFault } from './faults.ts';
 import { isObject, type JsonObject, objectAt, without } from './json.ts';
@@ -43,7 +44,9 @@ export class EventStream {
   constructor(output: Output, faults: readonly StreamFault[]) {
     this.#output = output;
     this.#faults = faults;
-    this.#omitted = new Set(faults.filter((fault) => fault.do === 'omit').map((fault) => fault.what));
+    this.#omitted = new Set(
+      faults.filter((fault) => fault.do === 'omit').map((fault) => fault.what),
+    );
     this.#placed = new Set(faults.filter(isPlaced));
     this.#swaps = faults.some((fault) => fault.do === 'swap');
   }
@@ -92,7 +95,8 @@ export class EventStream {
     if (this.#over || this.#leavesOut(frame)) return true;
     const bytes = this.#altered(frame);
     for (const fault of this.#placed) {
-      if ((fault.do !== 'end' && fault.do !== 'hang') || this.#sent !== (fault.afterEvents ?? 0)) continue;
+      if ((fault.do !== 'end' && fault.do !== 'hang') || this.#sent !== (fault.afterEvents ?? 0))
+        continue;
       if (fault.frameBytes === undefined) continue;
       this.#output.write(bytes.subarray(0, fault.frameBytes));
       this.#stop(fault.do);
@@ -111,7 +115,9 @@ export class EventStream {
 
   #altered({ type, bytes }: SentFrame): Buffer {
     const versioned =
-      this.#omitted.has('version') && type !== 'ERROR' ? frameBytes(type, withoutVersion(objectOf(bytes))) : bytes;
+      this.#omitted.has('version') && type !== 'ERROR'
+        ? frameBytes(type, withoutVersion(objectOf(bytes)))
+        : bytes;
     return this.#omitted.has('newline') ? versioned.subarray(0, -1) : versioned;
   }
 

@@ -1,14 +1,26 @@
 /**
- * A client for unit tests: the real one, over a transport that ends in this process. What it keeps true: whatever holds for a client of the embedded
- * server holds for it (conflicts, status, generation, versions, selectors, dry run, owners of fields), for it is the same code.
+ * A client for unit tests: the real one, over a transport that ends in this process. What it keeps
+ * true: whatever holds for a client of the embedded server holds for it (conflicts, status,
+ * generation, versions, selectors, dry run, owners of fields), for it is the same code.
  */
 import type { IndexSpec, Resource } from '../cache/resource.ts';
 import { Indexer } from '../cache/store.ts';
 import { selectFrom } from '../client/cached-list.ts';
 import { newClient } from '../client/client.ts';
 import { type Interceptors, withInterceptors } from '../client/interceptor.ts';
-import type { AnyResource, Client, ListOptions, ObjectList, WriteOptions } from '../client/types.ts';
-import { type FakeResource, type FakeTransport, type FakeTransportOptions, fakeTransport } from './fake-transport.ts';
+import type {
+  AnyResource,
+  Client,
+  ListOptions,
+  ObjectList,
+  WriteOptions,
+} from '../client/types.ts';
+import {
+  type FakeResource,
+  type FakeTransport,
+  type FakeTransportOptions,
+  fakeTransport,
+} from './fake-transport.ts';
 
 /** Of {@link fakeClient}. */
 export interface FakeClientOptions {
@@ -17,8 +29,9 @@ export interface FakeClientOptions {
   /** The custom resources among them; a `Resource` is one. */
   readonly resources?: Iterable<FakeResource> | undefined;
   /**
-   * More indices for lists with `index`, beside those of the resources themselves, and for lists with a `fieldSelector` on a path that is
-   * indexed, or on the name of an index. Without a cache there is none that keeps them: they are made for each list.
+   * More indices for lists with `index`, beside those of the resources themselves, and for lists
+   * with a `fieldSelector` on a path that is indexed, or on the name of an index. Without a cache
+   * there is none that keeps them: they are made for each list.
    */
   readonly indices?:
     | readonly {
@@ -26,13 +39,22 @@ export interface FakeClientOptions {
         readonly indexers: Readonly<Record<string, IndexSpec<never>>>;
       }[]
     | undefined;
-  /** The custom resources that have a status subresource. Default: all, unless a CustomResourceDefinition says otherwise. */
+  /**
+   * The custom resources that have a status subresource. Default: all, unless a
+   * CustomResourceDefinition says otherwise.
+   */
   readonly statusSubresource?: readonly FakeResource[] | undefined;
   readonly interceptors?: Interceptors | undefined;
-  /** Who owns the fields that are written. Default `fake-client`, so that apply can be tested without another word. */
+  /**
+   * Who owns the fields that are written. Default `fake-client`, so that apply can be tested
+   * without another word.
+   */
   readonly fieldOwner?: string | undefined;
   readonly fieldValidation?: WriteOptions['fieldValidation'] | undefined;
-  /** The server: its clock and more, or a transport that is there already, such as one that an informer reads from too. */
+  /**
+   * The server: its clock and more, or a transport that is there already, such as one that an
+   * informer reads from too.
+   */
   readonly server?: FakeTransport | Omit<FakeTransportOptions, 'objects' | 'resources'> | undefined;
 }
 
@@ -43,7 +65,8 @@ export interface FakeClient extends Client {
 }
 
 /**
- * A client on a server in the process, without a socket: no set-up, no clean-up, and the semantics of the embedded server.
+ * A client on a server in the process, without a socket: no set-up, no clean-up, and the semantics
+ * of the embedded server.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -52,7 +75,14 @@ export interface FakeClient extends Client {
  * await client.delete(ConfigMap, { namespace: 'default', name: 'a' });
  */
 export function fakeClient(options: FakeClientOptions = {}): FakeClient {
-  const { objects = [], resources = [], indices = [], statusSubresource, interceptors, server = {} } = options;
+  const {
+    objects = [],
+    resources = [],
+    indices = [],
+    statusSubresource,
+    interceptors,
+    server = {},
+  } = options;
   const transport = 'request' in server ? server : fakeTransport(server);
   if (statusSubresource !== undefined) transport.setStatusSubresource(...statusSubresource);
   transport.define(...resources, ...(statusSubresource ?? []));
@@ -74,8 +104,13 @@ export function fakeClient(options: FakeClientOptions = {}): FakeClient {
 const sameResource = (a: AnyResource, b: AnyResource): boolean =>
   a.group === b.group && a.version === b.version && a.plural === b.plural;
 
-/** Lists that ask for an index, or for a path that one has, are chosen from a list of everything, as a cache would. */
-function listWithIndices(indices: NonNullable<FakeClientOptions['indices']>): NonNullable<Interceptors['list']> {
+/**
+ * Lists that ask for an index, or for a path that one has, are chosen from a list of everything, as
+ * a cache would.
+ */
+function listWithIndices(
+  indices: NonNullable<FakeClientOptions['indices']>,
+): NonNullable<Interceptors['list']> {
   return async <T extends object>(
     inner: Client,
     resource: Resource<T, string>,
@@ -87,7 +122,9 @@ function listWithIndices(indices: NonNullable<FakeClientOptions['indices']>): No
     }
     const { index, fieldSelector = '', limit: _, labelSelector: _labels, ...rest } = options;
     const fields = new Set<unknown>(Object.entries(specs).flat());
-    const byIndex = index !== undefined || fieldSelector.split(',').some((term) => fields.has(term.split(/[=!]/)[0]));
+    const byIndex =
+      index !== undefined ||
+      fieldSelector.split(',').some((term) => fields.has(term.split(/[=!]/)[0]));
     if (!byIndex) return inner.list(resource, options);
     const { items, metadata } = await inner.list(resource, rest);
     const indexer = new Indexer<T, string>(undefined, specs);

@@ -1,8 +1,14 @@
 /**
- * The embedded API server without a socket: a Transport whose requests are answered in this process. What it keeps true: it answers, streams and fails
- * as ApiServer does, on the same code, and time is the clock's alone.
+ * The embedded API server without a socket: a Transport whose requests are answered in this
+ * process. What it keeps true: it answers, streams and fails as ApiServer does, on the same code,
+ * and time is the clock's alone.
  */
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from '../cache/transport.ts';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from '../cache/transport.ts';
 import { CapstanError } from '../errors.ts';
 import { parseTarget } from './api.ts';
 import { closesPort, type Fault } from './faults.ts';
@@ -32,15 +38,19 @@ export interface FakeResource {
 /** What ApiServer can do, without a port. */
 export interface FakeTransport extends Transport {
   /**
-   * Puts objects there as they are, status, uid and managers included, without asking whether anybody may create them so. What they lack
-   * of uid and creation time they get; watches are told.
-   * @throws CapstanError INVALID_ARGUMENT for an object of a kind that is neither built in nor among the resources, without a name, with a
-   * deletionTimestamp and no finalizer, or that is there already
+   * Puts objects there as they are, status, uid and managers included, without asking whether
+   * anybody may create them so. What they lack of uid and creation time they get; watches are told.
+   * @throws CapstanError INVALID_ARGUMENT for an object of a kind that is neither built in nor
+   * among the resources, without a name, with a deletionTimestamp and no finalizer, or that is
+   * there already
    */
   add(...objects: object[]): void;
   /** Makes custom resources known. */
   define(...resources: FakeResource[]): void;
-  /** The custom resources that have a status subresource; others keep their status as they are sent it. Without a call all have one. */
+  /**
+   * The custom resources that have a status subresource; others keep their status as they are sent
+   * it. Without a call all have one.
+   */
   setStatusSubresource(...resources: FakeResource[]): void;
   inject(fault: Fault): () => void;
   unmetFaults(): Fault[];
@@ -54,8 +64,9 @@ export interface FakeTransport extends Transport {
 }
 
 /**
- * A transport that ends in this process: for unit tests of informers, clients and controllers that need no network. Requests are answered by the
- * same code as ApiServer's. With a `FakeClock`, `await clock.settle()` is when all that can happen without time passing has happened.
+ * A transport that ends in this process: for unit tests of informers, clients and controllers that
+ * need no network. Requests are answered by the same code as ApiServer's. With a `FakeClock`,
+ * `await clock.settle()` is when all that can happen without time passing has happened.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -87,9 +98,13 @@ class InProcess implements FakeTransport {
     const query = new URLSearchParams(request.query ?? {}).toString();
     const url = query === '' ? path : `${path}?${query}`;
     if (signal?.aborted) throw aborted(signal);
-    const refused = this.#closed || this.#serving.faults.take(parseTarget(method, url), 'refuse').length > 0;
+    const refused =
+      this.#closed || this.#serving.faults.take(parseTarget(method, url), 'refuse').length > 0;
     if (refused)
-      throw new TransportError('refused', `${method} ${path}: refused (${this.#closed ? 'closed' : 'injected'})`);
+      throw new TransportError(
+        'refused',
+        `${method} ${path}: refused (${this.#closed ? 'closed' : 'injected'})`,
+      );
     const reply = new MemoryReply();
     this.#open.add(reply);
     const abort = (): void => reply.abort(aborted(signal as AbortSignal));
@@ -110,7 +125,11 @@ class InProcess implements FakeTransport {
   }
 
   add(...objects: object[]): void {
-    seed(this.#serving.api.registry, objects, new Date(this.#serving.wallTime()).toISOString().replace(/\.\d+Z$/, 'Z'));
+    seed(
+      this.#serving.api.registry,
+      objects,
+      new Date(this.#serving.wallTime()).toISOString().replace(/\.\d+Z$/, 'Z'),
+    );
   }
 
   define(...resources: FakeResource[]): void {

@@ -1,4 +1,7 @@
-/** Whether an injected fault makes sense: refused at once and by name, as a misspelt one would otherwise never hit. */
+/**
+ * Whether an injected fault makes sense: refused at once and by name, as a misspelt one would
+ * otherwise never hit.
+ */
 import { CapstanError, invalid, requireInteger, show } from '../errors.ts';
 import type { Fault, WatchPoint } from './faults.ts';
 
@@ -58,7 +61,8 @@ export function checkFault(fault: Fault): void {
       if (fault.frameBytes !== undefined) requireInteger('fault.frameBytes', fault.frameBytes, 1);
       return;
     case 'omit':
-      if (!OMITTED.includes(fault.what)) throw invalid('fault.what', OMITTED.join(', '), fault.what);
+      if (!OMITTED.includes(fault.what))
+        throw invalid('fault.what', OMITTED.join(', '), fault.what);
       return;
     case 'replay':
       requireInteger('fault.events', fault.events, 1);

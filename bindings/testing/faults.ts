@@ -1,8 +1,9 @@
 /**
- * Faults on request: which requests they hit, how often, and what happens then. A request meets the first fault that
- * was injected and matches it; a fault that only alters how the request is answered (a delay, a changed stream) is
- * followed by the next one that matches, so that several can be combined. Only where there is another answer in place
- * of the request's own is the request never carried out.
+ * Faults on request: which requests they hit, how often, and what happens then. A request meets the
+ * first fault that was injected and matches it; a fault that only alters how the request is
+ * answered (a delay, a changed stream) is followed by the next one that matches, so that several
+ * can be combined. Only where there is another answer in place of the request's own is the request
+ * never carried out.
  */
 import { checkFault } from './fault-check.ts';
 
@@ -25,40 +26,48 @@ export type StreamFault =
   | { do: 'swap' };
 
 /**
- * A fault to inject. It hits requests of `verb` (any, when left out; a deletecollection counts as `delete`) whose path,
- * without the query, contains `path` (a substring, such as `/configmaps`, `/namespaces/prod/` or a name) and whose query,
- * as it was sent, contains `query` (such as `continue=`), `times` times (without end, when left out). A fault without
- * verb also hits requests that are no verb on a resource (`/version`).
+ * A fault to inject. It hits requests of `verb` (any, when left out; a deletecollection counts as
+ * `delete`) whose path, without the query, contains `path` (a substring, such as `/configmaps`,
+ * `/namespaces/prod/` or a name) and whose query, as it was sent, contains `query` (such as
+ * `continue=`), `times` times (without end, when left out). A fault without verb also hits requests
+ * that are no verb on a resource (`/version`).
  *
  * Another answer instead of the request's own:
- * - `status`: that status, as a `Status` object with the reason that is usual for it, or `reason`; `retryAfter`, in
- *   milliseconds like all times here, goes into the header and into `details.retryAfterSeconds` as whole seconds, rounded up.
- * - `refuse`: no connection. Without verb, path, query and times the port is closed and all connections are cut, as when
- *   an API server restarts: every connect is refused (ECONNREFUSED). A fault with any of them cannot be known before the
- *   request is read: requests of `transport()` fail as refused before a byte is sent; to any other client the
- *   connection is reset before an answer.
- * - `stall`: the request is never answered; a watch gets its headers and then silence. Until the client or
- *   `dropConnections()` ends it.
- * - `reset`: the connection is reset (RST) instead of an answer. A transport with a pool, such as `httpTransport`, takes that on a connection that it had
- *   used before for one that the server had closed, and sends a GET once more; requests of `transport()` fail each time.
- * - `garbage`: status 200 with exactly these bytes as its body, which then ends cleanly. Also the way to send a client
- *   events of one's own making.
+ * - `status`: that status, as a `Status` object with the reason that is usual for it, or `reason`;
+ *   `retryAfter`, in milliseconds like all times here, goes into the header and into
+ *   `details.retryAfterSeconds` as whole seconds, rounded up.
+ * - `refuse`: no connection. Without verb, path, query and times the port is closed and all
+ *   connections are cut, as when an API server restarts: every connect is refused (ECONNREFUSED). A
+ *   fault with any of them cannot be known before the request is read: requests of `transport()`
+ *   fail as refused before a byte is sent; to any other client the connection is reset before an
+ *   answer.
+ * - `stall`: the request is never answered; a watch gets its headers and then silence. Until the
+ *   client or `dropConnections()` ends it.
+ * - `reset`: the connection is reset (RST) instead of an answer. A transport with a pool, such as
+ *   `httpTransport`, takes that on a connection that it had used before for one that the server had
+ *   closed, and sends a GET once more; requests of `transport()` fail each time.
+ * - `garbage`: status 200 with exactly these bytes as its body, which then ends cleanly. Also the
+ *   way to send a client events of one's own making.
  *
  * The request is carried out, and:
- * - `drop`: the connection is cut after `afterBytes` bytes of the answer's body (0: right after the headers), in the
- *   middle of an event or of a character if it falls so. A body that is shorter is sent whole.
+ * - `drop`: the connection is cut after `afterBytes` bytes of the answer's body (0: right after the
+ *   headers), in the middle of an event or of a character if it falls so. A body that is shorter is
+ *   sent whole.
  * - `delay`: it is answered after `ms` milliseconds.
  * - `split`: the body comes in HTTP chunks of `bytes` bytes each, one in a turn of the event loop.
  *
  * The request is a watch, which is begun, and in its stream:
  * - `insert`: these bytes come between two frames, and the watch goes on.
  * - `error`: an ERROR event with a `Status`, as above, ends it.
- * - `end`: it ends in order; with `frameBytes` after that many bytes of the next frame, which is then never completed.
- * - `hang`: from there on silence, without bookmarks and without an end, as behind a network that forgot the connection;
- *   with `frameBytes` in the middle of the next frame.
- * - `omit`: `bookmarks` are not sent, or none that ends the initial events, or objects come without resourceVersion
- *   (`version`; a list and its items too), or frames without a line feed between them.
- * - `replay`: it begins with the last `events` events before the version that it was asked from, once more.
+ * - `end`: it ends in order; with `frameBytes` after that many bytes of the next frame, which is
+ *   then never completed.
+ * - `hang`: from there on silence, without bookmarks and without an end, as behind a network that
+ *   forgot the connection; with `frameBytes` in the middle of the next frame.
+ * - `omit`: `bookmarks` are not sent, or none that ends the initial events, or objects come without
+ *   resourceVersion (`version`; a list and its items too), or frames without a line feed between
+ *   them.
+ * - `replay`: it begins with the last `events` events before the version that it was asked from,
+ *   once more.
  * - `swap`: the first two events that are of two objects change places.
  */
 export type Fault = { verb?: FaultVerb; path?: string; query?: string; times?: number } & (
@@ -72,7 +81,10 @@ export type Fault = { verb?: FaultVerb; path?: string; query?: string; times?: n
 );
 
 /** What is there instead of the request's own answer. */
-export type AnswerFault = Extract<Fault, { do: 'status' | 'refuse' | 'stall' | 'reset' | 'garbage' }>;
+export type AnswerFault = Extract<
+  Fault,
+  { do: 'status' | 'refuse' | 'stall' | 'reset' | 'garbage' }
+>;
 
 const ANSWERS: readonly string[] = ['status', 'refuse', 'stall', 'reset', 'garbage'];
 
@@ -80,7 +92,8 @@ export const isAnswer = (fault: Fault): fault is AnswerFault => ANSWERS.includes
 
 const STREAMS: readonly string[] = ['insert', 'error', 'end', 'hang', 'omit', 'replay', 'swap'];
 
-export const isOfStream = (fault: Fault): fault is Fault & StreamFault => STREAMS.includes(fault.do);
+export const isOfStream = (fault: Fault): fault is Fault & StreamFault =>
+  STREAMS.includes(fault.do);
 
 /** What a fault is matched against. */
 export interface FaultTarget {
@@ -97,7 +110,8 @@ interface Active {
 
 /** Every connection is refused while one of these is active. */
 export const closesPort = (fault: Fault): boolean =>
-  fault.do === 'refuse' && [fault.verb, fault.path, fault.query, fault.times].every((filter) => filter === undefined);
+  fault.do === 'refuse' &&
+  [fault.verb, fault.path, fault.query, fault.times].every((filter) => filter === undefined);
 
 function matches(fault: Fault, target: FaultTarget): boolean {
   if (fault.verb !== undefined && fault.verb !== target.verb) return false;
@@ -120,8 +134,10 @@ export class Faults {
   }
 
   /**
-   * The faults this request meets: any that alter its answer, then at most one that replaces it. They count as used.
-   * @param only looks for faults of this kind alone, when one of them is what the request would meet
+   * The faults this request meets: any that alter its answer, then at most one that replaces it.
+   * They count as used.
+   * @param only looks for faults of this kind alone, when one of them is what the request would
+   *   meet
    */
   take(target: FaultTarget, only?: AnswerFault['do']): Fault[] {
     const met = this.#met(target);

@@ -1,6 +1,7 @@
 /**
- * The fields of an object as they are read: those that its kind does not have are dropped and told, those of another type are refused,
- * names that stand twice are told. apiserver: pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
+ * The fields of an object as they are read: those that its kind does not have are dropped and told,
+ * those of another type are refused, names that stand twice are told. apiserver:
+ * pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
  */
 import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
@@ -54,7 +55,9 @@ interface Walk {
   struct: string;
 }
 
-/** @param path with indices, for what is unknown @param names without, for what is of another type */
+/**
+ * @param path with indices, for what is unknown @param names without, for what is of another type
+ */
 function readStruct(type: Atom, value: JsonObject, path: string, names: string, walk: Walk): Json {
   const members: [string, Json | undefined][] = [];
   for (const [name, member] of Object.entries(value)) {
@@ -69,43 +72,64 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
     // Its members are read with its messages in registry/metadata.ts.
     const whole = at === 'metadata' && isObject(member);
     if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
-    const read = whole ? member : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
+    const read = whole
+      ? member
+      : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
     if (!isUnset(field, read)) members.push([name, read]);
   }
   return { ...type.map?.zero?.(), ...Object.fromEntries(members) };
 }
 
-/** Whether Go forgets that the value was sent: empty lists and maps, and zero without a pointer to it. */
+/**
+ * Whether Go forgets that the value was sent: empty lists and maps, and zero without a pointer to
+ * it.
+ */
 function isUnset(field: Field, value: Json): boolean {
   if (field.zero !== undefined) return false;
   if (typeof value === 'object') return isEmptyCollection(field, value);
-  return field.pointer === undefined && PLAIN.includes(field.code) && (value === '' || value === 0 || value === false);
+  return (
+    field.pointer === undefined &&
+    PLAIN.includes(field.code) &&
+    (value === '' || value === 0 || value === false)
+  );
 }
 
 function isEmptyCollection(field: Field, value: Json): boolean {
   if (field.code === '*') return false; // bytes to Go
   if (Array.isArray(value)) return value.length === 0;
-  return isObject(value) && field.type().map?.values !== undefined && Object.keys(value).length === 0;
+  return (
+    isObject(value) && field.type().map?.values !== undefined && Object.keys(value).length === 0
+  );
 }
 
-/** What comes back of an object from the real server's store, which has no empty lists: only the owners tell that one was sent. */
+/**
+ * What comes back of an object from the real server's store, which has no empty lists: only the
+ * owners tell that one was sent.
+ */
 export const asKept = (kind: Kind, object: JsonObject): JsonObject =>
   kind.builtIn ? (kept(typeOf(kind), object) as JsonObject) : object;
 
 function kept({ list, map }: Atom, value: Json): Json {
-  if (Array.isArray(value)) return list === undefined ? value : value.map((item: Json) => kept(list.items(), item));
+  if (Array.isArray(value))
+    return list === undefined ? value : value.map((item: Json) => kept(list.items(), item));
   if (!isObject(value) || map === undefined) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => {
       const field = map.field(name);
       const type = memberType(map, name);
       if (member === undefined || type === undefined) return [name, member];
-      return [name, field !== undefined && isEmptyCollection(field, member) ? null : kept(type, member)];
+      return [
+        name,
+        field !== undefined && isEmptyCollection(field, member) ? null : kept(type, member),
+      ];
     }),
   );
 }
 
-/** The codes of what Go leaves out where it is zero; of other scalars it has pointers, or writes them. */
+/**
+ * The codes of what Go leaves out where it is zero; of other scalars it has pointers, or writes
+ * them.
+ */
 const PLAIN: readonly string[] = ['s', 'i', 'l', 'n', 'b', 'y'];
 
 function noteUnknown(field: Field, name: string, path: string, walk: Walk): void {
@@ -126,7 +150,14 @@ const GO_TYPES: Record<string, string> = {
   b: 'bool',
 };
 
-function readValue(code: string, type: Atom, value: Json, path: string, names: string, walk: Walk): Json {
+function readValue(
+  code: string,
+  type: Atom,
+  value: Json,
+  path: string,
+  names: string,
+  walk: Walk,
+): Json {
   // In a list or a map. Bytes that are none come back from the store as no bytes.
   if (value === null) return code === 'y' ? '' : zeroOf(code);
   if (code === '*') return value;
@@ -138,7 +169,9 @@ function readValue(code: string, type: Atom, value: Json, path: string, names: s
     const item = code.slice(1, code.search(/[|\]]/));
     if (!Array.isArray(value)) throw fail(goTypeOf(code));
     const items = type.list.items();
-    return value.map((child: Json, at) => readValue(item, items, child, `${path}[${at}]`, names, walk));
+    return value.map((child: Json, at) =>
+      readValue(item, items, child, `${path}[${at}]`, names, walk),
+    );
   }
   if (type.map !== undefined) {
     if (!isObject(value)) throw fail(goTypeOf(code));
@@ -154,7 +187,9 @@ function readValue(code: string, type: Atom, value: Json, path: string, names: s
     return Object.fromEntries(
       Object.entries(value).map(([name, child]) => [
         name,
-        child === undefined ? child : readValue(inner, values, child, `${path}.${name}`, names, walk),
+        child === undefined
+          ? child
+          : readValue(inner, values, child, `${path}.${name}`, names, walk),
       ]),
     );
   }
@@ -188,7 +223,9 @@ function goTypeOf(code: string): string {
 const jsonType = (value: Json): string =>
   Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
 
-/** `duplicate field "spec.x"` for each name that stands twice in an object, as the text has them. */
+/**
+ * `duplicate field "spec.x"` for each name that stands twice in an object, as the text has them.
+ */
 export function duplicateFields(text: string, value: Json): string[] {
   // The text as it comes from most clients is what the value gives again; then there are none.
   if (JSON.stringify(value).length === text.length) return [];
@@ -220,7 +257,8 @@ class Scanner {
         this.#string();
         return;
       default:
-        while (this.#at < this.#text.length && !/[,\]}\s]/.test(this.#text.charAt(this.#at))) this.#at++;
+        while (this.#at < this.#text.length && !/[,\]}\s]/.test(this.#text.charAt(this.#at)))
+          this.#at++;
     }
   }
 
@@ -251,7 +289,8 @@ class Scanner {
 
   #string(): string {
     const from = this.#at++;
-    while (this.#text.charAt(this.#at) !== '"') this.#at += this.#text.charAt(this.#at) === '\\' ? 2 : 1;
+    while (this.#text.charAt(this.#at) !== '"')
+      this.#at += this.#text.charAt(this.#at) === '\\' ? 2 : 1;
     this.#at++;
     return this.#text.slice(from, this.#at);
   }

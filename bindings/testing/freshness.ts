@@ -1,7 +1,7 @@
 /**
- * Waiting for a version that does not exist yet. The real server's watch cache may lag behind etcd, so a request for a
- * version above the present one waits a while for it, and is a 504 only then. apiserver: storage/cacher/watch_cache.go,
- * waitUntilFreshAndBlock and its blockTimeout.
+ * Waiting for a version that does not exist yet. The real server's watch cache may lag behind etcd,
+ * so a request for a version above the present one waits a while for it, and is a 504 only then.
+ * apiserver: storage/cacher/watch_cache.go, waitUntilFreshAndBlock and its blockTimeout.
  */
 import type { Clock } from '../clock.ts';
 import type { Output } from './output.ts';
@@ -19,7 +19,10 @@ export class Freshness {
     this.#waitMs = waitMs;
   }
 
-  /** The answer, tried once more when it asked for a version that was not there; the second failure counts. */
+  /**
+   * The answer, tried once more when it asked for a version that was not there; the second failure
+   * counts.
+   */
   async answer<T>(output: Output, run: () => T): Promise<T> {
     try {
       return run();
@@ -30,7 +33,10 @@ export class Freshness {
     }
   }
 
-  /** Resolves when the version is there, when the time is over, or when nobody waits for the answer any more. */
+  /**
+   * Resolves when the version is there, when the time is over, or when nobody waits for the answer
+   * any more.
+   */
   reach(version: number, output: Output): Promise<void> {
     if (this.#versions.current >= version || this.#waitMs === 0) return Promise.resolve();
     return new Promise((resolve) => {

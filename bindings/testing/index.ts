@@ -1,8 +1,16 @@
-/** `capstan/testing`: an API server in the process, its faults, a client on it without a socket, and a clock that moves when told to. Node only. */
+/**
+ * `capstan/testing`: an API server in the process, its faults, a client on it without a socket, and
+ * a clock that moves when told to. Node only.
+ */
 export type { Transport } from '../cache/transport.ts';
 export { FakeClock } from '../clock.ts';
 export { type FakeClient, type FakeClientOptions, fakeClient } from './fake-client.ts';
-export { type FakeResource, type FakeTransport, type FakeTransportOptions, fakeTransport } from './fake-transport.ts';
+export {
+  type FakeResource,
+  type FakeTransport,
+  type FakeTransportOptions,
+  fakeTransport,
+} from './fake-transport.ts';
 export type { Fault, FaultVerb, StreamFault, WatchPoint } from './faults.ts';
 export { ApiServer, type ApiServerOptions, type ServerTls } from './server.ts';
 export type { ServingOptions } from './serving-options.ts';

@@ -1,6 +1,7 @@
 /**
- * JSON values as the server holds them: parsed once, never mutated, compared by value. Member names come from tenants,
- * so objects are only ever built through Object.fromEntries or spread, which make `__proto__` an ordinary member.
+ * JSON values as the server holds them: parsed once, never mutated, compared by value. Member names
+ * come from tenants, so objects are only ever built through Object.fromEntries or spread, which
+ * make `__proto__` an ordinary member.
  */
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
@@ -11,7 +12,10 @@ export interface JsonObject {
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What the object has itself under the name: `__proto__` and the like would find what JavaScript gives every object. */
+/**
+ * What the object has itself under the name: `__proto__` and the like would find what JavaScript
+ * gives every object.
+ */
 export const ownMember = (object: JsonObject, name: string): Json | undefined =>
   Object.hasOwn(object, name) ? object[name] : undefined;
 
@@ -43,7 +47,10 @@ export function withoutNulls(value: Json): Json {
   );
 }
 
-/** Equality by value; the order of members does not count, and a member that is undefined counts as absent. */
+/**
+ * Equality by value; the order of members does not count, and a member that is undefined counts as
+ * absent.
+ */
 export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;

@@ -1,6 +1,7 @@
 /**
- * The parameters of lists and watches that depend on each other: what may be combined is apimachinery's rule
- * (pkg/apis/meta/internalversion: validation, defaults), with its order of errors and its words.
+ * The parameters of lists and watches that depend on each other: what may be combined is
+ * apimachinery's rule (pkg/apis/meta/internalversion: validation, defaults), with its order of
+ * errors and its words.
  */
 import { type FieldError, fieldForbidden, fieldNotSupported, invalidOptions } from './status.ts';
 
@@ -15,11 +16,19 @@ export function checkListOptions(query: URLSearchParams): void {
   const errors: FieldError[] = [];
   if (match !== '') {
     if (version === '')
-      errors.push(fieldForbidden(MATCH, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+      errors.push(
+        fieldForbidden(
+          MATCH,
+          'resourceVersionMatch is forbidden unless resourceVersion is provided',
+        ),
+      );
     if (query.get('continue')) errors.push(fieldForbidden(MATCH, CONTINUED));
-    if (match !== 'Exact' && match !== NEWER) errors.push(fieldNotSupported(MATCH, match, ['Exact', NEWER, '']));
+    if (match !== 'Exact' && match !== NEWER)
+      errors.push(fieldNotSupported(MATCH, match, ['Exact', NEWER, '']));
     if (match === 'Exact' && version === '0')
-      errors.push(fieldForbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+      errors.push(
+        fieldForbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'),
+      );
   }
   if (query.has('sendInitialEvents'))
     errors.push(fieldForbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
@@ -27,8 +36,9 @@ export function checkListOptions(query: URLSearchParams): void {
 }
 
 /**
- * Whether a watch begins with what is there; throws a 422 for parameters that contradict each other. A watch from no
- * version, or from 0, that says nothing is taken for one that asks for its initial events, with their end bookmark.
+ * Whether a watch begins with what is there; throws a 422 for parameters that contradict each
+ * other. A watch from no version, or from 0, that says nothing is taken for one that asks for its
+ * initial events, with their end bookmark.
  */
 export function wantsInitialEvents(query: URLSearchParams): boolean {
   const asked = query.has('sendInitialEvents');
@@ -38,11 +48,19 @@ export function wantsInitialEvents(query: URLSearchParams): boolean {
   const match = legacy ? NEWER : given;
   const errors: FieldError[] = [];
   if (asked && match !== NEWER)
-    errors.push(fieldForbidden(MATCH, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+    errors.push(
+      fieldForbidden(
+        MATCH,
+        'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+      ),
+    );
   if (match !== '') {
     if (!asked && !legacy)
       errors.push(
-        fieldForbidden(MATCH, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
+        fieldForbidden(
+          MATCH,
+          'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+        ),
       );
     if (match !== NEWER) errors.push(fieldNotSupported(MATCH, match, [NEWER]));
     if (query.get('continue')) errors.push(fieldForbidden(MATCH, CONTINUED));

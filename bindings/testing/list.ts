@@ -1,7 +1,8 @@
 /**
- * Lists: a consistent page as of one version, and the token that continues it at that same version. Nothing is kept for
- * a client between its pages: the token carries the version and the next key, and the store can show any version that
- * is still in its history. apiserver: pkg/storage/continue.go, etcd3/store.go GetList.
+ * Lists: a consistent page as of one version, and the token that continues it at that same version.
+ * Nothing is kept for a client between its pages: the token carries the version and the next key,
+ * and the store can show any version that is still in its history. apiserver:
+ * pkg/storage/continue.go, etcd3/store.go GetList.
  */
 import { jsonError, parseJson } from './body.ts';
 import { isObject } from './json.ts';
@@ -15,7 +16,12 @@ import { badRequest, expired, TooLargeVersion } from './status.ts';
 import type { ListMetadata, View } from './views.ts';
 
 /** Answers `GET` on a collection. */
-export function list(registry: Registry, path: ResourcePath, query: URLSearchParams, view: View): string {
+export function list(
+  registry: Registry,
+  path: ResourcePath,
+  query: URLSearchParams,
+  view: View,
+): string {
   const { kind, items, metadata } = choose(registry, path, query);
   return view.list(kind, items, metadata);
 }
@@ -27,8 +33,15 @@ export interface Chosen {
   metadata: ListMetadata;
 }
 
-/** @param unlimited what no limit stands for: 0, or so many that it counts as one and is not reached */
-export function choose(registry: Registry, path: ResourcePath, query: URLSearchParams, unlimited = 0): Chosen {
+/**
+ * @param unlimited what no limit stands for: 0, or so many that it counts as one and is not reached
+ */
+export function choose(
+  registry: Registry,
+  path: ResourcePath,
+  query: URLSearchParams,
+  unlimited = 0,
+): Chosen {
   const kind = registry.kinds.get(path.resource);
   const limit = Math.max(integer(query.get('limit')), 0) || unlimited;
   integer(query.get('timeoutSeconds'));
@@ -36,8 +49,10 @@ export function choose(registry: Registry, path: ResourcePath, query: URLSearchP
   const { version, from, paged } = choosePage(registry, path, query, limit);
   const inRange = registry.store(path.resource).asOf(version, path.namespace, from);
   // A list of one name is a read of one key on the real server: there is no page after it.
-  const name = from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
-  const all = name === undefined ? inRange : inRange.filter(({ key }) => key === keyOf(path.namespace, name));
+  const name =
+    from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
+  const all =
+    name === undefined ? inRange : inRange.filter(({ key }) => key === keyOf(path.namespace, name));
   if (!paged || limit === 0) {
     const items = matches === undefined ? all : all.filter(({ object }) => matches(object));
     return { kind, items, metadata: { version } };
@@ -49,26 +64,34 @@ export function choose(registry: Registry, path: ResourcePath, query: URLSearchP
     if (matches === undefined || matches(stored.object)) items.push(stored);
   }
   if (seen === all.length) return { kind, items, metadata: { version } };
-  // As on the real server nothing is looked at beyond a full page: what follows need not match, and is not counted then.
+  // As on the real server nothing is looked at beyond a full page: what follows need not match, and
+  // is not counted then.
   const token = encodeToken(version, relativeKey(path, items.at(-1)!.key));
   const remaining = matches === undefined ? { remaining: all.length - seen } : {};
   return { kind, items, metadata: { version, token, ...remaining } };
 }
 
-const onePerName = (kind: Kind, path: ResourcePath): boolean => path.namespace !== '' || kind.namespaced === false;
+const onePerName = (kind: Kind, path: ResourcePath): boolean =>
+  path.namespace !== '' || kind.namespaced === false;
 
 /** A query parameter that is a number; 0 when it is not there. */
 export function integer(text: string | null): number {
   if (text === null || text === '') return 0;
-  if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  if (!/^[+-]?\d+$/.test(text))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   return Number(text);
 }
 
-/** A resourceVersion in a query; 0 when it is not there. Where it is no number, each place fails in its own words. */
+/**
+ * A resourceVersion in a query; 0 when it is not there. Where it is no number, each place fails in
+ * its own words.
+ */
 export function parseVersion(text: string, fail: (why: string) => Error): number {
   if (/^\d*$/.test(text)) return Number(text);
   const shown = JSON.stringify(text);
-  throw fail(`resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`);
+  throw fail(
+    `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`,
+  );
 }
 
 interface Page {
@@ -79,7 +102,12 @@ interface Page {
 }
 
 /** Which version the list shows and where it starts. */
-function choosePage(registry: Registry, path: ResourcePath, query: URLSearchParams, limit: number): Page {
+function choosePage(
+  registry: Registry,
+  path: ResourcePath,
+  query: URLSearchParams,
+  limit: number,
+): Page {
   const token = query.get('continue') ?? '';
   const asked = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
@@ -92,7 +120,8 @@ function choosePage(registry: Registry, path: ResourcePath, query: URLSearchPara
   }
   const version = parseVersion(asked, (why) => badRequest(`invalid resource version: ${why}`));
   if (version > current) throw new TooLargeVersion(version, current);
-  // Version 0 is answered from the watch cache, which knows no pages; a limit with any other version means exactly that one.
+  // Version 0 is answered from the watch cache, which knows no pages; a limit with any other
+  // version means exactly that one.
   if (version === 0) return { version: current, from: '', paged: asked === '' };
   const exact = match === 'Exact' || (match === '' && limit > 0);
   if (!exact) return { version: current, from: '', paged: true };
@@ -108,7 +137,9 @@ const TOKEN_TOO_OLD =
   'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
   'deleted between the time the first chunk was returned and now may show up in the list.';
 
-/** The wire form of a token: base64 of this. A version of -1 means: go on with what is there now. */
+/**
+ * The wire form of a token: base64 of this. A version of -1 means: go on with what is there now.
+ */
 interface Token {
   v: 'meta.k8s.io/v1';
   rv: number;
@@ -124,14 +155,16 @@ function encodeToken(version: number, last: string): string {
   return encodeRaw({ v: 'meta.k8s.io/v1', rv: version, start: `${last}\0` });
 }
 
-const encodeRaw = (token: Token): string => Buffer.from(JSON.stringify(token)).toString('base64url');
+const encodeRaw = (token: Token): string =>
+  Buffer.from(JSON.stringify(token)).toString('base64url');
 
 function continuePage(registry: Registry, path: ResourcePath, text: string): Page {
   const token = decodeToken(text);
   const prefix = path.namespace === '' ? '' : `${path.namespace}/`;
   const from = prefix + token.start.replace(/^\//, '');
   if (token.rv === -1) return { version: registry.versions.current, from, paged: true };
-  if (token.rv > registry.versions.current) throw new TooLargeVersion(token.rv, registry.versions.current);
+  if (token.rv > registry.versions.current)
+    throw new TooLargeVersion(token.rv, registry.versions.current);
   if (token.rv < registry.store(path.resource).oldest) {
     throw expired(TOKEN_TOO_OLD, encodeRaw({ ...token, rv: -1 }));
   }
@@ -141,7 +174,8 @@ function continuePage(registry: Registry, path: ResourcePath, text: string): Pag
 function decodeToken(text: string): Token {
   const refuse = (why: string): Error => badRequest(`invalid continue token: ${why}`);
   const stray = /[^A-Za-z0-9_-]/.exec(text);
-  if (stray !== null) throw refuse(`continue key is not valid: illegal base64 data at input byte ${stray.index}`);
+  if (stray !== null)
+    throw refuse(`continue key is not valid: illegal base64 data at input byte ${stray.index}`);
   // A lone last character carries fewer than eight bits.
   if (text.length % 4 === 1)
     throw refuse(`continue key is not valid: illegal base64 data at input byte ${text.length - 1}`);
@@ -150,8 +184,10 @@ function decodeToken(text: string): Token {
     refuse(`continue key is not valid: ${jsonError(bytes.toString('latin1'))}`),
   );
   const token = (isObject(json) ? json : {}) as Partial<Token>;
-  if (token.v !== 'meta.k8s.io/v1') throw refuse(`server does not recognize this encoded version ${token?.v ?? ''}`);
-  if (!Number.isSafeInteger(token.rv) || token.rv === 0) throw refuse('incorrect encoded start resourceVersion');
+  if (token.v !== 'meta.k8s.io/v1')
+    throw refuse(`server does not recognize this encoded version ${token?.v ?? ''}`);
+  if (!Number.isSafeInteger(token.rv) || token.rv === 0)
+    throw refuse('incorrect encoded start resourceVersion');
   if (typeof token.start !== 'string' || token.start === '') throw refuse('missing start key');
   return token as Token;
 }

@@ -1,7 +1,8 @@
 /**
- * Media types: what a request sends and what it accepts. This server speaks JSON only. A type that the real server does
- * not take either is refused in its words; one that it takes and this server does not (YAML, protobuf) is refused with the
- * list of what this server takes. An apply patch is JSON here, which is YAML too.
+ * Media types: what a request sends and what it accepts. This server speaks JSON only. A type that
+ * the real server does not take either is refused in its words; one that it takes and this server
+ * does not (YAML, protobuf) is refused with the list of what this server takes. An apply patch is
+ * JSON here, which is YAML too.
  */
 import type { Incoming } from './body.ts';
 import type { Kind } from './registry/kinds.ts';
@@ -27,7 +28,10 @@ export function patchTypeOf(kind: Kind, type: string): PatchType {
   const known = PATCH_TYPES.get(type);
   if (known !== undefined && (known !== 'strategic' || kind.builtIn)) return known;
   if (!kind.builtIn) throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH, APPLY]);
-  throw new ApiError(415, '415: Unsupported Media Type', { reason: 'UnsupportedMediaType', details: {} });
+  throw new ApiError(415, '415: Unsupported Media Type', {
+    reason: 'UnsupportedMediaType',
+    details: {},
+  });
 }
 
 /** '' when the request does not say. */
@@ -37,11 +41,13 @@ export const mediaType = (request: Incoming): string =>
 export type Shape = 'object' | 'list';
 
 /**
- * How the client wants to see objects: the first range of its Accept header that this server can serve. Tables are not
- * offered: kubectl names plain JSON after them. Throws 406, also for metadata in the form of one object where there is a
- * list, and the other way round, as the real server does.
+ * How the client wants to see objects: the first range of its Accept header that this server can
+ * serve. Tables are not offered: kubectl names plain JSON after them. Throws 406, also for metadata
+ * in the form of one object where there is a list, and the other way round, as the real server
+ * does.
  *
- * @param shape what there is to show; undefined for watches and writes, which begin with either form
+ * @param shape what there is to show; undefined for watches and writes, which begin with either
+ *   form
  */
 export function viewFor(accept: string | undefined, kind: Kind, shape: Shape | undefined): View {
   if (accept === undefined || accept.trim() === '') return wholeObjects;
@@ -60,12 +66,18 @@ export function viewFor(accept: string | undefined, kind: Kind, shape: Shape | u
   throw notAcceptable();
 }
 
-/** apiserver: endpoints/handlers/response.go asPartialObjectMetadata and asPartialObjectMetadataList. */
+/**
+ * apiserver: endpoints/handlers/response.go asPartialObjectMetadata and
+ * asPartialObjectMetadataList.
+ */
 function wrongShape(kind: Kind, as: string, isList: boolean): ApiError {
   if (!kind.builtIn && isList) return new ApiError(500, 'content is not a list');
-  const internal = kind.group === '' || kind.group === 'events.k8s.io' ? 'core' : kind.group.split('.')[0];
+  const internal =
+    kind.group === '' || kind.group === 'events.k8s.io' ? 'core' : kind.group.split('.')[0];
   const suffix = isList ? '' : 'List';
-  const type = kind.builtIn ? `*${internal}.${kind.kind}${suffix}` : '*unstructured.UnstructuredList';
+  const type = kind.builtIn
+    ? `*${internal}.${kind.kind}${suffix}`
+    : '*unstructured.UnstructuredList';
   const why = `you requested ${as}, but the requested object is ${isList ? 'not a list' : 'a list'} (${type})`;
   return new ApiError(406, why, { reason: 'NotAcceptable' });
 }

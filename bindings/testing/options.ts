@@ -1,6 +1,7 @@
 /**
- * The options of writes, from the query and, for deletions, from the body: who writes, whether it counts, what is done about fields that
- * the kind does not have. What may be combined is apimachinery's rule (pkg/apis/meta/v1/validation).
+ * The options of writes, from the query and, for deletions, from the body: who writes, whether it
+ * counts, what is done about fields that the kind does not have. What may be combined is
+ * apimachinery's rule (pkg/apis/meta/v1/validation).
  */
 import { type Incoming, parseJson, requireTypeMeta } from './body.ts';
 import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
@@ -31,19 +32,28 @@ const VALIDATIONS = ['Ignore', 'Strict', 'Warn'] as const;
 const LONGEST_MANAGER = 128;
 
 /** @param apply whether the request is a patch that applies; undefined: it is no patch */
-export function writeOptions(request: Incoming, query: URLSearchParams, kind: string, apply?: boolean): RequestOptions {
+export function writeOptions(
+  request: Incoming,
+  query: URLSearchParams,
+  kind: string,
+  apply?: boolean,
+): RequestOptions {
   const errors: FieldError[] = [];
   const manager = query.get('fieldManager') ?? '';
   const force = query.get('force');
-  if (apply === true && manager === '') errors.push(fieldRequired('fieldManager', 'is required for apply patch'));
+  if (apply === true && manager === '')
+    errors.push(fieldRequired('fieldManager', 'is required for apply patch'));
   if (apply === false && force !== null) {
     errors.push(fieldForbidden('force', 'may not be specified for non-apply patch'));
   }
-  if (Buffer.byteLength(manager) > LONGEST_MANAGER) errors.push(fieldTooLong('fieldManager', LONGEST_MANAGER));
+  if (Buffer.byteLength(manager) > LONGEST_MANAGER)
+    errors.push(fieldTooLong('fieldManager', LONGEST_MANAGER));
   for (const [at, character] of [...manager].entries()) {
     if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(character)) {
       const why = `invalid character ${JSON.stringify(character)} (at position ${at})`;
-      errors.push(fieldInvalid('fieldManager', manager, `should only contain printable characters; ${why}`));
+      errors.push(
+        fieldInvalid('fieldManager', manager, `should only contain printable characters; ${why}`),
+      );
     }
   }
   const { dryRun, error } = dryRunOf(dryRunsIn(query));
@@ -54,7 +64,12 @@ export function writeOptions(request: Incoming, query: URLSearchParams, kind: st
     errors.push(fieldNotSupported('fieldValidation', asked, ['', ...VALIDATIONS]));
   }
   if (errors.length > 0) throw invalidOptions(kind, errors);
-  return { dryRun, manager: manager || userAgent(request), fieldValidation, force: force !== null && isTrue(force) };
+  return {
+    dryRun,
+    manager: manager || userAgent(request),
+    fieldValidation,
+    force: force !== null && isTrue(force),
+  };
 }
 
 /** Who does not name a manager is known by the first part of its user agent. */
@@ -63,7 +78,8 @@ function userAgent(request: Incoming): string {
   return name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '').slice(0, LONGEST_MANAGER);
 }
 
-const dryRunsIn = (query: URLSearchParams): string[] => query.getAll('dryRun').filter((value) => value !== '');
+const dryRunsIn = (query: URLSearchParams): string[] =>
+  query.getAll('dryRun').filter((value) => value !== '');
 
 function dryRunOf(values: readonly Json[]): { dryRun: boolean; error?: FieldError } {
   if (values.every((value) => value === 'All')) return { dryRun: values.length > 0 };
@@ -95,13 +111,15 @@ export function deleteOptions(body: string, query: URLSearchParams): DeleteOptio
     const why = 'orphanDependents and deletionPropagation cannot be both set';
     errors.push(fieldInvalid('propagationPolicy', policy, why));
   }
-  if (policy !== propagation) errors.push(fieldNotSupported('propagationPolicy', policy, [...PROPAGATION, 'nil']));
+  if (policy !== propagation)
+    errors.push(fieldNotSupported('propagationPolicy', policy, [...PROPAGATION, 'nil']));
   const asked = dryRunOf(dryRun);
   if (asked.error !== undefined) errors.push(asked.error);
   if (errors.length > 0) throw invalidOptions('DeleteOptions', errors);
   return {
     ...preconditions,
-    propagation: propagation ?? (orphans === undefined ? undefined : orphans ? 'Orphan' : 'Background'),
+    propagation:
+      propagation ?? (orphans === undefined ? undefined : orphans ? 'Orphan' : 'Background'),
     cascades: orphans === false,
     dryRun: asked.dryRun,
   };
@@ -115,7 +133,9 @@ function givenByQuery(query: URLSearchParams): Given {
   return {
     dryRun: dryRunsIn(query),
     propagationPolicy: query.get('propagationPolicy') ?? undefined,
-    orphanDependents: query.has('orphanDependents') ? isTrue(query.get('orphanDependents')) : undefined,
+    orphanDependents: query.has('orphanDependents')
+      ? isTrue(query.get('orphanDependents'))
+      : undefined,
     uid: query.get('uid') || undefined,
     resourceVersion: query.get('resourceVersion') || undefined,
   };
@@ -139,7 +159,9 @@ const isInteger = (value: Json): value is number => Number.isInteger(value);
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 
 function givenByBody(body: string): Given {
-  const options = parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`)) ?? {};
+  const options =
+    parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`)) ??
+    {};
   requireTypeMeta(options, badRequest);
   const { kind = '', apiVersion = 'meta.k8s.io/v1' } = options;
   if (kind !== '' && kind !== 'DeleteOptions') {
@@ -148,11 +170,22 @@ function givenByBody(body: string): Given {
     );
   }
   read(options, 'DeleteOptions.gracePeriodSeconds', 'int64', isInteger);
-  const preconditions = read(options, 'DeleteOptions.preconditions', 'v1.Preconditions', isObject) ?? {};
+  const preconditions =
+    read(options, 'DeleteOptions.preconditions', 'v1.Preconditions', isObject) ?? {};
   const uid = read(preconditions, 'Preconditions.preconditions.uid', 'types.UID', isText);
-  const resourceVersion = read(preconditions, 'Preconditions.preconditions.resourceVersion', 'string', isText);
+  const resourceVersion = read(
+    preconditions,
+    'Preconditions.preconditions.resourceVersion',
+    'string',
+    isText,
+  );
   const orphanDependents = read(options, 'DeleteOptions.orphanDependents', 'bool', isBoolean);
-  const propagationPolicy = read(options, 'DeleteOptions.propagationPolicy', 'v1.DeletionPropagation', isText);
+  const propagationPolicy = read(
+    options,
+    'DeleteOptions.propagationPolicy',
+    'v1.DeletionPropagation',
+    isText,
+  );
   const dryRun = read(options, 'DeleteOptions.dryRun', '[]string', isList) ?? [];
   const wrong = dryRun.find((value) => !isText(value) && value !== null);
   if (wrong !== undefined)

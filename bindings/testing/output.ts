@@ -1,14 +1,17 @@
 /**
- * The way out: a response to which bytes are written, compressed where both sides want it, and told to break off after
- * so many of them or to come in small pieces. Whoever writes need not know of any of this, and nobody else touches the
- * reply below.
+ * The way out: a response to which bytes are written, compressed where both sides want it, and told
+ * to break off after so many of them or to come in small pieces. Whoever writes need not know of
+ * any of this, and nobody else touches the reply below.
  */
 import { gzipSync } from 'node:zlib';
 import { macrotask } from '../clock.ts';
 
 export type Headers = Record<string, string | number | string[]>;
 
-/** What is written to: the part of node's ServerResponse that is used here, so that a reply can also be one of this process. */
+/**
+ * What is written to: the part of node's ServerResponse that is used here, so that a reply can also
+ * be one of this process.
+ */
 export interface Reply {
   /** What can be cut; null once it was. */
   readonly socket: { destroySoon(): void; resetAndDestroy(): unknown; destroy(): unknown } | null;
@@ -36,7 +39,10 @@ export class Output {
   #cut = false;
   /** Bytes in a chunk of the body. */
   #pieces = Number.POSITIVE_INFINITY;
-  /** Chunks that wait for their turn, and what is done after the last one; undefined while none does. */
+  /**
+   * Chunks that wait for their turn, and what is done after the last one; undefined while none
+   * does.
+   */
   #queue: (Buffer | (() => void))[] | undefined;
 
   /** @param acceptEncoding the request's header */
@@ -134,7 +140,8 @@ export class Output {
   #pass(bytes: Buffer): boolean {
     if (this.#pieces === Number.POSITIVE_INFINITY) return this.#response.write(bytes);
     const pieces: Buffer[] = [];
-    for (let at = 0; at < bytes.length; at += this.#pieces) pieces.push(bytes.subarray(at, at + this.#pieces));
+    for (let at = 0; at < bytes.length; at += this.#pieces)
+      pieces.push(bytes.subarray(at, at + this.#pieces));
     for (const piece of pieces) this.#enqueue(piece);
     return true;
   }
@@ -164,8 +171,9 @@ export class Output {
   }
 
   /**
-   * What was written still arrives; the end that the protocol asks for does not. The cut comes some turns later, as a
-   * network's would: node's HTTP client throws away what nobody has read yet when the connection breaks.
+   * What was written still arrives; the end that the protocol asks for does not. The cut comes some
+   * turns later, as a network's would: node's HTTP client throws away what nobody has read yet when
+   * the connection breaks.
    */
   #breakOff(): void {
     this.#cut = true;

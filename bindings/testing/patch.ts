@@ -1,10 +1,21 @@
-/** JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on values that are never mutated: each step makes a new one. */
-import { isObject, type Json, type JsonObject, sameJson, unmarshalError, withoutNulls } from './json.ts';
+/**
+ * JSON merge patch (RFC 7386) and JSON patch (RFC 6902), on values that are never mutated: each
+ * step makes a new one.
+ */
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  sameJson,
+  unmarshalError,
+  withoutNulls,
+} from './json.ts';
 import { ApiError, badRequest, patchFailed } from './status.ts';
 
 /**
- * Members that are null go, objects merge, anything else replaces. As in the library the real server uses, and against RFC 7386, members that are
- * null go from the objects in a list too, unless it takes an object's place.
+ * Members that are null go, objects merge, anything else replaces. As in the library the real
+ * server uses, and against RFC 7386, members that are null go from the objects in a list too,
+ * unless it takes an object's place.
  */
 export function mergePatch(target: Json | undefined, patch: Json): Json {
   if (!isObject(target)) return withoutNulls(patch);
@@ -19,14 +30,18 @@ export function mergePatch(target: Json | undefined, patch: Json): Json {
 
 const OPERATIONS = ['add', 'remove', 'replace', 'move', 'copy', 'test'] as const;
 
-/** Applies the operations in order. 400 for what is no patch, 422 for one that cannot be applied. */
+/**
+ * Applies the operations in order. 400 for what is no patch, 422 for one that cannot be applied.
+ */
 export function jsonPatch(target: JsonObject, patch: Json): JsonObject {
   if (patch === null) return target;
   if (!Array.isArray(patch)) throw undecodable(patch, 'Go value of type []handlers.jsonPatchOp');
   for (const operation of patch as readonly Json[]) requireOperation(operation);
   if (patch.length > MAX_OPERATIONS) {
     const why = `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`;
-    throw new ApiError(413, `Request entity too large: ${why}`, { reason: 'RequestEntityTooLarge' });
+    throw new ApiError(413, `Request entity too large: ${why}`, {
+      reason: 'RequestEntityTooLarge',
+    });
   }
   let result: Json = target;
   for (const operation of patch) {
@@ -46,7 +61,8 @@ function requireOperation(operation: Json): void {
   if (!isObject(operation)) throw undecodable(operation, 'Go value of type handlers.jsonPatchOp');
   for (const name of ['op', 'path', 'from']) {
     const member = operation[name] ?? '';
-    if (typeof member !== 'string') throw undecodable(member, `Go struct field jsonPatchOp.${name} of type string`);
+    if (typeof member !== 'string')
+      throw undecodable(member, `Go struct field jsonPatchOp.${name} of type string`);
   }
 }
 
@@ -71,23 +87,29 @@ function applyOperation(target: Json, operation: JsonObject): Json {
     if (isEscaped(wanted) || !sameJson(readOrNull(target, at), wanted)) throw patchFailed();
     return target;
   }
-  // The library the real server uses (evanphx/json-patch) lets a replace add a member, against RFC 6902.
-  // And an operation without a value takes null for it.
+  // The library the real server uses (evanphx/json-patch) lets a replace add a member, against RFC
+  // 6902. And an operation without a value takes null for it.
   const given = value ?? null;
   if (op === 'replace') return at.length === 0 ? given : set(target, at, given);
   return add(target, at, given);
 }
 
 /**
- * Whether Go writes a string of the value in other bytes than JavaScript, which that library compares; names are compared as they read. What the
- * same patch has put there would pass.
+ * Whether Go writes a string of the value in other bytes than JavaScript, which that library
+ * compares; names are compared as they read. What the same patch has put there would pass.
  */
 function isEscaped(value: Json): boolean {
   if (typeof value === 'string') return /[<>&\u2028\u2029]/.test(value);
-  return typeof value === 'object' && Object.values(value ?? {}).some((member) => isEscaped(member ?? null));
+  return (
+    typeof value === 'object' &&
+    Object.values(value ?? {}).some((member) => isEscaped(member ?? null))
+  );
 }
 
-/** RFC 6901, but for what comes ahead of the first slash: as in the library the real server uses, it does not count. */
+/**
+ * RFC 6901, but for what comes ahead of the first slash: as in the library the real server uses, it
+ * does not count.
+ */
 function pointer(path: string): string[] {
   if (path === '') return [];
   if (!path.includes('/')) throw patchFailed();
@@ -108,14 +130,20 @@ function read(target: Json, path: readonly string[]): Json {
   return value;
 }
 
-/** For `test` and `copy`: a member that is missing equals null, as in the library the real server uses (evanphx/json-patch). */
+/**
+ * For `test` and `copy`: a member that is missing equals null, as in the library the real server
+ * uses (evanphx/json-patch).
+ */
 function readOrNull(target: Json, path: readonly string[]): Json {
   const parent = path.length === 0 ? undefined : read(target, path.slice(0, -1));
   if (isObject(parent) && !Object.hasOwn(parent, path.at(-1) ?? '')) return null;
   return read(target, path);
 }
 
-/** As the library the real server uses reads an index: with leading zeros, and from the end where it is negative. */
+/**
+ * As the library the real server uses reads an index: with leading zeros, and from the end where it
+ * is negative.
+ */
 function index(token: string, max: number): number {
   const given = /^[+-]?\d+$/.test(token) ? Number(token) : Number.NaN;
   const at = given < 0 ? given + max + 1 : given;
@@ -123,8 +151,15 @@ function index(token: string, max: number): number {
   return at;
 }
 
-/** Rebuilds the path down to the last token, where `change` makes the new parent. The whole has none: that library replaces it, and no more. */
-function rebuild(target: Json, path: readonly string[], change: (parent: Json, token: string) => Json): Json {
+/**
+ * Rebuilds the path down to the last token, where `change` makes the new parent. The whole has
+ * none: that library replaces it, and no more.
+ */
+function rebuild(
+  target: Json,
+  path: readonly string[],
+  change: (parent: Json, token: string) => Json,
+): Json {
   const [token, ...rest] = path;
   if (token === undefined) throw patchFailed();
   if (rest.length === 0) return change(target, token);
@@ -142,7 +177,11 @@ const set = (target: Json, path: readonly string[], value: Json): Json =>
 const add = (target: Json, path: readonly string[], value: Json): Json =>
   rebuild(target, path, (parent, token) => {
     if (Array.isArray(parent))
-      return parent.toSpliced(token === '-' ? parent.length : index(token, parent.length), 0, value);
+      return parent.toSpliced(
+        token === '-' ? parent.length : index(token, parent.length),
+        0,
+        value,
+      );
     if (isObject(parent)) return withMember(parent, token, value);
     throw patchFailed();
   });

@@ -1,4 +1,7 @@
-/** Patches of all four kinds, from the body of a request to the change of an object: what is no patch is refused here. */
+/**
+ * Patches of all four kinds, from the body of a request to the change of an object: what is no
+ * patch is refused here.
+ */
 import { checkObject, parseJson } from './body.ts';
 import { duplicateFields, FieldTypeError, readFields } from './fields.ts';
 import { goText, isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
@@ -30,7 +33,8 @@ export function patchFrom(
   const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
   const parsed = parseJson(body, (why) => badRequest(`${decoding}${why}`));
   const patch = type === 'strategic' ? (parsed ?? {}) : parsed;
-  if (type !== 'json' && !isObject(patch)) throw badRequest(`${decoding}${unmarshalError(patch, MAP)}`);
+  if (type !== 'json' && !isObject(patch))
+    throw badRequest(`${decoding}${unmarshalError(patch, MAP)}`);
   const warnings: string[] = [];
   const change = (existing: JsonObject): JsonObject => {
     const result = make(kind, type, existing, patch);
@@ -55,14 +59,20 @@ export function patchFrom(
     const all = isObject(patch)
       ? [...twice, ...problems]
       : [...twice.map((why) => `json patch ${why}`), ...unknownInOperations(patch), ...problems];
-    if (validation === 'Strict' && all.length > 0) throw refuse(`strict decoding error: ${all.join(', ')}`);
+    if (validation === 'Strict' && all.length > 0)
+      throw refuse(`strict decoding error: ${all.join(', ')}`);
     if (validation === 'Warn') warnings.splice(0, warnings.length, ...all);
     return read;
   };
   return { change, warnings };
 }
 
-function make(kind: Kind, type: Exclude<PatchType, 'apply'>, existing: JsonObject, patch: Json): JsonObject {
+function make(
+  kind: Kind,
+  type: Exclude<PatchType, 'apply'>,
+  existing: JsonObject,
+  patch: Json,
+): JsonObject {
   if (type === 'json') return jsonPatch(existing, patch);
   if (type === 'merge') return mergePatch(existing, patch) as JsonObject;
   const { apiVersion, kind: name } = existing;
@@ -83,11 +93,16 @@ function unknownInOperations(patch: Json): string[] {
   );
 }
 
-/** The body of an apply patch. It is YAML by its type; this server reads the part of YAML that is JSON. */
+/**
+ * The body of an apply patch. It is YAML by its type; this server reads the part of YAML that is
+ * JSON.
+ */
 export function configurationFrom(body: string): JsonObject {
   const fail = (why: string): Error => badRequest(`error decoding YAML: ${why}`);
   if (body.trim() === '') return {};
-  const config = parseJson(body, () => fail('error converting YAML to JSON: yaml: found unexpected end of stream'));
+  const config = parseJson(body, () =>
+    fail('error converting YAML to JSON: yaml: found unexpected end of stream'),
+  );
   if (isObject(config)) return config;
   throw fail(`error unmarshaling JSON: while decoding JSON: ${unmarshalError(config, MAP)}`);
 }

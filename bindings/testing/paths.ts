@@ -1,6 +1,6 @@
 /**
- * What a URL asks for: a resource path with its scope, name and subresource, a discovery document, or neither. Nothing
- * is looked up here: any group, version and resource is a legal path.
+ * What a URL asks for: a resource path with its scope, name and subresource, a discovery document,
+ * or neither. Nothing is looked up here: any group, version and resource is a legal path.
  */
 import type { ResourceName } from './registry/kinds.ts';
 
@@ -51,7 +51,10 @@ export function parsePath(pathname: string): Path {
   }
 }
 
-/** The parts between slashes, unescaped; a trailing slash counts for nothing. undefined: not a legal escape. */
+/**
+ * The parts between slashes, unescaped; a trailing slash counts for nothing. undefined: not a legal
+ * escape.
+ */
 function split(pathname: string): string[] | undefined {
   const parts = pathname.split('/').slice(1);
   if (parts.at(-1) === '') parts.pop();
@@ -78,7 +81,10 @@ function inGroup(group: string, version: string, parts: string[]): Path {
   const [first = '', second, third, ...more] = rest;
   if (first !== 'namespaces') return make('', first, second, rest.slice(2));
   // /namespaces/x/status is a subresource of the Namespace, /namespaces/x/pods a resource in it.
-  if (third === undefined || (group === '' && (third === 'status' || third === 'finalize') && more.length === 0)) {
+  if (
+    third === undefined ||
+    (group === '' && (third === 'status' || third === 'finalize') && more.length === 0)
+  ) {
     return make('', first, second, rest.slice(2));
   }
   return make(second ?? '', third, more[0], more.slice(1));

@@ -1,6 +1,7 @@
 /**
- * A reply that stays in the process: what is written comes out of an iteration, in order, and whoever reads slowly makes the writer wait, as a
- * socket would. It ends in order, or it is cut: then the reader gets an error in place of the rest.
+ * A reply that stays in the process: what is written comes out of an iteration, in order, and
+ * whoever reads slowly makes the writer wait, as a socket would. It ends in order, or it is cut:
+ * then the reader gets an error in place of the rest.
  */
 import { TransportError } from '../cache/transport.ts';
 import type { Headers, Reply } from './output.ts';
@@ -10,7 +11,8 @@ const HIGH_WATER = 64 * 1024;
 
 export class MemoryReply implements Reply {
   readonly head: Promise<{ status: number; headers: { get(name: string): string | null } }>;
-  #begin: (head: { status: number; headers: { get(name: string): string | null } }) => void = () => {};
+  #begin: (head: { status: number; headers: { get(name: string): string | null } }) => void =
+    () => {};
   #fail: (error: TransportError) => void = () => {};
   #chunks: Buffer[] = [];
   #length = 0;
@@ -35,7 +37,8 @@ export class MemoryReply implements Reply {
 
   get socket(): Reply['socket'] {
     if (this.#closed) return null;
-    const cut = (): void => this.cut(new TransportError('reset', 'the answer ended early (in process)'));
+    const cut = (): void =>
+      this.cut(new TransportError('reset', 'the answer ended early (in process)'));
     return { destroy: cut, destroySoon: cut, resetAndDestroy: cut };
   }
 
@@ -52,7 +55,9 @@ export class MemoryReply implements Reply {
   }
 
   writeHead(code: number, headers: Headers): void {
-    const named = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+    const named = new Map(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+    );
     const get = (name: string): string | null => {
       const value = named.get(name.toLowerCase());
       if (value === undefined) return null;

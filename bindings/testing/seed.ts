@@ -1,6 +1,7 @@
 /**
- * Objects that are there from the beginning, as a test writes them down: status, uid and managers are taken as they are. All are looked at before
- * the first one is stored. controller-runtime: pkg/client/fake WithObjects.
+ * Objects that are there from the beginning, as a test writes them down: status, uid and managers
+ * are taken as they are. All are looked at before the first one is stored. controller-runtime:
+ * pkg/client/fake WithObjects.
  */
 import { randomUUID } from 'node:crypto';
 import { CapstanError, invalid } from '../errors.ts';
@@ -45,9 +46,17 @@ function read(
   if (name === '') throw invalid(`${what}.metadata.name`, 'a name', metadata.name);
   const namespace = stringAt(metadata, 'namespace');
   if (kind.namespaced === true && namespace === '')
-    throw invalid(`${what}.metadata.namespace`, `a namespace, as ${kind.plural} are namespaced`, metadata.namespace);
+    throw invalid(
+      `${what}.metadata.namespace`,
+      `a namespace, as ${kind.plural} are namespaced`,
+      metadata.namespace,
+    );
   if (kind.namespaced === false && namespace !== '')
-    throw invalid(`${what}.metadata.namespace`, `none, as ${kind.plural} are not namespaced`, namespace);
+    throw invalid(
+      `${what}.metadata.namespace`,
+      `none, as ${kind.plural} are not namespaced`,
+      namespace,
+    );
   const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
   if (metadata.deletionTimestamp !== undefined && finalizers.length === 0)
     throw invalid(
@@ -86,6 +95,10 @@ function kindOf(registry: Registry, object: JsonObject, what: string): Kind {
     .all()
     .find((known) => known.kind === kind && known.group === group && known.version === version);
   if (found === undefined)
-    throw invalid(what, 'an object of a built-in kind, or of one of the resources', `${kind} of ${apiVersion}`);
+    throw invalid(
+      what,
+      'an object of a built-in kind, or of one of the resources',
+      `${kind} of ${apiVersion}`,
+    );
   return found;
 }

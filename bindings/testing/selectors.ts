@@ -1,7 +1,7 @@
 /**
- * Label and field selectors of a request, parsed by the grammar of apimachinery (pkg/labels/selector.go,
- * pkg/fields/selector.go) with its messages, and compiled to one function per selector: a watch calls it twice for every
- * event.
+ * Label and field selectors of a request, parsed by the grammar of apimachinery
+ * (pkg/labels/selector.go, pkg/fields/selector.go) with its messages, and compiled to one function
+ * per selector: a watch calls it twice for every event.
  */
 import { CapstanError } from '../errors.ts';
 import { parseLabelSelector as compileLabelSelector } from '../selectors.ts';
@@ -13,7 +13,11 @@ import { badRequest } from './status.ts';
 export type Predicate = (object: JsonObject) => boolean;
 
 /** Both selectors of a request; undefined when everything matches. */
-export function parseSelectors(kind: Kind, labels: string | null, fields: string | null): Predicate | undefined {
+export function parseSelectors(
+  kind: Kind,
+  labels: string | null,
+  fields: string | null,
+): Predicate | undefined {
   const byLabel = parseLabelSelector(labels ?? '');
   const byField = parseFieldSelector(kind, fields ?? '');
   if (byLabel === undefined) return byField;
@@ -32,10 +36,19 @@ export function parseLabelSelector(selector: string): Predicate | undefined {
   return matches && ((object) => matches(objectAt(metadataOf(object), 'labels')));
 }
 
-/** The fields beyond name and namespace that built-in kinds can be selected by: pkg/registry/<group>/<kind>/strategy.go. */
+/**
+ * The fields beyond name and namespace that built-in kinds can be selected by:
+ * pkg/registry/<group>/<kind>/strategy.go.
+ */
 const FIELDS: Record<string, readonly string[]> = {
   '/pods': [
-    ...['spec.nodeName', 'spec.restartPolicy', 'spec.schedulerName', 'spec.serviceAccountName', 'spec.hostNetwork'],
+    ...[
+      'spec.nodeName',
+      'spec.restartPolicy',
+      'spec.schedulerName',
+      'spec.serviceAccountName',
+      'spec.hostNetwork',
+    ],
     ...['status.phase', 'status.podIP', 'status.nominatedNodeName'],
   ],
   '/secrets': ['type'],
@@ -52,7 +65,12 @@ const FIELDS: Record<string, readonly string[]> = {
   ],
   '/services': ['spec.clusterIP', 'spec.type'],
   '/events': [
-    ...['involvedObject.kind', 'involvedObject.namespace', 'involvedObject.name', 'involvedObject.uid'],
+    ...[
+      'involvedObject.kind',
+      'involvedObject.namespace',
+      'involvedObject.name',
+      'involvedObject.uid',
+    ],
     ...['involvedObject.apiVersion', 'involvedObject.resourceVersion', 'involvedObject.fieldPath'],
     ...['reason', 'reportingComponent', 'source', 'type'],
   ],
@@ -63,7 +81,10 @@ const ABSENT: Record<string, string> = {
   ...{ 'spec.hostNetwork': 'false', 'spec.unschedulable': 'false' },
   ...{ 'status.replicas': '0', 'status.successful': '0' },
 };
-/** Where they are in an object as it lies (registry/forms.ts) that have another name than their path. */
+/**
+ * Where they are in an object as it lies (registry/forms.ts) that have another name than their
+ * path.
+ */
 function pathOf(kind: Kind, field: string): string {
   if (!kind.builtIn) return field;
   if (kind.group === 'events.k8s.io')
@@ -79,9 +100,11 @@ export function parseFieldSelector(kind: Kind, selector: string): Predicate | un
     .sort()
     .flatMap((term) => {
       const match = /^(.*?)(!=|==|=)(.*)$/s.exec(term);
-      if (match === null) throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
+      if (match === null)
+        throw badRequest(`invalid selector: '${selector}'; can't understand '${term}'`);
       const [, field = '', operator, escaped = ''] = match;
-      // Nothing is selected by nothing; apimachinery drops such a term before it looks at the fields.
+      // Nothing is selected by nothing; apimachinery drops such a term before it looks at the
+      // fields.
       if (field === '' && escaped === '') return [];
       const value = unescaped(escaped);
       if (field !== 'metadata.name' && field !== 'metadata.namespace' && !own?.includes(field))
@@ -107,15 +130,20 @@ export function exactName(selector: string | null): string | undefined {
 
 function unknownField(kind: Kind, own: readonly string[] | undefined, field: string): Error {
   if (own === undefined && kind.builtIn) {
-    return badRequest(`"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`);
+    return badRequest(
+      `"${field}" is not a known field selector: only "metadata.name", "metadata.namespace"`,
+    );
   }
-  if (kind.builtIn && kind.plural === 'jobs') return badRequest(`field label "${field}" not supported for Job`);
+  if (kind.builtIn && kind.plural === 'jobs')
+    return badRequest(`field label "${field}" not supported for Job`);
   return badRequest(`field label not supported: ${field}`);
 }
 
 /** pkg/registry/core/event/strategy.go: who reported it, where nothing is said of a source. */
 function sourceOf(event: JsonObject): string {
-  return fieldText(event, ['source', 'component'], '') || fieldText(event, ['reportingComponent'], '');
+  return (
+    fieldText(event, ['source', 'component'], '') || fieldText(event, ['reportingComponent'], '')
+  );
 }
 
 function fieldText(object: JsonObject, path: readonly string[], absent: string): string {

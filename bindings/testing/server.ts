@@ -1,7 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The embedded API server on a socket: requests are handed to serving.ts, one at a time. What it keeps true: `stop` leaves no socket, no timer and no listener behind, and a fault that is
- * taken back no longer hits any request that arrives afterwards.
+ * The embedded API server on a socket: requests are handed to serving.ts, one at a time. What it
+ * keeps true: `stop` leaves no socket, no timer and no listener behind, and a fault that is taken
+ * back no longer hits any request that arrives afterwards.
  */
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -13,7 +14,11 @@ import { handleError } from '../handle-error.ts';
 import { parseTarget } from './api.ts';
 import { closesPort, type Fault } from './faults.ts';
 import { Serving } from './serving.ts';
-import { type CheckedServing, requireServingOptions, type ServingOptions } from './serving-options.ts';
+import {
+  type CheckedServing,
+  requireServingOptions,
+  type ServingOptions,
+} from './serving-options.ts';
 
 /** Key and certificate of the server, as PEM text. */
 export interface ServerTls {
@@ -32,34 +37,46 @@ export interface ApiServerOptions extends ServingOptions {
 }
 
 /**
- * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and with the answers of a
- * real kube-apiserver. Any group, version and resource works without registration; namespaces need not exist. There is
- * no authorization, no admission and no garbage collector, and nothing schedules a Pod. Without a socket: {@link fakeTransport}.
+ * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and
+ * with the answers of a real kube-apiserver. Any group, version and resource works without
+ * registration; namespaces need not exist. There is no authorization, no admission and no garbage
+ * collector, and nothing schedules a Pod. Without a socket: {@link fakeTransport}.
  *
- * - create (generateName), get, list (limit, continue, selectors), update, delete (finalizers, preconditions), deletecollection,
- *   `/status`, `/scale`, pods' `/binding` and `/eviction`; conflicts by resourceVersion; generation; dry run of every write.
- * - JSON, merge and strategic merge patch, and server-side apply: `managedFields` of every write, conflicts, `force`, removal of what is
- *   applied no longer; lists merge by the keys of kube-apiserver's own types, those of custom resources by their schema.
- * - watch: from any version in the history, bookmarks, timeoutSeconds, selector transitions, initial events; 410 as an
- *   event once the version is out of the history.
- * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), lists above 128 KiB compressed with gzip for those
- *   who accept it, TLS.
- * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for the rest of a bad day.
+ * - create (generateName), get, list (limit, continue, selectors), update, delete (finalizers,
+ *   preconditions), deletecollection, `/status`, `/scale`, pods' `/binding` and `/eviction`;
+ *   conflicts by resourceVersion; generation; dry run of every write.
+ * - JSON, merge and strategic merge patch, and server-side apply: `managedFields` of every write,
+ *   conflicts, `force`, removal of what is applied no longer; lists merge by the keys of
+ *   kube-apiserver's own types, those of custom resources by their schema.
+ * - watch: from any version in the history, bookmarks, timeoutSeconds, selector transitions,
+ *   initial events; 410 as an event once the version is out of the history.
+ * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), lists above 128
+ *   KiB compressed with gzip for those who accept it, TLS.
+ * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for
+ *   the rest of a bad day.
  *
- * Custom resources: the first object tells the kind and the scope, and there is a status subresource; creating their
- * CustomResourceDefinition says all this exactly, prunes, fills in defaults and validates by its schema, changing it ends the watches and
- * shows what is stored by the new schema, and deleting it takes the objects and the resource away. An object is one under all versions: in each it
- * has that one's apiVersion and what its schema knows. Built-in kinds lose fields that they do not have (told or refused as `fieldValidation` asks), have their types
- * checked (times and null as Go reads them), and behave as the real ones do where clients notice (status, generation, updates without a version, Secrets' stringData, Events
- * under two names).
+ * Custom resources: the first object tells the kind and the scope, and there is a status
+ * subresource; creating their CustomResourceDefinition says all this exactly, prunes, fills in
+ * defaults and validates by its schema, changing it ends the watches and shows what is stored by
+ * the new schema, and deleting it takes the objects and the resource away. An object is one under
+ * all versions: in each it has that one's apiVersion and what its schema knows. Built-in kinds lose
+ * fields that they do not have (told or refused as `fieldValidation` asks), have their types
+ * checked (times and null as Go reads them), and behave as the real ones do where clients notice
+ * (status, generation, updates without a version, Secrets' stringData, Events under two names).
  *
- * What differs from a real server: built-in kinds get no defaults and their values are not validated; rules in CEL are not evaluated;
- * custom resources are converted as by the strategy None, also where a definition has a webhook for it; a definition is gone with its objects at once, whatever finalizers they have, and so is a
- * namespace; the formats of strings beyond date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are written, and owner references and
- * the members of embedded resources are not judged; apply patches are JSON, not YAML; an eviction looks at no disruption budget, and a Pod
- * on a node is gone at once; nobody collects garbage, so that a Job or ReplicationController that is deleted without a `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server
- * (say `Background`); what a definition's schema once cut from a stored object does not come back with a later one; a strict patch is refused with the object in JavaScript's order of members; a member that stands twice in
- * a body counts once, where Go would merge two maps. Numbers are JavaScript's: an integer beyond 2^53 loses digits.
+ * What differs from a real server: built-in kinds get no defaults and their values are not
+ * validated; rules in CEL are not evaluated; custom resources are converted as by the strategy
+ * None, also where a definition has a webhook for it; a definition is gone with its objects at
+ * once, whatever finalizers they have, and so is a namespace; the formats of strings beyond
+ * date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are
+ * written, and owner references and the members of embedded resources are not judged; apply patches
+ * are JSON, not YAML; an eviction looks at no disruption budget, and a Pod on a node is gone at
+ * once; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
+ * `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server (say
+ * `Background`); what a definition's schema once cut from a stored object does not come back with a
+ * later one; a strict patch is refused with the object in JavaScript's order of members; a member
+ * that stands twice in a body counts once, where Go would merge two maps. Numbers are JavaScript's:
+ * an integer beyond 2^53 loses digits.
  *
  * @example
  * const server = await ApiServer.start();
@@ -86,9 +103,11 @@ export class ApiServer {
     const serving = requireServingOptions(options);
     if (tls !== undefined && (typeof tls?.key !== 'string' || typeof tls.cert !== 'string'))
       throw invalid('tls', 'an object with key and cert as PEM text', tls);
-    // A watch is silent for as long as it likes, and a pooled connection idles for as long as its client likes.
+    // A watch is silent for as long as it likes, and a pooled connection idles for as long as its
+    // client likes.
     const patient = { requestTimeout: 0, headersTimeout: 0, keepAliveTimeout: 0 };
-    const server = tls === undefined ? createServer(patient) : createTlsServer({ ...patient, ...tls });
+    const server =
+      tls === undefined ? createServer(patient) : createTlsServer({ ...patient, ...tls });
     const sockets = new Set<Socket>();
     server.on('connection', (socket: Socket) => {
       sockets.add(socket);
@@ -100,7 +119,12 @@ export class ApiServer {
     return apiServer;
   }
 
-  private constructor(server: Server, sockets: Set<Socket>, tls: ServerTls | undefined, options: CheckedServing) {
+  private constructor(
+    server: Server,
+    sockets: Set<Socket>,
+    tls: ServerTls | undefined,
+    options: CheckedServing,
+  ) {
     this.#server = server;
     this.#sockets = sockets;
     this.#port = (server.address() as AddressInfo).port;
@@ -128,13 +152,20 @@ export class ApiServer {
     return {
       request: async (request) => {
         const query = new URLSearchParams(request.query ?? {}).toString();
-        const target = parseTarget(request.method, query === '' ? request.path : `${request.path}?${query}`);
+        const target = parseTarget(
+          request.method,
+          query === '' ? request.path : `${request.path}?${query}`,
+        );
         // A refusal has to come before there is a connection; see Fault.
         const refused = this.#serving.faults.take(target, 'refuse');
         if (refused.length > 0)
-          throw new TransportError('refused', `connect ECONNREFUSED 127.0.0.1:${this.#port} (injected)`);
+          throw new TransportError(
+            'refused',
+            `connect ECONNREFUSED 127.0.0.1:${this.#port} (injected)`,
+          );
         if (closed || !this.#serving.faults.meets(target, 'reset')) return inner.request(request);
-        // On a connection of its own: on one that was used before, a reset looks like a server that had closed it meanwhile, and a GET is sent again.
+        // On a connection of its own: on one that was used before, a reset looks like a server that
+        // had closed it meanwhile, and a GET is sent again.
         const other = connect();
         others.add(other);
         try {
@@ -154,11 +185,13 @@ export class ApiServer {
   }
 
   /**
-   * Lets requests fail from now on, as `fault` says; running watches are not touched. Gives the function that takes it
-   * back: what has hit already stays (a stalled request is never answered), nothing else is hit.
+   * Lets requests fail from now on, as `fault` says; running watches are not touched. Gives the
+   * function that takes it back: what has hit already stays (a stalled request is never answered),
+   * nothing else is hit.
    */
   inject(fault: Fault): () => void {
-    if (this.#stopped !== undefined) throw new CapstanError('STOPPED', 'inject() on a server that was stopped');
+    if (this.#stopped !== undefined)
+      throw new CapstanError('STOPPED', 'inject() on a server that was stopped');
     const takeBack = this.#serving.faults.add(fault);
     if (closesPort(fault)) {
       this.#server.close();
@@ -166,30 +199,37 @@ export class ApiServer {
     }
     return () => {
       takeBack();
-      if (this.#stopped === undefined && !this.#server.listening && !this.#serving.faults.portClosed()) {
+      if (
+        this.#stopped === undefined &&
+        !this.#server.listening &&
+        !this.#serving.faults.portClosed()
+      ) {
         this.#server.listen(this.#port, '127.0.0.1');
       }
     };
   }
 
   /**
-   * The faults with `times` that have not hit as often yet: a test asks at its end, lest it passed because nothing happened.
+   * The faults with `times` that have not hit as often yet: a test asks at its end, lest it passed
+   * because nothing happened.
    */
   unmetFaults(): Fault[] {
     return this.#serving.faults.unmet();
   }
 
   /**
-   * Drops all history: every version handed out before is from now on too old. A watch from it gets 410 as an event, a
-   * continue token 410 with a token to go on with, an exact list 410. Running watches go on.
+   * Drops all history: every version handed out before is from now on too old. A watch from it gets
+   * 410 as an event, a continue token 410 with a token to go on with, an exact list 410. Running
+   * watches go on.
    */
   expireHistory(): void {
     this.#serving.api.registry.expireHistory();
   }
 
   /**
-   * Takes a resource away, as deleting its CustomResourceDefinition does: its objects are deleted, its watches end, and
-   * its paths are 404, those of its other versions too. Gives the function that brings it back, empty.
+   * Takes a resource away, as deleting its CustomResourceDefinition does: its objects are deleted,
+   * its watches end, and its paths are 404, those of its other versions too. Gives the function
+   * that brings it back, empty.
    */
   removeResource(resource: { group: string; version: string; plural: string }): () => void {
     const { group, version, plural } = resource;
@@ -197,8 +237,8 @@ export class ApiServer {
   }
 
   /**
-   * From now on a request without one of these as its bearer token is 401; undefined: anybody may. Running watches go
-   * on, as they were authenticated when they began.
+   * From now on a request without one of these as its bearer token is 401; undefined: anybody may.
+   * Running watches go on, as they were authenticated when they began.
    */
   setTokens(tokens: readonly string[] | undefined): void {
     this.#serving.api.setTokens(tokens);

@@ -1,45 +1,82 @@
-/** The options that a server has whether it is on a socket or in the process, checked before anything is built. */
+/**
+ * The options that a server has whether it is on a socket or in the process, checked before
+ * anything is built.
+ */
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireInteger } from '../errors.ts';
 import type { ApiOptions } from './api.ts';
 
 /** How the embedded server serves; the defaults are as the real one's. */
 export interface ServingOptions {
-  /** Milliseconds between the bookmarks of a watch that allows them. 60 000, as the real server's. */
+  /**
+   * Milliseconds between the bookmarks of a watch that allows them. 60 000, as the real server's.
+   */
   bookmarkInterval?: number | undefined;
-  /** How many events are kept for each resource; a watch or a page that needs older ones gets 410. 10 000. */
+  /**
+   * How many events are kept for each resource; a watch or a page that needs older ones gets 410.
+   * 10 000.
+   */
   historySize?: number | undefined;
   /** What bookmarks, timeoutSeconds, delays and timestamps go by. The system's clock. */
   clock?: Clock | undefined;
-  /** What time it is when the server starts, in milliseconds since 1970: timestamps go on from there by the clock. Now. */
+  /**
+   * What time it is when the server starts, in milliseconds since 1970: timestamps go on from there
+   * by the clock. Now.
+   */
   startTime?: number | undefined;
   /**
-   * Milliseconds that a request waits for a version that does not exist yet, before it is answered with 504 and "Too
-   * large resource version". 3000, as the real server's; 0: not at all.
+   * Milliseconds that a request waits for a version that does not exist yet, before it is answered
+   * with 504 and "Too large resource version". 3000, as the real server's; 0: not at all.
    */
   freshnessTimeout?: number | undefined;
   /**
-   * How many events a client may be behind while its connection takes no more bytes; beyond that its watch is ended in
-   * order, as the real server does with 10 to 1000. Without end: only the history is the limit.
+   * How many events a client may be behind while its connection takes no more bytes; beyond that
+   * its watch is ended in order, as the real server does with 10 to 1000. Without end: only the
+   * history is the limit.
    */
   watchBuffer?: number | undefined;
-  /** Watches are compressed for clients that accept gzip, one member for each write, as kube-apiserver 1.37 does. false. */
+  /**
+   * Watches are compressed for clients that accept gzip, one member for each write, as
+   * kube-apiserver 1.37 does. false.
+   */
   compressWatches?: boolean | undefined;
-  /** Who may: a request without one of these as its bearer token is 401. Anybody, when left out; see `setTokens`. */
+  /**
+   * Who may: a request without one of these as its bearer token is 401. Anybody, when left out; see
+   * `setTokens`.
+   */
   tokens?: readonly string[] | undefined;
 }
 
-export type CheckedServing = Omit<ApiOptions, 'wallTime'> & Required<Pick<ServingOptions, 'startTime'>>;
+export type CheckedServing = Omit<ApiOptions, 'wallTime'> &
+  Required<Pick<ServingOptions, 'startTime'>>;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireServingOptions(options: ServingOptions): CheckedServing {
-  const { bookmarkInterval = 60_000, historySize = 10_000, clock = systemClock, startTime = Date.now() } = options;
-  const { freshnessTimeout = 3000, watchBuffer = Number.POSITIVE_INFINITY, compressWatches = false } = options;
+  const {
+    bookmarkInterval = 60_000,
+    historySize = 10_000,
+    clock = systemClock,
+    startTime = Date.now(),
+  } = options;
+  const {
+    freshnessTimeout = 3000,
+    watchBuffer = Number.POSITIVE_INFINITY,
+    compressWatches = false,
+  } = options;
   if (!(bookmarkInterval > 0)) throw invalid('bookmarkInterval', 'a number > 0', bookmarkInterval);
   requireInteger('historySize', historySize, 0);
   if (typeof startTime !== 'number' || Number.isNaN(new Date(startTime).getTime()))
     throw invalid('startTime', 'milliseconds since 1970', startTime);
-  if (!(freshnessTimeout >= 0)) throw invalid('freshnessTimeout', 'a number >= 0', freshnessTimeout);
+  if (!(freshnessTimeout >= 0))
+    throw invalid('freshnessTimeout', 'a number >= 0', freshnessTimeout);
   if (!(watchBuffer >= 0)) throw invalid('watchBuffer', 'a number >= 0', watchBuffer);
-  return { bookmarkInterval, historySize, clock, startTime, freshnessTimeout, watchBuffer, compressWatches };
+  return {
+    bookmarkInterval,
+    historySize,
+    clock,
+    startTime,
+    freshnessTimeout,
+    watchBuffer,
+    compressWatches,
+  };
 }

@@ -1,6 +1,6 @@
 /**
- * One request at a time, from its first line to its reply, with the faults that it meets: what is the same whether it came over a socket or
- * from this process. It knows no resource; api.ts does.
+ * One request at a time, from its first line to its reply, with the faults that it meets: what is
+ * the same whether it came over a socket or from this process. It knows no resource; api.ts does.
  */
 import type { Clock } from '../clock.ts';
 import { handleError } from '../handle-error.ts';
@@ -91,7 +91,8 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
     'Cache-Control': 'no-cache, private',
   };
   if (answer.retryAfter !== undefined) headers['Retry-After'] = answer.retryAfter;
-  if (answer.warnings !== undefined) headers.Warning = answer.warnings.map((why) => `299 - ${JSON.stringify(why)}`);
+  if (answer.warnings !== undefined)
+    headers.Warning = answer.warnings.map((why) => `299 - ${JSON.stringify(why)}`);
   output.send(answer.code, headers, answer.body);
 }
 
@@ -114,4 +115,5 @@ function hit(fault: AnswerFault, target: Target, output: Output): void {
 }
 
 /** The header and the Status know whole seconds only. */
-const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : Math.ceil(ms / 1000));
+const seconds = (ms: number | undefined): number | undefined =>
+  ms === undefined ? undefined : Math.ceil(ms / 1000);

@@ -1,6 +1,7 @@
 /**
- * Failures as Kubernetes words them: every error body is a `Status` object whose members, reasons and messages are
- * those of a real kube-apiserver (k8s.io/apimachinery pkg/api/errors), so that clients that read them meet no surprise.
+ * Failures as Kubernetes words them: every error body is a `Status` object whose members, reasons
+ * and messages are those of a real kube-apiserver (k8s.io/apimachinery pkg/api/errors), so that
+ * clients that read them meet no surprise.
  */
 
 /** One cause in `details.causes`. */
@@ -39,7 +40,10 @@ export interface Subject {
   name: string;
 }
 
-/** A request that is answered with a `Status` of failure. Thrown by whoever finds out, written in one place. */
+/**
+ * A request that is answered with a `Status` of failure. Thrown by whoever finds out, written in
+ * one place.
+ */
 export class ApiError extends Error {
   readonly body: StatusBody;
   /** What there was to warn about before it failed. */
@@ -48,7 +52,11 @@ export class ApiError extends Error {
   constructor(
     code: number,
     message: string,
-    options: { reason?: string | undefined; details?: StatusDetails | undefined; continue?: string | undefined } = {},
+    options: {
+      reason?: string | undefined;
+      details?: StatusDetails | undefined;
+      continue?: string | undefined;
+    } = {},
   ) {
     super(message);
     this.body = {
@@ -80,7 +88,8 @@ function details(subject: Subject, causes?: StatusCause[]): StatusDetails {
 const qualified = (subject: Subject): string =>
   subject.group === '' ? subject.what : `${subject.what}.${subject.group}`;
 
-export const badRequest = (message: string): ApiError => new ApiError(400, message, { reason: 'BadRequest' });
+export const badRequest = (message: string): ApiError =>
+  new ApiError(400, message, { reason: 'BadRequest' });
 
 export const notFound = (subject: Subject): ApiError =>
   new ApiError(404, `${qualified(subject)} "${subject.name}" not found`, {
@@ -99,14 +108,21 @@ export const alreadyExists = (subject: Subject, deleting: boolean): ApiError =>
   );
 
 export const conflict = (subject: Subject, why: string): ApiError =>
-  new ApiError(409, `Operation cannot be fulfilled on ${qualified(subject)} "${subject.name}": ${why}`, {
-    reason: 'Conflict',
-    details: details(subject),
-  });
+  new ApiError(
+    409,
+    `Operation cannot be fulfilled on ${qualified(subject)} "${subject.name}": ${why}`,
+    {
+      reason: 'Conflict',
+      details: details(subject),
+    },
+  );
 
 /** The conflict everyone meets: an update that carries a version that is no longer the latest. */
 export const staleVersion = (subject: Subject): ApiError =>
-  conflict(subject, 'the object has been modified; please apply your changes to the latest version and try again');
+  conflict(
+    subject,
+    'the object has been modified; please apply your changes to the latest version and try again',
+  );
 
 export const methodNotAllowed = (): ApiError =>
   new ApiError(405, 'the server does not allow this method on the requested resource', {
@@ -123,10 +139,15 @@ export const notSupported = (verb: string, subject: Subject): ApiError =>
 
 /** A path below a known group that leads nowhere. */
 export const noSuchPath = (): ApiError =>
-  new ApiError(404, 'the server could not find the requested resource', { reason: 'NotFound', details: {} });
+  new ApiError(404, 'the server could not find the requested resource', {
+    reason: 'NotFound',
+    details: {},
+  });
 
 export const notAcceptable = (): ApiError =>
-  new ApiError(406, 'only the following media types are accepted: application/json', { reason: 'NotAcceptable' });
+  new ApiError(406, 'only the following media types are accepted: application/json', {
+    reason: 'NotAcceptable',
+  });
 
 export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
   new ApiError(
@@ -138,9 +159,13 @@ export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
   );
 
 export const tooLarge = (limit: number): ApiError =>
-  new ApiError(413, `Request entity too large: limit is ${limit}`, { reason: 'RequestEntityTooLarge' });
+  new ApiError(413, `Request entity too large: limit is ${limit}`, {
+    reason: 'RequestEntityTooLarge',
+  });
 
-/** A JSON patch that parses and cannot be applied; the real server gives no more detail than this. */
+/**
+ * A JSON patch that parses and cannot be applied; the real server gives no more detail than this.
+ */
 export const patchFailed = (): ApiError =>
   new ApiError(422, 'the server rejected our request due to an error in our request', {
     reason: 'Invalid',
@@ -182,7 +207,11 @@ export const fieldForbidden = (field: string, why: string): FieldError => ({
   message: `Forbidden: ${why}`,
 });
 
-export const fieldNotSupported = (field: string, value: unknown, supported: readonly string[]): FieldError => ({
+export const fieldNotSupported = (
+  field: string,
+  value: unknown,
+  supported: readonly string[],
+): FieldError => ({
   field,
   reason: 'FieldValueNotSupported',
   message: `Unsupported value: ${quoted(value)}: supported values: ${supported.map(quoted).join(', ')}`,
@@ -194,7 +223,10 @@ export const fieldTooLong = (field: string, most: number): FieldError => ({
   message: `Too long: may not be more than ${most} bytes`,
 });
 
-/** 422: the object is understood and not acceptable. `subject.what` is the kind here, except where said otherwise. */
+/**
+ * 422: the object is understood and not acceptable. `subject.what` is the kind here, except where
+ * said otherwise.
+ */
 export function invalidObject(subject: Subject, errors: readonly FieldError[]): ApiError {
   const texts = [...new Set(errors.map((error) => `${error.field}: ${error.message}`))];
   const all = texts.length === 1 ? texts[0] : `[${texts.join(', ')}]`;
@@ -211,11 +243,19 @@ export function invalidObject(subject: Subject, errors: readonly FieldError[]): 
 export const invalidOptions = (kind: string, errors: readonly FieldError[]): ApiError =>
   invalidObject({ group: 'meta.k8s.io', what: kind, name: '' }, errors);
 
-/** 410: the version is out of history. A list with an expired continue token gets a token to go on with, inconsistently. */
+/**
+ * 410: the version is out of history. A list with an expired continue token gets a token to go on
+ * with, inconsistently.
+ */
 export const expired = (message: string, token?: string): ApiError =>
-  new ApiError(410, message, { reason: 'Expired', ...(token === undefined ? {} : { continue: token }) });
+  new ApiError(410, message, {
+    reason: 'Expired',
+    ...(token === undefined ? {} : { continue: token }),
+  });
 
-/** 504: a version this server has not reached, and has waited for where it waits; see freshness.ts. */
+/**
+ * 504: a version this server has not reached, and has waited for where it waits; see freshness.ts.
+ */
 export class TooLargeVersion extends ApiError {
   readonly asked: number;
 
@@ -240,18 +280,26 @@ export const deleted = (subject: Subject, uid: string): StatusBody => ({
   details: { ...details(subject), uid },
 });
 
-/** Reason and message of a bare HTTP status, as apimachinery's NewGenericServerResponse has them. */
+/**
+ * Reason and message of a bare HTTP status, as apimachinery's NewGenericServerResponse has them.
+ */
 const GENERIC: Record<number, [reason: string, message: string]> = {
   400: ['BadRequest', 'the server rejected our request for an unknown reason'],
   401: ['Unauthorized', 'Unauthorized'],
   403: ['Forbidden', 'forbidden'],
   404: ['NotFound', 'the server could not find the requested resource'],
   405: ['MethodNotAllowed', 'the server does not allow this method on the requested resource'],
-  406: ['NotAcceptable', 'the server was unable to respond with a content type that the client supports'],
+  406: [
+    'NotAcceptable',
+    'the server was unable to respond with a content type that the client supports',
+  ],
   409: ['Conflict', 'the server reported a conflict'],
   410: ['Expired', 'The resourceVersion for the provided list is too old.'],
   422: ['Invalid', 'the server rejected our request due to an error in our request'],
-  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
+  429: [
+    'TooManyRequests',
+    'the server has received too many requests and has asked us to try again later',
+  ],
   500: ['InternalError', 'an error on the server has prevented the request from succeeding'],
   503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
   504: [
@@ -260,7 +308,10 @@ const GENERIC: Record<number, [reason: string, message: string]> = {
   ],
 };
 
-/** For injected faults: any status, with the usual reason and message unless a reason is given. @param retryAfter seconds */
+/**
+ * For injected faults: any status, with the usual reason and message unless a reason is given.
+ * @param retryAfter seconds
+ */
 export function genericStatus(code: number, reason?: string, retryAfter?: number): ApiError {
   const known = GENERIC[code];
   return new ApiError(code, known?.[1] ?? `the server responded with the status code ${code}`, {

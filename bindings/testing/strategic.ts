@@ -1,7 +1,8 @@
 /**
- * Strategic merge patch, on values that are never mutated: maps merge, lists of built-in kinds merge by the key that their type says, and
- * directives say the rest: `$patch`, `$retainKeys`, `$setElementOrder/x`, `$deleteFromPrimitiveList/x`.
- * apimachinery: pkg/util/strategicpatch/patch.go.
+ * Strategic merge patch, on values that are never mutated: maps merge, lists of built-in kinds
+ * merge by the key that their type says, and directives say the rest: `$patch`, `$retainKeys`,
+ * `$setElementOrder/x`, `$deleteFromPrimitiveList/x`. apimachinery:
+ * pkg/util/strategicpatch/patch.go.
  */
 import { goText, isObject, type Json, type JsonObject, jsonKey, withoutNulls } from './json.ts';
 import type { Atom, PatchRule } from './schema/atoms.ts';
@@ -13,7 +14,10 @@ const RETAIN_KEYS = '$retainKeys';
 const ORDER = '$setElementOrder/';
 const DELETE_FROM = '$deleteFromPrimitiveList/';
 
-/** Throws 400 for keys to retain that are no list or too few, 500 for all else that cannot be merged, as the real server does. */
+/**
+ * Throws 400 for keys to retain that are no list or too few, 500 for all else that cannot be
+ * merged, as the real server does.
+ */
 export function strategicPatch(type: Atom, target: JsonObject, patch: JsonObject): JsonObject {
   return mergeMap(type, target, patch);
 }
@@ -24,12 +28,17 @@ const badDirective = (directive: Json, of: JsonObject): ApiError =>
 const failed = (why: string): ApiError => new ApiError(500, why);
 
 const notAList = (value: Json): ApiError => {
-  const what = isObject(value) ? 'map[string]interface {}' : typeof value === 'boolean' ? 'bool' : typeof value;
+  const what = isObject(value)
+    ? 'map[string]interface {}'
+    : typeof value === 'boolean'
+      ? 'bool'
+      : typeof value;
   return failed(`expected a []interface {}, but received a ${what}`);
 };
 
 const NO_RULE: PatchRule = { merge: false, replace: false, retainKeys: false };
-const ruleOf = (type: Atom | undefined, name: string): PatchRule => type?.map?.field(name)?.patch ?? NO_RULE;
+const ruleOf = (type: Atom | undefined, name: string): PatchRule =>
+  type?.map?.field(name)?.patch ?? NO_RULE;
 const typeOf = (type: Atom | undefined, name: string): Atom | undefined =>
   type?.map === undefined ? undefined : memberType(type.map, name);
 
@@ -38,7 +47,8 @@ const isList = (value: Json | undefined): value is readonly Json[] => Array.isAr
 function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObject): JsonObject {
   const directive = given[PATCH];
   if (directive !== undefined) {
-    if (directive === 'replace') return Object.fromEntries(Object.entries(given).filter(([name]) => name !== PATCH));
+    if (directive === 'replace')
+      return Object.fromEntries(Object.entries(given).filter(([name]) => name !== PATCH));
     if (directive === 'delete') return {};
     throw badDirective(directive, given);
   }
@@ -79,7 +89,10 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
   return Object.fromEntries(result);
 }
 
-/** `$retainKeys` names all members that stay; what the patch sets must be among them, what it removes need not. */
+/**
+ * `$retainKeys` names all members that stay; what the patch sets must be among them, what it
+ * removes need not.
+ */
 function retainKeys(original: JsonObject, patch: JsonObject): JsonObject {
   const keys = patch[RETAIN_KEYS];
   if (keys === undefined) return original;
@@ -118,7 +131,11 @@ function setOrders(
 }
 
 /** The items of a patch must come in the order that it asks for. */
-function requireOrdered(items: readonly Json[], order: readonly Json[], mergeKey: string | undefined): void {
+function requireOrdered(
+  items: readonly Json[],
+  order: readonly Json[],
+  mergeKey: string | undefined,
+): void {
   const names = order.map((item) => nameOf(item, mergeKey));
   let at = 0;
   for (const item of items) {
@@ -149,14 +166,20 @@ function mergeList(
   }
   if (mergeKey === undefined) throw failed(`cannot merge lists without merge key for ${name}`);
   const items = type?.map?.field(name)?.type().list?.items();
-  return mergeObjects(items, original as readonly JsonObject[], patch as readonly JsonObject[], mergeKey);
+  return mergeObjects(
+    items,
+    original as readonly JsonObject[],
+    patch as readonly JsonObject[],
+    mergeKey,
+  );
 }
 
 function requireOneType(original: readonly Json[], patch: readonly Json[]): void {
   const all = [...original, ...patch];
   if (all.some(isList)) throw failed('lists of lists are not supported');
   const kinds = new Set(all.map((item) => (item === null ? 'null' : typeof item)));
-  if (kinds.size > 1) throw failed(`list element types are not identical: ${goText([original, patch])}`);
+  if (kinds.size > 1)
+    throw failed(`list element types are not identical: ${goText([original, patch])}`);
 }
 
 function mergeObjects(
@@ -167,7 +190,8 @@ function mergeObjects(
 ): readonly Json[] {
   const keyOf = (item: JsonObject): string => {
     const key = item[mergeKey];
-    if (key === undefined) throw failed(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
+    if (key === undefined)
+      throw failed(`map: ${goText(item)} does not contain declared merge key: ${mergeKey}`);
     return jsonKey(key);
   };
   const gone = new Set<string | undefined>();
@@ -178,7 +202,8 @@ function mergeObjects(
     if (directive === undefined) rest.push(item);
     else if (directive === 'delete') gone.add(keyOf(item));
     else if (directive === 'replace') replace = true;
-    else if (directive === 'merge') throw failed('merging lists cannot yet be specified in the patch');
+    else if (directive === 'merge')
+      throw failed('merging lists cannot yet be specified in the patch');
     else throw badDirective(directive, item);
   }
   if (replace) return rest;
@@ -198,8 +223,8 @@ function mergeObjects(
 }
 
 /**
- * What the patch names comes in its order, the rest in the object's, and both are merged: an item of the object stays ahead of one of the
- * patch only where it was ahead of it before.
+ * What the patch names comes in its order, the rest in the object's, and both are merged: an item
+ * of the object stays ahead of one of the patch only where it was ahead of it before.
  */
 function arrange(
   merged: readonly Json[],
@@ -217,7 +242,10 @@ function arrange(
   const result: Json[] = [];
   for (let left = 0, right = 0; left < server.length || right < patched.length; ) {
     const [mine, theirs] = [server[left], patched[right]];
-    if (mine !== undefined && (theirs === undefined || (mine.server >= 0 && mine.server < theirs.server))) {
+    if (
+      mine !== undefined &&
+      (theirs === undefined || (mine.server >= 0 && mine.server < theirs.server))
+    ) {
       result.push(mine.item);
       left++;
     } else if (theirs !== undefined) {
@@ -229,7 +257,10 @@ function arrange(
 }
 
 /** The first place of each item in a list, by its name. */
-function placesIn(list: readonly Json[], mergeKey: string | undefined): Map<string | undefined, number> {
+function placesIn(
+  list: readonly Json[],
+  mergeKey: string | undefined,
+): Map<string | undefined, number> {
   const places = new Map<string | undefined, number>();
   for (const [at, item] of list.entries()) {
     const name = nameOf(item, mergeKey);
@@ -244,7 +275,10 @@ function nameOf(item: Json, mergeKey: string | undefined): string | undefined {
   return isObject(item) ? jsonKey(item[mergeKey]) : undefined;
 }
 
-/** What a patch adds, less all that has a `$patch`, whatever it says; undefined: it has one itself. Other directives stay, to be told of as unknown fields. */
+/**
+ * What a patch adds, less all that has a `$patch`, whatever it says; undefined: it has one itself.
+ * Other directives stay, to be told of as unknown fields.
+ */
 function withoutDirectives(value: Json): Json | undefined {
   if (isList(value)) {
     return value.flatMap((item) => {

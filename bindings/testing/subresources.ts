@@ -1,6 +1,7 @@
 /**
- * The subresources that are no part of the object: its scale, the binding of a Pod to a node, its eviction. A scale is a view of an object: what
- * is written to it is written to the object's replicas. Other subresources are in api.ts.
+ * The subresources that are no part of the object: its scale, the binding of a Pod to a node, its
+ * eviction. A scale is a view of an object: what is written to it is written to the object's
+ * replicas. Other subresources are in api.ts.
  */
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 import type { RequestOptions } from './options.ts';
@@ -10,7 +11,14 @@ import { valueAt, withValueAt } from './registry/paths.ts';
 import type { Registry, Written } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
 import { ofResource } from './registry/strategy.ts';
-import { ApiError, badRequest, conflict, fieldInvalid, invalidObject, type StatusBody } from './status.ts';
+import {
+  ApiError,
+  badRequest,
+  conflict,
+  fieldInvalid,
+  invalidObject,
+  type StatusBody,
+} from './status.ts';
 
 /** The methods that a subresource takes; undefined: the kind has no such one. */
 export function methodsOf(kind: Kind, subresource: string): readonly string[] | undefined {
@@ -25,7 +33,9 @@ export function methodsOf(kind: Kind, subresource: string): readonly string[] | 
 export function scaleOf(kind: Kind, object: JsonObject): JsonObject {
   const { specReplicas = '', statusReplicas = '', selector = '' } = kind.scale ?? {};
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadataOf(object);
-  const shown = kind.builtIn ? selectorText(objectAt(object, 'spec').selector) : valueAt(object, selector);
+  const shown = kind.builtIn
+    ? selectorText(objectAt(object, 'spec').selector)
+    : valueAt(object, selector);
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
@@ -49,8 +59,13 @@ function selectorText(selector: unknown): string {
   if (!isObject(selector)) return '';
   const isLabels = selector.matchLabels === undefined && selector.matchExpressions === undefined;
   const labels = isLabels ? selector : objectAt(selector, 'matchLabels');
-  const parts = Object.entries(labels).map(([key, value]): [string, string] => [key, `${key}=${String(value)}`]);
-  for (const expression of Array.isArray(selector.matchExpressions) ? selector.matchExpressions : []) {
+  const parts = Object.entries(labels).map(([key, value]): [string, string] => [
+    key,
+    `${key}=${String(value)}`,
+  ]);
+  for (const expression of Array.isArray(selector.matchExpressions)
+    ? selector.matchExpressions
+    : []) {
     if (!isObject(expression)) continue;
     const key = stringAt(expression, 'key');
     const values = Array.isArray(expression.values) ? [...expression.values].sort().join(',') : '';
@@ -82,7 +97,11 @@ export function updateScale(
       const scale = change(scaleOf(kind, object));
       requireScale(scale);
       const was = metadataOf(object);
-      const { name, namespace = was.namespace, resourceVersion = was.resourceVersion } = metadataOf(scale);
+      const {
+        name,
+        namespace = was.namespace,
+        resourceVersion = was.resourceVersion,
+      } = metadataOf(scale);
       const metadata = { ...was, name, namespace, resourceVersion };
       return { ...withReplicas(kind, path, object, scale), metadata };
     },
@@ -101,9 +120,18 @@ export function applyScale(
 ): Written {
   requireScale(config);
   const { group, version } = kind;
-  const head: JsonObject = { apiVersion: group === '' ? version : `${group}/${version}`, kind: kind.kind };
-  const metadata = { name: objectAt(config, 'metadata').name, namespace: objectAt(config, 'metadata').namespace };
-  return shown(kind, registry.apply(path, withReplicas(kind, path, { ...head, metadata }, config), options));
+  const head: JsonObject = {
+    apiVersion: group === '' ? version : `${group}/${version}`,
+    kind: kind.kind,
+  };
+  const metadata = {
+    name: objectAt(config, 'metadata').name,
+    namespace: objectAt(config, 'metadata').namespace,
+  };
+  return shown(
+    kind,
+    registry.apply(path, withReplicas(kind, path, { ...head, metadata }, config), options),
+  );
 }
 
 const shown = (kind: Kind, { code, json }: Written): Written => ({
@@ -114,10 +142,17 @@ const shown = (kind: Kind, { code, json }: Written): Written => ({
 function requireScale(scale: JsonObject): void {
   const { apiVersion = 'autoscaling/v1', kind = 'Scale' } = scale;
   if (apiVersion === 'autoscaling/v1' && kind === 'Scale') return;
-  throw badRequest(`expected autoscaling/v1, Kind=Scale, got ${String(apiVersion)}, Kind=${String(kind)}`);
+  throw badRequest(
+    `expected autoscaling/v1, Kind=Scale, got ${String(apiVersion)}, Kind=${String(kind)}`,
+  );
 }
 
-function withReplicas(kind: Kind, path: ResourcePath, object: JsonObject, scale: JsonObject): JsonObject {
+function withReplicas(
+  kind: Kind,
+  path: ResourcePath,
+  object: JsonObject,
+  scale: JsonObject,
+): JsonObject {
   const replicas = objectAt(scale, 'spec').replicas ?? 0;
   if (kind.builtIn && typeof replicas === 'number' && replicas < 0) {
     const wrong = fieldInvalid('spec.replicas', replicas, 'must be greater than or equal to 0');
@@ -126,7 +161,13 @@ function withReplicas(kind: Kind, path: ResourcePath, object: JsonObject, scale:
   return withValueAt(object, kind.scale?.specReplicas ?? '', replicas);
 }
 
-const SUCCESS: StatusBody = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+const SUCCESS: StatusBody = {
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  code: 201,
+};
 const success: Written = { code: 201, json: JSON.stringify(SUCCESS) };
 
 /** Assigns a Pod to a node, as a scheduler does. */
@@ -152,18 +193,31 @@ export function bind(
     }
     const assigned = stringAt(objectAt(pod, 'spec'), 'nodeName');
     if (assigned !== '')
-      throw conflict(subject, `pod ${path.name} is already assigned to node ${JSON.stringify(assigned)}`);
+      throw conflict(
+        subject,
+        `pod ${path.name} is already assigned to node ${JSON.stringify(assigned)}`,
+      );
     const status = objectAt(pod, 'status');
     const conditions = Array.isArray(status.conditions) ? status.conditions : [];
-    const others = conditions.filter((condition) => !isObject(condition) || condition.type !== 'PodScheduled');
-    const scheduled = { type: 'PodScheduled', status: 'True', lastProbeTime: null, lastTransitionTime: now };
+    const others = conditions.filter(
+      (condition) => !isObject(condition) || condition.type !== 'PodScheduled',
+    );
+    const scheduled = {
+      type: 'PodScheduled',
+      status: 'True',
+      lastProbeTime: null,
+      lastTransitionTime: now,
+    };
     const annotations = {
       ...objectAt(metadataOf(pod), 'annotations'),
       ...objectAt(metadataOf(binding), 'annotations'),
     };
     return {
       ...pod,
-      metadata: { ...metadataOf(pod), ...(Object.keys(annotations).length > 0 ? { annotations } : {}) },
+      metadata: {
+        ...metadataOf(pod),
+        ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+      },
       spec: { ...objectAt(pod, 'spec'), nodeName: node },
       status: { ...status, conditions: [...others, scheduled] },
     };
@@ -172,11 +226,19 @@ export function bind(
 }
 
 /** Deletes a Pod. Disruption budgets are not looked at: nothing here counts what is healthy. */
-export function evict(registry: Registry, path: ResourcePath, eviction: JsonObject, dryRun: boolean): Written {
+export function evict(
+  registry: Registry,
+  path: ResourcePath,
+  eviction: JsonObject,
+  dryRun: boolean,
+): Written {
   requireName(path, eviction, 'Eviction');
   const options = objectAt(eviction, 'deleteOptions');
   const preconditions = objectAt(options, 'preconditions');
-  const [uid, resourceVersion] = [stringAt(preconditions, 'uid'), stringAt(preconditions, 'resourceVersion')];
+  const [uid, resourceVersion] = [
+    stringAt(preconditions, 'uid'),
+    stringAt(preconditions, 'resourceVersion'),
+  ];
   const dry = dryRun || (Array.isArray(options.dryRun) && options.dryRun.includes('All'));
   registry.delete(path, {
     ...(uid === '' ? {} : { uid }),

@@ -1,12 +1,16 @@
 /**
- * Times as a Go program reads and writes them: what it cannot parse it refuses, in the words of its library, and what it can it writes in UTC, a Time by whole seconds
- * and a MicroTime by six digits. Go: time.Parse; apimachinery: pkg/apis/meta/v1 Time and MicroTime.
+ * Times as a Go program reads and writes them: what it cannot parse it refuses, in the words of its
+ * library, and what it can it writes in UTC, a Time by whole seconds and a MicroTime by six digits.
+ * Go: time.Parse; apimachinery: pkg/apis/meta/v1 Time and MicroTime.
  */
 
 const TIME = '2006-01-02T15:04:05Z07:00';
 const MICRO_TIME = '2006-01-02T15:04:05.000000Z07:00';
 
-/** A piece of a layout, what it takes, and what its number has to be: that is looked at before what follows. */
+/**
+ * A piece of a layout, what it takes, and what its number has to be: that is looked at before what
+ * follows.
+ */
 type Piece = readonly [piece: string, takes: RegExp, name?: string, least?: number, most?: number];
 
 const PIECES: readonly Piece[] = [
@@ -41,8 +45,10 @@ export function readTime(text: string, micro: boolean): string {
     new TimeError(`parsing time ${JSON.stringify(text)}: ${what} out of range`);
   const take = ([piece, takes, name, least = 0, most = 0]: Piece): void => {
     const [found] = takes.exec(rest) ?? [];
-    if (found === undefined) throw fail(`cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(piece)}`);
-    if (name !== undefined && (Number(found) < least || Number(found) > most)) throw outOfRange(name);
+    if (found === undefined)
+      throw fail(`cannot parse ${JSON.stringify(rest)} as ${JSON.stringify(piece)}`);
+    if (name !== undefined && (Number(found) < least || Number(found) > most))
+      throw outOfRange(name);
     taken.push(found);
     rest = rest.slice(found.length);
   };
@@ -55,12 +61,18 @@ export function readTime(text: string, micro: boolean): string {
     rest = rest.slice(FRACTION.exec(rest)?.[0].length ?? 0);
   }
   take(ZONE);
-  if (rest !== '') throw new TimeError(`parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(rest)}`);
+  if (rest !== '')
+    throw new TimeError(
+      `parsing time ${JSON.stringify(text)}: extra text: ${JSON.stringify(rest)}`,
+    );
   const [year, , month, , day, , hour, , minute, , second, zone] = taken as [string, ...string[]];
   const local = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
   // A day that does not exist is one of the next month to some engines.
   if (Number.isNaN(local) || new Date(local).getUTCDate() !== Number(day)) throw outOfRange('day');
   const [, sign, hours, minutes] = /^([+-])(\d{2}):(\d{2})$/.exec(zone as string) ?? [];
-  const offset = sign === undefined ? 0 : (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60_000 : 60_000);
+  const offset =
+    sign === undefined
+      ? 0
+      : (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60_000 : 60_000);
   return `${new Date(local - offset).toISOString().slice(0, 19)}${fraction}Z`;
 }

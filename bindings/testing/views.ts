@@ -1,6 +1,7 @@
 /**
- * How objects are shown to a client: whole, or their metadata alone (PartialObjectMetadata), singly and in lists, with
- * the members in the order in which the real server writes them: a reader that scans bytes meets what it will meet there.
+ * How objects are shown to a client: whole, or their metadata alone (PartialObjectMetadata), singly
+ * and in lists, with the members in the order in which the real server writes them: a reader that
+ * scans bytes meets what it will meet there.
  */
 import { type JsonObject, objectAt, without } from './json.ts';
 import { isView, shownAs } from './registry/forms.ts';
@@ -25,11 +26,17 @@ export interface View {
   list(kind: Kind, items: readonly Shown[], metadata: ListMetadata): string;
   /** What a bookmark carries: no object, but the members of one. */
   bookmark(kind: Kind, metadata: JsonObject): string;
-  /** false: the first event cannot be shown in this form, so a watch that was begun in it ends there. */
+  /**
+   * false: the first event cannot be shown in this form, so a watch that was begun in it ends
+   * there.
+   */
   readonly watchable: boolean;
 }
 
-/** Kinds that have their replicas behind a pointer, but not in the form from which the real server makes its bookmarks. */
+/**
+ * Kinds that have their replicas behind a pointer, but not in the form from which the real server
+ * makes its bookmarks.
+ */
 const COUNTED = ['Deployment', 'ReplicaSet', 'StatefulSet'];
 
 export const wholeObjects: View = {
@@ -50,23 +57,36 @@ export const wholeObjects: View = {
     const empty = zeroObject(kind);
     const counted = kind.group === 'apps' && COUNTED.includes(kind.kind);
     const spec = counted ? { spec: { replicas: 0, ...objectAt(empty, 'spec') } } : {};
-    return JSON.stringify({ kind: kind.kind, apiVersion, metadata, ...without(empty, 'metadata'), ...spec });
+    return JSON.stringify({
+      kind: kind.kind,
+      apiVersion,
+      metadata,
+      ...without(empty, 'metadata'),
+      ...spec,
+    });
   },
   watchable: true,
 };
 
 /**
  * @param version of meta.k8s.io: `v1` or `v1beta1`
- * @param watchable for the form of a list the real server begins a watch and then finds that an event is no list
+ * @param watchable for the form of a list the real server begins a watch and then finds that an
+ *   event is no list
  */
 function metadataAs(version: string, watchable: boolean): View {
   const apiVersion = `meta.k8s.io/${version}`;
   const object = (shown: Shown): string =>
-    JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata: metadataOf(shown.object) });
+    JSON.stringify({
+      kind: 'PartialObjectMetadata',
+      apiVersion,
+      metadata: metadataOf(shown.object),
+    });
   return {
     object,
-    list: (_kind, items, metadata) => listOf('PartialObjectMetadataList', apiVersion, metadata, items.map(object)),
-    bookmark: (_kind, metadata) => JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata }),
+    list: (_kind, items, metadata) =>
+      listOf('PartialObjectMetadataList', apiVersion, metadata, items.map(object)),
+    bookmark: (_kind, metadata) =>
+      JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata }),
     watchable,
   };
 }
@@ -79,22 +99,42 @@ export const metadataViews: ReadonlyMap<string, View> = new Map(
   ]),
 );
 
-function listOf(kind: string, apiVersion: string, metadata: ListMetadata, items: readonly string[]): string {
+function listOf(
+  kind: string,
+  apiVersion: string,
+  metadata: ListMetadata,
+  items: readonly string[],
+): string {
   const { version, token, remaining } = metadata;
-  const meta = JSON.stringify({ resourceVersion: String(version), continue: token, remainingItemCount: remaining });
+  const meta = JSON.stringify({
+    resourceVersion: String(version),
+    continue: token,
+    remainingItemCount: remaining,
+  });
   return `{"kind":${JSON.stringify(kind)},"apiVersion":"${apiVersion}","metadata":${meta},"items":[${items.join(',')}]}`;
 }
 
 /** Members in alphabetical order, and a token even where there is none. */
-function customList(kind: Kind, items: readonly Shown[], { version, token = '', remaining }: ListMetadata): string {
-  const meta = JSON.stringify({ continue: token, remainingItemCount: remaining, resourceVersion: String(version) });
+function customList(
+  kind: Kind,
+  items: readonly Shown[],
+  { version, token = '', remaining }: ListMetadata,
+): string {
+  const meta = JSON.stringify({
+    continue: token,
+    remainingItemCount: remaining,
+    resourceVersion: String(version),
+  });
   const body = items.map((item) => item.json).join(',');
   return `{"apiVersion":"${apiVersionOf(kind)}","items":[${body}],"kind":${JSON.stringify(kind.listKind)},"metadata":${meta}}`;
 }
 
 const converting = new WeakMap<Kind, Map<View, View>>();
 
-/** The view for a kind whose objects may lie in another form than it shows. One for each kind and view, as frames are kept by view. */
+/**
+ * The view for a kind whose objects may lie in another form than it shows. One for each kind and
+ * view, as frames are kept by view.
+ */
 export function viewOf(kind: Kind, view: View): View {
   if (!isView(kind)) return view;
   const views = converting.get(kind) ?? new Map<View, View>();

@@ -1,8 +1,9 @@
 /**
- * Watches: a stream of events from a version on, seen through selectors. A watch is a cursor into its store's history:
- * as long as the socket takes bytes it is moved with every event; when the socket is full it stands still and catches
- * up from the history later, so a slow reader costs no memory. One that has fallen behind the history is cut off; one
- * that is behind by more than the watch buffer is ended in order, as the real server ends a watcher whose buffer is full.
+ * Watches: a stream of events from a version on, seen through selectors. A watch is a cursor into
+ * its store's history: as long as the socket takes bytes it is moved with every event; when the
+ * socket is full it stands still and catches up from the history later, so a slow reader costs no
+ * memory. One that has fallen behind the history is cut off; one that is behind by more than the
+ * watch buffer is ended in order, as the real server ends a watcher whose buffer is full.
  * apiserver: pkg/storage/cacher/cache_watcher.go.
  */
 import type { Clock } from '../clock.ts';
@@ -20,15 +21,21 @@ import { type Predicate, parseSelectors } from './selectors.ts';
 import { ApiError, expired, TooLargeVersion } from './status.ts';
 import type { Shown, View } from './views.ts';
 
-/** Between these a watch without timeoutSeconds ends; apiserver: min-request-timeout, spread so that not all end at once. */
+/**
+ * Between these a watch without timeoutSeconds ends; apiserver: min-request-timeout, spread so that
+ * not all end at once.
+ */
 const DEFAULT_TIMEOUT_SECONDS = 1800;
 
-/** A watch that asked for bookmarks gets one this long before it ends, so that the next one can start from it. */
+/**
+ * A watch that asked for bookmarks gets one this long before it ends, so that the next one can
+ * start from it.
+ */
 const LAST_BOOKMARK_MS = 2000;
 
 /**
- * The bytes of one event, made once for all watchers that are told of it in the same turn. Which of the three a watcher
- * gets depends on its selector.
+ * The bytes of one event, made once for all watchers that are told of it in the same turn. Which of
+ * the three a watcher gets depends on its selector.
  */
 class Frames {
   event: StoreEvent | undefined;
@@ -54,7 +61,9 @@ class Frames {
   }
 }
 
-/** Removed, or no longer matched: the object as it last was, with the version at which it is gone. */
+/**
+ * Removed, or no longer matched: the object as it last was, with the version at which it is gone.
+ */
 function lastState(event: StoreEvent): Shown {
   const object = withVersion((event.old as Stored).object, event.version);
   return { object, json: JSON.stringify(object) };
@@ -114,15 +123,21 @@ class Watch {
   }
 
   /**
-   * A bookmark promises that all up to its version has been sent, so there is none while the socket is full, save the one
-   * that ends the initial events: those are written whether there is room or not.
+   * A bookmark promises that all up to its version has been sent, so there is none while the socket
+   * is full, save the one that ends the initial events: those are written whether there is room or
+   * not.
    */
   bookmark(version: number, initialEventsEnd = false): void {
     if (this.#ended || (this.#full && !initialEventsEnd)) return;
     const { kind, view } = this.#options;
     const at = Math.max(version, this.#cursor);
-    const annotations = initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {};
-    const bytes = frameBytes('BOOKMARK', view.bookmark(kind, { resourceVersion: String(at), ...annotations }));
+    const annotations = initialEventsEnd
+      ? { annotations: { 'k8s.io/initial-events-end': 'true' } }
+      : {};
+    const bytes = frameBytes(
+      'BOOKMARK',
+      view.bookmark(kind, { resourceVersion: String(at), ...annotations }),
+    );
     this.write({ type: 'BOOKMARK', bytes, endsInitial: initialEventsEnd });
   }
 
@@ -195,8 +210,9 @@ export class Watches {
   }
 
   /**
-   * Answers a watch: 200 and a stream, of which a version that is too old is the first and last event. Resolves when the
-   * stream has begun. Initial events that are to be newer than a version wait for it, with the headers.
+   * Answers a watch: 200 and a stream, of which a version that is too old is the first and last
+   * event. Resolves when the stream has begun. Initial events that are to be newer than a version
+   * wait for it, with the headers.
    */
   async serve(
     path: ResourcePath,
@@ -210,7 +226,10 @@ export class Watches {
     const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
     const seconds = integer(query.get('timeoutSeconds'));
     const fresh = wantsInitialEvents(query);
-    const version = parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));
+    const version = parseVersion(
+      query.get('resourceVersion') ?? '',
+      (why) => new ApiError(500, why),
+    );
     const prefix = path.namespace === '' ? '' : `${path.namespace}/`;
     const { versions } = this.#registry;
     if (fresh) await this.#freshness.reach(version, output);
@@ -230,13 +249,26 @@ export class Watches {
     const begin = fresh || version === 0 ? current : version;
     const replay = faults.find((fault) => fault.do === 'replay');
     const from = replay === undefined ? begin : store.before(begin, replay.events);
-    const options = { kind, store, view, prefix, matches, output, stream, buffer: this.#options.watchBuffer };
+    const options = {
+      kind,
+      store,
+      view,
+      prefix,
+      matches,
+      output,
+      stream,
+      buffer: this.#options.watchBuffer,
+    };
     const watch = new Watch(options, this.#framesOf(view), from);
     const bookmarks = isTrue(query.get('allowWatchBookmarks'));
     if (fresh) {
       for (const stored of store.asOf(current, path.namespace, '')) {
         if (matches !== undefined && !matches(stored.object)) continue;
-        watch.write({ type: 'ADDED', key: stored.key, bytes: frameBytes('ADDED', view.object(stored)) });
+        watch.write({
+          type: 'ADDED',
+          key: stored.key,
+          bytes: frameBytes('ADDED', view.object(stored)),
+        });
       }
       if (bookmarks) watch.bookmark(current, true);
     }
@@ -260,7 +292,8 @@ export class Watches {
 
   #schedule(watch: Watch, output: Output, options: { bookmarks: boolean; seconds: number }): void {
     const { clock, bookmarkInterval } = this.#options;
-    const seconds = options.seconds > 0 ? options.seconds : DEFAULT_TIMEOUT_SECONDS * (1 + Math.random());
+    const seconds =
+      options.seconds > 0 ? options.seconds : DEFAULT_TIMEOUT_SECONDS * (1 + Math.random());
     const timers = new Set<unknown>();
     const after = (ms: number, run: () => void): void => {
       const timer = clock.setTimer(() => {

@@ -1,4 +1,7 @@
-/** The bound of a queue with `maxDepth`: it refuses what a full queue does not know yet, by an error or silently, and counts that. */
+/**
+ * The bound of a queue with `maxDepth`: it refuses what a full queue does not know yet, by an error
+ * or silently, and counts that.
+ */
 import { CapstanError } from '../errors.ts';
 import type { QueueOptions } from './options.ts';
 
@@ -18,7 +21,10 @@ export class Bound {
     this.#drops = whenFull === 'drop';
   }
 
-  /** Whether a full queue drops the item; throws if it shall. A key that it knows already is never refused. */
+  /**
+   * Whether a full queue drops the item; throws if it shall. A key that it knows already is never
+   * refused.
+   */
   refuses<T>(queue: Bounded<T>, item: T): boolean {
     const depth = queue.depth();
     if (!this.#isFull(depth, queue, item)) return false;
@@ -27,10 +33,14 @@ export class Bound {
     throw this.#error(depth, `add it again when some are done, or take "whenFull: 'drop'"`);
   }
 
-  /** Throws QUEUE_FULL where an add would be refused or dropped: for whom the item must not be lost. It is not counted. */
+  /**
+   * Throws QUEUE_FULL where an add would be refused or dropped: for whom the item must not be lost.
+   * It is not counted.
+   */
   requireRoom<T>(queue: Bounded<T>, item: T): void {
     const depth = queue.depth();
-    if (this.#isFull(depth, queue, item)) throw this.#error(depth, 'it was due, and waits for room');
+    if (this.#isFull(depth, queue, item))
+      throw this.#error(depth, 'it was due, and waits for room');
   }
 
   #isFull<T>(depth: number, queue: Bounded<T>, item: T): boolean {

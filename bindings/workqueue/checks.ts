@@ -1,4 +1,7 @@
-/** Checks of arguments that several files of this folder take. Duck-typed: signals and clocks may come from another realm. */
+/**
+ * Checks of arguments that several files of this folder take. Duck-typed: signals and clocks may
+ * come from another realm.
+ */
 import { CapstanError, invalid } from '../errors.ts';
 
 /** The error of a signal that is none, or undefined. */

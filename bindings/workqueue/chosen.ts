@@ -1,4 +1,7 @@
-/** Handing out by an order of the user's (`QueueOptions.queue`). What that order throws is the caller's to see. */
+/**
+ * Handing out by an order of the user's (`QueueOptions.queue`). What that order throws is the
+ * caller's to see.
+ */
 import { NOTHING } from '../core.ts';
 import { invalid } from '../errors.ts';
 import type { KeyTable } from '../keys.ts';
@@ -6,9 +9,11 @@ import type { CoreOfQueue } from './holdings.ts';
 import type { QueueOrder } from './options.ts';
 
 /**
- * Hands out the item that the order pops: its slot, or NOTHING when the order is empty. Also when the order or a key function has left none of the
- * gets waiting that it is for: then the order has the item back, as nobody would ever be done with it. Of several items with one key it is the
- * order, told of each by `touch`, that says which is handed out: that one takes the key's place in `items`.
+ * Hands out the item that the order pops: its slot, or NOTHING when the order is empty. Also when
+ * the order or a key function has left none of the gets waiting that it is for: then the order has
+ * the item back, as nobody would ever be done with it. Of several items with one key it is the
+ * order, told of each by `touch`, that says which is handed out: that one takes the key's place in
+ * `items`.
  */
 export function takeChosen<T>(
   order: QueueOrder<T>,

@@ -1,9 +1,12 @@
 /**
- * Delayed adds: client-go util/workqueue/delaying_queue.go over the core's heap (assembly/delay.ts).
+ * Delayed adds: client-go util/workqueue/delaying_queue.go over the core's heap
+ * (assembly/delay.ts).
  *
- * - Never early, on a monotonic clock; the earliest time of a key wins; equal times keep their order.
- * - One host timer, for the head of the heap and never further away than the heartbeat; it is set while something waits (and may fire once for
- *   nothing when an add has ended the wait, see addEndsWait).
+ * - Never early, on a monotonic clock; the earliest time of a key wins; equal times keep their
+ *   order.
+ * - One host timer, for the head of the heap and never further away than the heartbeat; it is set
+ *   while something waits (and may fire once for nothing when an add has ended the wait, see
+ *   addEndsWait).
  */
 import {
   type CoreExports,
@@ -24,11 +27,20 @@ import { WorkQueue } from './work-queue.ts';
 /** What a delayed add does to a delay of the same item that runs already. */
 export type DelayMode = keyof typeof WAIT_MODES;
 
-/** client-go's maxWait: however far away the next time is, it is looked at again after this long (a host may sleep, clocks may jump). */
+/**
+ * client-go's maxWait: however far away the next time is, it is looked at again after this long (a
+ * host may sleep, clocks may jump).
+ */
 const HEARTBEAT_MS = 10_000;
-/** Of a timer that fires at once, as its time has passed: the clock has jumped, where the host's timers do not, or the event loop is late. */
+/**
+ * Of a timer that fires at once, as its time has passed: the clock has jumped, where the host's
+ * timers do not, or the event loop is late.
+ */
 const OVERDUE = Number.NEGATIVE_INFINITY;
-/** How long an item waits again that was due when there was no memory to queue it, or no room in the queue that this one wraps. */
+/**
+ * How long an item waits again that was due when there was no memory to queue it, or no room in the
+ * queue that this one wraps.
+ */
 const AGAIN_MS = 1000;
 
 /**
@@ -51,26 +63,32 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     super(options);
     this.#retries = retriesCounter(options.metricsProvider, options.name, this.meter);
     this.#innerOverrides =
-      this.inner instanceof DelayingQueue && this.inner.addAfter !== DelayingQueue.prototype.addAfter;
-    this.#addEach = this.inner !== undefined || this.order !== undefined || this.meter?.perOperation === true;
+      this.inner instanceof DelayingQueue &&
+      this.inner.addAfter !== DelayingQueue.prototype.addAfter;
+    this.#addEach =
+      this.inner !== undefined || this.order !== undefined || this.meter?.perOperation === true;
     keepShape(new.target, DelayingQueue, () => new DelayingQueue());
   }
 
   /**
-   * Adds the item after `ms` milliseconds; at once when that is 0 or less. An add() meanwhile does not end the wait: the item comes again
-   * (unless the queue has `addEndsWait`). After shutDown(): dropped silently.
+   * Adds the item after `ms` milliseconds; at once when that is 0 or less. An add() meanwhile does
+   * not end the wait: the item comes again (unless the queue has `addEndsWait`). After shutDown():
+   * dropped silently.
    *
-   * `mode` says what happens when the item waits already: 'earliest' (the default, client-go's) keeps the earlier of the two times, 'latest' the
-   * later, 'replace' the new one. With 0 or less, 'earliest' adds at once and leaves the wait, 'latest' leaves the wait, 'replace' ends it and adds at once.
+   * `mode` says what happens when the item waits already: 'earliest' (the default, client-go's)
+   * keeps the earlier of the two times, 'latest' the later, 'replace' the new one. With 0 or less,
+   * 'earliest' adds at once and leaves the wait, 'latest' leaves the wait, 'replace' ends it and
+   * adds at once.
    */
   addAfter(item: T, ms: number, options?: { mode?: DelayMode | undefined }): void {
-    if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('ms', 'a number of milliseconds', ms);
+    if (typeof ms !== 'number' || Number.isNaN(ms))
+      throw invalid('ms', 'a number of milliseconds', ms);
     this.delay(item, ms, options === undefined ? WAIT_MODES.earliest : modeOf(options));
   }
 
   /**
-   * Takes a delayed add back. False: the item did not wait. An item that is ready or being processed stays so; what becomes due at this very
-   * moment may have been added already.
+   * Takes a delayed add back. False: the item did not wait. An item that is ready or being
+   * processed stays so; what becomes due at this very moment may have been added already.
    *
    * @example
    * const queue = new DelayingQueue();
@@ -100,7 +118,9 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** How many items wait for a delay, those included that are ready or processed meanwhile. */
   waiting(): number {
     this.checkAlive();
-    return this.inner instanceof DelayingQueue ? this.inner.waiting() : this.core.x.delayWaiting(this.handle);
+    return this.inner instanceof DelayingQueue
+      ? this.inner.waiting()
+      : this.core.x.delayWaiting(this.handle);
   }
 
   /** @internal addAfter() with what the core calls the mode, and WAIT_IS_BACKOFF. */
@@ -113,7 +133,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     }
     if (this.shuttingDown() || ms <= 0) {
       const dropped = this.shuttingDown();
-      const waits = how !== WAIT_MODES.earliest && how !== WAIT_IS_BACKOFF && !dropped && this.#waits(item);
+      const waits =
+        how !== WAIT_MODES.earliest && how !== WAIT_IS_BACKOFF && !dropped && this.#waits(item);
       if (!waits)
         this.add(item); // which drops it at the end, and says so when the queue is disposed of
       else if (how === WAIT_MODES.replace) {
@@ -125,7 +146,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     if (this.bound?.refuses(this, item)) return;
     const now = this.clock.now();
     const at = now + ms;
-    if (Number.isNaN(at)) throw invalid('clock.now()', 'a number of milliseconds', at); // the heap could not order it
+    // the heap could not order it
+    if (Number.isNaN(at)) throw invalid('clock.now()', 'a number of milliseconds', at);
     let code: number;
     try {
       code = this.keys.wait(item, at, how);
@@ -138,7 +160,9 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#retries?.inc(); // last: a user's metric may end the queue
   }
 
-  /** The wait ends when nothing can fail any more: a wrapped queue may be full, a clock may throw. */
+  /**
+   * The wait ends when nothing can fail any more: a wrapped queue may be full, a clock may throw.
+   */
   #replaceNow(item: T): void {
     if (this.inner !== undefined) {
       this.add(item);
@@ -176,7 +200,11 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** @internal */
   protected override drop(): void {
     this.#disarm();
-    for (let code = this.#pop(Number.POSITIVE_INFINITY); code !== NOTHING; code = this.#pop(Number.POSITIVE_INFINITY))
+    for (
+      let code = this.#pop(Number.POSITIVE_INFINITY);
+      code !== NOTHING;
+      code = this.#pop(Number.POSITIVE_INFINITY)
+    )
       this.#forget(code);
   }
 
@@ -199,7 +227,10 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#disarm();
   }
 
-  /** Called by the host, so nobody can catch what is thrown here: it is reported, and the next wait is seen to all the same. */
+  /**
+   * Called by the host, so nobody can catch what is thrown here: it is reported, and the next wait
+   * is seen to all the same.
+   */
   #fire(): void {
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
@@ -222,13 +253,15 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** @internal Adds everything whose wait has ended. */
   protected addDue(now: number): void {
     if (this.#addEach) {
-      for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now)) this.#addOne(this.#forget(code), now);
+      for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now))
+        this.#addOne(this.#forget(code), now);
     } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
   }
 
   /**
-   * An item that there is no memory or no room for waits again, and one whose queue is poisoned waits for recover(): it must not be lost.
-   * A bound of this queue does not concern it: it was known.
+   * An item that there is no memory or no room for waits again, and one whose queue is poisoned
+   * waits for recover(): it must not be lost. A bound of this queue does not concern it: it was
+   * known.
    */
   #addOne(item: T, now: number): void {
     try {
@@ -257,7 +290,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     try {
       code = this.keys.wait(item, at, WAIT_MODES.earliest);
     } catch {
-      return this.items.push(item) > 0; // this queue is poisoned, too: no slot will be given out any more
+      // this queue is poisoned, too: no slot will be given out any more
+      return this.items.push(item) > 0;
     }
     if (code >= 0) this.items[code] = item;
     return code !== NO_MEMORY;
@@ -287,7 +321,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
 function modeOf(options: { mode?: DelayMode | undefined }): number {
   requireObject('options', options);
   const { mode = 'earliest' } = options;
-  if (!Object.hasOwn(WAIT_MODES, mode)) throw invalid('mode', "'earliest', 'latest' or 'replace'", mode);
+  if (!Object.hasOwn(WAIT_MODES, mode))
+    throw invalid('mode', "'earliest', 'latest' or 'replace'", mode);
   return WAIT_MODES[mode];
 }
 

@@ -1,4 +1,7 @@
-/** The shutDownWithDrain() calls that wait, woken one at a time as client-go's condition variable does. */
+/**
+ * The shutDownWithDrain() calls that wait, woken one at a time as client-go's condition variable
+ * does.
+ */
 import type { CapstanError } from '../errors.ts';
 import { aborted } from './checks.ts';
 
@@ -22,9 +25,14 @@ export class Drains {
         this.#drains = this.#drains.filter((other) => other !== drain);
         reject(aborted('shutDownWithDrain()', signal as AbortSignal));
       };
-      const drain: Drain = { resolve, reject, stopListening: () => signal?.removeEventListener('abort', onAbort) };
+      const drain: Drain = {
+        resolve,
+        reject,
+        stopListening: () => signal?.removeEventListener('abort', onAbort),
+      };
       signal?.addEventListener('abort', onAbort, { once: true });
-      // It begins with a broadcast: the drains that waited wake, find keys in processing and wait again, behind this one.
+      // It begins with a broadcast: the drains that waited wake, find keys in processing and wait
+      // again, behind this one.
       this.#drains.unshift(drain);
     });
   }

@@ -1,13 +1,18 @@
 /**
- * How often each key has failed. The core knows keys and gives them slots (item-slots.ts); the counts lie here, by slot.
+ * How often each key has failed. The core knows keys and gives them slots (item-slots.ts); the
+ * counts lie here, by slot.
  *
- * - A forgotten key keeps its slot for a while, with a count of zero: most fail again, and then nothing is deleted and made anew. While
- *   more than SPARE keys plus the live ones are zero, each forget() looks at SWEEP slots in turn and gives back the zeros among them.
- *   So there are never more slots than 8/3 of the most keys that were ever live at once, and a few; each call costs O(1).
+ * - A forgotten key keeps its slot for a while, with a count of zero: most fail again, and then
+ *   nothing is deleted and made anew. While more than SPARE keys plus the live ones are zero, each
+ *   forget() looks at SWEEP slots in turn and gives back the zeros among them. So there are never
+ *   more slots than 8/3 of the most keys that were ever live at once, and a few; each call costs
+ *   O(1).
  * - When the last live key is forgotten, a large table is given back to the core as a whole.
- * - With `forgetAfter`, a key that has not failed for that long after the end of its last delay counts as forgotten from that moment. There is no timer:
- *   time is compared when the key is looked at, and each add() looks at EXPIRE slots in turn and gives back those whose time is over. Its
- *   slot is gone after half as many calls as there are slots, so there are at most twice as many slots as keys that fail within their time.
+ * - With `forgetAfter`, a key that has not failed for that long after the end of its last delay
+ *   counts as forgotten from that moment. There is no timer: time is compared when the key is
+ *   looked at, and each add() looks at EXPIRE slots in turn and gives back those whose time is
+ *   over. Its slot is gone after half as many calls as there are slots, so there are at most twice
+ *   as many slots as keys that fail within their time.
  */
 import type { Clock } from '../clock.ts';
 import { sharedCore } from '../core.ts';
@@ -38,7 +43,8 @@ export class Failures<T> {
   readonly #clock: Clock;
   readonly #forgetAfter: number; // Infinity: never
   #now = 0; // as of the call that is running
-  #ends: Float64Array | undefined; // with forgetAfter, by slot: from when on its count means nothing
+  // with forgetAfter, by slot: from when on its count means nothing
+  #ends: Float64Array | undefined;
 
   constructor({ key, forgetAfter, clock }: FailureOptions<T>) {
     this.#slots = new ItemSlots(sharedCore(), key);
@@ -74,7 +80,8 @@ export class Failures<T> {
 
   /** The key that was counted last waits for so many milliseconds now. */
   waits(ms: number): void {
-    if (this.#ends !== undefined) this.#ends[this.#slots.last] = this.#now + Math.max(ms, 0) + this.#forgetAfter;
+    if (this.#ends !== undefined)
+      this.#ends[this.#slots.last] = this.#now + Math.max(ms, 0) + this.#forgetAfter;
   }
 
   count(item: T): number {
@@ -121,7 +128,10 @@ export class Failures<T> {
     return this.#now >= ((this.#ends as Float64Array)[slot] as number);
   }
 
-  /** Looks at the next slots in turn: what is over is given back, and what is forgotten while there is too much of it. */
+  /**
+   * Looks at the next slots in turn: what is over is given back, and what is forgotten while there
+   * is too much of it.
+   */
   #sweep(slots: number): void {
     for (let i = 0; i < slots && this.#top > 0; i++) {
       this.#hand = this.#hand + 1 < this.#top ? this.#hand + 1 : 0;
@@ -162,7 +172,8 @@ export class Failures<T> {
 
   #readClock(): void {
     const now = this.#clock.now();
-    if (typeof now !== 'number' || Number.isNaN(now)) throw invalid('clock.now()', 'a number of milliseconds', now);
+    if (typeof now !== 'number' || Number.isNaN(now))
+      throw invalid('clock.now()', 'a number of milliseconds', now);
     this.#now = now;
   }
 }

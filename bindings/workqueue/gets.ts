@@ -9,8 +9,9 @@ export interface GetOptions<T> {
   /** Ends the wait: it rejects with ABORTED then. */
   signal?: AbortSignal | undefined;
   /**
-   * Called with the item at the moment at which it is handed out. Whoever waits for the promise hears of it later, when the same item may have been
-   * added again. What it throws rejects the promise; the item is handed out all the same.
+   * Called with the item at the moment at which it is handed out. Whoever waits for the promise
+   * hears of it later, when the same item may have been added again. What it throws rejects the
+   * promise; the item is handed out all the same.
    */
   taken?: ((item: T) => void) | undefined;
 }
@@ -27,8 +28,13 @@ export function told<T, G>(
   };
 }
 
-/** What a queue hands out, to its shutdown. Whoever leaves while it waits is handed nothing that would stay in processing. */
-export function itemsOf<T>(queue: { get(options: GetOptions<T>): Promise<Got<T>> }): AsyncIterator<T> {
+/**
+ * What a queue hands out, to its shutdown. Whoever leaves while it waits is handed nothing that
+ * would stay in processing.
+ */
+export function itemsOf<T>(queue: {
+  get(options: GetOptions<T>): Promise<Got<T>>;
+}): AsyncIterator<T> {
   const left = new AbortController();
   return leaving(itemsUntil(left.signal, queue), () => left.abort());
 }
@@ -38,7 +44,8 @@ async function* itemsUntil<T>(
   queue: { get(options: GetOptions<T>): Promise<Got<T>> },
 ): AsyncGenerator<T, void, undefined> {
   try {
-    for (let got = await queue.get({ signal }); !got.shutdown; got = await queue.get({ signal })) yield got.item;
+    for (let got = await queue.get({ signal }); !got.shutdown; got = await queue.get({ signal }))
+      yield got.item;
   } catch (error) {
     if (!signal.aborted) throw error;
   }
@@ -70,7 +77,9 @@ export class Gets<T> {
           try {
             resolve(answer(item));
           } catch (error) {
-            reject(error); // of this call alone: whoever added the item, and who waits behind, have nothing to do with it
+            // of this call alone: whoever added the item, and who waits behind, have nothing to do
+            // with it
+            reject(error);
           }
         },
         reject,
@@ -83,8 +92,9 @@ export class Gets<T> {
   }
 
   /**
-   * Hands out what is ready. What `taken` calls may come back here: the item has its owner by then, and is not handed out again. What `take` calls
-   * may serve waiters or send them away: it takes nothing for nobody, and the item is for the first who waits after that.
+   * Hands out what is ready. What `taken` calls may come back here: the item has its owner by then,
+   * and is not handed out again. What `take` calls may serve waiters or send them away: it takes
+   * nothing for nobody, and the item is for the first who waits after that.
    */
   serve(queue: { take(waiting: Gets<T>): T | undefined; taken(): (() => void) | undefined }): void {
     while (this.#waiters.size > 0) {

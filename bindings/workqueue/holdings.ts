@@ -1,7 +1,9 @@
 /**
- * What a queue or a limiter holds outside of itself: a table in the core, a place in the metrics, a place among those who are told when
- * the instance is poisoned. All of it comes back when its owner gives it back, or when nobody can reach the owner any more.
- * Collection is the safety net and not the way: it needs a turn of the event loop, and memory that grows faster than that waits for dispose().
+ * What a queue or a limiter holds outside of itself: a table in the core, a place in the metrics, a
+ * place among those who are told when the instance is poisoned. All of it comes back when its owner
+ * gives it back, or when nobody can reach the owner any more. Collection is the safety net and not
+ * the way: it needs a turn of the event loop, and memory that grows faster than that waits for
+ * dispose().
  */
 import { type Core, disposedExports, type Resident } from '../core.ts';
 import { CapstanError } from '../errors.ts';

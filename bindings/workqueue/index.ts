@@ -1,4 +1,7 @@
-/** `capstan/workqueue`: client-go's util/workqueue. No dependencies, no `node:` imports, no await before use. */
+/**
+ * `capstan/workqueue`: client-go's util/workqueue. No dependencies, no `node:` imports, no await
+ * before use.
+ */
 export { type Clock, FakeClock } from '../clock.ts';
 export { initCore } from '../core.ts';
 export { CapstanError, type ErrorCode } from '../errors.ts';

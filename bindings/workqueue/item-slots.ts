@@ -1,11 +1,13 @@
 /**
- * Items to slots of one table of the core, for callers that name the same item several times in a row (when, numRequeues, forget) or
- * many items in the same order again (when a server is away, every key fails in the order in which it failed before).
+ * Items to slots of one table of the core, for callers that name the same item several times in a
+ * row (when, numRequeues, forget) or many items in the same order again (when a server is away,
+ * every key fails in the order in which it failed before).
  *
- * Hashing a key is most of what a look-up costs, so two slots are guessed first: that of the key that was named last, and, for intern(),
- * the one that followed the slot before the last time. A guess is believed only when the key itself is equal, so a wrong one costs a
- * comparison, which ends at once for the same string object; where guesses fail they are made rarely. What is guessed is a slot and
- * nothing else: an item has a slot exactly while the core's record is in use.
+ * Hashing a key is most of what a look-up costs, so two slots are guessed first: that of the key
+ * that was named last, and, for intern(), the one that followed the slot before the last time. A
+ * guess is believed only when the key itself is equal, so a wrong one costs a comparison, which
+ * ends at once for the same string object; where guesses fail they are made rarely. What is guessed
+ * is a slot and nothing else: an item has a slot exactly while the core's record is in use.
  */
 import { type Core, type CoreExports, disposedExports, NOTHING } from '../core.ts';
 import {
@@ -21,7 +23,10 @@ import {
 } from '../keys.ts';
 import { giveBack, type Holding, hold } from './holdings.ts';
 
-/** Texts are kept for slots below this alone, so that they take 1 MB at most; slots above are never guessed as followers. */
+/**
+ * Texts are kept for slots below this alone, so that they take 1 MB at most; slots above are never
+ * guessed as followers.
+ */
 const REMEMBERED = 1 << 17;
 /** After so many wrong guesses in a row only one look-up in 32 guesses. */
 const PATIENCE = 8;
@@ -42,7 +47,8 @@ export class ItemSlots<T> {
   readonly #key: KeyFunction<T> | undefined;
   readonly #text: KeyFunction<T>;
   readonly #pairs: boolean;
-  #exports: CoreExports; // those that the slots were made with: others mean that the instance is poisoned
+  // those that the slots were made with: others mean that the instance is poisoned
+  #exports: CoreExports;
   #holding: Holding;
   #table: KeyTable<unknown>;
 
@@ -139,7 +145,10 @@ export class ItemSlots<T> {
     if (slot < this.#names.length) this.#names[slot] = undefined;
   }
 
-  /** Gives all slots back, and their memory to the instance. False: there was no memory to begin anew, and nothing has changed. */
+  /**
+   * Gives all slots back, and their memory to the instance. False: there was no memory to begin
+   * anew, and nothing has changed.
+   */
   clear(): boolean {
     const handle = this.#core.x.keysNew();
     if (handle === 0) return false;
@@ -173,7 +182,10 @@ export class ItemSlots<T> {
     this.#wrong = 0;
   }
 
-  /** The name of a request, whose namespace is in namespaceOf, or the text of any other item. Throws where the table cannot be used any more. */
+  /**
+   * The name of a request, whose namespace is in namespaceOf, or the text of any other item. Throws
+   * where the table cannot be used any more.
+   */
   #read(item: T): string {
     if (this.#exports !== this.#core.x) this.#refuse();
     if (!this.#pairs) return this.#text(item);

@@ -1,10 +1,18 @@
 /**
- * Rate limiters: client-go util/workqueue/default_rate_limiters.go. A limiter says how long an item waits before it is tried
- * again. Per-item failures are counted in failures.ts, in a table of the limiter's own; the arithmetic is here. Failures are kept until
- * forget(): a caller that never forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
+ * Rate limiters: client-go util/workqueue/default_rate_limiters.go. A limiter says how long an item
+ * waits before it is tried again. Per-item failures are counted in failures.ts, in a table of the
+ * limiter's own; the arithmetic is here. Failures are kept until forget(): a caller that never
+ * forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
 import { type Clock, requireClock, systemClock } from '../clock.ts';
-import { invalid, requireFunction, requireInteger, requireMs, requireNumber, requireObject } from '../errors.ts';
+import {
+  invalid,
+  requireFunction,
+  requireInteger,
+  requireMs,
+  requireNumber,
+  requireObject,
+} from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { KeyFunction } from '../keys.ts';
 import { Failures } from './failures.ts';
@@ -23,14 +31,16 @@ export interface LimiterOptions<T> {
   /** For BucketRateLimiter and `forgetAfter`. Default: the host's monotonic clock. */
   clock?: Clock | undefined;
   /**
-   * What makes two items the same. Needed unless items are strings or requests, which have no members but namespace and name. Requests cost half as much with `requestKey`: without it their
+   * What makes two items the same. Needed unless items are strings or requests, which have no
+   * members but namespace and name. Requests cost half as much with `requestKey`: without it their
    * parts are joined at each call.
    */
   key?: KeyFunction<T> | undefined;
   /**
-   * For the per-item limiters, milliseconds: the failures of an item are forgotten once it has not failed for that long after the end of the
-   * last delay that this limiter gave it. Default: never, as in client-go, where a caller that never forgets keeps every key. It needs no timer:
-   * each when() also looks at two keys in turn and drops those whose time is over.
+   * For the per-item limiters, milliseconds: the failures of an item are forgotten once it has not
+   * failed for that long after the end of the last delay that this limiter gave it. Default: never,
+   * as in client-go, where a caller that never forgets keeps every key. It needs no timer: each
+   * when() also looks at two keys in turn and drops those whose time is over.
    */
   forgetAfter?: number | undefined;
 }
@@ -49,7 +59,8 @@ function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
 const POWERS = Float64Array.from({ length: 1024 }, (_, n) => 2 ** n);
 
 /**
- * `base · 2^failures` milliseconds, at most `max`. client-go: `TypedItemExponentialFailureRateLimiter`.
+ * `base · 2^failures` milliseconds, at most `max`. client-go:
+ * `TypedItemExponentialFailureRateLimiter`.
  *
  * @example
  * const limiter = new ItemExponentialFailureRateLimiter(5, 1_000_000);
@@ -67,7 +78,11 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
     this.#base = base;
     this.#max = max;
     this.#failures = failures(options);
-    keepShape(new.target, ItemExponentialFailureRateLimiter, () => new ItemExponentialFailureRateLimiter(base, max));
+    keepShape(
+      new.target,
+      ItemExponentialFailureRateLimiter,
+      () => new ItemExponentialFailureRateLimiter(base, max),
+    );
   }
 
   when(item: T): number {
@@ -77,15 +92,20 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
   }
 
   #delay(failures: number): number {
-    const power = failures < POWERS.length ? (POWERS[failures] as number) : Number.POSITIVE_INFINITY;
-    return Math.min(this.#base === 0 ? 0 : this.#base * power, this.#max); // 0 · Infinity would be NaN
+    const power =
+      failures < POWERS.length ? (POWERS[failures] as number) : Number.POSITIVE_INFINITY;
+    // 0 · Infinity would be NaN
+    return Math.min(this.#base === 0 ? 0 : this.#base * power, this.#max);
   }
 
   forget(item: T): void {
     this.#failures.forget(item);
   }
 
-  /** Gives the memory of the counts back at once; else that happens when the limiter is collected. Every later call is an error DISPOSED. */
+  /**
+   * Gives the memory of the counts back at once; else that happens when the limiter is collected.
+   * Every later call is an error DISPOSED.
+   */
   dispose(): void {
     this.#failures.dispose();
   }
@@ -96,7 +116,8 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
 }
 
 /**
- * `fast` milliseconds for the first `maxFastAttempts` failures, then `slow`. client-go: `TypedItemFastSlowRateLimiter`.
+ * `fast` milliseconds for the first `maxFastAttempts` failures, then `slow`. client-go:
+ * `TypedItemFastSlowRateLimiter`.
  *
  * @example
  * new ItemFastSlowRateLimiter(5, 10_000, 3);
@@ -115,7 +136,11 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
     this.#slow = slow;
     this.#maxFastAttempts = maxFastAttempts;
     this.#failures = failures(options);
-    keepShape(new.target, ItemFastSlowRateLimiter, () => new ItemFastSlowRateLimiter(fast, slow, maxFastAttempts));
+    keepShape(
+      new.target,
+      ItemFastSlowRateLimiter,
+      () => new ItemFastSlowRateLimiter(fast, slow, maxFastAttempts),
+    );
   }
 
   when(item: T): number {
@@ -128,7 +153,10 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
     this.#failures.forget(item);
   }
 
-  /** Gives the memory of the counts back at once; else that happens when the limiter is collected. Every later call is an error DISPOSED. */
+  /**
+   * Gives the memory of the counts back at once; else that happens when the limiter is collected.
+   * Every later call is an error DISPOSED.
+   */
   dispose(): void {
     this.#failures.dispose();
   }
@@ -139,9 +167,10 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
 }
 
 /**
- * A token bucket for all items together: `qps` per second, bursts of `burst`. client-go: `TypedBucketRateLimiter` over
- * golang.org/x/time/rate with Reserve: tokens may go into debt, and the debt is the delay (for ever, +Infinity, when `qps` or `burst` is 0
- * and no token will come). It forgets nothing and counts nothing.
+ * A token bucket for all items together: `qps` per second, bursts of `burst`. client-go:
+ * `TypedBucketRateLimiter` over golang.org/x/time/rate with Reserve: tokens may go into debt, and
+ * the debt is the delay (for ever, +Infinity, when `qps` or `burst` is 0 and no token will come).
+ * It forgets nothing and counts nothing.
  *
  * @example
  * new BucketRateLimiter(10, 100);
@@ -183,7 +212,8 @@ export class BucketRateLimiter<T = string> implements RateLimiter<T> {
 }
 
 /**
- * The longest delay of several limiters; each of them counts the failure. Of none: 0. client-go: `TypedMaxOfRateLimiter`.
+ * The longest delay of several limiters; each of them counts the failure. Of none: 0. client-go:
+ * `TypedMaxOfRateLimiter`.
  *
  * @example
  * new MaxOfRateLimiter(new ItemExponentialFailureRateLimiter(5, 1_000_000), new BucketRateLimiter(10, 100));
@@ -248,8 +278,13 @@ export function checkLimiter<T>(name: string, limiter: RateLimiter<T>): void {
     requireFunction(`${name}.${method}`, limiter?.[method]);
 }
 
-/** client-go's `DefaultTypedControllerRateLimiter`: 5 ms doubling to 1000 s per item, and 10 a second with bursts of 100 for all together. */
-export function defaultControllerRateLimiter<T = string>(options?: LimiterOptions<T>): RateLimiter<T> {
+/**
+ * client-go's `DefaultTypedControllerRateLimiter`: 5 ms doubling to 1000 s per item, and 10 a
+ * second with bursts of 100 for all together.
+ */
+export function defaultControllerRateLimiter<T = string>(
+  options?: LimiterOptions<T>,
+): RateLimiter<T> {
   return ownedControllerRateLimiter(options).limiter;
 }
 
@@ -269,6 +304,8 @@ export function ownedControllerRateLimiter<T>(options?: LimiterOptions<T>): OwnL
 }
 
 /** client-go's `DefaultTypedItemBasedRateLimiter`: 1 ms doubling to 1000 s per item. */
-export function defaultItemBasedRateLimiter<T = string>(options?: LimiterOptions<T>): RateLimiter<T> {
+export function defaultItemBasedRateLimiter<T = string>(
+  options?: LimiterOptions<T>,
+): RateLimiter<T> {
   return new ItemExponentialFailureRateLimiter<T>(1, 1_000_000, options);
 }

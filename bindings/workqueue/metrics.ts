@@ -1,11 +1,14 @@
 /**
  * client-go's seven queue metrics. Two ways, one set of figures:
  *
- * - a user's MetricsProvider is called at each operation, as in client-go util/workqueue/metrics.go;
- * - a provider with the `readsCore` method (PrometheusProvider) gets a source and reads the core's counters at scrape time.
+ * - a user's MetricsProvider is called at each operation, as in client-go
+ *   util/workqueue/metrics.go;
+ * - a provider with the `readsCore` method (PrometheusProvider) gets a source and reads the core's
+ *   counters at scrape time.
  *
- * Depth follows client-go: a key counts from the moment it is to be handed out, also while it is still being processed. A priority
- * queue has a depth per priority, as in controller-runtime pkg/controller/priorityqueue/metrics.go.
+ * Depth follows client-go: a key counts from the moment it is to be handed out, also while it is
+ * still being processed. A priority queue has a depth per priority, as in controller-runtime
+ * pkg/controller/priorityqueue/metrics.go.
  */
 import type { Clock } from '../clock.ts';
 import type { Core, CoreExports } from '../core.ts';
@@ -29,8 +32,9 @@ export interface MetricsProvider {
   newLongestRunningProcessorSecondsMetric(name: string): Pick<Metric, 'set'>;
   newRetriesMetric(name: string): Pick<Metric, 'inc'>;
   /**
-   * The depth of a priority queue, per priority; asked for in place of `newDepthMetric`. controller-runtime: `MetricsProviderWithPriority`.
-   * A key whose priority is raised is one `dec` and one `inc`.
+   * The depth of a priority queue, per priority; asked for in place of `newDepthMetric`.
+   * controller-runtime: `MetricsProviderWithPriority`. A key whose priority is raised is one `dec`
+   * and one `inc`.
    */
   newDepthMetricWithPriority?(name: string): PriorityDepth;
 }
@@ -42,8 +46,9 @@ export interface PriorityDepth {
 }
 
 /**
- * Bounds of the buckets that the core counts in seconds: component-base's ten and controller-runtime's twelve share them. Two are a
- * bit below a power of ten because prometheus.ExponentialBuckets(10e-9, 10, …) multiplies in float64, and `le` is compared as text.
+ * Bounds of the buckets that the core counts in seconds: component-base's ten and
+ * controller-runtime's twelve share them. Two are a bit below a power of ten because
+ * prometheus.ExponentialBuckets(10e-9, 10, …) multiplies in float64, and `le` is compared as text.
  */
 export const DURATION_BUCKETS: readonly number[] = [
   1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000,
@@ -63,7 +68,10 @@ export interface LevelFigures {
   readonly longestWaitSeconds: number;
 }
 
-/** The figures of one queue at the moment of the call; `undefined` for what that queue does not have. */
+/**
+ * The figures of one queue at the moment of the call; `undefined` for what that queue does not
+ * have.
+ */
 export interface QueueSource {
   readonly name: string;
   depth(): number | undefined;
@@ -96,7 +104,10 @@ export interface QueueMeter {
   dispose(): void;
 }
 
-/** What tells of the item taken last: its times are read now, as whoever gets it may take another before they are told. */
+/**
+ * What tells of the item taken last: its times are read now, as whoever gets it may take another
+ * before they are told.
+ */
 export function tellsOfTaken(meter: QueueMeter, x: CoreExports): () => void {
   const wait = x.queueLastWait();
   const priority = x.priorityTaken();
@@ -127,7 +138,8 @@ export function meterFor(provider: MetricsProvider, queue: Metered): QueueMeter 
   for (const method of METHODS) requireFunction(`metricsProvider.${method}`, provider[method]);
   if (readsCore in provider) return new ReadMeter(provider as ReadingProvider, queue);
   const { newDepthMetricWithPriority: withPriority } = provider;
-  if (withPriority !== undefined) requireFunction('metricsProvider.newDepthMetricWithPriority', withPriority);
+  if (withPriority !== undefined)
+    requireFunction('metricsProvider.newDepthMetricWithPriority', withPriority);
   return new CallingMeter(provider, queue);
 }
 
@@ -147,7 +159,10 @@ function guarded(metric: { inc(): void }): { inc(): void } {
   return { inc: () => call(() => metric.inc()) };
 }
 
-/** A user's metric that throws or rejects is reported and costs nothing else: the operation goes on. One metric a call, as each has an answer. */
+/**
+ * A user's metric that throws or rejects is reported and costs nothing else: the operation goes on.
+ * One metric a call, as each has an answer.
+ */
 function call(run: () => unknown): void {
   tell(run, 'metrics provider');
 }
@@ -158,7 +173,8 @@ class ReadMeter implements QueueMeter {
   #retries: () => number | undefined = () => undefined;
 
   constructor(provider: ReadingProvider, { name, core, handle, clock, hasLevels }: Metered) {
-    // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is above.
+    // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is
+    // above.
     const histogram = (first: number): Histogram => {
       const start = (core.x.queueStats(handle) >>> 3) + first;
       const values = core.doubles().slice(start, start + 14);
@@ -204,7 +220,8 @@ function levelsOf(core: Core, handle: number, now: number): LevelFigures[] {
 
 /** Without priorities: what is counted is the queue's one depth. */
 function depthOf(provider: MetricsProvider, { name, hasLevels }: Metered): PriorityDepth {
-  if (hasLevels && provider.newDepthMetricWithPriority !== undefined) return provider.newDepthMetricWithPriority(name);
+  if (hasLevels && provider.newDepthMetricWithPriority !== undefined)
+    return provider.newDepthMetricWithPriority(name);
   const depth = provider.newDepthMetric(name);
   return { inc: () => depth.inc(), dec: () => depth.dec() };
 }
@@ -275,7 +292,10 @@ class CallingMeter implements QueueMeter {
     this.stop();
   }
 
-  /** client-go ticks for ever; here only while something is processed, and once more to say 0, so that no timer outlives the work. */
+  /**
+   * client-go ticks for ever; here only while something is processed, and once more to say 0, so
+   * that no timer outlives the work.
+   */
   #tickLater(): void {
     if (this.#stopped) return;
     this.#timer ??= this.#clock.setTimer(() => {

@@ -1,15 +1,26 @@
-/** What a queue is made of and what it answers: the types that all queues share, and the check of their options. */
+/**
+ * What a queue is made of and what it answers: the types that all queues share, and the check of
+ * their options.
+ */
 import { type Clock, requireClock } from '../clock.ts';
 import { ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF } from '../core.ts';
-import { invalid, requireBoolean, requireFunction, requireInteger, requireObject, requireString } from '../errors.ts';
+import {
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireInteger,
+  requireObject,
+  requireString,
+} from '../errors.ts';
 import type { KeyFunction } from '../keys.ts';
 import type { MetricsProvider } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /**
- * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most once.
- * `touch` is called for a key that is in it and is added again, with the item that was added; `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the get that it is
- * called for (aborts its signal, shuts the queue down), its item is pushed again.
+ * The order in which ready keys are handed out: client-go's `Queue`. Each key is in it at most
+ * once. `touch` is called for a key that is in it and is added again, with the item that was added;
+ * `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the
+ * get that it is called for (aborts its signal, shuts the queue down), its item is pushed again.
  */
 export interface QueueOrder<T> {
   touch(item: T): void;
@@ -25,27 +36,46 @@ export interface QueueOptions<T> {
   /** Default: the host's monotonic clock. */
   clock?: Clock | undefined;
   metricsProvider?: MetricsProvider | undefined;
-  /** What makes two items the same. Needed unless items are strings; pass `requestKey` for requests. */
+  /**
+   * What makes two items the same. Needed unless items are strings; pass `requestKey` for requests.
+   */
   key?: KeyFunction<T> | undefined;
   /** Default: first in, first out. */
   queue?: QueueOrder<T> | undefined;
   /**
-   * Wrap this queue instead of having one: delays, limits and failures are added to it. While it is full, what becomes due is tried again each second.
-   * Where it overrides `addAfter`, that is called for all that waits, also for back-offs, which `addKeepsBackoff` then takes for other delays.
+   * Wrap this queue instead of having one: delays, limits and failures are added to it. While it is
+   * full, what becomes due is tried again each second. Where it overrides `addAfter`, that is
+   * called for all that waits, also for back-offs, which `addKeepsBackoff` then takes for other
+   * delays.
    */
   inner?: WorkQueue<T> | undefined;
-  /** Keeps when each key was added and handed out, for `snapshot()`. Default: only queues with metrics do, as it costs a look at the clock each time. */
+  /**
+   * Keeps when each key was added and handed out, for `snapshot()`. Default: only queues with
+   * metrics do, as it costs a look at the clock each time.
+   */
   times?: boolean | undefined;
   /**
-   * The most keys that may be ready, wait for a delay or be due again after done(), together (one that is ready and waits counts twice). Only a key of which the queue knows nothing is
-   * refused: retries of what is being processed and repeated adds never are. Default: no bound, as in client-go.
+   * The most keys that may be ready, wait for a delay or be due again after done(), together (one
+   * that is ready and waits counts twice). Only a key of which the queue knows nothing is refused:
+   * retries of what is being processed and repeated adds never are. Default: no bound, as in
+   * client-go.
    */
   maxDepth?: number | undefined;
-  /** What happens to an item that a full queue refuses: the add throws QUEUE_FULL ('error', the default), or it is dropped and counted by `droppedAdds()`. What becomes due in a queue around this one waits for room either way. */
+  /**
+   * What happens to an item that a full queue refuses: the add throws QUEUE_FULL ('error', the
+   * default), or it is dropped and counted by `droppedAdds()`. What becomes due in a queue around
+   * this one waits for room either way.
+   */
   whenFull?: 'error' | 'drop' | undefined;
-  /** An add() ends the wait of the same key: it comes once, now. Default: it comes now and again when the delay ends, as in client-go. */
+  /**
+   * An add() ends the wait of the same key: it comes once, now. Default: it comes now and again
+   * when the delay ends, as in client-go.
+   */
   addEndsWait?: boolean | undefined;
-  /** An add() of a key that waits since addRateLimited() has no effect: the key comes when its back-off ends. Default: it comes at once too, as in client-go. */
+  /**
+   * An add() of a key that waits since addRateLimited() has no effect: the key comes when its
+   * back-off ends. Default: it comes at once too, as in client-go.
+   */
   addKeepsBackoff?: boolean | undefined;
 }
 
@@ -66,17 +96,25 @@ export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
   requireClock('clock', clock);
   if (queue !== undefined) {
     requireObject('queue', queue);
-    for (const method of ['touch', 'push', 'len', 'pop'] as const) requireFunction(`queue.${method}`, queue[method]);
+    for (const method of ['touch', 'push', 'len', 'pop'] as const)
+      requireFunction(`queue.${method}`, queue[method]);
   }
   if (inner !== undefined && queue !== undefined) {
     throw invalid('queue', 'no order beside "inner", which has its own', queue);
   }
-  for (const option of ['times', 'addEndsWait', 'addKeepsBackoff'] as const) requireBoolean(option, options[option]);
+  for (const option of ['times', 'addEndsWait', 'addKeepsBackoff'] as const)
+    requireBoolean(option, options[option]);
   if (options.maxDepth !== undefined) requireInteger('maxDepth', options.maxDepth, 1);
   if (options.whenFull !== undefined && options.whenFull !== 'error' && options.whenFull !== 'drop')
     throw invalid('whenFull', "'error' or 'drop'", options.whenFull);
   if (inner !== undefined) {
-    for (const option of ['times', 'maxDepth', 'whenFull', 'addEndsWait', 'addKeepsBackoff'] as const) {
+    for (const option of [
+      'times',
+      'maxDepth',
+      'whenFull',
+      'addEndsWait',
+      'addKeepsBackoff',
+    ] as const) {
       if (options[option] !== undefined)
         throw invalid(option, 'no such option beside "inner", which has its own', options[option]);
     }
@@ -84,7 +122,10 @@ export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
     if (inner?.addRules && !('addAfter' in inner))
       throw invalid('inner', 'a DelayingQueue, as it has addEndsWait or addKeepsBackoff', inner);
   }
-  if (metricsProvider !== undefined && (typeof metricsProvider !== 'object' || metricsProvider === null)) {
+  if (
+    metricsProvider !== undefined &&
+    (typeof metricsProvider !== 'object' || metricsProvider === null)
+  ) {
     throw invalid('metricsProvider', 'a MetricsProvider', metricsProvider);
   }
   return options;

@@ -1,12 +1,17 @@
-/** A bounded pool over numbered pieces: client-go util/workqueue/parallelizer.go. Each piece runs once. */
+/**
+ * A bounded pool over numbered pieces: client-go util/workqueue/parallelizer.go. Each piece runs
+ * once.
+ */
 import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
 import { signalProblem } from './checks.ts';
 
 /**
- * Runs `run(0)` to `run(pieces - 1)`, at most `workers` at a time, each worker taking `chunkSize` pieces (default 1) in a row.
+ * Runs `run(0)` to `run(pieces - 1)`, at most `workers` at a time, each worker taking `chunkSize`
+ * pieces (default 1) in a row.
  *
- * Resolves when all have ended. When the signal fires no more pieces are begun and it resolves after those that run, as in
- * client-go. A piece that throws stops further chunks too; the first error rejects once the running pieces have ended.
+ * Resolves when all have ended. When the signal fires no more pieces are begun and it resolves
+ * after those that run, as in client-go. A piece that throws stops further chunks too; the first
+ * error rejects once the running pieces have ended.
  *
  * @example
  * await parallelizeUntil(16, nodes.length, async (i) => check(nodes[i]), { signal });
@@ -33,7 +38,11 @@ export async function parallelizeUntil(
     while (next < pieces && !failed && !signal?.aborted) {
       const start = next;
       next += chunk;
-      for (let piece = start; piece < Math.min(start + chunk, pieces) && !failed && !signal?.aborted; piece++) {
+      for (
+        let piece = start;
+        piece < Math.min(start + chunk, pieces) && !failed && !signal?.aborted;
+        piece++
+      ) {
         try {
           await run(piece);
         } catch (error) {

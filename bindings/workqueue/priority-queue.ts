@@ -1,10 +1,13 @@
 /**
- * The queue of controllers: controller-runtime pkg/controller/priorityqueue over the Wasm core (assembly/priority.ts).
+ * The queue of controllers: controller-runtime pkg/controller/priorityqueue over the Wasm core
+ * (assembly/priority.ts).
  *
- * - Of the ready items one of the highest priority is handed out, the one that has stood in line the longest; where priorities age,
- *   waiting makes up for a lower priority.
- * - An item is ready or waits, never both; an item that is ready while it is processed is counted, and handed out after done().
- * - Adding an item that the queue has can only bring it forward: the higher priority and the earlier time win.
+ * - Of the ready items one of the highest priority is handed out, the one that has stood in line
+ *   the longest; where priorities age, waiting makes up for a lower priority.
+ * - An item is ready or waits, never both; an item that is ready while it is processed is counted,
+ *   and handed out after done().
+ * - Adding an item that the queue has can only bring it forward: the higher priority and the
+ *   earlier time win.
  */
 import {
   type Core,
@@ -21,17 +24,23 @@ import { invalid, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { GetOptions } from './gets.ts';
-import { ItemExponentialFailureRateLimiter, type OwnLimiter, type RateLimiter } from './limiters.ts';
+import {
+  ItemExponentialFailureRateLimiter,
+  type OwnLimiter,
+  type RateLimiter,
+} from './limiters.ts';
 import { type Got, gotten, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 
 /** Of a {@link PriorityQueue}. */
 export interface PriorityQueueOptions<T> extends QueueOptions<T> {
   /**
-   * No level starves: an item of priority p that has been ready for w milliseconds counts as one of priority p + w / everyMs. So no item is
-   * overtaken by an item of priority q that became ready more than (q − p) · everyMs after it. Then keys of one priority stand in line by the time
-   * at which they became ready, also those whose priority was raised or whose wait was ended by an add (controller-runtime puts the former last
-   * and the latter where they would have stood). Off by default.
+   * No level starves: an item of priority p that has been ready for w milliseconds counts as one of
+   * priority p + w / everyMs. So no item is overtaken by an item of priority q that became ready
+   * more than (q − p) · everyMs after it. Then keys of one priority stand in line by the time at
+   * which they became ready, also those whose priority was raised or whose wait was ended by an add
+   * (controller-runtime puts the former last and the latter where they would have stood). Off by
+   * default.
    */
   aging?: { everyMs: number } | undefined;
 }
@@ -40,7 +49,10 @@ export interface PriorityQueueOptions<T> extends QueueOptions<T> {
 export interface AddOptions {
   /** Ready after so many milliseconds; at once when that is 0 or less. */
   after?: number | undefined;
-  /** Ready when the limiter says so, which counts as a failure of the item; of the limiter's delay and a given `after` the shorter one counts. */
+  /**
+   * Ready when the limiter says so, which counts as a failure of the item; of the limiter's delay
+   * and a given `after` the shorter one counts.
+   */
   rateLimited?: boolean | undefined;
   /** The higher, the earlier. Any integer of 32 bits; default 0. */
   priority?: number | undefined;
@@ -52,10 +64,12 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
 /**
  * A rate limiting queue with priorities. controller-runtime: `priorityqueue.PriorityQueue`.
  *
- * Where it differs from {@link RateLimitingQueue}: `len()` also counts what is added while it is processed. An add() makes a waiting item ready.
- * A delay for a ready item is ignored. After shutDown() a get says so at once, and what is queued is dropped. The limiter is not asked then.
- * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an overall limit. `inner` and `queue` are refused.
- * Priorities may be many, such as deadlines: a get costs the logarithm of their number, an add of a new one moves those above it (5 µs for 100 000).
+ * Where it differs from {@link RateLimitingQueue}: `len()` also counts what is added while it is
+ * processed. An add() makes a waiting item ready. A delay for a ready item is ignored. After
+ * shutDown() a get says so at once, and what is queued is dropped. The limiter is not asked then.
+ * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an
+ * overall limit. `inner` and `queue` are refused. Priorities may be many, such as deadlines: a get
+ * costs the logarithm of their number, an add of a new one moves those above it (5 µs for 100 000).
  *
  * Errors (CapstanError): as {@link RateLimitingQueue}.
  *
@@ -79,12 +93,14 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /**
-   * Adds items. An item that the queue has: the higher of the two priorities counts, and raising it puts the item at the end of its new
-   * priority; of a waiting item the earlier time counts, and without delay it is ready now; a delay for a ready item is ignored (with `rateLimited`
-   * it counts as a failure all the same). After shutDown(): dropped silently.
+   * Adds items. An item that the queue has: the higher of the two priorities counts, and raising it
+   * puts the item at the end of its new priority; of a waiting item the earlier time counts, and
+   * without delay it is ready now; a delay for a ready item is ignored (with `rateLimited` it
+   * counts as a failure all the same). After shutDown(): dropped silently.
    *
-   * All items are looked at before the first one is added. An item that fails after that (its limiter throws, or there is no memory) keeps
-   * none of the others from being added; then the first error is thrown, and the others go to the hook of `setErrorHandler`.
+   * All items are looked at before the first one is added. An item that fails after that (its
+   * limiter throws, or there is no memory) keeps none of the others from being added; then the
+   * first error is thrown, and the others go to the hook of `setErrorHandler`.
    */
   addWithOpts(options: AddOptions, ...items: T[]): void {
     requireObject('options', options);
@@ -99,7 +115,8 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     for (const item of items) {
       try {
         const wait = rateLimited ? shorter(after, this.limiter.when(item)) : after;
-        if (this.#put(item, priority, wait, rateLimited ? WAIT_IS_BACKOFF : WAIT_MODES.earliest)) ready = true;
+        if (this.#put(item, priority, wait, rateLimited ? WAIT_IS_BACKOFF : WAIT_MODES.earliest))
+          ready = true;
       } catch (error) {
         if (this.#isGone()) throw error;
         errors.push(error);
@@ -130,7 +147,10 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     });
   }
 
-  /** Takes no more items and hands out none: get() reports the shutdown, and what is queued is dropped. Ends a drain. Again: no effect. */
+  /**
+   * Takes no more items and hands out none: get() reports the shutdown, and what is queued is
+   * dropped. Ends a drain. Again: no effect.
+   */
   override shutDown(): void {
     this.checkAlive();
     this.#draining = false;
@@ -139,9 +159,10 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 
   /**
-   * Takes no more items and drops those that wait for a delay; those that are ready are still handed out, also those that become so again by
-   * done(). Resolves when nothing is ready or being processed. A shutDown() meanwhile ends it. A signal that fires meanwhile rejects with
-   * ABORTED; the queue goes on as before. In controller-runtime it is the same as shutDown().
+   * Takes no more items and drops those that wait for a delay; those that are ready are still
+   * handed out, also those that become so again by done(). Resolves when nothing is ready or being
+   * processed. A shutDown() meanwhile ends it. A signal that fires meanwhile rejects with ABORTED;
+   * the queue goes on as before. In controller-runtime it is the same as shutDown().
    */
   override shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
     if (!this.stopped) this.#draining = true;
@@ -150,7 +171,9 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   /** @internal */
   protected override defaultLimiter(): OwnLimiter<T> {
-    const limiter = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, { key: this.keyFunction });
+    const limiter = new ItemExponentialFailureRateLimiter<T>(5, 1_000_000, {
+      key: this.keyFunction,
+    });
     return { limiter, dispose: () => limiter.dispose() };
   }
 
@@ -164,7 +187,9 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     return true;
   }
 
-  /** @internal While it drains, an item that is processed and was added before becomes ready again. */
+  /**
+   * @internal While it drains, an item that is processed and was added before becomes ready again.
+   */
   protected override over(): boolean {
     return this.stopped && !(this.#draining && this.len() > 0);
   }
@@ -185,7 +210,10 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     return this.timed || this.#ages ? this.clock.now() : 0;
   }
 
-  /** @internal addAfter(): with priority 0. A delay for an item that is ready is ignored, whatever the mode. */
+  /**
+   * @internal addAfter(): with priority 0. A delay for an item that is ready is ignored, whatever
+   * the mode.
+   */
   protected override delay(item: T, ms: number, how: number): void {
     if (!this.#isStopped() && this.#put(item, 0, ms, how)) this.serve();
   }
@@ -210,7 +238,10 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     return this.stopped;
   }
 
-  /** Nothing more can be added. What an error says is no answer: a limiter may be gone while its queue lives. */
+  /**
+   * Nothing more can be added. What an error says is no answer: a limiter may be gone while its
+   * queue lives.
+   */
   #isGone(): boolean {
     try {
       this.checkAlive();
@@ -229,10 +260,14 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     }
   }
 
-  /** Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may have ended the queue when they return. */
+  /**
+   * Whether the item is ready to be handed out. Limiter, clock and metrics are the user's, and may
+   * have ended the queue when they return.
+   */
   #put(item: T, priority: number, wait: number, how: number): boolean {
     const now = wait > 0 ? this.clock.now() : this.now();
-    if (Number.isNaN(now + wait)) throw invalid('clock.now()', 'a number of milliseconds', now); // the heap could not order it
+    // the heap could not order it
+    if (Number.isNaN(now + wait)) throw invalid('clock.now()', 'a number of milliseconds', now);
     if (this.#isStopped()) return false;
     if (this.bound?.refuses(this, item)) return false;
     let code: number;
@@ -275,8 +310,10 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
   requireObject('options', options);
   const { inner, queue, aging, addEndsWait } = options;
-  if (inner !== undefined) throw invalid('inner', 'nothing: a priority queue wraps no other queue', inner);
-  if (queue !== undefined) throw invalid('queue', 'nothing: a priority queue has an order of its own', queue);
+  if (inner !== undefined)
+    throw invalid('inner', 'nothing: a priority queue wraps no other queue', inner);
+  if (queue !== undefined)
+    throw invalid('queue', 'nothing: a priority queue has an order of its own', queue);
   if (addEndsWait === false)
     throw invalid(
       'addEndsWait',

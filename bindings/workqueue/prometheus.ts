@@ -1,7 +1,8 @@
 /**
- * The queue metrics in Prometheus' text format, with the names, labels, help and buckets of Kubernetes component-base
- * (metrics/prometheus/workqueue) or of controller-runtime. Queues are not slowed down: their counters live in the core and
- * are read when text() is called. Queues of one name are added up.
+ * The queue metrics in Prometheus' text format, with the names, labels, help and buckets of
+ * Kubernetes component-base (metrics/prometheus/workqueue) or of controller-runtime. Queues are not
+ * slowed down: their counters live in the core and are read when text() is called. Queues of one
+ * name are added up.
  */
 import { invalid } from '../errors.ts';
 import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
@@ -17,10 +18,19 @@ import {
 
 type Flavor = 'client-go' | 'controller-runtime';
 
-/** Figures that somebody else than our queues reports through the MetricsProvider methods; those that were asked for exist. */
+/**
+ * Figures that somebody else than our queues reports through the MetricsProvider methods; those
+ * that were asked for exist.
+ */
 class ManualSource implements QueueSource {
   readonly name: string;
-  readonly values: { depth?: number; adds?: number; retries?: number; unfinished?: number; longest?: number } = {};
+  readonly values: {
+    depth?: number;
+    adds?: number;
+    retries?: number;
+    unfinished?: number;
+    longest?: number;
+  } = {};
   #queue: Counts | undefined;
   #work: Counts | undefined;
 
@@ -62,7 +72,10 @@ class ManualSource implements QueueSource {
   }
 }
 
-/** What the queues of a name have counted that are disposed of: a counter that went back would look like a restart to whoever adds up its increases. */
+/**
+ * What the queues of a name have counted that are disposed of: a counter that went back would look
+ * like a restart to whoever adds up its increases.
+ */
 class EndedQueues implements QueueSource {
   readonly name: string;
   #adds = 0;
@@ -83,7 +96,8 @@ class EndedQueues implements QueueSource {
       [this.#work, source.workSeconds()],
     ] as const) {
       into.sum += from?.sum ?? 0;
-      for (let i = 0; i < into.counts.length; i++) into.counts[i] = (into.counts[i] ?? 0) + (from?.counts[i] ?? 0);
+      for (let i = 0; i < into.counts.length; i++)
+        into.counts[i] = (into.counts[i] ?? 0) + (from?.counts[i] ?? 0);
     }
   }
 
@@ -98,7 +112,8 @@ class EndedQueues implements QueueSource {
 }
 
 /**
- * Collects the metrics of every named queue that it is given to. What they have counted stays when they are disposed of, as in client-go.
+ * Collects the metrics of every named queue that it is given to. What they have counted stays when
+ * they are disposed of, as in client-go.
  *
  * @example
  * const metrics = new PrometheusProvider();
@@ -113,8 +128,9 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   readonly #ended = new Map<string, EndedQueues>();
 
   /**
-   * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime' adds the label `controller`, two buckets,
-   * the depth of priority queues by the label `priority`, and beyond controller-runtime `workqueue_longest_wait_seconds` by priority.
+   * `flavor`: 'client-go' (the default) has the label `name` and ten buckets, 'controller-runtime'
+   * adds the label `controller`, two buckets, the depth of priority queues by the label `priority`,
+   * and beyond controller-runtime `workqueue_longest_wait_seconds` by priority.
    */
   constructor(options: { flavor?: Flavor | undefined } = {}) {
     const flavor = options.flavor ?? 'client-go';
@@ -139,7 +155,8 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       for (const [queue, sources] of queues) {
         const values = sources.map(value).filter((each) => each !== undefined);
         if (values.length === 0) continue;
-        if (!headed) lines.push(`# HELP workqueue_${name} ${help}`, `# TYPE workqueue_${name} ${type}`);
+        if (!headed)
+          lines.push(`# HELP workqueue_${name} ${help}`, `# TYPE workqueue_${name} ${type}`);
         headed = true;
         write(values, this.#labels(queue));
       }
@@ -154,8 +171,14 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       metric(type, name, help, value, (values, labels) =>
         lines.push(`workqueue_${name}{${labels}} ${showNumber(values.reduce(fold, 0))}`),
       );
-    const histogram = (name: string, help: string, value: (source: QueueSource) => Histogram | undefined): void =>
-      metric('histogram', name, help, value, (values, labels) => lines.push(...this.#histogram(name, labels, values)));
+    const histogram = (
+      name: string,
+      help: string,
+      value: (source: QueueSource) => Histogram | undefined,
+    ): void =>
+      metric('histogram', name, help, value, (values, labels) =>
+        lines.push(...this.#histogram(name, labels, values)),
+      );
 
     const perPriority = (
       name: string,
@@ -165,17 +188,26 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
     ): void =>
       metric('gauge', name, help, value, (values, labels) => {
         const series = new Map<string, number>();
-        for (const [label, figure] of values.flat()) series.set(label, fold(series.get(label) ?? 0, figure));
+        for (const [label, figure] of values.flat())
+          series.set(label, fold(series.get(label) ?? 0, figure));
         for (const [label, figure] of series)
           lines.push(`workqueue_${name}{${labels},priority="${label}"} ${showNumber(figure)}`);
       });
 
     number('counter', 'adds_total', 'Total number of adds handled by workqueue', (s) => s.adds());
-    if (this.#flavor === 'client-go') number('gauge', 'depth', 'Current depth of workqueue', (s) => s.depth());
+    if (this.#flavor === 'client-go')
+      number('gauge', 'depth', 'Current depth of workqueue', (s) => s.depth());
     else {
-      const levels = new Map([...this.#sources].filter(isAlive).map((source) => [source, source.levels?.()]));
-      const each = (source: QueueSource, figure: (level: LevelFigures) => number): [string, number][] | undefined =>
-        levels.get(source)?.map((level, _, all) => [priorityLabel(level, all.length), figure(level)]);
+      const levels = new Map(
+        [...this.#sources].filter(isAlive).map((source) => [source, source.levels?.()]),
+      );
+      const each = (
+        source: QueueSource,
+        figure: (level: LevelFigures) => number,
+      ): [string, number][] | undefined =>
+        levels
+          .get(source)
+          ?.map((level, _, all) => [priorityLabel(level, all.length), figure(level)]);
       perPriority(
         'depth',
         'Current depth of workqueue by workqueue and priority',
@@ -196,18 +228,24 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       (s) => s.longestSeconds(),
       (a, b) => Math.max(a, b),
     );
-    histogram('queue_duration_seconds', 'How long in seconds an item stays in workqueue before being requested.', (s) =>
-      s.queueSeconds(),
+    histogram(
+      'queue_duration_seconds',
+      'How long in seconds an item stays in workqueue before being requested.',
+      (s) => s.queueSeconds(),
     );
-    number('counter', 'retries_total', 'Total number of retries handled by workqueue', (s) => s.retries());
+    number('counter', 'retries_total', 'Total number of retries handled by workqueue', (s) =>
+      s.retries(),
+    );
     number(
       'gauge',
       'unfinished_work_seconds',
       "How many seconds of work has done that is in progress and hasn't been observed by work_duration. Large values indicate stuck threads. One can deduce the number of stuck threads by observing the rate at which this increases.",
       (s) => s.unfinishedSeconds(),
     );
-    histogram('work_duration_seconds', 'How long in seconds processing an item from workqueue takes.', (s) =>
-      s.workSeconds(),
+    histogram(
+      'work_duration_seconds',
+      'How long in seconds processing an item from workqueue takes.',
+      (s) => s.workSeconds(),
     );
     return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
   }
@@ -259,7 +297,11 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   }
 
   /** The source of a name, made when it is first asked for. */
-  #kept<S extends QueueSource>(known: Map<string, S>, name: string, Made: new (name: string) => S): S {
+  #kept<S extends QueueSource>(
+    known: Map<string, S>,
+    name: string,
+    Made: new (name: string) => S,
+  ): S {
     let source = known.get(name);
     if (source === undefined) {
       source = new Made(name);
@@ -282,7 +324,9 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
 
   #labels(queue: string): string {
     const value = escapeLabel(queue);
-    return this.#flavor === 'client-go' ? `name="${value}"` : `controller="${value}",name="${value}"`;
+    return this.#flavor === 'client-go'
+      ? `name="${value}"`
+      : `controller="${value}",name="${value}"`;
   }
 
   #histogram(name: string, labels: string, values: Histogram[]): string[] {
@@ -322,7 +366,10 @@ function depthAlone(source: QueueSource): [string, number][] | undefined {
   return depth === undefined ? undefined : [['', depth]];
 }
 
-/** controller-runtime pkg/internal/metrics/workqueue.go: no more series than that; a queue with more priorities shows one for all. */
+/**
+ * controller-runtime pkg/internal/metrics/workqueue.go: no more series than that; a queue with more
+ * priorities shows one for all.
+ */
 const MOST_PRIORITIES = 25;
 
 function priorityLabel({ priority }: LevelFigures, levels: number): string {

@@ -1,12 +1,16 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The work queue, one item at a time: client-go util/workqueue/queue.go over the Wasm core (assembly/queue.ts).
+ * The work queue, one item at a time: client-go util/workqueue/queue.go over the Wasm core
+ * (assembly/queue.ts).
  *
- * - Fair: first come, first served. Stingy: a key that is added many times before it is handed out is handed out once.
- * - A key is never handed out twice at once: added while it is processed, it comes back once, after done().
- * - A waiting get() is never woken for nothing and no wake-up is lost: whoever makes a key ready hands it out at once to
- *   the get() that has waited longest.
- * - The core keeps keys and their states, JS keeps the items: `items[slot]` is set exactly while the slot is in use.
+ * - Fair: first come, first served. Stingy: a key that is added many times before it is handed out
+ *   is handed out once.
+ * - A key is never handed out twice at once: added while it is processed, it comes back once, after
+ *   done().
+ * - A waiting get() is never woken for nothing and no wake-up is lost: whoever makes a key ready
+ *   hands it out at once to the get() that has waited longest.
+ * - The core keeps keys and their states, JS keeps the items: `items[slot]` is set exactly while
+ *   the slot is in use.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import {
@@ -31,14 +35,27 @@ import { Drains } from './drains.ts';
 import { type GetOptions, Gets, itemsOf, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
-import { checkOptions, type Got, gotten, type QueueOptions, type QueueOrder, rulesOf } from './options.ts';
+import {
+  checkOptions,
+  type Got,
+  gotten,
+  type QueueOptions,
+  type QueueOrder,
+  rulesOf,
+} from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
 
-/** What a queue does with one item at a time; `WorkQueue` adds many at a time, and is what there are instances of. */
+/**
+ * What a queue does with one item at a time; `WorkQueue` adds many at a time, and is what there are
+ * instances of.
+ */
 export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal */
   protected readonly clock: Clock;
-  /** @internal The queue that this one wraps; then the handle below only serves what a subclass adds. */
+  /**
+   * @internal The queue that this one wraps; then the handle below only serves what a subclass
+   * adds.
+   */
   protected readonly inner: WorkQueue<T> | undefined;
   /** @internal */
   protected core: CoreOfQueue;
@@ -74,9 +91,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   constructor(options: QueueOptions<T> = {}) {
     const { name = '', clock, metricsProvider, key, queue: order, inner } = checkOptions(options);
-    if (inner !== undefined && !(inner instanceof BaseQueue)) throw invalid('inner', 'a WorkQueue', inner);
+    if (inner !== undefined && !(inner instanceof BaseQueue))
+      throw invalid('inner', 'a WorkQueue', inner);
     this.inner = inner;
-    this.bound = options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
+    this.bound =
+      options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
     this.clock = clock ?? inner?.clock ?? systemClock;
     this.order = order;
     this.keyFunction = key ?? inner?.keyFunction;
@@ -95,13 +114,15 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.keys = keyTable(core, this.handle, this.keyFunction);
     const { handle, hasLevels } = this;
     this.#held = holdQueue(this, core, handle);
-    if (metered) this.meter = meterFor(metricsProvider, { name, core, handle, clock: this.clock, hasLevels });
+    if (metered)
+      this.meter = meterFor(metricsProvider, { name, core, handle, clock: this.clock, hasLevels });
     this.#held.meter = this.meter;
   }
 
   /**
-   * Adds an item. Already waiting to be handed out: no effect (the order's `touch` is called). Being processed: it is
-   * handed out again after done(). After shutDown(): dropped silently, as in client-go.
+   * Adds an item. Already waiting to be handed out: no effect (the order's `touch` is called).
+   * Being processed: it is handed out again after done(). After shutDown(): dropped silently, as in
+   * client-go.
    */
   add(item: T): void {
     if (this.inner !== undefined) {
@@ -116,7 +137,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (!this.bound?.refuses(this, item)) this.admit(item);
   }
 
-  /** @internal add() without the questions: of a queue that wraps none, is not shut down and has room. */
+  /**
+   * @internal add() without the questions: of a queue that wraps none, is not shut down and has
+   * room.
+   */
   protected admit(item: T, now: number = this.now()): void {
     let code: number;
     try {
@@ -126,7 +150,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     }
     if (code >= 0) this.added(item, code);
     else if (code !== NOTHING) throw this.core.outOfMemory();
-    else if (this.order !== undefined && (this.#stateOf(item) & (STATE_DIRTY | STATE_PROCESSING)) === STATE_DIRTY)
+    else if (
+      this.order !== undefined &&
+      (this.#stateOf(item) & (STATE_DIRTY | STATE_PROCESSING)) === STATE_DIRTY
+    )
       this.order.touch(item); // else it is processed, or left to its back-off
   }
 
@@ -145,8 +172,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * The next item, or the news of the shutdown; waits while there is neither. Hand the item back with done().
-   * A signal that fires while waiting rejects with ABORTED; no item is lost by that.
+   * The next item, or the news of the shutdown; waits while there is neither. Hand the item back
+   * with done(). A signal that fires while waiting rejects with ABORTED; no item is lost by that.
    */
   get(options?: GetOptions<T>): Promise<Got<T>> {
     if (this.inner !== undefined) {
@@ -160,10 +187,17 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     return this.next(options, told(options?.taken, gotten));
   }
 
-  /** @internal What get() does. `answer` is called when the item is handed out, before anything else is; undefined: shutdown. */
-  protected next<G>(options: { signal?: AbortSignal } | undefined, answer: (item: T | undefined) => G): Promise<G> {
+  /**
+   * @internal What get() does. `answer` is called when the item is handed out, before anything else
+   * is; undefined: shutdown.
+   */
+  protected next<G>(
+    options: { signal?: AbortSignal } | undefined,
+    answer: (item: T | undefined) => G,
+  ): Promise<G> {
     const signal = options?.signal;
-    const problem = signalProblem(signal) ?? (signal?.aborted ? aborted('get()', signal) : undefined);
+    const problem =
+      signalProblem(signal) ?? (signal?.aborted ? aborted('get()', signal) : undefined);
     if (problem !== undefined) return Promise.reject(problem);
     try {
       const item = this.take();
@@ -190,7 +224,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     return item;
   }
 
-  /** @internal tryGet() up to the metrics. Nothing is taken for gets that have stopped waiting meanwhile: a clock and an order are a user's. */
+  /**
+   * @internal tryGet() up to the metrics. Nothing is taken for gets that have stopped waiting
+   * meanwhile: a clock and an order are a user's.
+   */
   take(waiting?: Gets<T>): T | undefined {
     return this.takeSlot(waiting) < 0 ? undefined : this.#lastItem;
   }
@@ -201,19 +238,27 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (waiting?.size === 0) return NOTHING;
     const { core, handle, keys, items, order } = this;
     const slot =
-      order === undefined ? this.#takeFirst(now) : takeChosen(order, core, handle, keys, items, now, waiting);
+      order === undefined
+        ? this.#takeFirst(now)
+        : takeChosen(order, core, handle, keys, items, now, waiting);
     if (slot < 0) return slot;
     this.#lastItem = this.items[slot];
     this.#lastSlot = slot;
     return slot;
   }
 
-  /** @internal What tells the metrics of the item taken last. They are a user's and may call back, so whoever waits for the item has to have it by then. */
+  /**
+   * @internal What tells the metrics of the item taken last. They are a user's and may call back,
+   * so whoever waits for the item has to have it by then.
+   */
   taken(): (() => void) | undefined {
     return this.meter?.perOperation ? tellsOfTaken(this.meter, this.core.x) : undefined;
   }
 
-  /** Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not being processed: no effect. */
+  /**
+   * Ends the processing of an item; if it was added meanwhile it becomes ready again. An item not
+   * being processed: no effect.
+   */
   done(item: T): void {
     if (this.inner !== undefined) {
       this.checkAlive();
@@ -242,8 +287,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Takes no more items; those that are ready are still handed out, then get() reports the shutdown. What waits for a delay
-   * is dropped. Ends a shutDownWithDrain() that is under way. Again: no effect.
+   * Takes no more items; those that are ready are still handed out, then get() reports the
+   * shutdown. What waits for a delay is dropped. Ends a shutDownWithDrain() that is under way.
+   * Again: no effect.
    */
   shutDown(): void {
     this.checkAlive();
@@ -251,9 +297,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /**
-   * Like shutDown(), and resolves when nothing is being processed. As in client-go it does not wait for items that are ready,
-   * and may resolve although the last item done became ready again; of two drains one done() wakes only the later, and a
-   * shutDown() ends both. A signal that fires meanwhile rejects with ABORTED; the queue stays shut down.
+   * Like shutDown(), and resolves when nothing is being processed. As in client-go it does not wait
+   * for items that are ready, and may resolve although the last item done became ready again; of
+   * two drains one done() wakes only the later, and a shutDown() ends both. A signal that fires
+   * meanwhile rejects with ABORTED; the queue stays shut down.
    */
   shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
     const signal = options?.signal;
@@ -280,7 +327,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     return itemsOf(this);
   }
 
-  /** Shuts down and gives the memory back. Every later call is a CapstanError DISPOSED, except a second dispose(). */
+  /**
+   * Shuts down and gives the memory back. Every later call is a CapstanError DISPOSED, except a
+   * second dispose().
+   */
   dispose(): void {
     if (this.core === disposed) return;
     try {
@@ -345,7 +395,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (this.stopped) this.wakeDrains(outcome === DONE_REQUEUED);
   }
 
-  /** @internal After each done() of a queue that is shut down. client-go signals one waiter when a key is queued again or none is left in processing. */
+  /**
+   * @internal After each done() of a queue that is shut down. client-go signals one waiter when a
+   * key is queued again or none is left in processing.
+   */
   protected wakeDrains(requeued: boolean): void {
     if (this.drains.size === 0) return;
     const processing = this.core.x.queueProcessing(this.handle);
@@ -407,7 +460,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal What a subclass must drop when the queue shuts down. */
   protected drop(): void {}
 
-  /** Takes no more items and tells those who wait; of the core it needs only what drop() does, which comes last. */
+  /**
+   * Takes no more items and tells those who wait; of the core it needs only what drop() does, which
+   * comes last.
+   */
   #stop(): void {
     if (this.stopped) return;
     this.stopped = true;
@@ -424,7 +480,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.inner?.shutDown();
   }
 
-  /** @internal The clock is the user's: it is read outside of everything that takes an exception for a trap. */
+  /**
+   * @internal The clock is the user's: it is read outside of everything that takes an exception for
+   * a trap.
+   */
   protected now(): number {
     return this.timed ? this.clock.now() : 0;
   }

@@ -1,17 +1,25 @@
-/** A delaying queue whose delays come from a limiter: client-go util/workqueue/rate_limiting_queue.go. Adds three verbs and no state. */
+/**
+ * A delaying queue whose delays come from a limiter: client-go
+ * util/workqueue/rate_limiting_queue.go. Adds three verbs and no state.
+ */
 import { WAIT_IS_BACKOFF } from '../core.ts';
 import { invalid } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import { DelayingQueue } from './delaying-queue.ts';
-import { checkLimiter, type OwnLimiter, ownedControllerRateLimiter, type RateLimiter } from './limiters.ts';
+import {
+  checkLimiter,
+  type OwnLimiter,
+  ownedControllerRateLimiter,
+  type RateLimiter,
+} from './limiters.ts';
 import type { QueueOptions } from './options.ts';
 import type { QueuedKey } from './snapshot.ts';
 
 /**
  * A delaying queue with `addRateLimited`. client-go: `workqueue.TypedRateLimitingInterface`.
  *
- * The limiter defaults to `defaultControllerRateLimiter`. A limiter that is passed in must know the same keys: give it the
- * queue's `key` when items are not strings.
+ * The limiter defaults to `defaultControllerRateLimiter`. A limiter that is passed in must know the
+ * same keys: give it the queue's `key` when items are not strings.
  *
  * @example
  * const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(5, 1_000_000));
@@ -40,11 +48,15 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   addRateLimited(item: T): void {
     this.checkAlive(); // before the failure is counted
     const ms = this.limiter.when(item);
-    if (typeof ms !== 'number' || Number.isNaN(ms)) throw invalid('limiter.when()', 'a number of milliseconds', ms);
+    if (typeof ms !== 'number' || Number.isNaN(ms))
+      throw invalid('limiter.when()', 'a number of milliseconds', ms);
     this.delay(item, ms, WAIT_IS_BACKOFF);
   }
 
-  /** The item is through, with success or for good: its failures are forgotten. It is still processed until done(). */
+  /**
+   * The item is through, with success or for good: its failures are forgotten. It is still
+   * processed until done().
+   */
   forget(item: T): void {
     this.checkAlive();
     this.limiter.forget(item);

@@ -9,7 +9,10 @@ export function checkItems(items: Iterable<unknown>): void {
 }
 
 export function checkSlots(slots: Int32Array, count: number): void {
-  if (!(slots instanceof Int32Array) && Object.prototype.toString.call(slots) !== '[object Int32Array]')
+  if (
+    !(slots instanceof Int32Array) &&
+    Object.prototype.toString.call(slots) !== '[object Int32Array]'
+  )
     throw invalid('slots', 'an Int32Array', slots);
   if (!Number.isInteger(count) || count < 0 || count > slots.length)
     throw invalid('count', `an integer from 0 to the length of the array (${slots.length})`, count);

@@ -1,5 +1,14 @@
-/** What is in a queue, for debug pages: read from the core slot by slot, so that a page of a million keys costs as much as its length. */
-import { type CoreExports, STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING } from '../core.ts';
+/**
+ * What is in a queue, for debug pages: read from the core slot by slot, so that a page of a million
+ * keys costs as much as its length.
+ */
+import {
+  type CoreExports,
+  STATE_DIRTY,
+  STATE_PINNED,
+  STATE_PROCESSING,
+  STATE_WAITING,
+} from '../core.ts';
 
 /** Which page of the keys. */
 export interface SnapshotOptions {
@@ -18,7 +27,10 @@ export interface QueuedKey<T> {
   readonly addedAgain: boolean;
   /** It is pinned (`pin()`). */
   readonly pinned: boolean;
-  /** Milliseconds until its delay ends, also when it is ready or processed meanwhile; undefined when it does not wait. */
+  /**
+   * Milliseconds until its delay ends, also when it is ready or processed meanwhile; undefined when
+   * it does not wait.
+   */
   readonly waitingMs: number | undefined;
   /** Milliseconds since it was to be handed out; undefined when it is not, or without times. */
   readonly queuedMs: number | undefined;
@@ -44,7 +56,12 @@ interface Readable<T> {
   readonly hasLevels: boolean;
 }
 
-export function readKeys<T>(queue: Readable<T>, from: number, limit: number, now: number): Snapshot<T> {
+export function readKeys<T>(
+  queue: Readable<T>,
+  from: number,
+  limit: number,
+  now: number,
+): Snapshot<T> {
   const { x, handle, items, hasLevels } = queue;
   const keys: QueuedKey<T>[] = [];
   let slot = x.slotsBusy(handle, from);

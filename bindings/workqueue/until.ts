@@ -1,12 +1,15 @@
-/** The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only. */
+/**
+ * The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only.
+ */
 import { type Clock, requireClock, systemClock } from '../clock.ts';
 import { requireFunction, requireMs, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { signalProblem } from './checks.ts';
 
 /**
- * Runs `fn` again and again, `periodMs` after it has ended, until the signal fires; resolves then, after the run under way.
- * A run that throws is reported through the error hook (setErrorHandler) and is followed by the next one after the period.
+ * Runs `fn` again and again, `periodMs` after it has ended, until the signal fires; resolves then,
+ * after the run under way. A run that throws is reported through the error hook (setErrorHandler)
+ * and is followed by the next one after the period.
  *
  * @example
  * await until(async (signal) => {
@@ -29,9 +32,11 @@ export async function until(
     try {
       await fn(signal);
     } catch (error) {
-      // Ending by its signal is the usual way for a worker that waits with it; anything else is news, also at the end.
+      // Ending by its signal is the usual way for a worker that waits with it; anything else is
+      // news, also at the end.
       const usual =
-        signal?.aborted && (error === signal.reason || (error as { code?: unknown } | null)?.code === 'ABORTED');
+        signal?.aborted &&
+        (error === signal.reason || (error as { code?: unknown } | null)?.code === 'ABORTED');
       if (!usual) handleError(error, 'worker');
     }
     await pause(clock, periodMs, signal);

@@ -1,11 +1,13 @@
 /**
  * The work queue: what queue.ts does with one item, and many at a time.
  *
- * - Batches: one call of the core hands out or ends many keys. Strings go in one by one, as the core reads each where it lies.
- * - Slots: a number that stands for an item, so that no key is hashed or compared. `pin` makes one that holds until `unpin`;
- *   `getSlots` gives one that holds until its `doneSlots`. A slot that outlived its item is an error STALE_SLOT,
- *   until its place has been given to 1024 others.
- * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a time here too, as does one that is shut down.
+ * - Batches: one call of the core hands out or ends many keys. Strings go in one by one, as the
+ *   core reads each where it lies.
+ * - Slots: a number that stands for an item, so that no key is hashed or compared. `pin` makes one
+ *   that holds until `unpin`; `getSlots` gives one that holds until its `doneSlots`. A slot that
+ *   outlived its item is an error STALE_SLOT, until its place has been given to 1024 others.
+ * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a
+ *   time here too, as does one that is shut down.
  */
 import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
 import { requireInteger, requireObject } from '../errors.ts';
@@ -16,7 +18,10 @@ import { BaseQueue } from './queue.ts';
 import { checkItems, checkSlots, stale, tooManySlots } from './slot-checks.ts';
 import { type QueuedKey, readKeys, type Snapshot, type SnapshotOptions } from './snapshot.ts';
 
-/** In snapshots of a queue that wraps another, the keys that only wait in the outer one come this far behind the inner one's own. */
+/**
+ * In snapshots of a queue that wraps another, the keys that only wait in the outer one come this
+ * far behind the inner one's own.
+ */
 const OWN_KEYS = 2 ** 32;
 /** What slotUnpin answers when it gave the slot back. */
 const UNPIN_RELEASED = 1;
@@ -24,9 +29,9 @@ const UNPIN_RELEASED = 1;
 /**
  * A de-duplicating queue for workers that must not process a key twice at once.
  *
- * client-go: `workqueue.TypedInterface`. Items are strings unless `key` is given; any string is a key.
- * Errors (CapstanError): INVALID_ARGUMENT, OUT_OF_MEMORY (nothing was changed), DISPOSED, POISONED, ABORTED (get with a signal),
- * STALE_SLOT, TOO_MANY_SLOTS, QUEUE_FULL (with `maxDepth`).
+ * client-go: `workqueue.TypedInterface`. Items are strings unless `key` is given; any string is a
+ * key. Errors (CapstanError): INVALID_ARGUMENT, OUT_OF_MEMORY (nothing was changed), DISPOSED,
+ * POISONED, ABORTED (get with a signal), STALE_SLOT, TOO_MANY_SLOTS, QUEUE_FULL (with `maxDepth`).
  *
  * @example
  * const queue = new WorkQueue();
@@ -41,7 +46,9 @@ const UNPIN_RELEASED = 1;
  * }
  */
 export class WorkQueue<T = string> extends BaseQueue<T> {
-  readonly #oneByOne: boolean; // for reasons that never change; a shutdown is another one, as each done may wake who waits for the end
+  // for reasons that never change; a shutdown is another one, as each done may wake who waits for
+  // the end
+  readonly #oneByOne: boolean;
   readonly #plain: boolean; // a slot is the core's business alone, at any time
   readonly #ownFrom: number; // where its own keys begin in snapshots
   readonly #batches = new WeakMap<object, Int32Array>(); // the slots of arrays that getBatch() made
@@ -50,7 +57,11 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     super(options);
     this.#oneByOne = this.order !== undefined || this.meter?.perOperation === true;
     this.#plain =
-      !this.#oneByOne && !this.hasLevels && !this.timed && this.inner === undefined && this.bound === undefined;
+      !this.#oneByOne &&
+      !this.hasLevels &&
+      !this.timed &&
+      this.inner === undefined &&
+      this.bound === undefined;
     this.#ownFrom = this.inner === undefined ? 0 : this.inner.#ownFrom + OWN_KEYS;
     keepShape(new.target, WorkQueue, () => new WorkQueue());
   }
@@ -62,7 +73,8 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   }
 
   /**
-   * Up to `max` items that are ready, in their order; empty when none is. Hand them back with doneAll() (fastest with this very array) or done().
+   * Up to `max` items that are ready, in their order; empty when none is. Hand them back with
+   * doneAll() (fastest with this very array) or done().
    *
    * @example
    * const queue = new WorkQueue();
@@ -97,7 +109,12 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       return;
     }
     const slots = this.#batches.get(items);
-    if (slots !== undefined && !this.#oneByOne && !this.stopped && this.#isBatch(items as T[], slots)) {
+    if (
+      slots !== undefined &&
+      !this.#oneByOne &&
+      !this.stopped &&
+      this.#isBatch(items as T[], slots)
+    ) {
       this.#batches.delete(items);
       if (slots.length > 0) this.#end(slots, slots.length, false);
       return;
@@ -106,8 +123,9 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   }
 
   /**
-   * A slot that stands for the item until unpin(), whatever becomes of the item: an int32, for addSlots(). The item stays in the queue's memory
-   * as long. Pinned again: the same slot, and one unpin() ends it. Where getSlots() throws TOO_MANY_SLOTS, this may too.
+   * A slot that stands for the item until unpin(), whatever becomes of the item: an int32, for
+   * addSlots(). The item stays in the queue's memory as long. Pinned again: the same slot, and one
+   * unpin() ends it. Where getSlots() throws TOO_MANY_SLOTS, this may too.
    *
    * @example
    * const queue = new WorkQueue();
@@ -143,7 +161,10 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     return answer;
   }
 
-  /** Ends what pin() began; the slot is stale from here on, or once the item is no longer in the queue. A slot that is not pinned: STALE_SLOT. */
+  /**
+   * Ends what pin() began; the slot is stale from here on, or once the item is no longer in the
+   * queue. A slot that is not pinned: STALE_SLOT.
+   */
   unpin(slot: number): void {
     if (this.inner !== undefined) {
       this.checkAlive();
@@ -174,7 +195,10 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     return this.items[number] as T;
   }
 
-  /** As add() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was added. */
+  /**
+   * As add() for the first `count` slots, in one call of the core. A stale one among them:
+   * STALE_SLOT, and nothing was added.
+   */
   addSlots(slots: Int32Array, count: number): void {
     if (count !== 1 || !this.#plain || this.stopped) {
       this.#addMany(slots, count);
@@ -192,11 +216,13 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   }
 
   /**
-   * Hands out ready keys, as many as the array has room for, as slots that stand for their items until doneSlots(). Answers how many there were.
-   * A queue that ever held more than four million keys at once: TOO_MANY_SLOTS, for the rest of its life.
+   * Hands out ready keys, as many as the array has room for, as slots that stand for their items
+   * until doneSlots(). Answers how many there were. A queue that ever held more than four million
+   * keys at once: TOO_MANY_SLOTS, for the rest of its life.
    */
   getSlots(into: Int32Array): number {
-    if (!this.#plain || into?.length !== 1 || this.items.length > SLOT_LIMIT) return this.#getMany(into);
+    if (!this.#plain || into?.length !== 1 || this.items.length > SLOT_LIMIT)
+      return this.#getMany(into);
     checkSlots(into, 1);
     let slot: number;
     try {
@@ -209,7 +235,10 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     return 1;
   }
 
-  /** As done() for the first `count` slots, in one call of the core. A stale one among them: STALE_SLOT, and nothing was done. */
+  /**
+   * As done() for the first `count` slots, in one call of the core. A stale one among them:
+   * STALE_SLOT, and nothing was done.
+   */
   doneSlots(slots: Int32Array, count: number): void {
     if (count !== 1 || !this.#plain || this.stopped) {
       this.#doneMany(slots, count);
@@ -288,8 +317,9 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   }
 
   /**
-   * What is in the queue, a page at a time: `limit` keys (1000), from where the page before ended (`after: page.next`). Keys that come and go
-   * between pages may be missed, none is listed twice in one page. Keys that are only pinned are left out. Times need the option `times` or metrics.
+   * What is in the queue, a page at a time: `limit` keys (1000), from where the page before ended
+   * (`after: page.next`). Keys that come and go between pages may be missed, none is listed twice
+   * in one page. Keys that are only pinned are left out. Times need the option `times` or metrics.
    *
    * @example
    * const queue = new WorkQueue({ times: true });
@@ -334,8 +364,9 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   }
 
   /**
-   * All items that the queue holds, in no order: ready, waiting, being processed, pinned. Also, and above all, when the queue is poisoned and
-   * refuses every other call: add them to a new queue, and nothing that was queued is lost.
+   * All items that the queue holds, in no order: ready, waiting, being processed, pinned. Also, and
+   * above all, when the queue is poisoned and refuses every other call: add them to a new queue,
+   * and nothing that was queued is lost.
    */
   recover(): T[] {
     if (this.disposed()) this.checkAlive();
@@ -377,7 +408,10 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     return count;
   }
 
-  /** The same one by one. Once one has been handed out its caller must get it: what fails after that is reported. */
+  /**
+   * The same one by one. Once one has been handed out its caller must get it: what fails after that
+   * is reported.
+   */
   #takeEach(most: number, handOut: (slot: number) => void): void {
     for (let count = 0; count < most; ) {
       try {
@@ -409,7 +443,10 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     }
   }
 
-  /** Ends the processing of slots. A stale one: STALE_SLOT, and nothing was done; or, unless `strict`, it is passed over. */
+  /**
+   * Ends the processing of slots. A stale one: STALE_SLOT, and nothing was done; or, unless
+   * `strict`, it is passed over.
+   */
   #end(slots: Int32Array, count: number, strict: boolean): void {
     const now = this.now();
     let released: number;

@@ -1,4 +1,7 @@
-/** Bundles the page with the built package, as its users get it, into a folder of static files. `npm run build` comes first. */
+/**
+ * Bundles the page with the built package, as its users get it, into a folder of static files. `npm
+ * run build` comes first.
+ */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';

@@ -1,8 +1,10 @@
 /**
- * A page and the way from it to an API server, on one address of this machine. What it keeps true: the credentials stay here; of the server nothing
- * passes but GETs of the collections that the page shows, so that no other page and no other program of this machine can read a Secret through it;
- * names that were pointed at this machine from outside are refused (DNS rebinding), and requests that other sites make in the same browser. A body that
- * was cut is cut for the page too: it never seems complete. No request ends the process, whatever it asks for.
+ * A page and the way from it to an API server, on one address of this machine. What it keeps true:
+ * the credentials stay here; of the server nothing passes but GETs of the collections that the page
+ * shows, so that no other page and no other program of this machine can read a Secret through it;
+ * names that were pointed at this machine from outside are refused (DNS rebinding), and requests
+ * that other sites make in the same browser. A body that was cut is cut for the page too: it never
+ * seems complete. No request ends the process, whatever it asks for.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -45,7 +47,12 @@ export interface ViewServer {
 }
 
 /** Rejects with what the system says when the port is taken. */
-export async function serveView({ transport, resources, folder, port = 0 }: ViewServerOptions): Promise<ViewServer> {
+export async function serveView({
+  transport,
+  resources,
+  folder,
+  port = 0,
+}: ViewServerOptions): Promise<ViewServer> {
   const collections = new Set(resources.map(collectionOf));
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refusal = refusalOf(request, own());
@@ -84,13 +91,16 @@ function refusalOf({ headers }: IncomingMessage, port: number): string | undefin
   const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
   if (!hosts.includes(headers.host ?? '')) return `open http://${hosts[0]}/`;
   const site = headers['sec-fetch-site']; // which browsers send, and pages cannot forge
-  const isVisit = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+  const isVisit =
+    headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   if (site === undefined || site === 'same-origin' || site === 'none' || isVisit) return undefined;
   return 'requests of other sites are refused';
 }
 
 function refuse(response: ServerResponse, status: number, why: string): void {
-  response.writeHead(status, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(`${why}\n`);
+  response
+    .writeHead(status, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' })
+    .end(`${why}\n`);
 }
 
 /** What was begun is cut: it must not seem complete. */
@@ -110,7 +120,10 @@ async function sendFile(response: ServerResponse, folder: string, path: string):
   else response.writeHead(200, { ...HEADERS, 'content-type': type }).end(body);
 }
 
-/** Asks the API server, and passes on what it says as it comes. The end of either side is the end of the other. */
+/**
+ * Asks the API server, and passes on what it says as it comes. The end of either side is the end of
+ * the other.
+ */
 async function pass(
   transport: Transport,
   path: string,
@@ -122,9 +135,19 @@ async function pass(
   response.once('close', () => gone.abort());
   const { signal } = gone;
   // Identity: browsers read a compressed watch to the end of its first gzip member and no further.
-  const headers = { accept: request.headers.accept ?? 'application/json', 'accept-encoding': 'identity' };
+  const headers = {
+    accept: request.headers.accept ?? 'application/json',
+    'accept-encoding': 'identity',
+  };
   try {
-    const answer = await transport.request({ method: 'GET', path, query, headers, signal, transient: true });
+    const answer = await transport.request({
+      method: 'GET',
+      path,
+      query,
+      headers,
+      signal,
+      transient: true,
+    });
     const type = answer.headers.get('content-type') ?? 'application/json';
     const retryAfter = answer.headers.get('retry-after');
     response.writeHead(answer.status, {

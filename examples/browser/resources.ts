@@ -1,4 +1,7 @@
-/** What the page shows, and so what the proxy lets through: Pods and Nodes, as far as they are looked at. */
+/**
+ * What the page shows, and so what the proxy lets through: Pods and Nodes, as far as they are
+ * looked at.
+ */
 import { defineResource } from 'capstan/cache';
 
 interface Metadata {
@@ -22,7 +25,11 @@ export interface PodObject {
   status?: {
     phase?: string;
     reason?: string;
-    containerStatuses?: { ready?: boolean; restartCount?: number; state?: { waiting?: { reason?: string } } }[];
+    containerStatuses?: {
+      ready?: boolean;
+      restartCount?: number;
+      state?: { waiting?: { reason?: string } };
+    }[];
   };
 }
 

@@ -1,5 +1,6 @@
 /**
- * A live view of a cluster in a browser. `node examples/browser/serve.ts` after a build: an embedded API server under churn.
+ * A live view of a cluster in a browser. `node examples/browser/serve.ts` after a build: an
+ * embedded API server under churn.
  *
  *     --kubeconfig          your cluster: the current context of your kubeconfig, with its credentials, read-only
  *     --port 8090           where the page is, on this machine alone
@@ -58,7 +59,8 @@ async function serve(port: number, every: number, drop: number): Promise<void> {
   cleanups.push(() => view.stop());
   console.log(view.url);
 
-  const dropping = cluster && drop > 0 ? setInterval(() => cluster.server.dropConnections(), drop) : undefined;
+  const dropping =
+    cluster && drop > 0 ? setInterval(() => cluster.server.dropConnections(), drop) : undefined;
   cleanups.push(() => clearInterval(dropping));
   if (cluster) await cluster.churn(every, signal);
   else await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));

@@ -1,6 +1,6 @@
 /**
- * A cluster to look at: the embedded API server, nodes, and workloads whose Pods come, are placed, run, end and are replaced. One step
- * changes one thing; all choices come from one seed.
+ * A cluster to look at: the embedded API server, nodes, and workloads whose Pods come, are placed,
+ * run, end and are replaced. One step changes one thing; all choices come from one seed.
  */
 import { type Transport, TransportError } from 'capstan/cache';
 import { type Client, newClient } from 'capstan/client';
@@ -87,16 +87,23 @@ export class SimulatedCluster {
 
   /** To the node with the fewest. */
   async place({ metadata }: PodObject, pods: readonly PodObject[]): Promise<void> {
-    const load = (node: string): number => pods.filter(({ spec }) => spec?.nodeName === node).length;
+    const load = (node: string): number =>
+      pods.filter(({ spec }) => spec?.nodeName === node).length;
     const [node] = nodeNames().sort((a, b) => load(a) - load(b));
     await this.client.patch(Pod, metadata, { type: 'merge', body: { spec: { nodeName: node } } });
   }
 
   async setReady(node: string, ready: boolean): Promise<void> {
     const conditions = [
-      { type: 'Ready', status: ready ? 'True' : 'Unknown', reason: ready ? 'KubeletReady' : 'NodeStatusUnknown' },
+      {
+        type: 'Ready',
+        status: ready ? 'True' : 'Unknown',
+        reason: ready ? 'KubeletReady' : 'NodeStatusUnknown',
+      },
     ];
-    await this.client.status().patch(Node, { name: node }, { type: 'merge', body: { status: { conditions } } });
+    await this.client
+      .status()
+      .patch(Node, { name: node }, { type: 'merge', body: { status: { conditions } } });
   }
 
   async #fill(): Promise<void> {
@@ -120,14 +127,17 @@ export class SimulatedCluster {
   }
 }
 
-const nodeNames = (): string[] => Array.from({ length: NODES }, (_, i) => `node-${String.fromCharCode(97 + i)}`);
+const nodeNames = (): string[] =>
+  Array.from({ length: NODES }, (_, i) => `node-${String.fromCharCode(97 + i)}`);
 const phaseOf = (status: PodObject['status']): string => status?.phase ?? 'Pending';
 const running = (): PodObject['status'] => ({
   phase: 'Running',
   containerStatuses: [{ ready: true, restartCount: 0 }],
 });
 
-/** Pods that wait are placed, and those that are placed come up: most of what happens in a cluster. */
+/**
+ * Pods that wait are placed, and those that are placed come up: most of what happens in a cluster.
+ */
 async function settle(cluster: SimulatedCluster, random: Random): Promise<void> {
   const pods = await cluster.pods();
   const waiting = pods.filter(({ status }) => phaseOf(status) === 'Pending');
@@ -146,7 +156,9 @@ async function end(cluster: SimulatedCluster, random: Random): Promise<void> {
   else
     await cluster.setStatus(pod, {
       phase: 'Running',
-      containerStatuses: [{ ready: false, restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff' } } }],
+      containerStatuses: [
+        { ready: false, restartCount: 3, state: { waiting: { reason: 'CrashLoopBackOff' } } },
+      ],
     });
 }
 

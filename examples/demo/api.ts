@@ -1,10 +1,21 @@
-/** Reads and writes of single objects: a few lines over a transport. What the server refuses is a StatusError. */
+/**
+ * Reads and writes of single objects: a few lines over a transport. What the server refuses is a
+ * StatusError.
+ */
 import { type Resource, type Status, StatusError, type Transport } from 'capstan/cache';
 
 type Kind = Pick<Resource<never, string>, 'group' | 'version' | 'plural'>;
 
-/** `/apis/apps/v1/namespaces/default/deployments/web/status`, and what remains of that without the later parts. */
-export function pathOf({ group, version, plural }: Kind, namespace = '', name = '', subresource = ''): string {
+/**
+ * `/apis/apps/v1/namespaces/default/deployments/web/status`, and what remains of that without the
+ * later parts.
+ */
+export function pathOf(
+  { group, version, plural }: Kind,
+  namespace = '',
+  name = '',
+  subresource = '',
+): string {
   const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
   const scope = namespace === '' ? '' : `/namespaces/${namespace}`;
   return [`${root}${scope}/${plural}`, name, subresource].filter((part) => part !== '').join('/');
@@ -26,9 +37,16 @@ export class Api {
     return this.send<T>('POST', path, { body: object, signal });
   }
 
-  /** A merge patch (RFC 7386). With `metadata.resourceVersion` in it, it fails with 409 if the object changed meanwhile. */
+  /**
+   * A merge patch (RFC 7386). With `metadata.resourceVersion` in it, it fails with 409 if the
+   * object changed meanwhile.
+   */
   patch<T>(path: string, patch: object, signal?: AbortSignal): Promise<T> {
-    return this.send<T>('PATCH', path, { body: patch, signal, contentType: 'application/merge-patch+json' });
+    return this.send<T>('PATCH', path, {
+      body: patch,
+      signal,
+      contentType: 'application/merge-patch+json',
+    });
   }
 
   /** An object that does not exist is deleted already. */
@@ -43,7 +61,10 @@ export class Api {
     do {
       const query: Record<string, string> = { limit: '500' };
       if (next !== '') query.continue = next;
-      const page = await this.send<{ items: T[]; metadata: { continue?: string } }>('GET', path, { query, signal });
+      const page = await this.send<{ items: T[]; metadata: { continue?: string } }>('GET', path, {
+        query,
+        signal,
+      });
       items.push(...page.items);
       next = page.metadata.continue ?? '';
     } while (next !== '');
@@ -53,7 +74,12 @@ export class Api {
   async send<T>(
     method: string,
     path: string,
-    options: { body?: object; contentType?: string; query?: Record<string, string>; signal?: AbortSignal } = {},
+    options: {
+      body?: object;
+      contentType?: string;
+      query?: Record<string, string>;
+      signal?: AbortSignal;
+    } = {},
   ): Promise<T> {
     const { body, contentType = 'application/json', query, signal } = options;
     const headers: Record<string, string> = { accept: 'application/json' };
@@ -83,8 +109,8 @@ export class Api {
 }
 
 /**
- * The server knows the resource and has no such object. Any other 404 comes from a server that does not serve the resource
- * (yet), which says nothing about the object.
+ * The server knows the resource and has no such object. Any other 404 comes from a server that does
+ * not serve the resource (yet), which says nothing about the object.
  */
 export function isNotFound(error: unknown): boolean {
   return error instanceof StatusError && error.status === 404 && error.reason === 'NotFound';

@@ -1,10 +1,16 @@
 /**
- * The users of the cluster: they create, change and delete Websites, and break what belongs to them. Each write is
- * repeated until the server has accepted it, so that `expected` is what the server was last told, whatever happened to
- * connections in between.
+ * The users of the cluster: they create, change and delete Websites, and break what belongs to
+ * them. Each write is repeated until the server has accepted it, so that `expected` is what the
+ * server was last told, whatever happened to connections in between.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Deployment, Service, Website, type WebsiteObject, type WebsiteSpec } from '../website/resources.ts';
+import {
+  Deployment,
+  Service,
+  Website,
+  type WebsiteObject,
+  type WebsiteSpec,
+} from '../website/resources.ts';
 import { type Api, isConflict, isNotFound, pathOf } from './api.ts';
 import type { Random } from './random.ts';
 
@@ -25,7 +31,10 @@ interface Site {
 
 /** More than this many writes at once are not begun. */
 const MAX_IN_FLIGHT = 48;
-/** The same while the objects are created, and how many requests may wait for the controller meanwhile. */
+/**
+ * The same while the objects are created, and how many requests may wait for the controller
+ * meanwhile.
+ */
 const FILL_IN_FLIGHT = 16;
 const MAX_LAG = 8;
 const TICK_MS = 20;
@@ -57,9 +66,15 @@ export class Churn {
     this.#written = written;
   }
 
-  /** Creates what is missing to the number of the options, no faster than the controller follows. */
+  /**
+   * Creates what is missing to the number of the options, no faster than the controller follows.
+   */
   async fill(signal: AbortSignal): Promise<void> {
-    for (let missing = this.#options.objects - this.expected.size; missing > 0 && !signal.aborted; missing--) {
+    for (
+      let missing = this.#options.objects - this.expected.size;
+      missing > 0 && !signal.aborted;
+      missing--
+    ) {
       while (this.#options.lag() > MAX_LAG && !signal.aborted) await sleep(TICK_MS / 4);
       if (this.#busy.size >= FILL_IN_FLIGHT) await Promise.race(this.#busy.values());
       this.#begin(this.#newSite(), (site) => this.#create(site, signal));
@@ -104,7 +119,8 @@ export class Churn {
     await this.rest();
     for (const namespace of this.#options.namespaces) {
       const left = () => this.#api.list(pathOf(Website, namespace), signal);
-      while (!signal.aborted && ((await this.#persist(signal, left))?.length ?? 0) > 0) await sleep(TICK_MS * 10);
+      while (!signal.aborted && ((await this.#persist(signal, left))?.length ?? 0) > 0)
+        await sleep(TICK_MS * 10);
     }
   }
 
@@ -138,11 +154,18 @@ export class Churn {
     this.#creating++;
     const created = await this.#persist(signal, async (attempt) => {
       try {
-        return await this.#api.create<WebsiteObject>(pathOf(Website, site.namespace), object, attempt);
+        return await this.#api.create<WebsiteObject>(
+          pathOf(Website, site.namespace),
+          object,
+          attempt,
+        );
       } catch (error) {
         if (!isConflict(error)) throw error;
         // Either ours, by a try whose answer was lost, or the former one, which has not gone yet.
-        const found = await this.#api.get<WebsiteObject>(pathOf(Website, site.namespace, site.name), attempt);
+        const found = await this.#api.get<WebsiteObject>(
+          pathOf(Website, site.namespace, site.name),
+          attempt,
+        );
         if (found === undefined || found.metadata.deletionTimestamp !== undefined) throw error;
         return found;
       }
@@ -158,7 +181,9 @@ export class Churn {
     const spec = this.#newSpec();
     const sentAt = performance.now();
     const path = pathOf(Website, site.namespace, site.name);
-    const updated = await this.#persist(signal, (attempt) => this.#api.patch<WebsiteObject>(path, { spec }, attempt));
+    const updated = await this.#persist(signal, (attempt) =>
+      this.#api.patch<WebsiteObject>(path, { spec }, attempt),
+    );
     if (updated === undefined) return;
     this.expected.set(keyOf(site), spec);
     this.counts.updates++;
@@ -196,7 +221,10 @@ export class Churn {
   }
 
   /** Repeats until it works; `undefined` when the signal fired before. */
-  async #persist<T>(signal: AbortSignal, write: (attempt: AbortSignal) => Promise<T>): Promise<T | undefined> {
+  async #persist<T>(
+    signal: AbortSignal,
+    write: (attempt: AbortSignal) => Promise<T>,
+  ): Promise<T | undefined> {
     for (let pause = 20; !signal.aborted; pause = Math.min(pause * 2, 500)) {
       try {
         return await write(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]));
@@ -212,7 +240,10 @@ export class Churn {
     return { namespace: this.#random.pick(this.#options.namespaces), name };
   }
 
-  /** One that no write is under way for. A few picks find one nearly always; `undefined` skips this step. */
+  /**
+   * One that no write is under way for. A few picks find one nearly always; `undefined` skips this
+   * step.
+   */
   #anyOf(keys: Iterable<string>): Site | undefined {
     const list = [...keys];
     for (let i = 0; i < 5 && list.length > 0; i++) {

@@ -26,12 +26,18 @@ export interface Cluster {
 }
 
 export async function connect(options: DemoOptions, signal: AbortSignal): Promise<Cluster> {
-  if (options.server !== undefined) return real(httpTransport(options.server), options.server, options, signal);
+  if (options.server !== undefined)
+    return real(httpTransport(options.server), options.server, options, signal);
   if (options.kubeconfig !== undefined) {
     const { KubeConfig } = await import('@kubernetes/client-node');
     const config = new KubeConfig();
     config.loadFromFile(options.kubeconfig);
-    return real(kubeConfigTransport(config), config.getCurrentCluster()?.server ?? '', options, signal);
+    return real(
+      kubeConfigTransport(config),
+      config.getCurrentCluster()?.server ?? '',
+      options,
+      signal,
+    );
   }
   return embedded();
 }
@@ -58,7 +64,12 @@ async function embedded(): Promise<Cluster> {
   };
 }
 
-async function real(transport: Transport, url: string, options: DemoOptions, signal: AbortSignal): Promise<Cluster> {
+async function real(
+  transport: Transport,
+  url: string,
+  options: DemoOptions,
+  signal: AbortSignal,
+): Promise<Cluster> {
   const api = new Api(transport);
   const version = await reach(api, url, signal);
   const namespace = `capstan-demo-${options.seed.toString(16)}`;
@@ -98,7 +109,9 @@ async function reach(api: Api, url: string, signal: AbortSignal): Promise<string
     return gitVersion;
   } catch (error) {
     const reason =
-      error instanceof TransportError ? `no connection (${error.kind})` : 'it answers, but not with its version';
+      error instanceof TransportError
+        ? `no connection (${error.kind})`
+        : 'it answers, but not with its version';
     throw new Error(`The API server at ${url} cannot be used: ${reason}`, { cause: error });
   }
 }
@@ -130,9 +143,14 @@ async function removeCRD(api: Api): Promise<void> {
   for (let tries = 0; tries < 100 && (await api.get(path)) !== undefined; tries++) await sleep(100);
 }
 
-/** For a controller that did not come to it: their finalizers would hold the namespace and the definition for ever. */
+/**
+ * For a controller that did not come to it: their finalizers would hold the namespace and the
+ * definition for ever.
+ */
 async function removeWebsites(api: Api, namespace: string): Promise<void> {
-  for (const { metadata } of await api.list<WebsiteObject>(pathOf(Website, namespace)).catch(() => [])) {
+  for (const { metadata } of await api
+    .list<WebsiteObject>(pathOf(Website, namespace))
+    .catch(() => [])) {
     const path = pathOf(Website, namespace, metadata.name ?? '');
     await api.patch(path, { metadata: { finalizers: null } }).catch(() => undefined);
     await api.delete(path);

@@ -1,5 +1,10 @@
 /** A transport whose open exchanges can all be cut at once, as by a load balancer that restarts. */
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from 'capstan/cache';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from 'capstan/cache';
 
 export class CuttingTransport implements Transport {
   readonly #inner: Transport;
@@ -22,16 +27,24 @@ export class CuttingTransport implements Transport {
       const response = await this.#inner.request({ ...request, signal });
       return { ...response, body: readUntil(cut, request.signal, response.body) };
     } catch (error) {
-      throw wasCut(cut, request.signal) ? new TransportError('reset', 'cut by the demo', { cause: error }) : error;
+      throw wasCut(cut, request.signal)
+        ? new TransportError('reset', 'cut by the demo', { cause: error })
+        : error;
     }
   }
 }
 
-async function* readUntil(cut: AbortSignal, own: AbortSignal | undefined, body: AsyncIterable<Uint8Array>) {
+async function* readUntil(
+  cut: AbortSignal,
+  own: AbortSignal | undefined,
+  body: AsyncIterable<Uint8Array>,
+) {
   try {
     yield* body;
   } catch (error) {
-    throw wasCut(cut, own) ? new TransportError('reset', 'cut by the demo', { cause: error }) : error;
+    throw wasCut(cut, own)
+      ? new TransportError('reset', 'cut by the demo', { cause: error })
+      : error;
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The embedded API server, run by another thread, so that server and controller do not wait for one another's work. It
- * takes the same orders as an ApiServer; each is carried out a moment later.
+ * The embedded API server, run by another thread, so that server and controller do not wait for one
+ * another's work. It takes the same orders as an ApiServer; each is carried out a moment later.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';

@@ -1,6 +1,7 @@
 /**
- * What goes wrong during the churn, and when. The embedded server plays every part; on a real server only connections
- * are cut. Everything is taken back at the end of the churn: from then on the controller must finish what it owes.
+ * What goes wrong during the churn, and when. The embedded server plays every part; on a real
+ * server only connections are cut. Everything is taken back at the end of the churn: from then on
+ * the controller must finish what it owes.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from 'capstan/testing';
@@ -15,7 +16,10 @@ interface Event {
   run(): void;
 }
 
-/** Below this a reflector would rightly take the end of a quiet watch for a broken server, and back off. */
+/**
+ * Below this a reflector would rightly take the end of a quiet watch for a broken server, and back
+ * off.
+ */
 const DISCONNECT_EVERY_MS = 1700;
 const REQUEST_FAULTS_EVERY_MS = 700;
 /** Connects are refused for this long. */
@@ -35,7 +39,9 @@ export class Faults {
   async run(ms: number, signal: AbortSignal): Promise<void> {
     const start = performance.now();
     for (const event of this.#plan(ms)) {
-      await sleep(Math.max(start + event.at - performance.now(), 0), undefined, { signal }).catch(() => undefined);
+      await sleep(Math.max(start + event.at - performance.now(), 0), undefined, { signal }).catch(
+        () => undefined,
+      );
       if (signal.aborted) break;
       this.counts.set(event.name, (this.counts.get(event.name) ?? 0) + 1);
       event.run();
@@ -64,7 +70,8 @@ export class Faults {
         },
         {
           name: 'watch sent garbage',
-          run: () => this.#onWatch(Service.plural, { do: 'garbage', bytes: '{"type":"MODIFIED",oops' }),
+          run: () =>
+            this.#onWatch(Service.plural, { do: 'garbage', bytes: '{"type":"MODIFIED",oops' }),
         },
         { name: 'server restarted', run: () => this.#restart() },
       ];

@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: a real controller (../website/controller.ts) on an API server, with users that never rest and a network
- * that often fails, and in the end the proof that nothing was lost.
+ * `npm run demo`: a real controller (../website/controller.ts) on an API server, with users that
+ * never rest and a network that often fails, and in the end the proof that nothing was lost.
  *
  * It stops by itself. Ctrl-C ends it early and cleanly (exit code 130); a second Ctrl-C at once.
  */
@@ -53,7 +53,8 @@ async function main(args: string[]): Promise<number> {
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   // Nobody reads any more (`| head`): the same as Ctrl-C.
-  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => interrupt.abort());
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', () => interrupt.abort());
   try {
     return await run(options, out, interrupt.signal);
   } catch (error) {
@@ -80,7 +81,8 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   const faults = new Faults(cluster, random.fork());
   out.write(introduction(options, cluster));
 
-  // Failures are the point of this run: they are counted, and only what remains of them at the end matters.
+  // Failures are the point of this run: they are counted, and only what remains of them at the end
+  // matters.
   const reported = new Map<string, number>();
   const previousHandler = setErrorHandler((error) => {
     const name = String(error).replace(/[\w.-]+\/site-\d+/g, '…');
@@ -89,7 +91,8 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   const manager = newManager({
     transport: cluster.controllerTransport,
     cache: { namespace: cluster.namespace },
-    // Watches are cut here all the time. A worker that waits for one to bring its own write should rather ask the server.
+    // Watches are cut here all the time. A worker that waits for one to bring its own write should
+    // rather ask the server.
     client: { readYourWritesTimeout: READ_OWN_WRITES_MS },
   });
   addWebsiteController(manager, {
@@ -146,7 +149,8 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     progress.stop();
     const cleaning = cleanUp(cluster, churn, stop, running, out);
     const late = sleep(CLEAN_UP_MS, 'late' as const, { ref: false });
-    if ((await Promise.race([cleaning, late])) === 'late') out.write('Cleaning up takes too long; giving up on it.\n');
+    if ((await Promise.race([cleaning, late])) === 'late')
+      out.write('Cleaning up takes too long; giving up on it.\n');
     setErrorHandler(previousHandler);
   }
   if (failure !== undefined) throw failure;
@@ -184,7 +188,10 @@ async function converge(
   return verdict;
 }
 
-/** The embedded server goes as it is; a real one gets its objects removed, by the controller itself where that still runs. */
+/**
+ * The embedded server goes as it is; a real one gets its objects removed, by the controller itself
+ * where that still runs.
+ */
 async function cleanUp(
   cluster: Cluster,
   churn: Churn,
@@ -227,12 +234,20 @@ function introduction(options: DemoOptions, cluster: Cluster): string {
 
 function mostFrequent(reported: ReadonlyMap<string, number>): string {
   const most = [...reported].sort((a, b) => b[1] - a[1]).slice(0, 8);
-  return ['Most frequent errors:', ...most.map(([name, count]) => `  ${whole(count)} × ${name}`), ''].join('\n');
+  return [
+    'Most frequent errors:',
+    ...most.map(([name, count]) => `  ${whole(count)} × ${name}`),
+    '',
+  ].join('\n');
 }
 
 function messageWithCauses(error: Error): string {
   const messages: string[] = [];
-  for (let current: unknown = error; current instanceof Error && messages.length < 8; current = current.cause) {
+  for (
+    let current: unknown = error;
+    current instanceof Error && messages.length < 8;
+    current = current.cause
+  ) {
     if (!messages.includes(current.message)) messages.push(current.message);
   }
   return messages.join('\n  because: ');

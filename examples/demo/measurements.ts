@@ -1,6 +1,7 @@
 /**
- * What the run measures about itself, from outside the controller: the queue through its metrics, each reconcile through
- * a wrapper around the reconcile function. The wrapper is also where reconciles are made to fail.
+ * What the run measures about itself, from outside the controller: the queue through its metrics,
+ * each reconcile through a wrapper around the reconcile function. The wrapper is also where
+ * reconciles are made to fail.
  */
 import type { ControllerOptions } from 'capstan/controller';
 import { type MetricsProvider, requestKey } from 'capstan/workqueue';
@@ -32,7 +33,10 @@ export class Measurements {
   readonly eventToReconcile = new Histogram();
   /** The same, since it was last taken. */
   recent = new Histogram();
-  /** From the moment a write was sent to the API server to the start of the first reconcile that saw it. */
+  /**
+   * From the moment a write was sent to the API server to the start of the first reconcile that saw
+   * it.
+   */
   readonly writeToReconcile = new Histogram();
   readonly #keys = new Set<string>();
   /** By uid: the newest generation that a reconcile has seen, and when it first did. */
@@ -58,11 +62,15 @@ export class Measurements {
   /** The server has accepted a write that was sent at `at`, and made it this generation. */
   written(uid: string, generation: number, at: number): void {
     const seen = this.#seen.get(uid);
-    if (seen !== undefined && seen.generation >= generation) this.writeToReconcile.record(Math.max(seen.at - at, 0));
+    if (seen !== undefined && seen.generation >= generation)
+      this.writeToReconcile.record(Math.max(seen.at - at, 0));
     else this.#written.set(uid, { generation, at });
   }
 
-  /** Counts and measures each call, and makes some fail: half of them before anything is done, half after all of it. */
+  /**
+   * Counts and measures each call, and makes some fail: half of them before anything is done, half
+   * after all of it.
+   */
   wrap(reconcile: Reconcile): Reconcile {
     return async (request, context) => {
       const key = requestKey(request);
@@ -90,7 +98,12 @@ export class Measurements {
   }
 
   provider(): MetricsProvider {
-    const ignored = { inc: () => undefined, dec: () => undefined, set: () => undefined, observe: () => undefined };
+    const ignored = {
+      inc: () => undefined,
+      dec: () => undefined,
+      set: () => undefined,
+      observe: () => undefined,
+    };
     return {
       newDepthMetric: () => ({ inc: () => void this.depth++, dec: () => void this.depth-- }),
       newAddsMetric: () => ({ inc: () => void this.adds++ }),
@@ -116,6 +129,7 @@ export class Measurements {
       this.writeToReconcile.record(at - written.at);
       this.#written.delete(uid);
     }
-    if (generation > (this.#seen.get(uid)?.generation ?? 0)) this.#seen.set(uid, { generation, at });
+    if (generation > (this.#seen.get(uid)?.generation ?? 0))
+      this.#seen.set(uid, { generation, at });
   }
 }

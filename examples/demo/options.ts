@@ -29,7 +29,10 @@ Exit code: 0 everything was proven, 1 it was not, 2 a bad flag, 130 interrupted.
 export class UsageError extends Error {}
 
 /** `undefined` when only help was asked for. */
-export function parseOptions(args: string[], env: { CAPSTAN_SEED?: string }): DemoOptions | undefined {
+export function parseOptions(
+  args: string[],
+  env: { CAPSTAN_SEED?: string },
+): DemoOptions | undefined {
   const values = parse(args);
   if (values.help) return undefined;
   const { server, kubeconfig } = values;
@@ -46,7 +49,10 @@ export function parseOptions(args: string[], env: { CAPSTAN_SEED?: string }): De
     server,
     kubeconfig,
     json: values.json ?? false,
-    seed: number('CAPSTAN_SEED', env.CAPSTAN_SEED, Math.floor(Math.random() * 2 ** 32), { min: 0, integer: true }),
+    seed: number('CAPSTAN_SEED', env.CAPSTAN_SEED, Math.floor(Math.random() * 2 ** 32), {
+      min: 0,
+      integer: true,
+    }),
   };
 }
 
@@ -80,5 +86,7 @@ function number(
   const fits = rule.integer ? Number.isSafeInteger(value) : Number.isFinite(value);
   if (fits && value >= rule.min) return value;
   const what = rule.integer ? 'an integer' : 'a number';
-  throw new UsageError(`${name} expected ${what} of ${rule.min} or more, got ${JSON.stringify(text)}`);
+  throw new UsageError(
+    `${name} expected ${what} of ${rule.min} or more, got ${JSON.stringify(text)}`,
+  );
 }

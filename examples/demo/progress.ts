@@ -1,6 +1,6 @@
 /**
- * The run as a person sees it: what is going on, now. On a terminal a few lines that are drawn over themselves, elsewhere
- * a plain line each second.
+ * The run as a person sees it: what is going on, now. On a terminal a few lines that are drawn over
+ * themselves, elsewhere a plain line each second.
  */
 import type { Measurements } from './measurements.ts';
 
@@ -83,7 +83,14 @@ export class Progress {
     const { depth, retries } = this.#measurements;
     const { phase, objects, faults } = this.#scene();
     const { adds, reconciles, p50, p99 } = this.#rates;
-    const cells = [`${this.#second} s`, whole(objects), whole(depth), whole(adds), whole(reconciles), whole(retries)];
+    const cells = [
+      `${this.#second} s`,
+      whole(objects),
+      whole(depth),
+      whole(adds),
+      whole(reconciles),
+      whole(retries),
+    ];
     const numbers = cells.map((cell, i) => cell.padStart(COLUMNS[i]?.length ?? 0)).join('  ');
     const latency = `${milliseconds(p50)} / ${milliseconds(p99)}`.padStart(LATENCY.length);
     return `  ${numbers}  ${latency}  ${whole(sum(faults)).padStart('faults'.length)}  ${phase}`;
@@ -104,7 +111,10 @@ export class Progress {
     const width = Math.min(this.#out.columns ?? WIDTH, 120) - 1;
     const up = this.#drawn > 0 ? `\x1b[${this.#drawn}A` : '';
     this.#out.write(
-      up + lines.map((line) => `\x1b[2K${line.length > width ? `${line.slice(0, width - 1)}…` : line}\n`).join(''),
+      up +
+        lines
+          .map((line) => `\x1b[2K${line.length > width ? `${line.slice(0, width - 1)}…` : line}\n`)
+          .join(''),
     );
     this.#drawn = lines.length;
   }
@@ -114,10 +124,13 @@ const COLUMNS = ['time ', 'Websites', 'depth', 'adds/s', 'reconciles/s', 'retrie
 const LATENCY = 'event→reconcile p50 / p99';
 const heading = () => `  ${COLUMNS.join('  ')}  ${LATENCY}  faults`;
 const label = (text: string) => text.padEnd(12);
-const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((a, b) => a + b, 0);
+const sum = (counts: ReadonlyMap<string, number>) =>
+  [...counts.values()].reduce((a, b) => a + b, 0);
 
 function latest(faults: ReadonlyMap<string, number>): string {
-  return faults.size === 0 ? '' : `: ${[...faults].map(([name, count]) => `${count} × ${name}`).join(', ')}`;
+  return faults.size === 0
+    ? ''
+    : `: ${[...faults].map(([name, count]) => `${count} × ${name}`).join(', ')}`;
 }
 
 function bar(done: number | undefined): string {

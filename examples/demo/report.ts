@@ -80,7 +80,10 @@ export function reportOf(run: Run): string {
       lost === 0,
       `all ${whole(kept)} Websites have the Deployment and the Service that their last spec asks for, and say so in their status`,
     ),
-    check(lost === 0, `all ${whole(gone)} deleted Websites are gone, and their children before them`),
+    check(
+      lost === 0,
+      `all ${whole(gone)} deleted Websites are gone, and their children before them`,
+    ),
     check(
       left <= 0 && verdict.services <= kept,
       `nothing is left over: ${whole(verdict.deployments)} Deployments and ${whole(verdict.services)} Services`,
@@ -92,7 +95,8 @@ export function reportOf(run: Run): string {
   );
   if (lost > 0) {
     lines.push('', `${whole(lost)} lost:`);
-    for (const [key, problem] of [...verdict.problems].slice(0, 10)) lines.push(`  ${key} ${problem}`);
+    for (const [key, problem] of [...verdict.problems].slice(0, 10))
+      lines.push(`  ${key} ${problem}`);
     if (lost > 10) lines.push(`  and ${whole(lost - 10)} more`);
   }
   lines.push('', `${ok ? 'ok' : 'NOT OK'}, in ${(durationMs / 1000).toFixed(1)} s`, '');

@@ -1,4 +1,7 @@
-/** The embedded API server in a thread of its own, as a cluster would be a machine of its own. See embedded-server.ts. */
+/**
+ * The embedded API server in a thread of its own, as a cluster would be a machine of its own. See
+ * embedded-server.ts.
+ */
 import { parentPort } from 'node:worker_threads';
 import { ApiServer, type Fault } from 'capstan/testing';
 

@@ -1,7 +1,8 @@
 /**
- * A controller in Deno: it greets the ConfigMaps that ask for it by a label (`kubectl label configmap NAME greet=world`), writes to no other, and
- * may talk to one address and to nothing else. `kubectl proxy` and `deno task start`, or any server:
- * `deno run --allow-net=HOST:PORT main.ts http://HOST:PORT`. Ctrl-C ends it in order.
+ * A controller in Deno: it greets the ConfigMaps that ask for it by a label (`kubectl label
+ * configmap NAME greet=world`), writes to no other, and may talk to one address and to nothing
+ * else. `kubectl proxy` and `deno task start`, or any server: `deno run --allow-net=HOST:PORT
+ * main.ts http://HOST:PORT`. Ctrl-C ends it in order.
  */
 import { defineResource, fetchTransport } from 'capstan/cache';
 import { newClient } from 'capstan/client';
@@ -36,11 +37,13 @@ const controller = createController({
     const greeting = `Hello, ${name}!`;
     if (name === undefined || configMap?.data?.greeting === greeting) return;
     const body = { data: { greeting } };
-    await client.patch(ConfigMap, request, { type: 'merge', body }, { signal }); // what it throws comes again after 5 ms, 10 ms …
+    // what it throws comes again after 5 ms, 10 ms …
+    await client.patch(ConfigMap, request, { type: 'merge', body }, { signal });
     console.log(`greeted ${request.namespace}/${request.name}`);
   },
 });
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) Deno.addSignalListener(signal, () => void controller.stop());
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  Deno.addSignalListener(signal, () => void controller.stop());
 await controller.run();
 Deno.exit(0); // signal listeners keep a process alive

@@ -1,11 +1,18 @@
 /**
- * What kube-controller-manager does for claims and volumes, as far as a server without one (the embedded one, or envtest's) lacks it: it binds a
- * claim to the volume that names it, says `Released` of a volume whose claim is gone, and takes off the finalizers that protect what is in
+ * What kube-controller-manager does for claims and volumes, as far as a server without one (the
+ * embedded one, or envtest's) lacks it: it binds a claim to the volume that names it, says
+ * `Released` of a volume whose claim is gone, and takes off the finalizers that protect what is in
  * use. Never to be run in a cluster.
  */
 
 import type { Resource } from 'capstan/cache';
-import { type Client, ignoreNotFound, isBeingDeleted, mergeFrom, removeFinalizer } from 'capstan/client';
+import {
+  type Client,
+  ignoreNotFound,
+  isBeingDeleted,
+  mergeFrom,
+  removeFinalizer,
+} from 'capstan/client';
 import { enqueueRequestsFromMapFunc, newControllerManagedBy } from 'capstan/controller';
 import type { ControllerManager } from 'capstan/manager';
 import {
@@ -18,7 +25,10 @@ import {
 
 const VOLUME_PROTECTION = 'kubernetes.io/pv-protection';
 const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
-/** When to ask again for a claim that only the server knows: its news may come, or it may go before its watch is back. */
+/**
+ * When to ask again for a claim that only the server knows: its news may come, or it may go before
+ * its watch is back.
+ */
 const UNSEEN_CLAIM_MS = 1000;
 
 export function addBinder(manager: ControllerManager): void {
@@ -44,28 +54,43 @@ export function addBinder(manager: ControllerManager): void {
       } else if (volume !== undefined) {
         if (await isClaimed(client, volume, signal)) return { requeueAfter: UNSEEN_CLAIM_MS };
         await setPhase(client, PersistentVolume, volume, 'Released', signal);
-        if (isBeingDeleted(volume)) await unprotect(client, PersistentVolume, volume, VOLUME_PROTECTION, signal);
+        if (isBeingDeleted(volume))
+          await unprotect(client, PersistentVolume, volume, VOLUME_PROTECTION, signal);
       }
       return {};
     });
 }
 
 /**
- * What the cache of claims does not know, the server is asked for: the two watches are not in step, and after a restart of the server that of
- * the volumes may be back seconds before the other. Data goes by what is said here, and kube-controller-manager asks too.
+ * What the cache of claims does not know, the server is asked for: the two watches are not in step,
+ * and after a restart of the server that of the volumes may be back seconds before the other. Data
+ * goes by what is said here, and kube-controller-manager asks too.
  */
-async function isClaimed(client: Client, { spec: { claimRef } }: VolumeObject, signal: AbortSignal): Promise<boolean> {
+async function isClaimed(
+  client: Client,
+  { spec: { claimRef } }: VolumeObject,
+  signal: AbortSignal,
+): Promise<boolean> {
   if (claimRef === undefined) return false;
-  const claim = await client.get(PersistentVolumeClaim, claimRef, { live: true, signal }).catch(ignoreNotFound);
+  const claim = await client
+    .get(PersistentVolumeClaim, claimRef, { live: true, signal })
+    .catch(ignoreNotFound);
   return claim?.metadata.uid === claimRef.uid;
 }
 
-async function bind(client: Client, claim: ClaimObject, volume: VolumeObject, signal: AbortSignal): Promise<void> {
+async function bind(
+  client: Client,
+  claim: ClaimObject,
+  volume: VolumeObject,
+  signal: AbortSignal,
+): Promise<void> {
   await setPhase(client, PersistentVolume, volume, 'Bound', signal);
   const { namespace, name = '' } = claim.metadata;
   if (claim.spec.volumeName === undefined) {
     const patch = { type: 'merge', body: { spec: { volumeName: volume.metadata.name } } } as const;
-    await client.patch(PersistentVolumeClaim, { namespace, name }, patch, { signal }).catch(ignoreNotFound);
+    await client
+      .patch(PersistentVolumeClaim, { namespace, name }, patch, { signal })
+      .catch(ignoreNotFound);
   }
   await setPhase(client, PersistentVolumeClaim, claim, 'Bound', signal);
 }
@@ -79,7 +104,10 @@ async function setPhase<T extends ClaimObject | VolumeObject>(
 ): Promise<void> {
   if (status?.phase === phase) return;
   const patch = { type: 'merge', body: { status: { phase } } } as const;
-  await client.status().patch(resource, { namespace, name }, patch, { signal }).catch(ignoreNotFound);
+  await client
+    .status()
+    .patch(resource, { namespace, name }, patch, { signal })
+    .catch(ignoreNotFound);
 }
 
 async function unprotect<T extends ClaimObject | VolumeObject>(

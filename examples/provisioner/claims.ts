@@ -1,6 +1,7 @@
 /**
- * From a claim to its volume. What it keeps true: the name of the volume follows from the claim's uid, and each step may be done again, so that
- * a crash at any point is mended by the next try; a claim that is gone leaves no directory behind.
+ * From a claim to its volume. What it keeps true: the name of the volume follows from the claim's
+ * uid, and each step may be done again, so that a crash at any point is mended by the next try; a
+ * claim that is gone leaves no directory behind.
  */
 import type { Indexer, Lister } from 'capstan/cache';
 import {
@@ -62,7 +63,8 @@ export class Claims {
     if (claim === undefined) return this.#abandon(name, signal);
     const storageClass = this.#classOf(claim);
     if (storageClass === undefined || isBeingDeleted(claim)) return;
-    if (claim.spec.volumeName !== undefined && claim.spec.volumeName !== name) return; // bound to another, by hand
+    // bound to another, by hand
+    if (claim.spec.volumeName !== undefined && claim.spec.volumeName !== name) return;
     const known = await client.get(PersistentVolume, { name }, { signal }).catch(ignoreNotFound);
     if (known === undefined) {
       requireSupported(claim, storageClass);
@@ -82,7 +84,9 @@ export class Claims {
   /** A try whose answer was lost may have made it. */
   async #create(volume: VolumeObject, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
-    const created = await client.create(PersistentVolume, volume, { signal }).catch(ignoreAlreadyExists);
+    const created = await client
+      .create(PersistentVolume, volume, { signal })
+      .catch(ignoreAlreadyExists);
     if (created !== undefined) return;
     const { name = '' } = volume.metadata;
     const existing = await client.get(PersistentVolume, { name }, { live: true, signal });
@@ -90,7 +94,10 @@ export class Claims {
     throw new TerminalError(`there is a PersistentVolume ${name} that was not made for this claim`);
   }
 
-  /** The claim is gone from the cache. An unfinished directory goes too, once the server has said the same, of the volume as well. */
+  /**
+   * The claim is gone from the cache. An unfinished directory goes too, once the server has said
+   * the same, of the volume as well.
+   */
   async #abandon(name: string, signal: AbortSignal): Promise<void> {
     const { client, directories } = this.#options;
     const note = await directories.noteOf(name);
@@ -109,19 +116,27 @@ export class Claims {
   }
 }
 
-function referenceOf({ metadata: { namespace = '', name = '', uid = '' } }: ClaimObject): ClaimReference {
+function referenceOf({
+  metadata: { namespace = '', name = '', uid = '' },
+}: ClaimObject): ClaimReference {
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
 }
 
 /** What a directory cannot be: trying again would not help. */
-function requireSupported({ spec }: ClaimObject, { volumeBindingMode = 'Immediate' }: ClassObject): void {
-  if (spec.selector !== undefined) throw new TerminalError('a claim with a selector cannot be provisioned');
+function requireSupported(
+  { spec }: ClaimObject,
+  { volumeBindingMode = 'Immediate' }: ClassObject,
+): void {
+  if (spec.selector !== undefined)
+    throw new TerminalError('a claim with a selector cannot be provisioned');
   if (spec.volumeMode === 'Block')
     throw new TerminalError('a directory is no block device: volumeMode must be Filesystem');
   if (spec.dataSource !== undefined || spec.dataSourceRef !== undefined)
     throw new TerminalError('a directory begins empty: dataSource is not supported');
   if (volumeBindingMode !== 'Immediate')
-    throw new TerminalError('directories are on every node: volumeBindingMode of the class must be Immediate');
+    throw new TerminalError(
+      'directories are on every node: volumeBindingMode of the class must be Immediate',
+    );
 }
 
 function volumeFor(

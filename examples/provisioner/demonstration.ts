@@ -1,4 +1,7 @@
-/** The provisioner on the embedded API server: claims come and get their directories, some go, and take theirs with them. */
+/**
+ * The provisioner on the embedded API server: claims come and get their directories, some go, and
+ * take theirs with them.
+ */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +23,10 @@ export async function demonstrate(print: (line: string) => void = console.log): 
   const server = await ApiServer.start();
   const transport = server.transport();
   const client = newClient({ transport });
-  const manager = newManager({ transport, leaderElection: { id: 'provisioner', namespace, releaseOnCancel: true } });
+  const manager = newManager({
+    transport,
+    leaderElection: { id: 'provisioner', namespace, releaseOnCancel: true },
+  });
   addBinder(manager);
   manager.add(new Provisioner(manager, { root }));
   const stop = new AbortController();
@@ -34,14 +40,17 @@ export async function demonstrate(print: (line: string) => void = console.log): 
     for (let i = 0; i < CLAIMS; i++) await client.create(PersistentVolumeClaim, claim(nameOf(i)));
     await settled(client, root, CLAIMS);
     await show(client, root, `${CLAIMS} claims`, print);
-    for (let i = 0; i < DELETED; i++) await client.delete(PersistentVolumeClaim, { namespace, name: nameOf(i) });
+    for (let i = 0; i < DELETED; i++)
+      await client.delete(PersistentVolumeClaim, { namespace, name: nameOf(i) });
     await settled(client, root, CLAIMS - DELETED);
     await show(client, root, `${DELETED} of them deleted`, print);
   } finally {
     stop.abort();
     await running;
     const { items } = await client.list(eventResource, { namespace });
-    print(`${items.filter(({ reason }) => reason === 'ProvisioningSucceeded').length} events ProvisioningSucceeded`);
+    print(
+      `${items.filter(({ reason }) => reason === 'ProvisioningSucceeded').length} events ProvisioningSucceeded`,
+    );
     await transport.close?.();
     await server.stop();
     await rm(root, { recursive: true, force: true });
@@ -67,12 +76,18 @@ async function settled(client: Client, root: string, count: number): Promise<voi
     const { items: claims } = await client.list(PersistentVolumeClaim, { namespace });
     const { items: volumes } = await client.list(PersistentVolume);
     const bound = claims.filter(({ status }) => status?.phase === 'Bound').length;
-    if (bound === count && volumes.length === count && (await directoriesIn(root)).length === count) return;
+    if (bound === count && volumes.length === count && (await directoriesIn(root)).length === count)
+      return;
     await sleep(20);
   }
 }
 
-async function show(client: Client, root: string, what: string, print: (line: string) => void): Promise<void> {
+async function show(
+  client: Client,
+  root: string,
+  what: string,
+  print: (line: string) => void,
+): Promise<void> {
   const { items } = await client.list(PersistentVolume);
   print(`${what}: ${items.length} volumes, ${(await directoriesIn(root)).length} directories`);
   for (const { metadata, spec, status } of items)

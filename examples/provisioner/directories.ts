@@ -1,7 +1,8 @@
 /**
- * The storage: one directory for each volume, below a root. What it keeps true, whenever the process is killed: a directory whose volume
- * may not be in the API yet has a note beside it that says for which claim it was made. Without a note nothing is ever taken for an orphan, so
- * that the data of a retained volume outlives its PersistentVolume.
+ * The storage: one directory for each volume, below a root. What it keeps true, whenever the
+ * process is killed: a directory whose volume may not be in the API yet has a note beside it that
+ * says for which claim it was made. Without a note nothing is ever taken for an orphan, so that the
+ * data of a retained volume outlives its PersistentVolume.
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -28,7 +29,8 @@ export class Directories {
     await writeFile(`${note}.tmp`, JSON.stringify(claim));
     await rename(`${note}.tmp`, note); // a note is there as a whole or not at all
     await mkdir(this.pathOf(volume), { recursive: true });
-    // For Pods of any user: fsGroup is not applied to hostPath. Not by mkdir, whose mode the umask narrows.
+    // For Pods of any user: fsGroup is not applied to hostPath. Not by mkdir, whose mode the umask
+    // narrows.
     await chmod(this.pathOf(volume), 0o777);
   }
 

@@ -1,6 +1,7 @@
 /**
- * The program: a provisioner of directories for a cluster, one of any number of candidates for its Lease; or, without a cluster, a demonstration
- * of itself on the embedded API server. A process that loses the lease ends with an error, and whatever started it starts it again.
+ * The program: a provisioner of directories for a cluster, one of any number of candidates for its
+ * Lease; or, without a cluster, a demonstration of itself on the embedded API server. A process
+ * that loses the lease ends with an error, and whatever started it starts it again.
  */
 import type { Transport } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
@@ -17,7 +18,8 @@ try {
 } catch (error) {
   if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`);
   else console.error(error);
-  process.exit(error instanceof UsageError ? 2 : 1); // what has not ended must not keep a process that no longer leads
+  // what has not ended must not keep a process that no longer leads
+  process.exit(error instanceof UsageError ? 2 : 1);
 }
 
 async function provision(transport: Transport, options: ProgramOptions): Promise<void> {

@@ -65,7 +65,15 @@ function parse(args: string[]) {
     return parseArgs({
       args,
       options: {
-        ...{ server: text, kubeconfig: text, root: text, namespace: text, workers: text, health: text, metrics: text },
+        ...{
+          server: text,
+          kubeconfig: text,
+          root: text,
+          namespace: text,
+          workers: text,
+          health: text,
+          metrics: text,
+        },
         'in-cluster': flag,
         help: flag,
       },

@@ -1,21 +1,35 @@
 /**
- * The provisioner as a part of a manager: informers feed two queues of uids, one of claims and one of volumes, each with workers of its own.
- * What it keeps true: nothing but the API and the notes of unfinished directories is its memory, so that any process may go on where another
- * one was killed.
+ * The provisioner as a part of a manager: informers feed two queues of uids, one of claims and one
+ * of volumes, each with workers of its own. What it keeps true: nothing but the API and the notes
+ * of unfinished directories is its memory, so that any process may go on where another one was
+ * killed.
  */
-import { DeletedFinalStateUnknown, FilteringResourceEventHandler, type ResourceEventHandler } from 'capstan/cache';
+import {
+  DeletedFinalStateUnknown,
+  FilteringResourceEventHandler,
+  type ResourceEventHandler,
+} from 'capstan/cache';
 import { type ObjectMeta, objectReference } from 'capstan/client';
 import { type Runnable, withFields } from 'capstan/controller';
 import type { ControllerManager } from 'capstan/manager';
 import type { RateLimiter } from 'capstan/workqueue';
 import { Claims } from './claims.ts';
 import { Directories } from './directories.ts';
-import { type ClassObject, PersistentVolume, PersistentVolumeClaim, PROVISIONER, StorageClass } from './resources.ts';
+import {
+  type ClassObject,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PROVISIONER,
+  StorageClass,
+} from './resources.ts';
 import { type Failure, UidQueue } from './uid-queue.ts';
 import { Volumes } from './volumes.ts';
 
 export interface ProvisionerOptions {
-  /** The folder of the directories. Pods get at them under this very path, so every node must have it. */
+  /**
+   * The folder of the directories. Pods get at them under this very path, so every node must have
+   * it.
+   */
   readonly root: string;
   /** What classes call it. Default `capstan.dev/directory`. */
   readonly name?: string;
@@ -23,7 +37,9 @@ export interface ProvisionerOptions {
   readonly workers?: number;
   /** For one try, in milliseconds. Default 60 000. */
   readonly timeout?: number;
-  /** So many failures in a row, and a claim or a volume is left alone until it changes. Default 15. */
+  /**
+   * So many failures in a row, and a claim or a volume is left alone until it changes. Default 15.
+   */
   readonly maxFailures?: number;
   /** Makes the limiter of a queue. Default: 15 s to 1000 s a uid, and 10 a second for all. */
   readonly rateLimiter?: () => RateLimiter;
@@ -40,7 +56,13 @@ export class Provisioner implements Runnable {
   readonly #volumeQueue: UidQueue;
 
   constructor(manager: ControllerManager, options: ProvisionerOptions) {
-    const { name = PROVISIONER, workers = 4, timeout = 60_000, maxFailures = 15, rateLimiter } = options;
+    const {
+      name = PROVISIONER,
+      workers = 4,
+      timeout = 60_000,
+      maxFailures = 15,
+      rateLimiter,
+    } = options;
     const { client, cache, clock } = manager;
     this.name = name;
     this.#informers = {
@@ -52,7 +74,12 @@ export class Provisioner implements Runnable {
     const events = manager.eventRecorder(name);
     this.#directories = new Directories(options.root);
     const shared = { provisioner: name, client, directories: this.#directories };
-    this.#claims = new Claims({ ...shared, claims: claims.getIndexer(), classes: classes.lister(), events });
+    this.#claims = new Claims({
+      ...shared,
+      claims: claims.getIndexer(),
+      classes: classes.lister(),
+      events,
+    });
     this.#volumes = new Volumes({ ...shared, volumes: volumes.getIndexer() });
     const settings = {
       ...{ workers, timeout, maxFailures, clock },
@@ -69,7 +96,12 @@ export class Provisioner implements Runnable {
         const claim = this.#claims.byUid(uid);
         if (claim === undefined) return;
         const reason = failure.givenUp ? 'ProvisioningGivenUp' : 'ProvisioningFailed';
-        const note = { type: 'Warning', reason, action: 'Provisioning', note: noteOf(failure) } as const;
+        const note = {
+          type: 'Warning',
+          reason,
+          action: 'Provisioning',
+          note: noteOf(failure),
+        } as const;
         events.event(objectReference(PersistentVolumeClaim, claim), note);
       },
     });
@@ -82,7 +114,12 @@ export class Provisioner implements Runnable {
         const volume = this.#volumes.byUid(uid);
         if (volume === undefined) return;
         const reason = failure.givenUp ? 'VolumeDeletionGivenUp' : 'VolumeFailedDelete';
-        const note = { type: 'Warning', reason, action: 'Deleting', note: noteOf(failure) } as const;
+        const note = {
+          type: 'Warning',
+          reason,
+          action: 'Deleting',
+          note: noteOf(failure),
+        } as const;
         events.event(objectReference(PersistentVolume, volume), note);
       },
     });
@@ -93,8 +130,12 @@ export class Provisioner implements Runnable {
     for (const { uid } of await this.#directories.unfinished()) this.#claimQueue.add(uid);
     const { claims, volumes, classes } = this.#informers;
     const ofClasses = classes.addEventHandler(this.#onClasses());
-    const ofClaims = claims.addEventHandler(feed(this.#claimQueue, (claim) => this.#claims.isOurs(claim)));
-    const ofVolumes = volumes.addEventHandler(feed(this.#volumeQueue, (volume) => this.#volumes.isOurs(volume)));
+    const ofClaims = claims.addEventHandler(
+      feed(this.#claimQueue, (claim) => this.#claims.isOurs(claim)),
+    );
+    const ofVolumes = volumes.addEventHandler(
+      feed(this.#volumeQueue, (volume) => this.#volumes.isOurs(volume)),
+    );
     try {
       await Promise.all([this.#claimQueue.run(signal), this.#volumeQueue.run(signal)]);
     } finally {
@@ -108,7 +149,8 @@ export class Provisioner implements Runnable {
   #onClasses(): ResourceEventHandler<ClassObject> {
     const look = (storageClass: ClassObject): void => {
       if (storageClass.provisioner !== this.name) return;
-      for (const { metadata } of this.#claims.ofClass(storageClass)) this.#claimQueue.changed(metadata.uid ?? '');
+      for (const { metadata } of this.#claims.ofClass(storageClass))
+        this.#claimQueue.changed(metadata.uid ?? '');
     };
     return {
       onAdd: look,
@@ -119,7 +161,10 @@ export class Provisioner implements Runnable {
   }
 }
 
-/** Queues uids of what passes the filter. An object that a new list brings unchanged does not count as changed. */
+/**
+ * Queues uids of what passes the filter. An object that a new list brings unchanged does not count
+ * as changed.
+ */
 function feed<T extends { metadata: ObjectMeta }>(
   queue: UidQueue,
   filterFunc: (object: T) => boolean,
@@ -130,7 +175,8 @@ function feed<T extends { metadata: ObjectMeta }>(
     handler: {
       onAdd: (object) => queue.changed(uidOf(object)),
       onUpdate(old, now) {
-        if (uidOf(old) !== uidOf(now)) queue.gone(uidOf(old)); // deleted and created again while the watch was down
+        // deleted and created again while the watch was down
+        if (uidOf(old) !== uidOf(now)) queue.gone(uidOf(old));
         if (old.metadata.resourceVersion === now.metadata.resourceVersion) queue.add(uidOf(now));
         else queue.changed(uidOf(now));
       },

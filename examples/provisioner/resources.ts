@@ -1,4 +1,7 @@
-/** The kinds that the provisioner works with, as far as it reads and writes them, and the names that it puts on them. */
+/**
+ * The kinds that the provisioner works with, as far as it reads and writes them, and the names that
+ * it puts on them.
+ */
 import { defineResource } from 'capstan/cache';
 import type { ObjectMeta } from 'capstan/client';
 
@@ -87,5 +90,8 @@ export const StorageClass = defineResource<ClassObject>()({
   namespaced: false,
 });
 
-/** One claim, one name: a second provisioner, or this one after a crash, cannot make a second volume. */
+/**
+ * One claim, one name: a second provisioner, or this one after a crash, cannot make a second
+ * volume.
+ */
 export const volumeNameOf = (uid: string): string => `pvc-${uid}`;

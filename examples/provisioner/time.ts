@@ -1,7 +1,10 @@
 /** Time for one item of work, on the clock that everything else goes by. */
 import type { Clock } from 'capstan/workqueue';
 
-/** Runs `work` with a signal that fires when `signal` does, or after `ms` milliseconds. Work that does not heed it is waited for. */
+/**
+ * Runs `work` with a signal that fires when `signal` does, or after `ms` milliseconds. Work that
+ * does not heed it is waited for.
+ */
 export async function withDeadline<R>(
   clock: Clock,
   ms: number,

@@ -1,6 +1,7 @@
 /**
- * A rate-limited queue of uids, and the workers that empty it. What it keeps true: a uid is worked on by one worker at a time and only while
- * this process leads; one that fails comes back later and later; one that has failed too often is given up until its object changes.
+ * A rate-limited queue of uids, and the workers that empty it. What it keeps true: a uid is worked
+ * on by one worker at a time and only while this process leads; one that fails comes back later and
+ * later; one that has failed too often is given up until its object changes.
  */
 import { TransportError } from 'capstan/cache';
 import { type Logger, TerminalError } from 'capstan/controller';
@@ -42,12 +43,18 @@ export interface UidQueueOptions {
   readonly onFailure: (uid: string, failure: Failure) => void;
 }
 
-/** While the server is away an item stays in the worker's hands: thrown back, the whole queue would fail within a second and wait its turn. */
+/**
+ * While the server is away an item stays in the worker's hands: thrown back, the whole queue would
+ * fail within a second and wait its turn.
+ */
 const SERVER_AWAY_MS = 1000;
 const LEASE_AWAY_MS = 1000;
 const RESTART_MS = 1000;
 
-/** 15 s after the first failure of a uid, doubled up to 1000 s; all of them together at 10 a second after a burst of 100. */
+/**
+ * 15 s after the first failure of a uid, doubled up to 1000 s; all of them together at 10 a second
+ * after a burst of 100.
+ */
 export function provisionerRateLimiter(clock: Clock): RateLimiter {
   return new MaxOfRateLimiter(
     new ItemExponentialFailureRateLimiter(15_000, 1_000_000, { clock }),
@@ -63,7 +70,12 @@ export class UidQueue {
   constructor(options: UidQueueOptions) {
     const { name, clock, metricsProvider, rateLimiter = provisionerRateLimiter(clock) } = options;
     this.#options = options;
-    this.#queue = new RateLimitingQueue(rateLimiter, { name, clock, metricsProvider, addKeepsBackoff: true });
+    this.#queue = new RateLimitingQueue(rateLimiter, {
+      name,
+      clock,
+      metricsProvider,
+      addKeepsBackoff: true,
+    });
   }
 
   /** To be looked at, unless it was given up; one that waits for its next try goes on waiting. */
@@ -84,10 +96,15 @@ export class UidQueue {
     this.changed(uid);
   }
 
-  /** Runs the workers until the signal fires; resolves when the last one has put down what it had in hand. */
+  /**
+   * Runs the workers until the signal fires; resolves when the last one has put down what it had in
+   * hand.
+   */
   async run(signal: AbortSignal): Promise<void> {
     const { workers, clock } = this.#options;
-    const pool = Array.from({ length: workers }, () => until(() => this.#work(signal), RESTART_MS, { signal, clock }));
+    const pool = Array.from({ length: workers }, () =>
+      until(() => this.#work(signal), RESTART_MS, { signal, clock }),
+    );
     await Promise.all(pool);
     this.#queue.shutDown(); // what handlers still add is ignored
   }

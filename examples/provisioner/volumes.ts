@@ -1,7 +1,8 @@
 /**
- * From a volume that is not needed any more to no directory and no volume. What it keeps true: data goes only when the claim is gone (the
- * cluster says `Released`), the class or somebody since has said `Delete`, and the PersistentVolume is marked for deletion; the
- * PersistentVolume goes only after its data.
+ * From a volume that is not needed any more to no directory and no volume. What it keeps true: data
+ * goes only when the claim is gone (the cluster says `Released`), the class or somebody since has
+ * said `Delete`, and the PersistentVolume is marked for deletion; the PersistentVolume goes only
+ * after its data.
  */
 import type { Indexer } from 'capstan/cache';
 import {
@@ -45,7 +46,8 @@ export class Volumes {
     if (volume === undefined) return;
     if (volume.spec.persistentVolumeReclaimPolicy !== 'Delete') return this.#retain(volume, signal);
     const released = volume.status?.phase === 'Released';
-    if (isBeingDeleted(volume) && !released) return; // its claim still has it: its release leads here again
+    // its claim still has it: its release leads here again
+    if (isBeingDeleted(volume) && !released) return;
     const { client, directories } = this.#options;
     const { name = '' } = volume.metadata;
     await finalizer(
@@ -57,7 +59,9 @@ export class Volumes {
         // Marked for deletion first: then nobody binds it any more.
         apply: () =>
           released
-            ? client.delete(PersistentVolume, { name }, { preconditions: { uid }, signal }).catch(ignoreNotFound)
+            ? client
+                .delete(PersistentVolume, { name }, { preconditions: { uid }, signal })
+                .catch(ignoreNotFound)
             : undefined,
         cleanup: () => directories.remove(this.#nameOf(volume)),
       },
@@ -69,14 +73,20 @@ export class Volumes {
   async #retain(volume: VolumeObject, signal: AbortSignal): Promise<void> {
     if (!containsFinalizer(volume, FINALIZER)) return;
     const { name = '' } = volume.metadata;
-    const patch = mergeFrom(volume, { optimisticLock: true }).to(removeFinalizer(volume, FINALIZER));
-    await this.#options.client.patch(PersistentVolume, { name }, patch, { signal }).catch(ignoreNotFound);
+    const patch = mergeFrom(volume, { optimisticLock: true }).to(
+      removeFinalizer(volume, FINALIZER),
+    );
+    await this.#options.client
+      .patch(PersistentVolume, { name }, patch, { signal })
+      .catch(ignoreNotFound);
   }
 
   /** A volume that points elsewhere is not believed. */
   #nameOf({ metadata: { name = '' }, spec: { hostPath } }: VolumeObject): string {
     const path = this.#options.directories.pathOf(name);
     if (hostPath?.path === path) return name;
-    throw new TerminalError(`the directory of ${name} is ${path}, but the volume says ${hostPath?.path}`);
+    throw new TerminalError(
+      `the directory of ${name} is ${path}, but the volume says ${hostPath?.path}`,
+    );
   }
 }

@@ -1,6 +1,7 @@
 /**
- * What the children of a Website should be, and how an object that is there becomes that. They do not say their kind, as objects of a list do
- * not either: compared with these, all would seem to differ.
+ * What the children of a Website should be, and how an object that is there becomes that. They do
+ * not say their kind, as objects of a list do not either: compared with these, all would seem to
+ * differ.
  */
 import type { Request } from 'capstan/workqueue';
 import type { DeploymentObject, ServiceObject, WebsiteSpec } from './resources.ts';
@@ -10,14 +11,20 @@ export const MANAGED_BY = 'website-controller';
 export function deploymentOf({ namespace, name }: Request, spec: WebsiteSpec): DeploymentObject {
   const labels = { 'app.kubernetes.io/name': name };
   return {
-    metadata: { namespace, name, labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY } },
+    metadata: {
+      namespace,
+      name,
+      labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY },
+    },
     spec: {
       replicas: spec.replicas,
       paused: spec.paused || undefined, // servers leave out what is false
       selector: { matchLabels: labels }, // immutable, so it depends on the name alone
       template: {
         metadata: { labels },
-        spec: { containers: [{ name: 'web', image: spec.image, ports: [{ containerPort: spec.port }] }] },
+        spec: {
+          containers: [{ name: 'web', image: spec.image, ports: [{ containerPort: spec.port }] }],
+        },
       },
     },
   };
@@ -26,7 +33,11 @@ export function deploymentOf({ namespace, name }: Request, spec: WebsiteSpec): D
 export function serviceOf({ namespace, name }: Request, spec: WebsiteSpec): ServiceObject {
   const labels = { 'app.kubernetes.io/name': name };
   return {
-    metadata: { namespace, name, labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY } },
+    metadata: {
+      namespace,
+      name,
+      labels: { ...labels, 'app.kubernetes.io/managed-by': MANAGED_BY },
+    },
     spec: {
       clusterIP: 'None', // headless: takes no address from the cluster's range
       selector: labels,
@@ -36,8 +47,9 @@ export function serviceOf({ namespace, name }: Request, spec: WebsiteSpec): Serv
 }
 
 /**
- * `actual` with everything that `desired` says. What the server or others have beyond that (defaults, status, annotations) stays; a member
- * that is `undefined` in `desired` goes, and lists get its length.
+ * `actual` with everything that `desired` says. What the server or others have beyond that
+ * (defaults, status, annotations) stays; a member that is `undefined` in `desired` goes, and lists
+ * get its length.
  */
 export function overlay<T extends object>(actual: T, desired: T): T {
   return merge(actual, desired) as T;

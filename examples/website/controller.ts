@@ -1,9 +1,11 @@
 /**
- * A controller for Websites: each has a Deployment and a Service of its name. Both are put back when somebody changes or deletes them,
- * follow the Website's spec, and go when it goes: a finalizer holds the Website until they are deleted.
+ * A controller for Websites: each has a Deployment and a Service of its name. Both are put back
+ * when somebody changes or deletes them, follow the Website's spec, and go when it goes: a
+ * finalizer holds the Website until they are deleted.
  *
- * The reconcile function is level-triggered. It never asks what happened, only what should be and what is; doing nothing twice, or a whole
- * reconcile again after a failure half-way, ends in the same place.
+ * The reconcile function is level-triggered. It never asks what happened, only what should be and
+ * what is; doing nothing twice, or a whole reconcile again after a failure half-way, ends in the
+ * same place.
  */
 import type { Resource } from 'capstan/cache';
 import {
@@ -43,7 +45,10 @@ export interface WebsiteControllerOptions extends ControllerSettings {
 }
 
 /** Adds the controller to a manager, which starts and ends it. */
-export function addWebsiteController(manager: ControllerManager, options: WebsiteControllerOptions = {}): void {
+export function addWebsiteController(
+  manager: ControllerManager,
+  options: WebsiteControllerOptions = {},
+): void {
   const { wrap = (reconcile) => reconcile, ...settings } = options;
   const reconciler = new WebsiteReconciler(manager.client, manager.eventRecorder(CONTROLLER));
   newControllerManagedBy(manager)
@@ -72,7 +77,10 @@ export class WebsiteReconciler {
     this.#events = events;
   }
 
-  /** The finalizer comes before the first child: otherwise a Website deleted in between would leave it behind. */
+  /**
+   * The finalizer comes before the first child: otherwise a Website deleted in between would leave
+   * it behind.
+   */
   async reconcile(website: WebsiteObject, { signal }: Context): Promise<Result> {
     const { namespace = '', name = '' } = website.metadata;
     const key = { namespace, name };
@@ -90,7 +98,8 @@ export class WebsiteReconciler {
       );
       return {};
     } catch (error) {
-      // Changed, or created already, by a try whose answer was lost: that is no failure, the news is on its way.
+      // Changed, or created already, by a try whose answer was lost: that is no failure, the news
+      // is on its way.
       if (isConflict(error)) return { requeue: true };
       throw error;
     }
@@ -101,7 +110,8 @@ export class WebsiteReconciler {
     const { issues = [] } = await websites.validate(website);
     if (issues.length > 0) {
       const message = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-      throw new TerminalError(message); // until it changes: a server that has the definition takes no such Website
+      // until it changes: a server that has the definition takes no such Website
+      throw new TerminalError(message);
     }
     const outcome = await this.#bring(key, website, signal);
     await writeStatus(this.#client, key, website, statusOf(key, website, outcome), signal);
@@ -110,12 +120,23 @@ export class WebsiteReconciler {
 
   async #bring(key: Request, website: WebsiteObject, signal: AbortSignal): Promise<Outcome> {
     try {
-      const deployment = await this.#child(Deployment, key, website, deploymentOf(key, website.spec), signal);
+      const deployment = await this.#child(
+        Deployment,
+        key,
+        website,
+        deploymentOf(key, website.spec),
+        signal,
+      );
       await this.#child(Service, key, website, serviceOf(key, website.spec), signal);
       return { deployment };
     } catch (error) {
       if (!(error instanceof AlreadyOwnedError)) throw error;
-      const note = { type: 'Warning', reason: 'NameTaken', action: 'Reconciling', note: error.message } as const;
+      const note = {
+        type: 'Warning',
+        reason: 'NameTaken',
+        action: 'Reconciling',
+        note: error.message,
+      } as const;
       this.#events.event(objectReference(Website, website), note);
       return { taken: error };
     }
@@ -138,8 +159,14 @@ export class WebsiteReconciler {
     );
     if (result === 'created') {
       const note = `created ${resource.kind} ${key.name}`;
-      const related = objectReference(resource, object); // what tells two events of one reason apart
-      this.#events.event(objectReference(Website, website), { reason: 'Created', action: 'Creating', note, related });
+      // what tells two events of one reason apart
+      const related = objectReference(resource, object);
+      this.#events.event(objectReference(Website, website), {
+        reason: 'Created',
+        action: 'Creating',
+        note,
+        related,
+      });
     }
     return object;
   }
@@ -149,16 +176,23 @@ export class WebsiteReconciler {
     await this.#remove(Service, key, website, signal);
   }
 
-  /** Asks the server, as a child that the cache does not know yet would be left behind; leaves alone what belongs to another. */
+  /**
+   * Asks the server, as a child that the cache does not know yet would be left behind; leaves alone
+   * what belongs to another.
+   */
   async #remove(
     resource: Resource<{ metadata: ObjectMeta }, string>,
     key: Request,
     website: WebsiteObject,
     signal: AbortSignal,
   ): Promise<void> {
-    const child = await this.#client.get(resource, key, { live: true, signal }).catch(ignoreNotFound);
+    const child = await this.#client
+      .get(resource, key, { live: true, signal })
+      .catch(ignoreNotFound);
     if (child === undefined || getControllerOf(child)?.uid !== website.metadata.uid) return;
     const { uid } = child.metadata;
-    await this.#client.delete(resource, key, { preconditions: { uid }, signal }).catch(ignoreNotFound);
+    await this.#client
+      .delete(resource, key, { preconditions: { uid }, signal })
+      .catch(ignoreNotFound);
   }
 }

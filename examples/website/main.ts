@@ -1,7 +1,9 @@
 /**
- * The Website controller as a program for a cluster: `node examples/website/main.ts [kubeconfig]` after a build, with the default kubeconfig
- * where none is given. It installs its CustomResourceDefinition, takes part in the election, and serves probes, metrics and the live page
- * (http://127.0.0.1:8080/debug/capstan) until it is told to end. Without a cluster, `npm run demo` runs the same controller.
+ * The Website controller as a program for a cluster: `node examples/website/main.ts [kubeconfig]`
+ * after a build, with the default kubeconfig where none is given. It installs its
+ * CustomResourceDefinition, takes part in the election, and serves probes, metrics and the live
+ * page (http://127.0.0.1:8080/debug/capstan) until it is told to end. Without a cluster, `npm run
+ * demo` runs the same controller.
  */
 import { KubeConfig } from '@kubernetes/client-node';
 import { installCRDs, newClient } from 'capstan/client';
@@ -31,5 +33,7 @@ try {
   await transport.close?.();
 } catch (error) {
   console.error(error);
-  process.exit(1); // what has not ended must not keep a process that no longer leads; whatever started it starts it again
+  // what has not ended must not keep a process that no longer leads; whatever started it starts it
+  // again
+  process.exit(1);
 }

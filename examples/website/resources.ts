@@ -1,6 +1,6 @@
 /**
- * The kinds that this controller works with. One schema of Websites gives their type, the CustomResourceDefinition that makes a server check
- * them, and the check in the program.
+ * The kinds that this controller works with. One schema of Websites gives their type, the
+ * CustomResourceDefinition that makes a server check them, and the check in the program.
  */
 import { defineResource } from 'capstan/cache';
 import { type CustomObject, defineCustomResource, type ObjectMeta } from 'capstan/client';
@@ -23,7 +23,10 @@ const condition = z.object({
 });
 
 const status = z.object({
-  observedGeneration: z.int().describe('The generation of the spec that the children match.').optional(),
+  observedGeneration: z
+    .int()
+    .describe('The generation of the spec that the children match.')
+    .optional(),
   address: z.string().optional(),
   conditions: z.array(condition).optional(),
 });
@@ -40,12 +43,19 @@ export const websites = defineCustomResource({
   spec,
   status,
   overrides: {
-    'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+    'status.conditions': {
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    },
   },
   additionalPrinterColumns: [
     { name: 'Address', type: 'string', jsonPath: '.status.address' },
     { name: 'Synced', type: 'string', jsonPath: '.status.conditions[?(@.type=="Synced")].status' },
-    { name: 'Available', type: 'string', jsonPath: '.status.conditions[?(@.type=="Available")].status' },
+    {
+      name: 'Available',
+      type: 'string',
+      jsonPath: '.status.conditions[?(@.type=="Available")].status',
+    },
   ],
 });
 
@@ -73,7 +83,11 @@ export interface ServiceObject {
   apiVersion?: string;
   kind?: string;
   metadata: ObjectMeta;
-  spec: { clusterIP?: string; selector: Record<string, string>; ports: { name: string; port: number }[] };
+  spec: {
+    clusterIP?: string;
+    selector: Record<string, string>;
+    ports: { name: string; port: number }[];
+  };
 }
 
 export const Deployment = defineResource<DeploymentObject>()({

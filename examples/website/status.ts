@@ -1,7 +1,12 @@
 /** What a Website's status says, and that it is written only when it says something new. */
 import { type AlreadyOwnedError, type Client, mergeFrom, setStatusCondition } from 'capstan/client';
 import type { Request } from 'capstan/workqueue';
-import { type DeploymentObject, Website, type WebsiteObject, type WebsiteStatus } from './resources.ts';
+import {
+  type DeploymentObject,
+  Website,
+  type WebsiteObject,
+  type WebsiteStatus,
+} from './resources.ts';
 
 /** The Deployment as it is now, or who has taken its name or the Service's. */
 export type Outcome =
@@ -9,12 +14,22 @@ export type Outcome =
   | { readonly taken: AlreadyOwnedError };
 
 /** The status after a reconcile. What was said before stays where nothing is known better. */
-export function statusOf({ namespace, name }: Request, website: WebsiteObject, outcome: Outcome): WebsiteStatus {
+export function statusOf(
+  { namespace, name }: Request,
+  website: WebsiteObject,
+  outcome: Outcome,
+): WebsiteStatus {
   const { spec, status = {}, metadata } = website;
   const observedGeneration = metadata.generation;
   if (outcome.taken !== undefined) {
     const { message } = outcome.taken;
-    const synced = { type: 'Synced', status: 'False', reason: 'NameTaken', message, observedGeneration } as const;
+    const synced = {
+      type: 'Synced',
+      status: 'False',
+      reason: 'NameTaken',
+      message,
+      observedGeneration,
+    } as const;
     return { ...status, conditions: setStatusCondition(status.conditions, synced) };
   }
   const { availableReplicas = 0 } = outcome.deployment.status ?? {};
@@ -46,7 +61,8 @@ export async function writeStatus(
   status: WebsiteStatus,
   signal: AbortSignal,
 ): Promise<void> {
-  // With the version that was looked at: a status of an older spec must not stand over a newer one's.
+  // With the version that was looked at: a status of an older spec must not stand over a newer
+  // one's.
   const patch = mergeFrom(website, { optimisticLock: true }).to({ ...website, status });
   const { metadata: _, ...said } = patch.body as { metadata?: object };
   if (Object.keys(said).length === 0) return;

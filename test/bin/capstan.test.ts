@@ -1,4 +1,7 @@
-/** The program as a shell runs it: what goes where, how it ends, and when. Needs the built package, as `npm test` makes it. */
+/**
+ * The program as a shell runs it: what goes where, how it ends, and when. Needs the built package,
+ * as `npm test` makes it.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +17,10 @@ afterAll(() => rmSync(place, { recursive: true, force: true }));
 
 const program = fileURLToPath(new URL('../../bin/capstan.ts', import.meta.url));
 const start = (...args: string[]) =>
-  spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'pipe'], timeout: 20_000 });
+  spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 20_000,
+  });
 
 /** More than a pipe holds. */
 const crd = {
@@ -32,10 +38,15 @@ writeFileSync(
 );
 
 describe('capstan crd', () => {
-  // It waited for the server of the module for ever, and the YAML began with what the module had printed.
+  // It waited for the server of the module for ever, and the YAML began with what the module had
+  // printed.
   it('ends with its output, which is YAML alone, whatever a module prints and keeps open', async () => {
     const child = start('crd', noisy);
-    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: 'listening\nstill loading\n' });
     expect(loadYaml(stdout)).toEqual(crd);
   });
@@ -52,7 +63,11 @@ describe('capstan crd', () => {
     const fails = join(place, 'fails.mjs');
     writeFileSync(fails, `import './noisy.mjs'; export const n = 1;`);
     const child = start('crd', fails);
-    const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+    const [stdout, stderr, [code]] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      once(child, 'exit'),
+    ]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(/^listening\nstill loading\ncapstan: .* expected an export .*\n$/);
   });

@@ -42,7 +42,11 @@ const capstan = (...args: string[]): Promise<Ended> => capstanOn(undefined, ...a
 async function capstanOn(node: string | undefined, ...args: string[]): Promise<Ended> {
   let stdout = '';
   let stderr = '';
-  const code = await main(args, { out: (text) => (stdout += text), err: (text) => (stderr += text) }, node);
+  const code = await main(
+    args,
+    { out: (text) => (stdout += text), err: (text) => (stderr += text) },
+    node,
+  );
   return { code, stdout, stderr };
 }
 
@@ -64,11 +68,15 @@ describe('the command line', () => {
     mkdirSync(join(folder, '.git'), { recursive: true });
     writeFileSync(join(folder, '.DS_Store'), ''); // of the Finder, which looked into it
     const { code, stdout } = await capstan('init', folder);
-    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('\nfox-den is there. Next:') });
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringContaining('\nfox-den is there. Next:'),
+    });
     expect(readdirSync(folder)).toEqual(expect.arrayContaining(['.git', 'package.json', 'src']));
   });
 
-  // Paths longer than the system takes, as a full disk would: from deploy/samples on nothing can be written. What was there before stays.
+  // Paths longer than the system takes, as a full disk would: from deploy/samples on nothing can be
+  // written. What was there before stays.
   it.skipIf(process.platform === 'win32').each([[[]], [['.git']]])(
     'leaves nothing of half a project beside %j',
     async (before) => {
@@ -80,7 +88,9 @@ describe('the command line', () => {
       for (const name of before) mkdirSync(join(folder, name), { recursive: true });
       const { code, stderr } = await capstan('init', folder);
       expect(code).toBe(1);
-      expect(stderr).toMatch(/^capstan: the project could not be written: ENAMETOOLONG: .* \(INVALID_ARGUMENT\)\n$/);
+      expect(stderr).toMatch(
+        /^capstan: the project could not be written: ENAMETOOLONG: .* \(INVALID_ARGUMENT\)\n$/,
+      );
       expect(readdirSync(before.length === 0 ? deep : folder)).toEqual(before);
     },
   );
@@ -121,11 +131,23 @@ describe('the command line', () => {
     [['init', at('new'), '--kind', 'fox'], 'a name in CamelCase such as "Website"'],
     [['init', at('new'), '--group', 'acme'], 'a domain such as "example.com"'],
     // The project was written, and its definition refused by every API server.
-    [['init', at('new'), '--group', 'gateway.networking.k8s.io'], 'a group of your own, as the API server takes'],
-    [['init', at('new'), '--group', 'kubernetes.io'], '(api-approved.kubernetes.io), got kubernetes.io'],
+    [
+      ['init', at('new'), '--group', 'gateway.networking.k8s.io'],
+      'a group of your own, as the API server takes',
+    ],
+    [
+      ['init', at('new'), '--group', 'kubernetes.io'],
+      '(api-approved.kubernetes.io), got kubernetes.io',
+    ],
     [['init', at('new'), '--name', 'Fox'], '--name expected at most 63 small letters'],
-    [['init', at('new'), '--name', 'on'], 'a word that YAML does not take for true, false or nothing, got on'],
-    [['init', at('new'), '--kind', 'Yes'], 'a word that YAML does not take for true, false or nothing, got Yes'],
+    [
+      ['init', at('new'), '--name', 'on'],
+      'a word that YAML does not take for true, false or nothing, got on',
+    ],
+    [
+      ['init', at('new'), '--kind', 'Yes'],
+      'a word that YAML does not take for true, false or nothing, got Yes',
+    ],
     [['init', at('new'), '--name', 'capstan'], 'another name than that of the package'],
     [
       ['init', at('42')],
@@ -134,9 +156,15 @@ describe('the command line', () => {
     [['init', at('Capstan')], `got "capstan" of ${at('Capstan')}: give another one with --name`],
     [['init', at('No')], `got "no" of ${at('No')}: give another one with --name`],
     [['init', at('日本')], `got "" of ${at('日本')}: give another one with --name`],
-    [['init', at('new'), '--kind', 'ConfigMap'], 'a name that the project has no other use for, got ConfigMap'],
+    [
+      ['init', at('new'), '--kind', 'ConfigMap'],
+      'a name that the project has no other use for, got ConfigMap',
+    ],
     [['init', at('new'), '--kind', 'Promise'], 'a name that the project has no other use for'],
-    [['init', at('new'), '--kind', 'Main'], 'a kind that no file of the project is named after, got Main'],
+    [
+      ['init', at('new'), '--kind', 'Main'],
+      'a kind that no file of the project is named after, got Main',
+    ],
     [['init', at('new'), '--force'], "Unknown option '--force'"],
     [['crd'], 'crd expected a module'],
     [['crd', at('missing.mjs')], 'could not be loaded'],
@@ -156,14 +184,26 @@ describe('the command line', () => {
   });
 
   it('shows its help and its version', async () => {
-    expect(await capstan()).toMatchObject({ code: 0, stdout: expect.stringContaining('capstan init <folder>') });
+    expect(await capstan()).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('capstan init <folder>'),
+    });
     expect((await capstan('init', '--help')).stdout).toBe((await capstan('--help')).stdout);
-    expect(await capstan('--version')).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+    expect(await capstan('--version')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    });
   });
 
   it('prints the definitions of several modules as documents, in the order of their names', async () => {
-    const crd = (plural: string) => ({ kind: 'CustomResourceDefinition', metadata: { name: `${plural}.acme.io` } });
-    writeFileSync(at('two.mjs'), `export const b = ${JSON.stringify(crd('wolves'))}; export const n = 1;`);
+    const crd = (plural: string) => ({
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `${plural}.acme.io` },
+    });
+    writeFileSync(
+      at('two.mjs'),
+      `export const b = ${JSON.stringify(crd('wolves'))}; export const n = 1;`,
+    );
     writeFileSync(at('one.mjs'), `export default { crd: ${JSON.stringify(crd('bears'))} };`);
     const { stdout } = await capstan('crd', at('two.mjs'), at('one.mjs'));
     expect(loadAllYaml(stdout)).toEqual([crd('bears'), crd('wolves')]);
@@ -178,44 +218,68 @@ describe('the command line', () => {
     writeFileSync(at('boom.mjs'), `throw new Error('boom')`);
     const state = (): unknown => [readdirSync(folder), readFileSync(out, 'utf8')];
 
-    // `npm run crd` was `capstan crd … > deploy/crd.yaml`: the shell had emptied the file before a module failed.
+    // `npm run crd` was `capstan crd … > deploy/crd.yaml`: the shell had emptied the file before a
+    // module failed.
     it('writes the file, and leaves it as it is when anything fails', async () => {
       writeFileSync(out, 'old');
-      expect(await capstan('crd', at('boom.mjs'), '--out', out)).toMatchObject({ code: 1, stdout: '' });
+      expect(await capstan('crd', at('boom.mjs'), '--out', out)).toMatchObject({
+        code: 1,
+        stdout: '',
+      });
       expect(state()).toEqual([['crd.yaml'], 'old']);
-      expect(await capstan('crd', at('bears.mjs'), '--out', out)).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(await capstan('crd', at('bears.mjs'), '--out', out)).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: '',
+      });
       const { stdout } = await capstan('crd', at('bears.mjs'));
       expect(state()).toEqual([['crd.yaml'], stdout]);
       expect(loadAllYaml(stdout)).toEqual([bears]);
     });
 
-    it.skipIf(process.platform === 'win32')('writes where a link leads, and the link stays', async () => {
-      writeFileSync(out, 'old');
-      symlinkSync(out, at('link.yaml'));
-      expect(await capstan('crd', at('bears.mjs'), '--out', at('link.yaml'))).toMatchObject({ code: 0 });
-      expect(readlinkSync(at('link.yaml'))).toBe(out);
-      expect(loadAllYaml(readFileSync(out, 'utf8'))).toEqual([bears]);
-    });
+    it.skipIf(process.platform === 'win32')(
+      'writes where a link leads, and the link stays',
+      async () => {
+        writeFileSync(out, 'old');
+        symlinkSync(out, at('link.yaml'));
+        expect(await capstan('crd', at('bears.mjs'), '--out', at('link.yaml'))).toMatchObject({
+          code: 0,
+        });
+        expect(readlinkSync(at('link.yaml'))).toBe(out);
+        expect(loadAllYaml(readFileSync(out, 'utf8'))).toEqual([bears]);
+      },
+    );
 
     // The mode was lost, and a link to a file that was not there yet became that file.
-    it.skipIf(process.platform === 'win32')('keeps the mode of a file, and follows a link to none yet', async () => {
-      writeFileSync(out, 'old');
-      chmodSync(out, 0o640);
-      await capstan('crd', at('bears.mjs'), '--out', out);
-      expect(statSync(out).mode & 0o777).toBe(0o640);
-      rmSync(out);
-      symlinkSync(out, at('dangling.yaml'));
-      expect(await capstan('crd', at('bears.mjs'), '--out', at('dangling.yaml'))).toMatchObject({ code: 0 });
-      expect(readlinkSync(at('dangling.yaml'))).toBe(out);
-      expect(loadAllYaml(readFileSync(out, 'utf8'))).toEqual([bears]);
-    });
+    it.skipIf(process.platform === 'win32')(
+      'keeps the mode of a file, and follows a link to none yet',
+      async () => {
+        writeFileSync(out, 'old');
+        chmodSync(out, 0o640);
+        await capstan('crd', at('bears.mjs'), '--out', out);
+        expect(statSync(out).mode & 0o777).toBe(0o640);
+        rmSync(out);
+        symlinkSync(out, at('dangling.yaml'));
+        expect(await capstan('crd', at('bears.mjs'), '--out', at('dangling.yaml'))).toMatchObject({
+          code: 0,
+        });
+        expect(readlinkSync(at('dangling.yaml'))).toBe(out);
+        expect(loadAllYaml(readFileSync(out, 'utf8'))).toEqual([bears]);
+      },
+    );
 
     it.each([
       [folder, `--out expected a file, got ${folder} (INVALID_ARGUMENT)`],
-      [at('nowhere/crd.yaml'), `${at('nowhere/crd.yaml')} could not be written: ENOENT: no such file or directory`],
+      [
+        at('nowhere/crd.yaml'),
+        `${at('nowhere/crd.yaml')} could not be written: ENOENT: no such file or directory`,
+      ],
     ])('refuses %s', async (path, why) => {
       const { code, stderr } = await capstan('crd', at('bears.mjs'), '--out', path);
-      expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`capstan: ${why}`) });
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining(`capstan: ${why}`),
+      });
       expect(stderr).toMatch(/ \(INVALID_ARGUMENT\)\n$/);
     });
   });
@@ -236,12 +300,15 @@ describe('the command line', () => {
     const beta = of(version('v1beta1'));
     const both = of(version('v1'), { ...version('v1beta1'), storage: false });
     const moduleOf = (name: string, exported: Record<string, object>): string => {
-      const lines = Object.entries(exported).map(([as, crd]) => `export const ${as} = ${JSON.stringify(crd)};`);
+      const lines = Object.entries(exported).map(
+        ([as, crd]) => `export const ${as} = ${JSON.stringify(crd)};`,
+      );
       writeFileSync(at(name), lines.join('\n'));
       return at(name);
     };
 
-    // The last one of the alphabet was printed, and the versions of the others were gone without a word.
+    // The last one of the alphabet was printed, and the versions of the others were gone without a
+    // word.
     it.each([
       ['between its versions', { a: beta, b: both, c: v1 }, both],
       ['after its versions', { a: beta, b: v1, c: both }, both],
@@ -249,7 +316,10 @@ describe('the command line', () => {
       ['twice', { a: both, b: both }, both],
     ])('prints the one that has all versions, exported %s', async (when, exported, whole) => {
       const { stdout, stderr } = await capstan('crd', moduleOf(`${when}.mjs`, exported));
-      expect({ stderr, documents: loadAllYaml(stdout) }).toEqual({ stderr: '', documents: [whole] });
+      expect({ stderr, documents: loadAllYaml(stdout) }).toEqual({
+        stderr: '',
+        documents: [whole],
+      });
     });
 
     it('prints how the versions convert, which only the one with all of them says', async () => {
@@ -260,7 +330,12 @@ describe('the command line', () => {
 
     it.each([
       ['no definition has all versions', { a: v1 }, { b: beta }, 'v1 and of v1beta1'],
-      ['a version differs', { a: both }, { b: of(version('v1beta1', 'integer')) }, 'v1, v1beta1 and of v1beta1'],
+      [
+        'a version differs',
+        { a: both },
+        { b: of(version('v1beta1', 'integer')) },
+        'v1, v1beta1 and of v1beta1',
+      ],
       [
         'something else differs',
         { a: both },

@@ -1,10 +1,19 @@
 /**
- * A new project, as its author gets it: the package is packed, its command line writes the project, and the project's own scripts run. Its other
- * packages are this repository's, by links; `npm install` from a registry differs by their copies alone. Needs the built package, as `npm test` makes it.
+ * A new project, as its author gets it: the package is packed, its command line writes the project,
+ * and the project's own scripts run. Its other packages are this repository's, by links; `npm
+ * install` from a registry differs by their copies alone. Needs the built package, as `npm test`
+ * makes it.
  */
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,7 +48,8 @@ const node = (cwd: string, ...args: string[]): Promise<Ended> =>
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }: Ended) => ({ code, stdout, stderr }),
   );
-const capstan = (...args: string[]): Promise<Ended> => node(place, join(installed, 'dist/bin/capstan.js'), ...args);
+const capstan = (...args: string[]): Promise<Ended> =>
+  node(place, join(installed, 'dist/bin/capstan.js'), ...args);
 const textOf = (path: string): string => readFileSync(join(project, path), 'utf8');
 const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -48,10 +58,14 @@ const filesIn = (folder: string): string[] =>
     .sort();
 
 beforeAll(() => {
-  const packed = execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', place], {
-    cwd: root,
-    encoding: 'utf8',
-  });
+  const packed = execFileSync(
+    'npm',
+    ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', place],
+    {
+      cwd: root,
+      encoding: 'utf8',
+    },
+  );
   execFileSync('tar', ['-xzf', packed.trim().split('\n').at(-1) ?? ''], { cwd: place });
 }, 60_000);
 
@@ -86,7 +100,8 @@ describe('capstan init', () => {
     );
   });
 
-  // Its file system, which reads out of archives, calls the parent of every entry "." (Plug'n'Play): the template's own folder was read as a file, EISDIR.
+  // Its file system, which reads out of archives, calls the parent of every entry "."
+  // (Plug'n'Play): the template's own folder was read as a file, EISDIR.
   it('writes the same where Yarn keeps the package', async () => {
     const yarn = `import promises from 'node:fs/promises';
       import { syncBuiltinESMExports } from 'node:module';
@@ -100,7 +115,10 @@ describe('capstan init', () => {
       join(installed, 'dist/bin/capstan.js'),
     ];
     const named = ['--kind', 'ArcticFox', '--group', 'den.acme.io', '--name', 'fox-den'];
-    expect(await node(place, ...program, 'init', 'yarn', ...named)).toMatchObject({ code: 0, stderr: '' });
+    expect(await node(place, ...program, 'init', 'yarn', ...named)).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
     expect(filesIn(join(place, 'yarn'))).toEqual(filesIn(project));
   });
 
@@ -109,7 +127,9 @@ describe('capstan init', () => {
       .map((path) => `${path}\n${textOf(path)}`)
       .join('\n');
     expect(all).not.toMatch(/greeting|example\.com/i);
-    expect(textOf('deploy/samples/arcticfox.yaml')).toMatch(/^apiVersion: den\.acme\.io\/v1alpha1\nkind: ArcticFox\n/);
+    expect(textOf('deploy/samples/arcticfox.yaml')).toMatch(
+      /^apiVersion: den\.acme\.io\/v1alpha1\nkind: ArcticFox\n/,
+    );
     expect(textOf('deploy/rbac.yaml')).toContain('resources: [arcticfoxes/status]');
     expect(JSON.parse(textOf('package.json'))).toMatchObject({
       name: 'fox-den',
@@ -119,8 +139,8 @@ describe('capstan init', () => {
   });
 
   it('writes manifests that are Kubernetes objects', () => {
-    const kinds = ['deploy/rbac.yaml', 'deploy/workload.yaml', 'deploy/samples/arcticfox.yaml'].map((path) =>
-      loadAllYaml(textOf(path)).map((object: { kind: string }) => object.kind),
+    const kinds = ['deploy/rbac.yaml', 'deploy/workload.yaml', 'deploy/samples/arcticfox.yaml'].map(
+      (path) => loadAllYaml(textOf(path)).map((object: { kind: string }) => object.kind),
     );
     expect(kinds).toEqual([
       ['Namespace', 'ServiceAccount', 'ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
@@ -133,13 +153,22 @@ describe('capstan init', () => {
     beforeAll(() => linkPackages(project, installed));
 
     it('passes its own tests', { timeout: 60_000 }, async () => {
-      const { code, stdout, stderr } = await node(project, 'node_modules/vitest/vitest.mjs', 'run', '--no-color');
+      const { code, stdout, stderr } = await node(
+        project,
+        'node_modules/vitest/vitest.mjs',
+        'run',
+        '--no-color',
+      );
       expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
       expect(stdout).toMatch(/Tests +6 passed \(6\)/);
     });
 
     it('passes its own type check', { timeout: 60_000 }, async () => {
-      expect(await node(project, 'node_modules/typescript/bin/tsc')).toEqual({ code: 0, stdout: '', stderr: '' });
+      expect(await node(project, 'node_modules/typescript/bin/tsc')).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: '',
+      });
     });
 
     it('has the definition that `npm run crd` writes', async () => {
@@ -155,7 +184,9 @@ describe('capstan init', () => {
       expect(textOf('deploy/crd.yaml')).toBe(written);
     });
 
-    it('starts, leads, converges, and gives the lease away at the end', { timeout: 60_000 }, async () => {
+    it('starts, leads, converges, and gives the lease away at the end', {
+      timeout: 60_000,
+    }, async () => {
       const server = await ApiServer.start();
       const transport = server.transport();
       const client = newClient({ transport, fieldOwner: 'test' });
@@ -169,19 +200,30 @@ describe('capstan init', () => {
         JSON.stringify({
           'current-context': 'only',
           contexts: [context],
-          clusters: [{ name: 'only', cluster: { server: server.url, 'insecure-skip-tls-verify': true } }],
+          clusters: [
+            { name: 'only', cluster: { server: server.url, 'insecure-skip-tls-verify': true } },
+          ],
           users: [{ name: 'only', user: {} }],
         }),
       );
       const nowhere = '127.0.0.1:0';
-      const env = { KUBECONFIG: kubeconfig, HEALTH_ADDRESS: nowhere, METRICS_ADDRESS: nowhere, DEBUG_ADDRESS: nowhere };
+      const env = {
+        KUBECONFIG: kubeconfig,
+        HEALTH_ADDRESS: nowhere,
+        METRICS_ADDRESS: nowhere,
+        DEBUG_ADDRESS: nowhere,
+      };
       const { scripts } = JSON.parse(textOf('package.json')) as { scripts: { start: string } };
       const [program, ...args] = scripts.start.split(' ');
       expect(program).toBe('node');
-      const child = spawn(process.execPath, args, { cwd: project, env: { ...process.env, ...env } });
+      const child = spawn(process.execPath, args, {
+        cwd: project,
+        env: { ...process.env, ...env },
+      });
       try {
         let said = '';
-        for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
+        for (const stream of [child.stdout, child.stderr])
+          stream.on('data', (chunk) => (said += chunk));
         const ended = once(child, 'exit');
         const foxes = {
           group: 'den.acme.io',
@@ -190,11 +232,17 @@ describe('capstan init', () => {
           kind: 'ArcticFox',
           namespaced: true,
         };
-        await client.create(defineResource<object>()(foxes), loadYaml<object>(textOf('deploy/samples/arcticfox.yaml')));
+        await client.create(
+          defineResource<object>()(foxes),
+          loadYaml<object>(textOf('deploy/samples/arcticfox.yaml')),
+        );
         const found = new AbortController();
         void ended.then(() => found.abort());
         let message: string | undefined;
-        for await (const { object } of watch(transport, ConfigMap, { resourceVersion: '0', signal: found.signal })) {
+        for await (const { object } of watch(transport, ConfigMap, {
+          resourceVersion: '0',
+          signal: found.signal,
+        })) {
           message = object.data?.message;
           break;
         }
@@ -202,7 +250,10 @@ describe('capstan init', () => {
         child.kill('SIGTERM');
         expect(await ended, said).toEqual([0, null]);
         const lease = await client.get(Lease, { namespace: 'default', name: 'fox-den' });
-        expect(lease.spec).toMatchObject({ holderIdentity: '', leaseTransitions: expect.any(Number) });
+        expect(lease.spec).toMatchObject({
+          holderIdentity: '',
+          leaseTransitions: expect.any(Number),
+        });
       } finally {
         child.kill('SIGKILL');
         await transport.close?.();

@@ -6,7 +6,10 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const PACKAGES = ['zod', 'vitest', 'typescript', '@types/node', '@kubernetes/client-node'];
 
-/** @param capstan the folder of this package: unpacked, or the repository itself, of which the built files count */
+/**
+ * @param capstan the folder of this package: unpacked, or the repository itself, of which the built
+ * files count
+ */
 export function linkPackages(project: string, capstan: string = root): void {
   const modules = join(project, 'node_modules');
   const folders = [

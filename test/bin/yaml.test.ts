@@ -6,7 +6,10 @@ import { Random, testSeed } from '../random.ts';
 
 describe('data as YAML', () => {
   it('is written as kubectl writes it: blocks, lists as deep as their key', () => {
-    const value = { kind: 'A', spec: { names: ['a', 'b'], rules: [{ verbs: ['get'], apiGroups: [] }], empty: {} } };
+    const value = {
+      kind: 'A',
+      spec: { names: ['a', 'b'], rules: [{ verbs: ['get'], apiGroups: [] }], empty: {} },
+    };
     expect(yamlOf(value)).toBe(`kind: A
 spec:
   names:
@@ -83,16 +86,19 @@ spec:
   });
 
   it('leaves members out that are undefined, and keeps null, numbers and booleans', () => {
-    expect(loadYaml(yamlOf({ a: undefined, b: null, c: -1.5e-7, d: false, e: [0, 1e21] }))).toEqual({
-      b: null,
-      c: -1.5e-7,
-      d: false,
-      e: [0, 1e21],
-    });
+    expect(loadYaml(yamlOf({ a: undefined, b: null, c: -1.5e-7, d: false, e: [0, 1e21] }))).toEqual(
+      {
+        b: null,
+        c: -1.5e-7,
+        d: false,
+        e: [0, 1e21],
+      },
+    );
   });
 
-  // A copy by JSON.parse was made first. V8 from 13.6 (Node 24 and 26) takes a name that is one escape for a backslash, where an object of the
-  // same names but for that had a backslash there: JSON.parse('{"t":1,"\\\\":2}') makes JSON.parse('{"t":1,"\\n":2}') wrong.
+  // A copy by JSON.parse was made first. V8 from 13.6 (Node 24 and 26) takes a name that is one
+  // escape for a backslash, where an object of the same names but for that had a backslash there:
+  // JSON.parse('{"t":1,"\\\\":2}') makes JSON.parse('{"t":1,"\\n":2}') wrong.
   it('keeps a name that is an escape in JSON apart from a backslash', () => {
     for (const name of ['\\', '\n', '\t', '"'])
       expect(loadYaml(yamlOf({ t: 1, [name]: 2 }))).toEqual({ t: 1, [name]: 2 });
@@ -124,7 +130,8 @@ spec:
       'é',
       '\\',
     ];
-    const text = (): string => Array.from({ length: random.int(6) }, () => random.pick(pieces)).join('');
+    const text = (): string =>
+      Array.from({ length: random.int(6) }, () => random.pick(pieces)).join('');
     const data = (depth: number): unknown => {
       const kind = random.int(depth === 0 ? 3 : 5);
       if (kind === 0) return text();

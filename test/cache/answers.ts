@@ -1,20 +1,46 @@
-/** Answers of a server, written out by a test: frames, streams that end as it says, and a transport that plays them in turn. */
+/**
+ * Answers of a server, written out by a test: frames, streams that end as it says, and a transport
+ * that plays them in turn.
+ */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import { type Answer, type ConfigMap, Stream } from './live-server.ts';
 
-export function configMap(name: string, resourceVersion: string, more: Partial<ConfigMap> = {}): ConfigMap {
-  return { apiVersion: 'v1', kind: 'ConfigMap', ...more, metadata: { namespace: 'default', name, resourceVersion } };
+export function configMap(
+  name: string,
+  resourceVersion: string,
+  more: Partial<ConfigMap> = {},
+): ConfigMap {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    ...more,
+    metadata: { namespace: 'default', name, resourceVersion },
+  };
 }
 
-export const event = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`;
+export const event = (type: string, object: object): string =>
+  `${JSON.stringify({ type, object })}\n`;
 
 export function bookmark(resourceVersion: string, initialEventsEnd?: string): string {
-  const annotations = initialEventsEnd === undefined ? {} : { 'k8s.io/initial-events-end': initialEventsEnd };
-  return event('BOOKMARK', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { resourceVersion, annotations } });
+  const annotations =
+    initialEventsEnd === undefined ? {} : { 'k8s.io/initial-events-end': initialEventsEnd };
+  return event('BOOKMARK', {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { resourceVersion, annotations },
+  });
 }
 
 export function status(code: number, reason: string, more: object = {}): object {
-  return { kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message: reason, ...more };
+  return {
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    code,
+    reason,
+    message: reason,
+    ...more,
+  };
 }
 
 export function listBody(resourceVersion: string, items: object[], token = ''): string {
@@ -27,7 +53,11 @@ export function listBody(resourceVersion: string, items: object[], token = ''): 
 }
 
 /** 200 with these bytes; then the stream is closed, reset, or stays open. */
-export function stream(frames: string[], end: 'close' | 'reset' | 'hold', signal?: AbortSignal): Answer {
+export function stream(
+  frames: string[],
+  end: 'close' | 'reset' | 'hold',
+  signal?: AbortSignal,
+): Answer {
   const body = new Stream();
   for (const frame of frames) body.send(frame);
   if (end === 'close') body.close();
@@ -56,7 +86,8 @@ export class Replies implements Transport {
   /** `list 0`, `watch 5`, `stream` and the version asked for, in order. */
   asked(): string[] {
     return this.requests.map(({ query = {} }) => {
-      const verb = query.watch !== 'true' ? 'list' : query.sendInitialEvents === 'true' ? 'stream' : 'watch';
+      const verb =
+        query.watch !== 'true' ? 'list' : query.sendInitialEvents === 'true' ? 'stream' : 'watch';
       return `${verb} ${query.resourceVersion ?? ''}${query.limit === undefined ? '' : ` limit ${query.limit}`}`;
     });
   }

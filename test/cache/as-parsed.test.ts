@@ -1,6 +1,7 @@
 /**
- * What a decoder gives behaves as what JSON.parse gives for the same bytes, wherever the network cut them; what JSON.parse
- * rejects is a DECODE error and never an object. Random documents; the seed is printed.
+ * What a decoder gives behaves as what JSON.parse gives for the same bytes, wherever the network
+ * cut them; what JSON.parse rejects is a DECODE error and never an object. Random documents; the
+ * seed is printed.
  */
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
@@ -15,8 +16,12 @@ const seed = testSeed();
 console.log(`as parsed: CAPSTAN_SEED=${seed}`);
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-/** As a reader of bytes does it that knows nothing of splits: invalid UTF-8 becomes U+FFFD, a byte order mark stays. */
-const textOf = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+/**
+ * As a reader of bytes does it that knows nothing of splits: invalid UTF-8 becomes U+FFFD, a byte
+ * order mark stays.
+ */
+const textOf = (bytes: Uint8Array): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
 const isUtf8 = (bytes: Uint8Array): boolean => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes) !== undefined;
@@ -63,11 +68,17 @@ function readPage(
   }
 }
 
-const cutAt = (bytes: Uint8Array, at: number): Uint8Array[] => [bytes.subarray(0, at), bytes.subarray(at)];
-const byteByByte = (bytes: Uint8Array): Uint8Array[] => Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
+const cutAt = (bytes: Uint8Array, at: number): Uint8Array[] => [
+  bytes.subarray(0, at),
+  bytes.subarray(at),
+];
+const byteByByte = (bytes: Uint8Array): Uint8Array[] =>
+  Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
 
 function cutAnywhere(bytes: Uint8Array, random: Random): Uint8Array[] {
-  const cuts = Array.from({ length: random.int(6) }, () => random.int(bytes.length + 1)).sort((a, b) => a - b);
+  const cuts = Array.from({ length: random.int(6) }, () => random.int(bytes.length + 1)).sort(
+    (a, b) => a - b,
+  );
   return [...cuts, bytes.length].map((to, i) => bytes.subarray(i === 0 ? 0 : cuts[i - 1], to));
 }
 
@@ -77,12 +88,15 @@ function about(bytes: Uint8Array, judge: () => void): void {
     judge();
   } catch (cause) {
     const latin = Buffer.from(bytes).toString('latin1');
-    throw new Error(`${(cause as Error).message}\n  of ${JSON.stringify(latin)} (as Latin-1)`, { cause });
+    throw new Error(`${(cause as Error).message}\n  of ${JSON.stringify(latin)} (as Latin-1)`, {
+      cause,
+    });
   }
 }
 
 function objectIn(outcome: Outcome): KubeObject {
-  if (outcome === undefined || !('object' in outcome)) throw new Error(`expected an object, got ${outcome?.error}`);
+  if (outcome === undefined || !('object' in outcome))
+    throw new Error(`expected an object, got ${outcome?.error}`);
   return outcome.object;
 }
 
@@ -146,8 +160,12 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
   it('comes one after the other, whatever space stands between them', () => {
     const some = documents();
     for (let i = 0; i < 60; i++) {
-      const texts = Array.from({ length: 1 + some.random.int(6) }, () => some.event('ADDED', some.object(2)));
-      const bytes = bytesOf(texts.map((text) => text + some.random.pick(['\n', '', '\r\n', ' \n\n'])).join(''));
+      const texts = Array.from({ length: 1 + some.random.int(6) }, () =>
+        some.event('ADDED', some.object(2)),
+      );
+      const bytes = bytesOf(
+        texts.map((text) => text + some.random.pick(['\n', '', '\r\n', ' \n\n'])).join(''),
+      );
       about(bytes, () => {
         const reader = make().frames();
         const got: unknown[] = [];
@@ -158,9 +176,11 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
           }
         }
         expect(got.length).toBe(texts.length);
-        for (const [n, text] of texts.entries()) expectSameAsParsed(got[n], JSON.parse(text).object);
+        for (const [n, text] of texts.entries())
+          expectSameAsParsed(got[n], JSON.parse(text).object);
         reader.close();
-        for (const [n, text] of texts.entries()) expectSameAsParsed(got[n], JSON.parse(text).object);
+        for (const [n, text] of texts.entries())
+          expectSameAsParsed(got[n], JSON.parse(text).object);
       });
     }
   });
@@ -169,7 +189,9 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     const some = documents();
     for (let i = 0; i < 40; i++) {
       const small = i < 20;
-      const objects = Array.from({ length: small ? 2 : 20 }, (_, n) => some.object(small ? 1 : 5, { name: `n${n}` }));
+      const objects = Array.from({ length: small ? 2 : 20 }, (_, n) =>
+        some.object(small ? 1 : 5, { name: `n${n}` }),
+      );
       const bytes = bytesOf(some.list(objects, '9'));
       const parsed = (JSON.parse(textOf(bytes)) as { items: unknown[] }).items;
       const items = (parts: Uint8Array[]): KubeObject[] => {
@@ -181,7 +203,9 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
         const whole = items([bytes]);
         expect(whole.length).toBe(parsed.length);
         for (const [n, item] of whole.entries()) sameAsParsed(item, parsed[n]);
-        const cuts = small ? Array.from(bytes, (_, at) => cutAt(bytes, at)) : [cutAnywhere(bytes, some.random)];
+        const cuts = small
+          ? Array.from(bytes, (_, at) => cutAt(bytes, at))
+          : [cutAnywhere(bytes, some.random)];
         const json = JSON.stringify(parsed);
         for (const [n, parts] of cuts.entries()) {
           const got = JSON.stringify(items(parts));
@@ -196,7 +220,9 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     for (const levels of [1, 2, 63, 64, 65, 500, 2000]) {
       const text = `{"type":"ADDED","object":{"metadata":{"name":"n"},"spec":${some.nested(levels)}}}`;
       const object = objectIn(readFrame(make(), [bytesOf(text)]));
-      expect(JSON.stringify(object), `${levels} levels`).toBe(JSON.stringify(JSON.parse(text).object));
+      expect(JSON.stringify(object), `${levels} levels`).toBe(
+        JSON.stringify(JSON.parse(text).object),
+      );
     }
   });
 
@@ -209,12 +235,17 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
       ['{"metadata":{"name":"a","n\\u0061me":"b"}}', { metadata: { name: 'b' } }],
       ['{"metadata":1,"metadata":{"name":"b","name":"c"}}', { metadata: { name: 'c' } }],
     ] as const) {
-      sameAsParsed(objectIn(readFrame(make(), [bytesOf(`{"type":"ADDED","object":${text}}`)])), expected);
+      sameAsParsed(
+        objectIn(readFrame(make(), [bytesOf(`{"type":"ADDED","object":${text}}`)])),
+        expected,
+      );
     }
   });
 
   it('tells the version that its own metadata has', () => {
-    for (const text of ['{"metadata":{"name":"a","resourceVersion":"1","resourceVersi\\u006fn":"2\\u0030"}}']) {
+    for (const text of [
+      '{"metadata":{"name":"a","resourceVersion":"1","resourceVersi\\u006fn":"2\\u0030"}}',
+    ]) {
       const reader = make().frames();
       reader.push(bytesOf(`{"type":"ADDED","object":${text}}`));
       expect(reader.next()).toMatchObject({ type: 'ADDED', resourceVersion: '20' });
@@ -232,15 +263,20 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
       about(bytes, () => {
         const outcome = readFrame(make(), cutAnywhere(bytes, some.random));
         const whole = readFrame(make(), [bytes]);
-        // A string that is never closed may be noticed now or when more comes; an object must not depend on it.
-        const objects = [outcome, whole].map((one) => (one !== undefined && 'object' in one ? shown(one) : 'none'));
+        // A string that is never closed may be noticed now or when more comes; an object must not
+        // depend on it.
+        const objects = [outcome, whole].map((one) =>
+          one !== undefined && 'object' in one ? shown(one) : 'none',
+        );
         expect(objects[0], 'the same however it was cut').toEqual(objects[1]);
         seen[outcome === undefined ? 'nothing' : 'error' in outcome ? 'error' : 'object']++;
         const parsed = firstValue(bytes);
         if (outcome === undefined) expect(parsed, 'a complete value gave nothing').toBe(undefined);
-        else if ('object' in outcome) expectSameAsParsed(outcome.object, (parsed as { object?: unknown })?.object);
+        else if ('object' in outcome)
+          expectSameAsParsed(outcome.object, (parsed as { object?: unknown })?.object);
         else expect(['DECODE', 'foreign', 'ERROR', 'BOOKMARK']).toContain(outcome.error);
-        if (parsed !== undefined && isUtf8(bytes) && isEvent(parsed)) expect(outcome).toHaveProperty('object');
+        if (parsed !== undefined && isUtf8(bytes) && isEvent(parsed))
+          expect(outcome).toHaveProperty('object');
       });
     }
     for (const [what, times] of Object.entries(seen)) expect(times, what).toBeGreaterThan(10);
@@ -249,7 +285,9 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
   it('give no page: it is an error exactly where JSON.parse has one, or where it is no list of named objects', () => {
     const some = new Documents(new Random(seed));
     for (let i = 0; i < 1000; i++) {
-      const bytes = some.mutated(bytesOf(some.list([some.object(1, { depth: 2 }), some.object(0)], '9')));
+      const bytes = some.mutated(
+        bytesOf(some.list([some.object(1, { depth: 2 }), some.object(0)], '9')),
+      );
       about(bytes, () => {
         const page = readPage(make(), cutAnywhere(bytes, some.random));
         const parsed = parse(textOf(bytes)) as { items?: unknown } | undefined;
@@ -267,7 +305,9 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
   it('give no page when its items come twice, or that of the last', () => {
     const [first, last] = ['{"metadata":{"name":"a"}}', '{"metadata":{"name":"b"}}'];
     for (const before of ['1', '[]', `[${first}]`]) {
-      const bytes = bytesOf(`{"items":${before},"metadata":{"resourceVersion":"1"},"items":[${last}]}`);
+      const bytes = bytesOf(
+        `{"items":${before},"metadata":{"resourceVersion":"1"},"items":[${last}]}`,
+      );
       for (let at = 0; at <= bytes.length; at++) {
         const page = readPage(make(), cutAt(bytes, at));
         if ('error' in page) expect(page).toEqual({ error: 'DECODE' });
@@ -278,9 +318,11 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
 
   it('are refused when a byte order mark stands first', () => {
     const event = bytesOf('\ufeff{"type":"ADDED","object":{"metadata":{"name":"a"}}}');
-    for (let at = 0; at <= event.length; at++) expect(readFrame(make(), cutAt(event, at))).toEqual({ error: 'DECODE' });
+    for (let at = 0; at <= event.length; at++)
+      expect(readFrame(make(), cutAt(event, at))).toEqual({ error: 'DECODE' });
     const list = bytesOf('\ufeff{"items":[],"metadata":{"resourceVersion":"1"}}');
-    for (let at = 0; at <= list.length; at++) expect(readPage(make(), cutAt(list, at))).toEqual({ error: 'DECODE' });
+    for (let at = 0; at <= list.length; at++)
+      expect(readPage(make(), cutAt(list, at))).toEqual({ error: 'DECODE' });
   });
 
   it('are refused or read as U+FFFD when they are no UTF-8, the same at every split', () => {
@@ -294,7 +336,10 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
       [0xf4, 0x90, 0x80, 0x80],
     ];
     for (const sequence of bad) {
-      const [before, after] = ['{"type":"ADDED","object":{"metadata":{"name":"a"},"x":"', '"}}'].map(bytesOf);
+      const [before, after] = [
+        '{"type":"ADDED","object":{"metadata":{"name":"a"},"x":"',
+        '"}}',
+      ].map(bytesOf);
       const bytes = new Uint8Array([...before!, ...sequence, ...after!]);
       about(bytes, () => {
         const whole = readFrame(make(), [bytes]);
@@ -302,7 +347,9 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
           expectSameAsParsed(whole.object, JSON.parse(textOf(bytes)).object);
         else expect(whole).toEqual({ error: 'DECODE' });
         for (let at = 0; at <= bytes.length; at++) {
-          expect(shown(readFrame(make(), cutAt(bytes, at))), `split at ${at}`).toEqual(shown(whole));
+          expect(shown(readFrame(make(), cutAt(bytes, at))), `split at ${at}`).toEqual(
+            shown(whole),
+          );
         }
       });
     }
@@ -331,7 +378,11 @@ function firstValue(bytes: Uint8Array): unknown {
 }
 
 const isNamed = (value: unknown): boolean => {
-  const { kind = 'ConfigMap', apiVersion = 'v1', metadata } = (value ?? {}) as Record<string, unknown>;
+  const {
+    kind = 'ConfigMap',
+    apiVersion = 'v1',
+    metadata,
+  } = (value ?? {}) as Record<string, unknown>;
   const { name, namespace = '' } = (metadata ?? {}) as Record<string, unknown>;
   const ours = kind === 'ConfigMap' && apiVersion === 'v1';
   return ours && typeof name === 'string' && (namespace === null || typeof namespace === 'string');
@@ -347,4 +398,6 @@ const isList = (value: unknown): boolean =>
   value !== null &&
   'items' in value &&
   Array.isArray(value.items) &&
-  value.items.every((item) => typeof item === 'object' && item !== null && !Array.isArray(item) && isNamed(item));
+  value.items.every(
+    (item) => typeof item === 'object' && item !== null && !Array.isArray(item) && isNamed(item),
+  );

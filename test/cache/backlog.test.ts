@@ -1,4 +1,7 @@
-/** What waits for a handler is exchanged and taken out by its place while the list moves under it, beside a map of places to items. */
+/**
+ * What waits for a handler is exchanged and taken out by its place while the list moves under it,
+ * beside a map of places to items.
+ */
 import { expect, test } from 'vitest';
 import { Backlog } from '../../bindings/cache/backlog.ts';
 import { Random, testSeed } from '../random.ts';
@@ -54,7 +57,11 @@ test('gives in order what is left in its places, however it grows and shrinks, a
 
 test('knows the place of what comes next while nothing waits', () => {
   const backlog = new Backlog<Item>();
-  for (const empty of [() => backlog.shift(), () => backlog.clear(), () => backlog.set(backlog.first(), undefined)]) {
+  for (const empty of [
+    () => backlog.shift(),
+    () => backlog.clear(),
+    () => backlog.set(backlog.first(), undefined),
+  ]) {
     backlog.push({ n: 1 });
     empty();
     const next = backlog.first();

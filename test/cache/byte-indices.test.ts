@@ -1,6 +1,7 @@
 /**
- * The indices of a store that keeps its objects as bytes are those of a store that was given the parsed ones, whether the core reads the values
- * (paths, the namespace) or a function of the user's does.
+ * The indices of a store that keeps its objects as bytes are those of a store that was given the
+ * parsed ones, whether the core reads the values (paths, the namespace) or a function of the user's
+ * does.
  */
 import { expect, test } from 'vitest';
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
@@ -55,7 +56,9 @@ class Stores {
   /** Adds the indices once more, over what there is by now. */
   addIndexers(): void {
     for (const store of [this.bytes, this.parsed]) {
-      store.addIndexers(Object.fromEntries(Object.entries(indexers).map(([name, spec]) => [`late ${name}`, spec])));
+      store.addIndexers(
+        Object.fromEntries(Object.entries(indexers).map(([name, spec]) => [`late ${name}`, spec])),
+      );
     }
   }
 
@@ -95,15 +98,23 @@ const scalars = [
 function anyThing(random: Random): string {
   const metadata: string[] = [`"name":"thing-${random.int(40)}"`];
   if (random.chance(0.7)) metadata.push(`"namespace":"${random.pick(['a', 'b', 'ü', ''])}"`);
-  if (random.chance(0.7)) metadata.push(`"labels":{"app":${random.pick(scalars)},"tier":${random.pick(scalars)}}`);
+  if (random.chance(0.7))
+    metadata.push(`"labels":{"app":${random.pick(scalars)},"tier":${random.pick(scalars)}}`);
   if (random.chance(0.1)) metadata.push(`"labels":{"app":"second"}`);
   if (random.chance(0.3)) metadata.push(`"labels":${random.pick(scalars)}`);
   if (random.chance(0.5)) {
-    const owners = Array.from({ length: random.int(4) }, () => `{"kind":"K","uid":"u-${random.int(9)}"}`);
+    const owners = Array.from(
+      { length: random.int(4) },
+      () => `{"kind":"K","uid":"u-${random.int(9)}"}`,
+    );
     metadata.push(`"ownerReferences":[${owners.join()}]`);
   }
   if (random.chance(0.4)) metadata.push('"managedFields":[{"manager":"m"}]');
-  const members: string[] = ['"kind":"Thing"', '"apiVersion":"v1"', `"metadata":{${metadata.join()}}`];
+  const members: string[] = [
+    '"kind":"Thing"',
+    '"apiVersion":"v1"',
+    `"metadata":{${metadata.join()}}`,
+  ];
   if (random.chance(0.8)) {
     const ports = Array.from({ length: random.int(3) }, () => `{"port":${random.int(4)}}`);
     const node = random.chance(0.5) ? `"node-${random.int(6)}"` : random.pick(scalars);
@@ -120,9 +131,12 @@ function anyThing(random: Random): string {
 }
 
 /** Without what a store of bytes cuts out. */
-const cut = (text: string): string => text.replaceAll('"managedFields":[{"manager":"m"}]', '"m":[]');
+const cut = (text: string): string =>
+  text.replaceAll('"managedFields":[{"manager":"m"}]', '"m":[]');
 
-test('the indices of objects as bytes are those of the parsed objects, after any changes', { timeout: 60_000 }, () => {
+test('the indices of objects as bytes are those of the parsed objects, after any changes', {
+  timeout: 60_000,
+}, () => {
   const seed = testSeed();
   console.log(`test/cache/byte-indices.test.ts: CAPSTAN_SEED=${seed}`);
   const random = new Random(seed);
@@ -187,7 +201,9 @@ test('an index function that throws leaves a store of bytes as it was, and the p
   const frames = store.decoder({ apiVersion: 'v1', kind: 'Thing' }).frames();
   const decode = (text: string): Thing => {
     frames.push(
-      encoder.encode(`{"type":"ADDED","object":{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a"},${text}}}`),
+      encoder.encode(
+        `{"type":"ADDED","object":{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a"},${text}}}`,
+      ),
     );
     return (frames.next() as { object: Thing }).object;
   };
@@ -209,9 +225,12 @@ test('memory that ends while values are read from bytes is a typed error, and th
   };
   const path = new PathBlock(core, ['metadata', 'labels']);
   const map = new IndexMap(core, true);
-  const put = ({ id }: Version): boolean => map.setFromBytes(3, versions.handle, id, path.handle, false);
+  const put = ({ id }: Version): boolean =>
+    map.setFromBytes(3, versions.handle, id, path.handle, false);
   expect(put(version({ old: '1', older: '2' }))).toBe(true);
-  const many = version(Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`name-${i}`, 'v'.repeat(40)])));
+  const many = version(
+    Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`name-${i}`, 'v'.repeat(40)])),
+  );
   const one = version({ ['n'.repeat(1_500)]: '1' });
   const odd = version({ a: 1.5 });
   expect(put(odd)).toBe(false);
@@ -240,7 +259,9 @@ test('memory that ends while values are read from bytes is a typed error, and th
 test('the ready-made indices list an object under each of its labels and each of its owners', () => {
   const stores = new Stores();
   const owners = '[{"kind":"ReplicaSet","uid":"u1"},{"kind":"Node","uid":"u2"}]';
-  stores.add(`{"metadata":{"name":"a","labels":{"app":"web","tier":""},"ownerReferences":${owners}}}`);
+  stores.add(
+    `{"metadata":{"name":"a","labels":{"app":"web","tier":""},"ownerReferences":${owners}}}`,
+  );
   stores.add('{"metadata":{"name":"b","labels":{"app":"db"}}}');
   stores.add('{"metadata":{"name":"c","ownerReferences":[]}}');
   const { bytes } = stores;
@@ -250,7 +271,8 @@ test('the ready-made indices list an object under each of its labels and each of
   expect(bytes.indexKeys('byOwner', 'u2')).toEqual(['a']);
 });
 
-// The bits of a change know of spec, status and metadata. None of them was once taken for a proof that nothing had changed, and the indices of `data` stood still.
+// The bits of a change know of spec, status and metadata. None of them was once taken for a proof
+// that nothing had changed, and the indices of `data` stood still.
 test('an index of another part follows although spec, status and metadata stay what they are', () => {
   const of = (data: string) => `{"metadata":{"name":"a","namespace":"n"},"data":{"v":"${data}"}}`;
   const store = new ByteStore({
@@ -260,6 +282,9 @@ test('an index of another part follows although spec, status and metadata stay w
   store.store.add(store.object(of('old')));
   store.store.add(store.object(of('new')));
   for (const index of ['byPath', 'byFunction']) {
-    expect([store.store.indexKeys(index, 'old'), store.store.indexKeys(index, 'new')], index).toEqual([[], ['n/a']]);
+    expect(
+      [store.store.indexKeys(index, 'old'), store.store.indexKeys(index, 'new')],
+      index,
+    ).toEqual([[], ['n/a']]);
   }
 });

@@ -1,4 +1,7 @@
-/** Memory of objects that went is used for those that come, whatever their sizes: what a store takes stays near what its objects have. The seed is printed. */
+/**
+ * Memory of objects that went is used for those that come, whatever their sizes: what a store takes
+ * stays near what its objects have. The seed is printed.
+ */
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { FrameReader } from '../../bindings/cache/decoder.ts';
 import { Indexer } from '../../bindings/cache/store.ts';
@@ -61,7 +64,8 @@ describe('memory of a store of 20 000 objects of 3.4 KB', () => {
   const { store, random } = world;
 
   beforeAll(() => {
-    for (let i = 0; i < OBJECTS; i++) world.put(`o${i}`, Math.round(BYTES * (0.8 + 0.4 * random.next())));
+    for (let i = 0; i < OBJECTS; i++)
+      world.put(`o${i}`, Math.round(BYTES * (0.8 + 0.4 * random.next())));
   });
 
   test('stays within 25 % of the live bytes when 90 % went and as much came in other sizes', () => {
@@ -87,7 +91,9 @@ describe('memory of a store of 20 000 objects of 3.4 KB', () => {
       world.put(name, Math.round((world.sizes.get(name) as number) * (0.9 + 0.2 * random.next())));
       if (i % 10_000 === 9_999) most = Math.max(most, world.share());
     }
-    console.log(`through 200 000 updates: ${most.toFixed(3)} at most, ${world.share().toFixed(3)} at the end`);
+    console.log(
+      `through 200 000 updates: ${most.toFixed(3)} at most, ${world.share().toFixed(3)} at the end`,
+    );
     expect(world.share()).toBeLessThan(1.15);
     world.check();
   });

@@ -1,6 +1,8 @@
 /**
- * Random work on a store of bytes beside a model of plain JSON: objects that come as bytes, odd documents that are decoded whole, objects of
- * another cache, objects put again, lists that share what is stored, in every order; half of the stores get what stands for objects and make these when somebody is told. Whatever is handed out is kept and read again later.
+ * Random work on a store of bytes beside a model of plain JSON: objects that come as bytes, odd
+ * documents that are decoded whole, objects of another cache, objects put again, lists that share
+ * what is stored, in every order; half of the stores get what stands for objects and make these
+ * when somebody is told. Whatever is handed out is kept and read again later.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -23,7 +25,10 @@ const indexers = {
 };
 type Index = keyof typeof indexers;
 
-/** With a function every event goes the long way; with paths, or without an index, what moves none goes the short one. */
+/**
+ * With a function every event goes the long way; with paths, or without an index, what moves none
+ * goes the short one.
+ */
 export const INDICES: Record<string, readonly Index[]> = {
   'paths and a function': ['namespace', 'node', 'labels', 'mine'],
   paths: ['namespace', 'node', 'labels', 'phase'],
@@ -61,10 +66,15 @@ export class BytePlay {
   /** A list that is being collected: its objects so far, with their JSON. */
   #list: [object: Thing, json: string][] | undefined;
 
-  /** How often a version took the place of another the short way, and how often a change was told. */
+  /**
+   * How often a version took the place of another the short way, and how often a change was told.
+   */
   readonly seen = { short: 0, changes: 0, proofs: 0, names: 0 };
 
-  constructor(random: Random, indices: readonly Index[] = INDICES['paths and a function'] as readonly Index[]) {
+  constructor(
+    random: Random,
+    indices: readonly Index[] = INDICES['paths and a function'] as readonly Index[],
+  ) {
     this.#random = random;
     for (const name of indices) (random.chance(0.3) ? this.#later : this.#indices).push(name);
     this.world = new ByteStore(
@@ -78,12 +88,17 @@ export class BytePlay {
       if (!versions.superseded) return old;
       this.seen.short++;
       const long = ['mine', 'data', 'version'] as const;
-      assert.ok(!long.some((name) => this.#indices.includes(name)), 'an index may have other values');
+      assert.ok(
+        !long.some((name) => this.#indices.includes(name)),
+        'an index may have other values',
+      );
       return old;
     };
   }
 
-  /** An object that is new all through, or the one that is stored with a part or two of it changed. */
+  /**
+   * An object that is new all through, or the one that is stored with a part or two of it changed.
+   */
   #make(name = `o${this.#random.int(12)}`): Thing {
     const random = this.#random;
     const known = this.#model.get(`n/${name}`);
@@ -101,7 +116,8 @@ export class BytePlay {
     if (part === 4) made.metadata.deletionTimestamp = random.pick(['t', 'u']);
     if (part === 5) delete made.metadata.deletionTimestamp;
     if (part > 6 && part < 9) made.status = other.status;
-    if (part === 6 && made.status !== undefined) (made.status as Status).seen = [`at ${this.#version}`];
+    if (part === 6 && made.status !== undefined)
+      (made.status as Status).seen = [`at ${this.#version}`];
     return made;
   }
 
@@ -112,12 +128,16 @@ export class BytePlay {
       fill: 'x'.repeat(random.chance(0.05) ? random.int(40_000) : random.int(600)),
     };
     const made = thing(name, ++this.#version, spec);
-    if (random.chance(0.5)) made.metadata.labels = { app: random.pick(['p', 'q']), tier: random.pick(['r', '\u0000']) };
+    if (random.chance(0.5))
+      made.metadata.labels = { app: random.pick(['p', 'q']), tier: random.pick(['r', '\u0000']) };
     if (random.chance(0.1)) delete made.metadata.namespace;
     // With the key of an object that has a namespace.
-    if (made.metadata.namespace === undefined && random.chance(0.5)) made.metadata.name = `n/${name}`;
+    if (made.metadata.namespace === undefined && random.chance(0.5))
+      made.metadata.name = `n/${name}`;
     if (random.chance(0.7)) {
-      const seen = Array.from({ length: random.int(20) }, () => random.pick(['é', 'seen at noon', '\\"]}', '']));
+      const seen = Array.from({ length: random.int(20) }, () =>
+        random.pick(['é', 'seen at noon', '\\"]}', '']),
+      );
       made.status = { phase: random.pick(['up', 'down']), seen } satisfies Status;
     }
     return made;
@@ -126,23 +146,30 @@ export class BytePlay {
   /** The JSON of the current object of a key, or of a new one. */
   #again(): string {
     const known = [...this.#model.values()];
-    return known.length > 0 && this.#random.chance(0.7) ? this.#random.pick(known) : JSON.stringify(this.#make());
+    return known.length > 0 && this.#random.chance(0.7)
+      ? this.#random.pick(known)
+      : JSON.stringify(this.#make());
   }
 
   /** Through the decoder; some in a form that is decoded whole. */
   #decoded(json: string): Thing {
-    return this.world.object(this.#random.chance(0.2) ? json.replace('"kind"', '"k\\u0069nd"') : json);
+    return this.world.object(
+      this.#random.chance(0.2) ? json.replace('"kind"', '"k\\u0069nd"') : json,
+    );
   }
 
   #holds(object: Thing | undefined, json: string): void {
     if (object === undefined) return;
     this.#held.push([object, json]);
     // Some of it is read now, and the rest when it may have left the core.
-    if (this.#random.chance(0.3)) assert.equal((object.spec as Spec).node, (JSON.parse(json).spec as Spec).node);
+    if (this.#random.chance(0.3))
+      assert.equal((object.spec as Spec).node, (JSON.parse(json).spec as Spec).node);
     if (this.#random.chance(0.2)) void (object.status as Status | undefined)?.seen;
   }
 
-  /** Namespace and name are the object's own, though they may have been read of a version before it. */
+  /**
+   * Namespace and name are the object's own, though they may have been read of a version before it.
+   */
   #judgeName(object: Thing, json: string): void {
     const version = versionOf(object);
     if (version === undefined || this.#random.chance(0.3)) return;
@@ -153,7 +180,10 @@ export class BytePlay {
     this.seen.names++;
   }
 
-  /** A bit that is off proves that the part is the same; one that is on is right but for labels and annotations in another order, which are compared. */
+  /**
+   * A bit that is off proves that the part is the same; one that is on is right but for labels and
+   * annotations in another order, which are compared.
+   */
   #judgeChange(old: Thing, now: Thing, before: string, after: string): void {
     const [was, is] = [JSON.parse(before) as Thing, JSON.parse(after) as Thing];
     const change = new LazyChange(old, now);
@@ -174,7 +204,8 @@ export class BytePlay {
       const told = change[name as keyof typeof parts] !== (name === 'sameResourceVersion');
       assert.ok(told || same, `${name} is told to be the same: ${before} and ${after}`);
       if (!told) this.seen.proofs++;
-      if (name !== 'metadata') assert.equal(told, !same, `${name} is told to have changed: ${before} and ${after}`);
+      if (name !== 'metadata')
+        assert.equal(told, !same, `${name} is told to have changed: ${before} and ${after}`);
     }
   }
 
@@ -204,8 +235,13 @@ export class BytePlay {
       if (!untold) {
         const object = shown(given);
         if (object !== given)
-          assert.equal(store.getByKey(keyOf(object)), object, 'who is told and who asks get one object');
-        if (old !== undefined && random.chance(0.7)) this.#judgeChange(old, object, before as string, json);
+          assert.equal(
+            store.getByKey(keyOf(object)),
+            object,
+            'who is told and who asks get one object',
+          );
+        if (old !== undefined && random.chance(0.7))
+          this.#judgeChange(old, object, before as string, json);
         assert.equal(old === undefined ? undefined : JSON.stringify(old), before);
         this.#judgeName(object, json);
         if (random.chance(0.3)) this.#holds(object, json);
@@ -241,11 +277,13 @@ export class BytePlay {
         }
       }
     } else if (kind === 8 && this.#held.length > 0) {
-      const [object, json] = random.pick(this.#held); // stored, detached, of another cache: whatever it is now
+      // stored, detached, of another cache: whatever it is now
+      const [object, json] = random.pick(this.#held);
       if (random.chance(0.5)) store.add(object);
       else {
         const before = this.#model.get(keyOf(object));
-        // Of an object that was told of alone, as a deletion's, the store does not know that somebody has it: nobody says then that nobody listens.
+        // Of an object that was told of alone, as a deletion's, the store does not know that
+        // somebody has it: nobody says then that nobody listens.
         const isKnown = versionOf(object)?.seen !== NOBODY;
         const old = store.exchange(object, isKnown && random.chance(0.3));
         if (old !== undefined) this.#judgeChange(old, object, before as string, json);
@@ -254,7 +292,9 @@ export class BytePlay {
       this.#stored(json);
     } else if (kind === 9) {
       const json = JSON.stringify(this.#make());
-      const object = random.chance(0.5) ? this.#elsewhere.object(json) : (JSON.parse(json) as Thing);
+      const object = random.chance(0.5)
+        ? this.#elsewhere.object(json)
+        : (JSON.parse(json) as Thing);
       if (random.chance(0.5)) store.add(object);
       else {
         const old = store.exchange(object, false);
@@ -273,7 +313,9 @@ export class BytePlay {
       const cut = random.int(body.length);
       page.push(body.subarray(0, cut));
       page.push(body.subarray(cut));
-      this.#list.push(...page.end().items.map((object, i): [Thing, string] => [object, jsons[i] as string]));
+      this.#list.push(
+        ...page.end().items.map((object, i): [Thing, string] => [object, jsons[i] as string]),
+      );
       page.close();
     } else if (kind === 11 && this.#list !== undefined) {
       const list = this.#list;
@@ -315,7 +357,8 @@ export class BytePlay {
     replaced.forEach((old, i) => {
       const was = before.get(keyOf(objects[i] as Thing));
       assert.equal(old === undefined ? undefined : JSON.stringify(shown(old)), was);
-      if (old !== undefined && was !== undefined && this.#random.chance(0.3)) this.#holds(shown(old), was);
+      if (old !== undefined && was !== undefined && this.#random.chance(0.3))
+        this.#holds(shown(old), was);
     });
     for (const { key, obj } of gone) this.#holds(obj, before.get(key) as string);
     store.replace(objects, 'listed');
@@ -352,7 +395,8 @@ export class BytePlay {
         wanted.set(value, [...(wanted.get(value) ?? []), key]);
     }
     assert.deepEqual(store.listIndexFuncValues(index).sort(), [...wanted.keys()].sort());
-    for (const [value, keys] of wanted) assert.deepEqual(store.indexKeys(index, value), keys.sort());
+    for (const [value, keys] of wanted)
+      assert.deepEqual(store.indexKeys(index, value), keys.sort());
   }
 
   /** Everything, at the end; then the store is emptied, and must have given all bytes back. */
@@ -371,10 +415,15 @@ export class BytePlay {
 }
 
 function keyOf({ metadata }: Thing): string {
-  return metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
+  return metadata.namespace === undefined
+    ? metadata.name
+    : `${metadata.namespace}/${metadata.name}`;
 }
 
-function valuesOf(index: Index, { metadata, spec, status, data }: Thing & { data?: { key: string } }): string[] {
+function valuesOf(
+  index: Index,
+  { metadata, spec, status, data }: Thing & { data?: { key: string } },
+): string[] {
   const { node } = spec as Spec;
   if (index === 'phase') return status === undefined ? [] : [(status as Status).phase];
   if (index === 'namespace') return metadata.namespace === undefined ? [] : [metadata.namespace];

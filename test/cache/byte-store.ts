@@ -1,4 +1,7 @@
-/** A store of bytes with its decoder, as an informer has them, for tests that look closely at what becomes of objects in it. */
+/**
+ * A store of bytes with its decoder, as an informer has them, for tests that look closely at what
+ * becomes of objects in it.
+ */
 import type { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
 import type { Frame, FrameReader } from '../../bindings/cache/decoder.ts';
 import type { IndexSpec } from '../../bindings/cache/resource.ts';
@@ -25,9 +28,18 @@ export const expected = { apiVersion: 'v1', kind: 'Thing' };
 const encoder = new TextEncoder();
 export const bytes = (text: string): Uint8Array => encoder.encode(text);
 
-export function thing(name: string, resourceVersion: number, spec: unknown = resourceVersion): Thing {
+export function thing(
+  name: string,
+  resourceVersion: number,
+  spec: unknown = resourceVersion,
+): Thing {
   const { apiVersion, kind } = expected;
-  return { apiVersion, kind, metadata: { name, namespace: 'n', resourceVersion: String(resourceVersion) }, spec };
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace: 'n', resourceVersion: String(resourceVersion) },
+    spec,
+  };
 }
 
 export class ByteStore {
@@ -35,7 +47,10 @@ export class ByteStore {
   readonly decoder: ByteDecoder<Thing>;
   readonly frames: FrameReader<Thing>;
 
-  /** @param versions whether what comes stands for objects that are yet to be made, as in an informer */
+  /**
+   * @param versions whether what comes stands for objects that are yet to be made, as in an
+   * informer
+   */
   constructor(indexers: Record<string, IndexSpec<Thing>> = {}, versions = false) {
     this.store = new Indexer<Thing, string>(undefined, indexers, expected);
     this.decoder = this.store.decoder(expected, { versions });
@@ -72,6 +87,10 @@ export class ByteStore {
       return values.map((value) => [value, store.indexKeys(name, value)]);
     });
     const keys = store.listKeys().sort();
-    return { size: store.size(), objects: keys.map((key) => [key, JSON.stringify(store.getByKey(key))]), byIndex };
+    return {
+      size: store.size(),
+      objects: keys.map((key) => [key, JSON.stringify(store.getByKey(key))]),
+      byIndex,
+    };
   }
 }

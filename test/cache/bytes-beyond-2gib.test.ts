@@ -1,7 +1,8 @@
 /**
- * A cache whose memory has grown beyond 2 GiB. What the core answers is a signed number there: an address that was used as it came read from the
- * wrong end, or from nowhere. Here every structure of a cache lies beyond, as the first 2 GiB (never touched, so never paid for) are taken at once; then almost all
- * of the 4 GiB, so that addresses are as high as they can be and the memory ends.
+ * A cache whose memory has grown beyond 2 GiB. What the core answers is a signed number there: an
+ * address that was used as it came read from the wrong end, or from nowhere. Here every structure
+ * of a cache lies beyond, as the first 2 GiB (never touched, so never paid for) are taken at once;
+ * then almost all of the 4 GiB, so that addresses are as high as they can be and the memory ends.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CacheExports } from '../../bindings/cache-exports.ts';
@@ -19,7 +20,8 @@ beforeAll(() => {
     construct(target, args: [WebAssembly.Module]) {
       const instance = Reflect.construct(target, args) as WebAssembly.Instance;
       const { pathNew } = instance.exports as unknown as CacheExports;
-      if (taken.some((block) => pathNew(block) === 0)) throw new Error('this machine gives no 4 GiB of addresses');
+      if (taken.some((block) => pathNew(block) === 0))
+        throw new Error('this machine gives no 4 GiB of addresses');
       return instance;
     },
   });
@@ -40,10 +42,14 @@ test('objects are read where they lie, kept when they are replaced, and found by
   expect(JSON.stringify([first, world.store.getByKey('n/a')])).toBe(
     JSON.stringify([thing('a', 1, 'x'), thing('a', 2, 'y')]),
   );
-  expect([world.store.indexKeys('node', 'y'), world.store.listIndexFuncValues('node'), world.store.listKeys()]).toEqual(
-    [['n/a'], ['y'], ['n/a']],
+  expect([
+    world.store.indexKeys('node', 'y'),
+    world.store.listIndexFuncValues('node'),
+    world.store.listKeys(),
+  ]).toEqual([['n/a'], ['y'], ['n/a']]);
+  expect(() => world.frame('{"type":"ADDED","object":{"metadata":tru e}}')).toThrow(
+    'not JSON, near',
   );
-  expect(() => world.frame('{"type":"ADDED","object":{"metadata":tru e}}')).toThrow('not JSON, near');
 });
 
 test('random work ends as in a model of plain JSON', () => {

@@ -1,4 +1,7 @@
-/** Where the decoder of bytes could say something else than the decoder of JSON, on documents that no server of today writes. */
+/**
+ * Where the decoder of bytes could say something else than the decoder of JSON, on documents that
+ * no server of today writes.
+ */
 import { describe, expect, test } from 'vitest';
 import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
 import { Indexer } from '../../bindings/cache/store.ts';
@@ -14,7 +17,8 @@ describe.each([
   ['of JSON', jsonDecoder<Thing>],
   ['of bytes', ofBytes],
 ])('the decoder %s', (_, make) => {
-  // The core knows `type` and `object` by their bytes. It told the decoder of other names that were written with an escape, which did not ask.
+  // The core knows `type` and `object` by their bytes. It told the decoder of other names that were
+  // written with an escape, which did not ask.
   test.each([
     [`{"type":"ADDED","object":${text},"obj\\u0065ct":${other}}`, 'ADDED', 'b'],
     [`{"type":"ADDED","object":${text},"typ\\u0065":"DELETED"}`, 'DELETED', 'a'],
@@ -26,7 +30,8 @@ describe.each([
     expect(frames.next()).toMatchObject({ type, object: { metadata: { name } } });
   });
 
-  // A server that knows no metadata-only lists sends whole objects, whose items name no kind. On bytes they were taken for what had been asked.
+  // A server that knows no metadata-only lists sends whole objects, whose items name no kind. On
+  // bytes they were taken for what had been asked.
   test.each(['{"kind":"PodList","items":[%]}', '{"items":[%],"kind":"PodList"}', '{"items":[%]}'])(
     'refuses a list of another kind where its kind is known: %s',
     (list) => {
@@ -35,19 +40,25 @@ describe.each([
         page.push(bytes(list.replace('%', '{"metadata":{"name":"a"}}')));
         return page.end();
       };
-      expect(read).toThrow(expect.objectContaining({ code: 'DECODE', message: expect.stringContaining('ThingList') }));
+      expect(read).toThrow(
+        expect.objectContaining({ code: 'DECODE', message: expect.stringContaining('ThingList') }),
+      );
     },
   );
 
   test('takes a list of the kind that is known, wherever it says so', () => {
-    for (const list of ['{"kind":"ThingList","items":[]}', '{"items":[],"ki\\u006ed":"ThingList"}']) {
+    for (const list of [
+      '{"kind":"ThingList","items":[]}',
+      '{"items":[],"ki\\u006ed":"ThingList"}',
+    ]) {
       const page = make({ ...expected, listKind: 'ThingList' }).page();
       page.push(bytes(list));
       expect(page.end().items).toEqual([]);
     }
   });
 
-  // A read that was under way when its stream was closed brings bytes all the same. Those went to address 0 of the core's memory.
+  // A read that was under way when its stream was closed brings bytes all the same. Those went to
+  // address 0 of the core's memory.
   test('drops what comes after a stream was closed, and gives nothing', () => {
     const decoder = make(expected);
     const frames = decoder.frames();
@@ -165,7 +176,11 @@ function* parts(text: string, cut: number): Generator<Uint8Array> {
 function told(read: (tell: (what: unknown) => void) => void): string {
   const seen: string[] = [];
   const tell = (what: unknown): void => {
-    seen.push(JSON.stringify(what, (name, value: unknown) => (name === 'managedFields' ? undefined : value)));
+    seen.push(
+      JSON.stringify(what, (name, value: unknown) =>
+        name === 'managedFields' ? undefined : value,
+      ),
+    );
   };
   try {
     read(tell);
@@ -175,38 +190,43 @@ function told(read: (tell: (what: unknown) => void) => void): string {
   return seen.join(' ');
 }
 
-describe.each([0, 1, 3, 20, 1000])('both decoders say the same, of bytes that are cut at %i', (cut) => {
-  test.each(LISTS)('of the list %s', (list) => {
-    const [json, byBytes] = [jsonDecoder<Thing>(expected), ofBytes()].map((decoder) =>
-      told((tell) => {
-        const page = decoder.page();
-        for (const part of parts(list, cut)) page.push(part);
-        tell(page.end());
-      }),
-    );
-    expect(byBytes).toBe(json);
-  });
+describe.each([0, 1, 3, 20, 1000])(
+  'both decoders say the same, of bytes that are cut at %i',
+  (cut) => {
+    test.each(LISTS)('of the list %s', (list) => {
+      const [json, byBytes] = [jsonDecoder<Thing>(expected), ofBytes()].map((decoder) =>
+        told((tell) => {
+          const page = decoder.page();
+          for (const part of parts(list, cut)) page.push(part);
+          tell(page.end());
+        }),
+      );
+      expect(byBytes).toBe(json);
+    });
 
-  test.each(EVENTS)('of the events %s', (events) => {
-    const [json, byBytes] = [jsonDecoder<Thing>(expected), ofBytes()].map((decoder) =>
-      told((tell) => {
-        const frames = decoder.frames();
-        for (const part of parts(events, cut)) {
-          frames.push(part);
-          for (let frame = frames.next(); frame !== undefined; frame = frames.next()) tell(frame);
-        }
-      }),
-    );
-    expect(byBytes).toBe(json);
-  });
-});
+    test.each(EVENTS)('of the events %s', (events) => {
+      const [json, byBytes] = [jsonDecoder<Thing>(expected), ofBytes()].map((decoder) =>
+        told((tell) => {
+          const frames = decoder.frames();
+          for (const part of parts(events, cut)) {
+            frames.push(part);
+            for (let frame = frames.next(); frame !== undefined; frame = frames.next()) tell(frame);
+          }
+        }),
+      );
+      expect(byBytes).toBe(json);
+    });
+  },
+);
 
 // The core knows types by their length and their words of eight bytes.
 test('a type of event is known by every letter', () => {
   const of = (decoder: Decoder<Thing>, type: string): string =>
     told((tell) => {
       const frames = decoder.frames();
-      frames.push(bytes(`{"type":"${type}","object":{"metadata":{"name":"a","resourceVersion":"4"}}}`));
+      frames.push(
+        bytes(`{"type":"${type}","object":{"metadata":{"name":"a","resourceVersion":"4"}}}`),
+      );
       tell(frames.next());
     });
   for (const type of ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']) {
@@ -216,8 +236,8 @@ test('a type of event is known by every letter', () => {
   }
 });
 
-// The quote went on behind the bytes that had come, into what the stream had held before: with a frame that was cut, a Secret of another
-// event stood in the log.
+// The quote went on behind the bytes that had come, into what the stream had held before: with a
+// frame that was cut, a Secret of another event stood in the log.
 test('what a decode error quotes is of its own line, of bytes that have come, and of no Secret', () => {
   const told = (kind: string): string[] => {
     const frames = ofBytes({ apiVersion: 'v1', kind }).frames();
@@ -246,9 +266,13 @@ test('the end of what has come ends the quote, too', () => {
   const frames = ofBytes({ apiVersion: 'v1', kind: 'ConfigMap' }).frames();
   const [metadata, a] = [{ name: 'a' }, 'hunter2'.repeat(40)];
   frames.push(
-    bytes(`${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata, a } })}\n`),
+    bytes(
+      `${JSON.stringify({ type: 'ADDED', object: { apiVersion: 'v1', kind: 'ConfigMap', metadata, a } })}\n`,
+    ),
   );
   frames.next();
   frames.push(bytes('{"type":"ADDED","object":{"a":oops, and so on'));
-  expect(() => frames.next()).toThrow(/near "\{\\"type\\":\\"ADDED\\",\\"object\\":\{\\"a\\":oops, and so on"$/);
+  expect(() => frames.next()).toThrow(
+    /near "\{\\"type\\":\\"ADDED\\",\\"object\\":\{\\"a\\":oops, and so on"$/,
+  );
 });

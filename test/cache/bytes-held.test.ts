@@ -7,8 +7,9 @@ import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/keys
 import { CapstanError } from '../../bindings/errors.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
 
-// Nobody listened while a list brought the same object again: the store took that for proof that nobody had it, and let its bytes go with the
-// next update. Whoever had asked for it by its key before got an error of JSON.parse from its members.
+// Nobody listened while a list brought the same object again: the store took that for proof that
+// nobody had it, and let its bytes go with the next update. Whoever had asked for it by its key
+// before got an error of JSON.parse from its members.
 test('an object that was asked for stays readable when it is listed again while nobody listens', () => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 1)), false);
@@ -18,11 +19,13 @@ test('an object that was asked for stays readable when it is listed again while 
   world.store.exchange(again as Thing, true);
   world.decoder.gather(false);
   world.store.settle();
-  for (let version = 2; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
+  for (let version = 2; version < 5; version++)
+    world.store.exchange(world.object(thing('a', version)), true);
   expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
 });
 
-// The same the other way round: what came while nobody listened was then listed and told of, and still counted as seen by nobody.
+// The same the other way round: what came while nobody listened was then listed and told of, and
+// still counted as seen by nobody.
 test('an object that is told of by a list stays readable though nobody listened when it came', () => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 1)), true);
@@ -32,12 +35,13 @@ test('an object that is told of by a list stays readable though nobody listened 
   world.decoder.gather(false);
   world.store.exchange(newer, true);
   world.store.replace([told as Thing], '9');
-  for (let version = 3; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
+  for (let version = 3; version < 5; version++)
+    world.store.exchange(world.object(thing('a', version)), true);
   expect(JSON.stringify(told)).toBe(JSON.stringify(thing('a', 1)));
 });
 
-// The store's version is read from the object that brought it. When a tombstone or a key removed that object, and nobody had seen it, its bytes
-// were gone.
+// The store's version is read from the object that brought it. When a tombstone or a key removed
+// that object, and nobody had seen it, its bytes were gone.
 test.each([
   ['a tombstone', new DeletedFinalStateUnknown<Thing>('n/a', undefined as unknown as Thing)],
   ['a key', new ExplicitKey('n/a') as unknown as Thing],
@@ -50,8 +54,9 @@ test.each([
   expect(world.store.lastStoreSyncResourceVersion()).toBe('8');
 });
 
-// A list found no memory, and what there had been found none either: the store's version was then read from bytes that were gone, and an informer
-// that asks for it before each list could never list again.
+// A list found no memory, and what there had been found none either: the store's version was then
+// read from bytes that were gone, and an informer that asks for it before each list could never
+// list again.
 test('a store knows its version when a list has failed and what there was could not be put back', () => {
   const world = new ByteStore({}, true);
   world.store.exchange(world.object(thing('a', 7)), true);
@@ -69,7 +74,8 @@ test('a store knows its version when a list has failed and what there was could 
   expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
 });
 
-// A relist that begins while an event waits gives up what was staged for it: the object was then made twice, for the store and for who was told.
+// A relist that begins while an event waits gives up what was staged for it: the object was then
+// made twice, for the store and for who was told.
 test('an object that left the core while it waited is one for who is told and for who asks', () => {
   const world = new ByteStore({}, true);
   const given = world.object(thing('a', 1));
@@ -78,7 +84,8 @@ test('an object that left the core while it waited is one for who is told and fo
   expect(world.store.getByKey('n/a')).toBe(shown(given));
 });
 
-// Versions of one object share what was read of its name. An object without a namespace that calls itself `n/a` has the key of `a` in `n`, and was taken for that one.
+// Versions of one object share what was read of its name. An object without a namespace that calls
+// itself `n/a` has the key of `a` in `n`, and was taken for that one.
 test('an object that takes the place of another one of its key has a name of its own', () => {
   const world = new ByteStore();
   const inNamespace = thing('a', 1);
@@ -98,7 +105,11 @@ test('an object that takes the place of another one of its key has a name of its
 
 test.each([
   ['a number', '"namespace":"n","resourceVersion":5', { namespace: 'n', resourceVersion: 5 }],
-  ['written with an escape', '"namespace":"n","resourceVersion":"\\u0035"', { namespace: 'n', resourceVersion: '5' }],
+  [
+    'written with an escape',
+    '"namespace":"n","resourceVersion":"\\u0035"',
+    { namespace: 'n', resourceVersion: '5' },
+  ],
   [
     'beside a namespace that is null',
     '"namespace":null,"resourceVersion":"5"',
@@ -107,23 +118,31 @@ test.each([
   ['absent', '"namespace":"n"', { namespace: 'n' }],
 ])('metadata are what the event says where its version is %s', (_, json, expected) => {
   const world = new ByteStore({}, true);
-  const given = world.object(`{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a",${json}},"spec":1}`);
+  const given = world.object(
+    `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a",${json}},"spec":1}`,
+  );
   for (const isNamed of [false, true]) {
     const version = versionOf(given); // none where it is decoded whole
     if (isNamed && version !== undefined) nameOfVersion(version);
     world.store.exchange(given, false);
     expect({ ...shown(given).metadata }).toEqual({ name: 'a', ...expected });
-    expect(world.store.lastStoreSyncResourceVersion()).toEqual(JSON.parse(`{${json}}`).resourceVersion ?? '');
+    expect(world.store.lastStoreSyncResourceVersion()).toEqual(
+      JSON.parse(`{${json}}`).resourceVersion ?? '',
+    );
   }
   world.store.exchange(world.object(thing('a', 6)), false); // so that it has left the core
   expect({ ...shown(given).metadata }).toEqual({ name: 'a', ...expected });
 });
 
-// A member's accessor asks the object that it is called for. A Proxy, or an object that the accessors were copied to, has no bytes to be asked
-// for: both read `undefined` everywhere, which is an answer, and a wrong one.
+// A member's accessor asks the object that it is called for. A Proxy, or an object that the
+// accessors were copied to, has no bytes to be asked for: both read `undefined` everywhere, which
+// is an answer, and a wrong one.
 test('a member that is read through a Proxy, or after its accessor was copied, is an error and not undefined', () => {
   const object = new ByteStore().object(thing('a', 1, { x: 1 }));
-  const copied: Thing = Object.defineProperties({} as Thing, Object.getOwnPropertyDescriptors(object));
+  const copied: Thing = Object.defineProperties(
+    {} as Thing,
+    Object.getOwnPropertyDescriptors(object),
+  );
   for (const other of [new Proxy(object, {}), copied]) {
     expect(() => other.spec).toThrow(CapstanError);
     expect(other.kind).toBe('Thing');
@@ -132,8 +151,8 @@ test('a member that is read through a Proxy, or after its accessor was copied, i
   expect({ ...object }.spec).toEqual({ x: 1 });
 });
 
-// A list shares what is stored. Where it named a stored object, then another of its key, then the first again, the first had left the core by then,
-// and the list failed for want of a key.
+// A list shares what is stored. Where it named a stored object, then another of its key, then the
+// first again, the first had left the core by then, and the list failed for want of a key.
 test('a list that names an object, another of its key and the first again ends with the first', () => {
   const world = new ByteStore({ node: 'spec' });
   world.store.add(world.object(thing('a', 1, 'x')));
@@ -149,8 +168,9 @@ test('a list that names an object, another of its key and the first again ends w
   });
 });
 
-// Versions are counted in each cache. An object of another cache that happened to have the number of the one that was replaced was taken for it, and the
-// change bits proved that nothing had changed between two objects of which one had never been looked at.
+// Versions are counted in each cache. An object of another cache that happened to have the number
+// of the one that was replaced was taken for it, and the change bits proved that nothing had
+// changed between two objects of which one had never been looked at.
 test('what changed against an object of another cache is found out by comparing', () => {
   const [here, there] = [new ByteStore(), new ByteStore()];
   here.store.exchange(here.object(thing('a', 1, 'same')), false);
@@ -160,7 +180,8 @@ test('what changed against an object of another cache is found out by comparing'
   expect(new LazyChange(there.object(thing('a', 1, 'other')), now).spec).toBe(true);
 });
 
-// Nobody listened, but an index function of the user's had seen the object, and kept it. It read as an error of JSON.parse after the next update.
+// Nobody listened, but an index function of the user's had seen the object, and kept it. It read as
+// an error of JSON.parse after the next update.
 test('an object that an index function has seen stays readable though nobody listens', () => {
   const seen: Thing[] = [];
   const index = (object: Thing): string[] => {
@@ -168,12 +189,15 @@ test('an object that an index function has seen stays readable though nobody lis
     return [];
   };
   const world = new ByteStore({ seen: index });
-  for (let version = 1; version < 5; version++) world.store.exchange(world.object(thing('a', version)), true);
-  expect(seen.map((object) => JSON.stringify(object))).toEqual([1, 2, 3, 4].map((n) => JSON.stringify(thing('a', n))));
+  for (let version = 1; version < 5; version++)
+    world.store.exchange(world.object(thing('a', version)), true);
+  expect(seen.map((object) => JSON.stringify(object))).toEqual(
+    [1, 2, 3, 4].map((n) => JSON.stringify(thing('a', n))),
+  );
 });
 
-// Who deletes by an object has it in hand. The same object was then stored again while nobody listened, which counted as seen by nobody, and could
-// not be read any more once it was replaced.
+// Who deletes by an object has it in hand. The same object was then stored again while nobody
+// listened, which counted as seen by nobody, and could not be read any more once it was replaced.
 test('an object that was deleted by stays readable when it is stored again while nobody listens', () => {
   const world = new ByteStore();
   const held = world.object(thing('a', 1));
@@ -183,7 +207,8 @@ test('an object that was deleted by stays readable when it is stored again while
   expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
 });
 
-// Of an event that moved an index, the cache gave another object than the one that the handler had been told of.
+// Of an event that moved an index, the cache gave another object than the one that the handler had
+// been told of.
 test('the object that was told of is the one that the cache gives right after, whether or not an index moved', () => {
   const world = new ByteStore({ spec: 'spec' });
   for (const spec of ['a', 'a', 'b']) {
@@ -193,10 +218,14 @@ test('the object that was told of is the one that the cache gives right after, w
   }
 });
 
-// Whether all of an object is ASCII decides how what is held of it is copied out of the core; of an update, what is like the stored object is not looked at.
+// Whether all of an object is ASCII decides how what is held of it is copied out of the core; of an
+// update, what is like the stored object is not looked at.
 test('text beyond ASCII that an update has from the object before it is right when that update is replaced, too', () => {
   const world = new ByteStore();
-  const of = (version: number, spec: unknown, status: unknown): Thing => ({ ...thing('a', version, spec), status });
+  const of = (version: number, spec: unknown, status: unknown): Thing => ({
+    ...thing('a', version, spec),
+    status,
+  });
   const [plain, other] = [{ n: 'node-1' }, { n: 'é 日本 😀' }];
   for (const [spec, status] of [
     [plain, plain],

@@ -1,4 +1,7 @@
-/** Keys, index values and shapes that come out of bytes are those that come out of the parsed objects, however they are written. */
+/**
+ * Keys, index values and shapes that come out of bytes are those that come out of the parsed
+ * objects, however they are written.
+ */
 import assert from 'node:assert/strict';
 import { expect, test } from 'vitest';
 import { metaNamespaceKeyFunc } from '../../bindings/cache/keys.ts';
@@ -24,15 +27,32 @@ const PARTS = [
   '\\"',
   'x'.repeat(37),
 ];
-const indexers = { ns: 'metadata.namespace', labels: 'metadata.labels', one: 'spec.a', many: 'spec.list.x' };
+const indexers = {
+  ns: 'metadata.namespace',
+  labels: 'metadata.labels',
+  one: 'spec.a',
+  many: 'spec.list.x',
+};
 
 test('random names, escapes and values: one key and one index value by bytes and by string', () => {
   const seed = testSeed();
   console.log(`test/cache/bytes-keys.test.ts: CAPSTAN_SEED=${seed}`);
   const random = new Random(seed);
-  const text = (): string => Array.from({ length: random.int(6) }, () => random.pick(PARTS)).join('');
+  const text = (): string =>
+    Array.from({ length: random.int(6) }, () => random.pick(PARTS)).join('');
   const scalar = (): string =>
-    random.pick(['1', '-0', '1.50', '1e3', 'true', 'null', '{}', '[1,[2]]', '12345678901234567890', `"${text()}"`]);
+    random.pick([
+      '1',
+      '-0',
+      '1.50',
+      '1e3',
+      'true',
+      'null',
+      '{}',
+      '[1,[2]]',
+      '12345678901234567890',
+      `"${text()}"`,
+    ]);
   const world = new ByteStore(indexers);
   const plain = new Indexer<Thing, string>(undefined, indexers);
   for (let i = 0; i < 2000; i++) {
@@ -68,7 +88,10 @@ test('more shapes than the core keeps, more members than one has, and names that
   const objects: Thing[] = [];
   for (let i = 0; i < 1500; i++) {
     const object = { ...thing(`o${i}`, i), [`member-${i}`]: { i } };
-    objects.push({ ...object, metadata: { ...object.metadata, [`name-${i}`]: i } as Thing['metadata'] });
+    objects.push({
+      ...object,
+      metadata: { ...object.metadata, [`name-${i}`]: i } as Thing['metadata'],
+    });
   }
   for (const count of [63, 64, 65, 200]) {
     const more = Object.fromEntries(Array.from({ length: count - 4 }, (_, i) => [`m${i}`, i]));
@@ -77,7 +100,10 @@ test('more shapes than the core keeps, more members than one has, and names that
   objects.push({ ...thing('long', 1), ['y'.repeat(5000)]: 1 });
   for (const object of objects) world.store.add(world.object(object));
   for (const object of objects) {
-    assert.equal(JSON.stringify(world.store.getByKey(metaNamespaceKeyFunc(object))), JSON.stringify(object));
+    assert.equal(
+      JSON.stringify(world.store.getByKey(metaNamespaceKeyFunc(object))),
+      JSON.stringify(object),
+    );
   }
   expect(world.store.indexKeys('spec', '7')).toEqual(['n/o7']);
   for (const object of world.store.list()) world.store.delete(object);

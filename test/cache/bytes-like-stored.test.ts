@@ -1,7 +1,8 @@
 /**
- * Members that are like those of the stored object are compared and checked only where they differ, and managedFields like those of the object before
- * (assembly/alike.ts). So damage is done here to updates of an object that is stored, where the fuzz of decoders has none: what JSON.parse refuses is refused,
- * and all else is what it gives.
+ * Members that are like those of the stored object are compared and checked only where they differ,
+ * and managedFields like those of the object before (assembly/alike.ts). So damage is done here to
+ * updates of an object that is stored, where the fuzz of decoders has none: what JSON.parse refuses
+ * is refused, and all else is what it gives.
  */
 import { expect, test } from 'vitest';
 import type { CapstanError } from '../../bindings/errors.ts';
@@ -11,7 +12,10 @@ import { ByteStore, bytes } from './byte-store.ts';
 const OBJECT =
   '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a","namespace":"n"},"spec":{"l":[1,{"m":"x\\n"},[]],"n":"yé"},' +
   '"status":[{"o":true},{"p":{}}],"data":{"q":"{[\\"]}","r":null}}';
-/** With what an update changes: times, counters, names, words; and text beyond ASCII and escapes right beside it. */
+/**
+ * With what an update changes: times, counters, names, words; and text beyond ASCII and escapes
+ * right beside it.
+ */
 const LIKE =
   '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"b","namespace":"n","managedFields":[{"t":"10:00","n":-10.5e+3,"f":{"\\"k":{}}}],' +
   '"uid":"é0"},"spec":{"nodeName":"node-17","a":"10:00é","b":"é10:00","c":"\\u00e91","d":"1\\\\","e":{"true":true,"":[false,null,0]}},' +
@@ -35,7 +39,10 @@ function firstValue(text: string): { object?: object } | undefined {
   return undefined;
 }
 
-/** Gives updates of a stored object to a decoder, cut in two, and compares what it makes of each with what JSON.parse does. */
+/**
+ * Gives updates of a stored object to a decoder, cut in two, and compares what it makes of each
+ * with what JSON.parse does.
+ */
 function judge(object: string, runs: number, damaged: (random: Random) => Uint8Array): number {
   const seed = testSeed();
   console.log(`test/cache/bytes-like-stored.test.ts: CAPSTAN_SEED=${seed}`);
@@ -45,7 +52,11 @@ function judge(object: string, runs: number, damaged: (random: Random) => Uint8A
   const text = new TextDecoder('utf-8', { ignoreBOM: true });
   let taken = 0;
   for (let i = 0; i < runs; i++) {
-    const all = Buffer.concat([bytes('{"type":"MODIFIED","object":'), damaged(random), bytes('}\n')]);
+    const all = Buffer.concat([
+      bytes('{"type":"MODIFIED","object":'),
+      damaged(random),
+      bytes('}\n'),
+    ]);
     const frame = text.decode(all);
     const frames = store.decoder.frames();
     const cut = random.int(all.length);
@@ -58,9 +69,12 @@ function judge(object: string, runs: number, damaged: (random: Random) => Uint8A
       got ??= frames.next();
     } catch (error) {
       if ((error as CapstanError).code !== 'DECODE') throw error;
-      // A Thing with a name is taken; anything else that parses is refused or left out for what it is.
+      // A Thing with a name is taken; anything else that parses is refused or left out for what it
+      // is.
       const { metadata } = (wanted ?? {}) as { metadata?: { name?: unknown; namespace?: unknown } };
-      const named = typeof metadata?.name === 'string' && ['string', 'undefined'].includes(typeof metadata.namespace);
+      const named =
+        typeof metadata?.name === 'string' &&
+        ['string', 'undefined'].includes(typeof metadata.namespace);
       if (named) throw new Error(`refused: ${frame}`, { cause: error });
     }
     if (got !== undefined && (got as { type: string }).type === 'MODIFIED') {

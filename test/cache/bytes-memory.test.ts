@@ -1,6 +1,7 @@
 /**
- * The end of memory in a cache of bytes: all but a few blocks are taken, others each time. A change then either throws OUT_OF_MEMORY and has changed nothing, so that
- * it succeeds when it is made again, or it never needed what was not there. At the end the cache gives everything back.
+ * The end of memory in a cache of bytes: all but a few blocks are taken, others each time. A change
+ * then either throws OUT_OF_MEMORY and has changed nothing, so that it succeeds when it is made
+ * again, or it never needed what was not there. At the end the cache gives everything back.
  */
 import assert from 'node:assert/strict';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -25,9 +26,12 @@ const labelled = (name: string, version: number): Thing => {
   made.metadata.labels = { app: `a${version}`, tier: 'b' };
   return made;
 };
-/** So many objects that the tables of a store are full: the next key and the next slot need a block. */
+/**
+ * So many objects that the tables of a store are full: the next key and the next slot need a block.
+ */
 function fill(world: ByteStore, count: number): void {
-  for (let i = 0; i < count; i++) world.store.exchange(world.object(labelled(`f${i}`, i)), i % 2 === 0);
+  for (let i = 0; i < count; i++)
+    world.store.exchange(world.object(labelled(`f${i}`, i)), i % 2 === 0);
 }
 
 interface Change {
@@ -38,7 +42,10 @@ interface Change {
 }
 
 const changes: Record<string, Change> = {
-  'the first object': { before: (w) => [w.object(labelled('a', 1))], run: (w, [a]) => w.store.add(a as Thing) },
+  'the first object': {
+    before: (w) => [w.object(labelled('a', 1))],
+    run: (w, [a]) => w.store.add(a as Thing),
+  },
   'an event of a new object': {
     before: (w) => [w.object(labelled('a', 1))],
     run: (w, [a]) => w.store.exchange(a as Thing, false),
@@ -84,14 +91,20 @@ const changes: Record<string, Change> = {
       fill(w, 40);
       return [];
     },
-    run: (w) => w.store.addIndexers({ late: 'metadata.name', later: (object: Thing) => [object.metadata.name, 'all'] }),
+    run: (w) =>
+      w.store.addIndexers({
+        late: 'metadata.name',
+        later: (object: Thing) => [object.metadata.name, 'all'],
+      }),
   },
   replace: {
     before: (w) => {
       fill(w, 30);
       w.store.add(w.object(odd('a')));
       w.decoder.gather(true);
-      const list = w.items(...Array.from({ length: 400 }, (_, i) => labelled(`f${i + 10}`, i % 3 === 0 ? i + 10 : i)));
+      const list = w.items(
+        ...Array.from({ length: 400 }, (_, i) => labelled(`f${i + 10}`, i % 3 === 0 ? i + 10 : i)),
+      );
       w.decoder.gather(false);
       return list;
     },
@@ -120,7 +133,10 @@ function refusal(run: () => unknown, what: string): CapstanError | undefined {
     run();
     return undefined;
   } catch (error) {
-    assert.ok(error instanceof CapstanError && error.code === 'OUT_OF_MEMORY', `${what}: ${String(error)}`);
+    assert.ok(
+      error instanceof CapstanError && error.code === 'OUT_OF_MEMORY',
+      `${what}: ${String(error)}`,
+    );
     return error;
   }
 }
@@ -144,7 +160,8 @@ function exhaust(core: CacheCore, random: Random): () => void {
   }
   x.memoryLimit(x.memoryPages());
   for (let bytes = 2 ** 24; bytes >= 64; bytes /= 2) {
-    for (let block = x.pathNew(bytes); block !== 0; block = x.pathNew(bytes)) taken.push([block, bytes]);
+    for (let block = x.pathNew(bytes); block !== 0; block = x.pathNew(bytes))
+      taken.push([block, bytes]);
   }
   for (const [block, bytes] of spare) x.pathFree(block, bytes);
   return () => {
@@ -192,14 +209,16 @@ describe('the end of memory', () => {
     },
   );
 
-  // The index entries of a list that failed had cut the blocks that those of what was there before need: 2048 of 3000 objects came back, and the list after that told
-  // nobody of the deletion of the others.
+  // The index entries of a list that failed had cut the blocks that those of what was there before
+  // need: 2048 of 3000 objects came back, and the list after that told nobody of the deletion of
+  // the others.
   test('in a list whose index entries leave no room for those of before: every object is put back, and what follows is told of each', () => {
     const N = 600;
     const many = (version: number): Thing[] =>
       Array.from({ length: N }, (_, i) => {
         const made = thing(`f${i}`, version, `s${i}`);
-        const labels = version === 1 ? ['app', 'tier'] : ['a', 'b', 'c', 'd'].map((name) => name + i);
+        const labels =
+          version === 1 ? ['app', 'tier'] : ['a', 'b', 'c', 'd'].map((name) => name + i);
         made.metadata.labels = Object.fromEntries(labels.map((name) => [name, `v${version}`]));
         return made;
       });
@@ -268,7 +287,9 @@ describe('the end of memory', () => {
       assert.deepEqual(world.content(), was, `${granted} granted`);
       expect(fails(0)).toBe(true);
 
-      expect(store.exchange(world.object(labelled('a', 2)), false)?.metadata.resourceVersion).toBe('1');
+      expect(store.exchange(world.object(labelled('a', 2)), false)?.metadata.resourceVersion).toBe(
+        '1',
+      );
       expect(store.exchange(plain('b'), false)?.metadata.resourceVersion).toBe('1');
       store.add(world.object(labelled('e', 2)));
       expect(store.listKeys().sort()).toEqual(['n/a', 'n/b', 'n/c', 'n/d', 'n/e', 'n/f']);
@@ -319,7 +340,10 @@ describe('the end of memory', () => {
         const event = world.object(next);
         const what = `${JSON.stringify(name.slice(0, 9))}, ${granted} granted`;
         x.memoryGrant(granted);
-        const refusedHere = refusal(() => assert.equal(world.store.exchange(event, false)?.spec, 's1'), what);
+        const refusedHere = refusal(
+          () => assert.equal(world.store.exchange(event, false)?.spec, 's1'),
+          what,
+        );
         x.memoryGrant(-1);
         if (refusedHere !== undefined) {
           refused.push(what);
@@ -346,7 +370,10 @@ describe('the end of memory', () => {
         world.frames.push(bytes(text));
         x.memoryGrant(granted);
       }
-      const refused = refusal(() => assert.notEqual(world.frames.next(), undefined), `next ${granted}`);
+      const refused = refusal(
+        () => assert.notEqual(world.frames.next(), undefined),
+        `next ${granted}`,
+      );
       x.memoryGrant(-1);
       if (refused !== undefined) expect(world.frames.next()).toMatchObject({ type: 'ADDED' });
       expect(world.frames.next()).toBeUndefined();
@@ -356,7 +383,10 @@ describe('the end of memory', () => {
       const world = new ByteStore(indexers);
       const { x } = world.decoder.core;
       x.memoryGrant(granted);
-      const refused = refusal(() => world.items(thing('a', 1), thing('b', 2, 'x'.repeat(40_000))), `list ${granted}`);
+      const refused = refusal(
+        () => world.items(thing('a', 1), thing('b', 2, 'x'.repeat(40_000))),
+        `list ${granted}`,
+      );
       x.memoryGrant(-1);
       if (refused === undefined) expect(granted).toBeGreaterThan(2);
       expect(world.items(thing('a', 1), thing('b', 2))).toHaveLength(2);
@@ -364,7 +394,8 @@ describe('the end of memory', () => {
     }
   });
 
-  // A key is read into a block as long as it is. Where there was none, the key counted as not there, and a deletion was passed over in silence.
+  // A key is read into a block as long as it is. Where there was none, the key counted as not
+  // there, and a deletion was passed over in silence.
   test('is an error where a key cannot be looked up, and not an answer', () => {
     const { store, decoder } = new ByteStore(indexers);
     const { x } = decoder.core;
@@ -401,11 +432,13 @@ describe('the end of memory', () => {
     expect(roomAfter(0)).toBe(roomAfter(9));
   });
 
-  // What the watch read into had become part of a table or of the arena by the time that a list asked for it, or lay there in halves, which are not merged. So each
-  // list failed at its first chunk, and a cache of 7168 objects whose server had 10 left kept all of them for ever.
+  // What the watch read into had become part of a table or of the arena by the time that a list
+  // asked for it, or lay there in halves, which are not merged. So each list failed at its first
+  // chunk, and a cache of 7168 objects whose server had 10 left kept all of them for ever.
   test('leaves a list the room to read what is there still: a cache that was full follows its server down', () => {
     const CHUNK = 65_536;
-    const text = (i: number): string => JSON.stringify(thing(`o${i}`, i, 'x'.repeat(1000 + ((i * 37) % 500))));
+    const text = (i: number): string =>
+      JSON.stringify(thing(`o${i}`, i, 'x'.repeat(1000 + ((i * 37) % 500))));
     const { store, decoder } = new ByteStore({ name: 'metadata.name' });
     decoder.core.x.memoryLimit(64);
     const list = (count: number): void => {
@@ -457,7 +490,12 @@ describe('the end of memory', () => {
     const large = world.object(thing('a', 1, 'x'.repeat(3_000_000)));
     world.store.settle();
     x.memoryLimit(x.memoryPages());
-    const others = [thing('b', 1, 'y'.repeat(2_500_000)), thing('c', 1, 'c'), thing('d', 1, 'd'), thing('e', 1, 'e')];
+    const others = [
+      thing('b', 1, 'y'.repeat(2_500_000)),
+      thing('c', 1, 'c'),
+      thing('d', 1, 'd'),
+      thing('e', 1, 'e'),
+    ];
     expect(others.map((each) => world.object(each))).toStrictEqual(others);
     expect(large.spec).toHaveLength(3_000_000);
   });

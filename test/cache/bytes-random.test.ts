@@ -15,13 +15,15 @@ test.each(Object.entries(INDICES))(
       const play = new BytePlay(random, indices);
       for (let i = 0; i < 400; i++) play.step();
       play.finish();
-      for (const each of ['short', 'changes', 'proofs', 'names'] as const) seen[each] += play.seen[each];
+      for (const each of ['short', 'changes', 'proofs', 'names'] as const)
+        seen[each] += play.seen[each];
     }
     console.log(`${name}: ${JSON.stringify(seen)}`);
     expect(seen.changes).toBeGreaterThan(100);
     expect(seen.proofs).toBeGreaterThan(100);
     expect(seen.names).toBeGreaterThan(100);
     // Of the others it is so until the index is added that needs the long way.
-    if (!indices.some((name) => ['mine', 'data', 'version'].includes(name))) expect(seen.short).toBeGreaterThan(20);
+    if (!indices.some((name) => ['mine', 'data', 'version'].includes(name)))
+      expect(seen.short).toBeGreaterThan(20);
   },
 );

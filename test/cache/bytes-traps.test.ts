@@ -1,8 +1,11 @@
 /**
- * A trap at each export of the core of a cache of bytes, in each call that reaches it: the caller gets POISONED, every later call of that cache says so too,
- * also the members of its objects that are not decoded yet, and other caches go on. test/core-traps.test.ts does the same for queues and stores of JS objects.
+ * A trap at each export of the core of a cache of bytes, in each call that reaches it: the caller
+ * gets POISONED, every later call of that cache says so too, also the members of its objects that
+ * are not decoded yet, and other caches go on. test/core-traps.test.ts does the same for queues and
+ * stores of JS objects.
  *
- * The trap is a real one of the real instance, an access outside of its memory, made in place of the export that is armed.
+ * The trap is a real one of the real instance, an access outside of its memory, made in place of
+ * the export that is armed.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
@@ -75,12 +78,16 @@ afterAll(() => {
   WebAssembly.Instance = RealInstance;
 });
 
-const odd = (name: string): string => `{"k\\u0069nd":"Thing","metadata":{"name":"${name}","namespace":"n"}}`;
+const odd = (name: string): string =>
+  `{"k\\u0069nd":"Thing","metadata":{"name":"${name}","namespace":"n"}}`;
 const indexers = { spec: 'spec', mine: (object: Thing) => [object.metadata.name, 'all'] };
 
 const large = { a: 'b'.repeat(300), c: [1] };
 
-/** A cache with 'told' and 'untold' as bytes and 'plain' as it was parsed, an object on its way, and half a frame. */
+/**
+ * A cache with 'told' and 'untold' as bytes and 'plain' as it was parsed, an object on its way, and
+ * half a frame.
+ */
 class World extends ByteStore {
   readonly told: Thing;
   readonly coming: Thing;
@@ -109,7 +116,11 @@ class World extends ByteStore {
 }
 
 /** A frame through a decoder of its own. */
-function take(world: World, options: Parameters<World['store']['decoder']>[1], object: Thing): unknown {
+function take(
+  world: World,
+  options: Parameters<World['store']['decoder']>[1],
+  object: Thing,
+): unknown {
   const frames = world.store.decoder({ apiVersion: 'v1', kind: 'Thing' }, options).frames();
   frames.push(bytes(JSON.stringify({ type: 'MODIFIED', object })));
   return frames.next();
@@ -118,10 +129,12 @@ function take(world: World, options: Parameters<World['store']['decoder']>[1], o
 const calls: Record<string, (world: World) => unknown> = {
   'a new cache': () => new ByteStore(indexers),
   'a new decoder': (w) => w.store.decoder({ apiVersion: 'v1', kind: 'Thing' }),
-  'a new decoder that drops members': (w) => w.store.decoder({ apiVersion: 'v1', kind: 'Thing' }, { drop: ['spec.x'] }),
+  'a new decoder that drops members': (w) =>
+    w.store.decoder({ apiVersion: 'v1', kind: 'Thing' }, { drop: ['spec.x'] }),
   'a frame of which a member is dropped': (w) => take(w, { drop: ['spec'] }, thing('told', 4)),
   'a frame that has room': (w) => take(w, { maxBytes: 1e6 }, thing('told', 4)),
-  'a frame that has room for its metadata': (w) => take(w, { maxBytes: 1, whenFull: 'metadata' }, thing('told', 4)),
+  'a frame that has room for its metadata': (w) =>
+    take(w, { maxBytes: 1, whenFull: 'metadata' }, thing('told', 4)),
   'how many have their metadata alone, once some have': (w) => {
     take(w, { maxBytes: 1, whenFull: 'metadata' }, thing('told', 4));
     w.store.metadataOnly();
@@ -202,7 +215,10 @@ const calls: Record<string, (world: World) => unknown> = {
   bytes: (w) => w.store.bytes(),
 };
 
-/** Calls for which a cache has paths as indices and no function, to which every object would be shown. */
+/**
+ * Calls for which a cache has paths as indices and no function, to which every object would be
+ * shown.
+ */
 const byPath = new Set(['an event that moves no index']);
 
 function worldFor(call: string): World {
@@ -261,17 +277,23 @@ test('a trap at any export, in any call that reaches it, is POISONED from then o
       const what = `${each} in ${name}`;
       try {
         trapIn(what, each, name);
-        expect(JSON.stringify(neighbour.store.getByKey('n/told')), what).toBe(JSON.stringify(thing('told', 1)));
+        expect(JSON.stringify(neighbour.store.getByKey('n/told')), what).toBe(
+          JSON.stringify(thing('told', 1)),
+        );
       } catch (error) {
         armed = undefined;
         failures.push(`${what}: ${(error as Error).message.split('\n')[0]}`);
       }
     }
   }
-  console.log(`test/cache/bytes-traps.test.ts: ${pairs} traps in ${Object.keys(calls).length} calls`);
+  console.log(
+    `test/cache/bytes-traps.test.ts: ${pairs} traps in ${Object.keys(calls).length} calls`,
+  );
   expect(failures).toEqual([]);
   expect(pairs).toBeGreaterThan(150);
-  expect([...everyExport].filter((name) => !all.has(name)).sort()).toEqual(Object.keys(UNREACHED).sort());
+  expect([...everyExport].filter((name) => !all.has(name)).sort()).toEqual(
+    Object.keys(UNREACHED).sort(),
+  );
 });
 
 function trapIn(what: string, name: string, call: string): void {

@@ -1,4 +1,7 @@
-/** Objects as bytes in the core: what is staged, shared, replaced and let go, and what stays readable. */
+/**
+ * Objects as bytes in the core: what is staged, shared, replaced and let go, and what stays
+ * readable.
+ */
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +16,12 @@ import { ByteStore } from './byte-store.ts';
 interface Thing {
   apiVersion?: string;
   kind?: string;
-  metadata: { name: string; namespace?: string; resourceVersion?: string; labels?: Record<string, string> };
+  metadata: {
+    name: string;
+    namespace?: string;
+    resourceVersion?: string;
+    labels?: Record<string, string>;
+  };
   spec?: unknown;
 }
 
@@ -69,7 +77,12 @@ describe('an object kept as bytes', () => {
     expect(structuredClone(object)).toStrictEqual(PARSED);
     expect(inspect(object, { depth: 9 })).toBe(inspect(PARSED, { depth: 9 }));
     expect({ ...object }).toStrictEqual(PARSED);
-    expect(Object.keys(object.metadata)).toEqual(['name', 'namespace', 'resourceVersion', 'labels']);
+    expect(Object.keys(object.metadata)).toEqual([
+      'name',
+      'namespace',
+      'resourceVersion',
+      'labels',
+    ]);
     expect(Object.create(object).spec).toEqual(PARSED.spec);
     expect(object.metadata).toBe(object.metadata);
   });
@@ -93,7 +106,8 @@ describe('an object kept as bytes', () => {
   });
 
   test('loses managedFields of any length, and what comes after them is as it was sent', () => {
-    // Those that were checked last are kept beside what the decoder knows of its kind, in 8 KiB: longer ones are not.
+    // Those that were checked last are kept beside what the decoder knows of its kind, in 8 KiB:
+    // longer ones are not.
     const world = new World();
     for (let length = 8160; length < 8200; length++) {
       const managed = `[${'1'.repeat(length - 2)}]`;
@@ -201,11 +215,23 @@ describe('a version', () => {
 
 describe('what is not an ordinary object', () => {
   test.each([
-    ['a member twice', '{"metadata":{"name":"a"},"spec":1,"spec":2}', { metadata: { name: 'a' }, spec: 2 }],
+    [
+      'a member twice',
+      '{"metadata":{"name":"a"},"spec":1,"spec":2}',
+      { metadata: { name: 'a' }, spec: 2 },
+    ],
     ['a name twice', '{"metadata":{"name":"a","name":"b"}}', { metadata: { name: 'b' } }],
     ['an escape in a name', '{"metad\\u0061ta":{"n\\u0061me":"a"}}', { metadata: { name: 'a' } }],
-    ['metadata twice', '{"metadata":{"name":"a"},"metadata":{"name":"b"}}', { metadata: { name: 'b' } }],
-    ['managedFields alone', '{"metadata":{"managedFields":[],"name":"a"}}', { metadata: { name: 'a' } }],
+    [
+      'metadata twice',
+      '{"metadata":{"name":"a"},"metadata":{"name":"b"}}',
+      { metadata: { name: 'b' } },
+    ],
+    [
+      'managedFields alone',
+      '{"metadata":{"managedFields":[],"name":"a"}}',
+      { metadata: { name: 'a' } },
+    ],
     [
       '70 members',
       `{"metadata":{"name":"a"},${many(70)}}`,
@@ -218,7 +244,10 @@ describe('what is not an ordinary object', () => {
   });
 
   test('is text that is not UTF-8, told by the table of well-formed bytes; all characters else are kept, and are keys', () => {
-    const points = [0x80, 0x7ff, 0x800, 0xfff, 0x1000, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x3ffff, 0x40000, 0x10ffff];
+    const points = [
+      0x80, 0x7ff, 0x800, 0xfff, 0x1000, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x3ffff, 0x40000,
+      0x10ffff,
+    ];
     const wellFormed = points.map((point) => [...encoder.encode(String.fromCodePoint(point))]);
     const others =
       '80 bf c080 c1bf c241 c2c2 e09fbf e18041 e1c280 eda080 edbfbf f08fbfbf f18080 f1804180 f4908080 f5808080 ff';
@@ -232,7 +261,9 @@ describe('what is not an ordinary object', () => {
       ]);
       world.frames.push(all);
       const { object } = world.frames.next() as { object: Thing };
-      const name = new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from([0x3c, ...some, 0x3e]));
+      const name = new TextDecoder('utf-8', { ignoreBOM: true }).decode(
+        Uint8Array.from([0x3c, ...some, 0x3e]),
+      );
       expect(object.metadata.name).toBe(name);
       expect(versionOf(object) !== undefined, name).toBe(wellFormed.includes(some));
       world.store.add(object);
@@ -295,7 +326,10 @@ describe('what is not an ordinary object', () => {
     ['no name', '{"type":"ADDED","object":{"metadata":{}}}'],
     ['a name that is no string', '{"type":"ADDED","object":{"metadata":{"name":1}}}'],
     ['an unknown type', '{"type":"PATCHED","object":{"metadata":{"name":"a"}}}'],
-    ['a number with a leading zero', '{"type":"ADDED","object":{"metadata":{"name":"a"},"spec":01}}'],
+    [
+      'a number with a leading zero',
+      '{"type":"ADDED","object":{"metadata":{"name":"a"},"spec":01}}',
+    ],
     ['a line feed in a string', '{"type":"ADDED","object":{"metadata":{"name":"a\n"}}}'],
   ])('%s: DECODE', (_what, text) => {
     expect(() => new World().frame(text)).toThrow(expect.objectContaining({ code: 'DECODE' }));

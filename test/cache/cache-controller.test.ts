@@ -1,4 +1,7 @@
-/** The low-level controller and newInformer. Counterparts of client-go's controller_test.go name their upstream test. */
+/**
+ * The low-level controller and newInformer. Counterparts of client-go's controller_test.go name
+ * their upstream test.
+ */
 import { runInNewContext } from 'node:vm';
 import {
   CacheController,
@@ -46,7 +49,8 @@ const keyOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string 
 
 function recorder(told: string[]): Required<ResourceEventHandler<ConfigMap>> {
   return {
-    onAdd: (object, isInInitialList) => void told.push(`${isInInitialList ? 'initial ' : ''}add ${keyOf(object)}`),
+    onAdd: (object, isInInitialList) =>
+      void told.push(`${isInInitialList ? 'initial ' : ''}add ${keyOf(object)}`),
     onUpdate: (old, now) => void told.push(`update ${keyOf(now)} ${old.data?.v}→${now.data?.v}`),
     onDelete: (object) => void told.push(`delete ${keyOf(object)}`),
   };
@@ -103,7 +107,8 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     expect([clock.timers(), reported]).toEqual([0, []]);
   });
 
-  // What a decoder has made waits in the core for a store to take it; what an update replaced must not stay there.
+  // What a decoder has made waits in the core for a store to take it; what an update replaced must
+  // not stay there.
   test('keeps the bytes of what it holds, and no others', async () => {
     const { clock, server, store, run, abort } = setUp({ queue });
     const value = 'x'.repeat(1000);
@@ -160,13 +165,21 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
       if (object.metadata.name === 'bad') throw new Error('cannot be transformed');
       return { ...object, data: { v: `new ${object.data?.v}` } };
     };
-    const { clock, server, told, store, run, abort } = setUp({ queue, transform, resyncPeriod: 1000 });
+    const { clock, server, told, store, run, abort } = setUp({
+      queue,
+      transform,
+      resyncPeriod: 1000,
+    });
     server.put('a', { data: { v: '1' } });
     const running = run();
     await clock.run(1000);
     server.put('a', { data: { v: '2' } });
     await clock.settle();
-    expect(told).toEqual(['initial add default/a', 'update default/a new 1→new 1', 'update default/a new 1→new 2']);
+    expect(told).toEqual([
+      'initial add default/a',
+      'update default/a new 1→new 1',
+      'update default/a new 1→new 2',
+    ]);
     expect(store.byIndex('value', 'new 2')).toHaveLength(1);
     expect(reported).toEqual([]);
     server.put('bad', { data: { v: 'as it came' } });
@@ -178,8 +191,9 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     await running;
   });
 
-  // client-go lets the panic end the process (TestPanicPropagated); here it costs the one notification. What Node's core gives a handler in Jest is
-  // another realm's promise: its rejection was nobody's, and ended the process.
+  // client-go lets the panic end the process (TestPanicPropagated); here it costs the one
+  // notification. What Node's core gives a handler in Jest is another realm's promise: its
+  // rejection was nobody's, and ended the process.
   test('reports a handler that throws or rejects, and an index function, and goes on', async () => {
     const seen: string[] = [];
     const { clock, server, store, run, abort } = setUp({
@@ -195,11 +209,13 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
           seen.push(name);
           if (name === 'throws') throw new Error('thrown');
           if (name === 'rejects') return Promise.reject(new Error('rejected')) as never;
-          if (name === 'foreign') return runInNewContext("Promise.reject(new Error('of another realm'))");
+          if (name === 'foreign')
+            return runInNewContext("Promise.reject(new Error('of another realm'))");
         },
       },
     });
-    for (const name of ['throws', 'rejects', 'foreign', 'works']) server.put(name, { data: { v: 'no value' } });
+    for (const name of ['throws', 'rejects', 'foreign', 'works'])
+      server.put(name, { data: { v: 'no value' } });
     const running = run();
     await clock.settle();
     expect(seen.sort()).toEqual(['foreign', 'rejects', 'throws', 'works']);
@@ -251,7 +267,9 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     await clock.run(60_000);
     const wanted = server.names().map((name) => `default/${name}`);
     expect([...content.keys()].sort()).toEqual(wanted.sort());
-    expect(store.list().every((object) => content.get(keyOf(object)) === object.data?.v)).toBe(true);
+    expect(store.list().every((object) => content.get(keyOf(object)) === object.data?.v)).toBe(
+      true,
+    );
     expect(reported.filter((text) => !text.includes(' 410 Expired'))).toEqual([]);
     abort.abort();
     await running;
@@ -268,13 +286,18 @@ describe('a CacheController', () => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const store = newStore<ConfigMap>();
-    const queue = new RealFIFO<ConfigMap>({ atomicEvents, knownObjects: atomicEvents ? undefined : store });
+    const queue = new RealFIFO<ConfigMap>({
+      atomicEvents,
+      knownObjects: atomicEvents ? undefined : store,
+    });
     const told: string[] = [];
     const note = (what: string, object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): void => {
       const state = object instanceof DeletedFinalStateUnknown ? object.obj : object;
       if (state === undefined) throw new Error('a tombstone without an object');
       const version = store.get(state)?.metadata.resourceVersion ?? 'none';
-      told.push(`${what} ${state.metadata.name}@${state.metadata.resourceVersion}, stored ${version}`);
+      told.push(
+        `${what} ${state.metadata.name}@${state.metadata.resourceVersion}, stored ${version}`,
+      );
     };
     const handler = {
       onAdd: (object: ConfigMap) => note('add', object),
@@ -312,32 +335,42 @@ describe('a CacheController', () => {
     { atomicEvents: true, batches: true },
     { atomicEvents: false, batches: false },
     { atomicEvents: false, batches: true },
-  ])('tells the same of a list however it is taken apart, the store first: %o (TestReplaceEvents)', async (parts) => {
-    const { clock, queue, store, told, end } = make(parts);
-    await clock.settle();
-    const replaced = async (initial: ConfigMap[], list: ConfigMap[]): Promise<string[]> => {
-      for (const object of initial) queue.add(object);
+  ])(
+    'tells the same of a list however it is taken apart, the store first: %o (TestReplaceEvents)',
+    async (parts) => {
+      const { clock, queue, store, told, end } = make(parts);
       await clock.settle();
-      told.length = 0;
-      queue.replace(list, '9');
-      await clock.settle();
-      expect(store.list().sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))).toEqual(list);
-      return told;
-    };
-    expect(await replaced([], [pod('p1', '1')])).toEqual(['add p1@1, stored 1']);
-    expect(await replaced([pod('p1', '1'), pod('p3', '2')], [])).toEqual([
-      'delete p1@1, stored none',
-      'delete p3@2, stored none',
-    ]);
-    expect(
-      await replaced(
-        [pod('p1', '1'), pod('p2', '2'), pod('p3', '3')],
-        [pod('p1', '4'), pod('p2', '5'), pod('p4', '6')],
-      ),
-    ).toEqual(['delete p3@3, stored none', 'update p1@4, stored 4', 'update p2@5, stored 5', 'add p4@6, stored 6']);
-    expect(reported).toEqual([]);
-    await end();
-  });
+      const replaced = async (initial: ConfigMap[], list: ConfigMap[]): Promise<string[]> => {
+        for (const object of initial) queue.add(object);
+        await clock.settle();
+        told.length = 0;
+        queue.replace(list, '9');
+        await clock.settle();
+        expect(store.list().sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))).toEqual(
+          list,
+        );
+        return told;
+      };
+      expect(await replaced([], [pod('p1', '1')])).toEqual(['add p1@1, stored 1']);
+      expect(await replaced([pod('p1', '1'), pod('p3', '2')], [])).toEqual([
+        'delete p1@1, stored none',
+        'delete p3@2, stored none',
+      ]);
+      expect(
+        await replaced(
+          [pod('p1', '1'), pod('p2', '2'), pod('p3', '3')],
+          [pod('p1', '4'), pod('p2', '5'), pod('p4', '6')],
+        ),
+      ).toEqual([
+        'delete p3@3, stored none',
+        'update p1@4, stored 4',
+        'update p2@5, stored 5',
+        'add p4@6, stored 6',
+      ]);
+      expect(reported).toEqual([]);
+      await end();
+    },
+  );
 
   test('takes changes of different objects together where it has batches', async () => {
     const { clock, queue, sizes, told, end } = make({ atomicEvents: true, batches: true });
@@ -379,11 +412,15 @@ describe('a CacheController', () => {
       onDelete: () => told.push('delete'),
     };
     const controller = new CacheController<Plain, never>({
-      queue: new RealFIFO<Plain>({ keyFunction: keyFunc, transformer: ({ data }) => ({ value: data?.v }) }),
+      queue: new RealFIFO<Plain>({
+        keyFunction: keyFunc,
+        transformer: ({ data }) => ({ value: data?.v }),
+      }),
       listerWatcher: new ListWatch<Plain>(server, { ...ConfigMaps, indexers: {} }),
       clock,
       random: () => 0,
-      process: (deltas, isInInitialList) => processDeltas(handler, store, deltas, isInInitialList, keyFunc),
+      process: (deltas, isInInitialList) =>
+        processDeltas(handler, store, deltas, isInInitialList, keyFunc),
     });
     const abort = new AbortController();
     const running = controller.run({ signal: abort.signal });
@@ -457,7 +494,9 @@ describe('a CacheController', () => {
       { shouldResync: true },
       { fullResyncPeriod: Number.NaN },
     ]) {
-      expect(() => new CacheController<ConfigMap, 'byValue'>({ ...good, ...bad } as typeof good)).toThrow(invalid);
+      expect(
+        () => new CacheController<ConfigMap, 'byValue'>({ ...good, ...bad } as typeof good),
+      ).toThrow(invalid);
     }
     for (const bad of [
       { handler: 1 },
@@ -466,7 +505,9 @@ describe('a CacheController', () => {
       { queue: 'fast' },
       { indexers: { a: 1 } },
     ]) {
-      expect(() => newInformer({ listerWatcher, ...(bad as object) }), JSON.stringify(bad)).toThrow(invalid);
+      expect(() => newInformer({ listerWatcher, ...(bad as object) }), JSON.stringify(bad)).toThrow(
+        invalid,
+      );
     }
   });
 });

@@ -9,11 +9,16 @@ const fails = (): string[] => {
   throw new Error('mine');
 };
 
-// It was reported for each object, and named none: with 100 000 of them 78 MB of text and 4 s without an answer.
+// It was reported for each object, and named none: with 100 000 of them 78 MB of text and 4 s
+// without an answer.
 test('reports an index function that fails for every object once a minute, with an object and how often it has failed', () => {
   const clock = new FakeClock();
   const kind = { apiVersion: 'v1', kind: 'Thing' };
-  const store = new CacheIndexer<{ metadata: object }, 'a' | 'b'>({ a: fails, b: fails }, kind, clock);
+  const store = new CacheIndexer<{ metadata: object }, 'a' | 'b'>(
+    { a: fails, b: fails },
+    kind,
+    clock,
+  );
   let added = 0;
   const add = (count: number): void => {
     for (; count > 0; count--) store.add({ metadata: { name: `n${++added}`, namespace: 'x' } });
@@ -32,6 +37,8 @@ test('reports an index function that fails for every object once a minute, with 
   expect(said()).toEqual([`index function "a" ${rest}`, `index function "b" ${rest}`]);
   clock.step(120_000);
   store.index('a', undefined as never);
-  expect(said()).toEqual(['index function "a" on undefined, and 5 times since it was reported last']);
+  expect(said()).toEqual([
+    'index function "a" on undefined, and 5 times since it was reported last',
+  ]);
   expect(store.size()).toBe(1007);
 });

@@ -1,4 +1,7 @@
-/** The limits of a cache: how long and how deep objects may be, how many bytes they may have together, and what happens beyond. */
+/**
+ * The limits of a cache: how long and how deep objects may be, how many bytes they may have
+ * together, and what happens beyond.
+ */
 import {
   InformerPrometheusProvider,
   ListWatch,
@@ -32,7 +35,10 @@ const keys = ({ informer }: Pick<ReturnType<typeof setUp>, 'informer'>): string[
     .map((key) => key.slice('default/'.length))
     .sort();
 
-async function running(options: SharedIndexInformerOptions<ConfigMap>, fill: (server: LiveServer) => void = () => {}) {
+async function running(
+  options: SharedIndexInformerOptions<ConfigMap>,
+  fill: (server: LiveServer) => void = () => {},
+) {
   const all = setUp(options);
   fill(all.server);
   void all.informer.run();
@@ -88,9 +94,13 @@ describe.each(['bytes', 'objects'] as const)('an event for a cache of %s', (keep
 
 test('an object of a list that is longer than maxObjectBytes fails the list', async () => {
   const { heard, watchErrorHandler } = failures();
-  const all = await running({ maxObjectBytes: 10 * KB, watchList: false, watchErrorHandler }, (server) => {
-    for (const name of ['a', 'b', 'c']) server.put(name, filled(4 * KB)); // together they are longer
-  });
+  const all = await running(
+    { maxObjectBytes: 10 * KB, watchList: false, watchErrorHandler },
+    (server) => {
+      // together they are longer
+      for (const name of ['a', 'b', 'c']) server.put(name, filled(4 * KB));
+    },
+  );
   expect(keys(all)).toEqual(['a', 'b', 'c']);
   all.server.put('c', filled(11 * KB));
   await all.clock.settle();
@@ -144,7 +154,14 @@ describe.each([
     await later(all.clock);
     expect(keys(all)).toEqual(all.server.names().sort());
     expect(told.slice(before).sort()).toEqual(
-      ['-(default/o2)', '-(default/o3)', '-(default/o4)', '-(default/o5)', 'huge', ...unchanged(all.server)].sort(),
+      [
+        '-(default/o2)',
+        '-(default/o3)',
+        '-(default/o4)',
+        '-(default/o5)',
+        'huge',
+        ...unchanged(all.server),
+      ].sort(),
     );
     expect(heard.every((failure) => failure === 'full CACHE_FULL → relist')).toBe(true);
     expect(reported).toEqual([]);
@@ -156,7 +173,9 @@ describe.each([
     all.server.put('more', filled(8 * KB));
     await later(all.clock);
     expect(reported.length).toBeGreaterThan(0);
-    expect(reported[0]).toMatchObject({ error: { code: 'CACHE_FULL', message: expect.stringContaining('maxBytes') } });
+    expect(reported[0]).toMatchObject({
+      error: { code: 'CACHE_FULL', message: expect.stringContaining('maxBytes') },
+    });
     await all.informer.stop();
   });
 
@@ -176,8 +195,12 @@ describe.each([
     expect(all.informer.status().relists).toBe(1);
     expect(heard.filter((failure) => failure.startsWith('full'))).toEqual([]);
     expect(all.fillOf('o9')?.[0]).toBe('z');
-    const last = { metadata: { name: 'o9', namespace: 'default', resourceVersion: '99' }, ...filled(9 * KB) };
-    all.server.send(`${JSON.stringify({ type: 'DELETED', object: last })}\n`); // has no room, and needs none
+    const last = {
+      metadata: { name: 'o9', namespace: 'default', resourceVersion: '99' },
+      ...filled(9 * KB),
+    };
+    // has no room, and needs none
+    all.server.send(`${JSON.stringify({ type: 'DELETED', object: last })}\n`);
     await all.clock.settle();
     expect(keys(all)).toHaveLength(8);
     for (let i = 2; i <= 8; i++) all.server.remove(`o${i}`);
@@ -190,7 +213,12 @@ describe.each([
   test('keeps metadata only where that is the policy, and whole objects again when they come and have room', async () => {
     const { heard, watchErrorHandler } = failures();
     const metrics = new InformerPrometheusProvider();
-    const options = { ...limited, whenFull: 'metadata', drop: ['metadata.labels.gone'], watchErrorHandler } as const;
+    const options = {
+      ...limited,
+      whenFull: 'metadata',
+      drop: ['metadata.labels.gone'],
+      watchErrorHandler,
+    } as const;
     const all = await running({ ...options, name: 'web', metricsProvider: metrics }, nine);
     expect(all.informer.status().metadataOnly).toBe(0);
     all.server.put('more', { ...filled(8 * KB), spec: 1, labels: { a: 'b', gone: 'x' } });
@@ -303,7 +331,9 @@ test('a list that is asked for anew counts once, however far the first attempt h
 test('the mark of a limit stands where it was put', async () => {
   const calls: number[] = [];
   const onBytes = { at: 0.5, call: (bytes: number) => void calls.push(bytes) };
-  const all = await running({ maxBytes: 50 * KB, onBytes }, (server) => server.put('a', filled(24 * KB)));
+  const all = await running({ maxBytes: 50 * KB, onBytes }, (server) =>
+    server.put('a', filled(24 * KB)),
+  );
   expect(calls).toEqual([]);
   all.server.put('b', filled(1 * KB));
   await all.clock.settle();
@@ -312,7 +342,8 @@ test('the mark of a limit stands where it was put', async () => {
   await all.informer.stop();
 });
 
-// Each state of an object counted, though only the last of them is kept: a cache whose objects change while they are streamed never synced.
+// Each state of an object counted, though only the last of them is kept: a cache whose objects
+// change while they are streamed never synced.
 test('a stream of initial objects needs room for what it ends with', async () => {
   const changes = Array.from({ length: 60 }, (_, i) =>
     event('MODIFIED', { ...configMap('a0', String(100 + i)), ...filled(1 * KB, 'xy'[i % 2]) }),
@@ -321,7 +352,13 @@ test('a stream of initial objects needs room for what it ends with', async () =>
     event('ADDED', { ...configMap(`a${i}`, String(i + 1)), ...filled(1 * KB) }),
   );
   const gone = event('DELETED', { ...configMap('a9', '200'), ...filled(1 * KB) });
-  const frames = [...first, ...changes, gone, event('ADDED', configMap('late', '201')), bookmark('300', 'true')];
+  const frames = [
+    ...first,
+    ...changes,
+    gone,
+    event('ADDED', configMap('late', '201')),
+    bookmark('300', 'true'),
+  ];
   const clock = new FakeClock();
   const server = new Replies((request) => stream(frames, 'hold', request.signal));
   const { heard, watchErrorHandler } = failures();
@@ -339,7 +376,13 @@ test('a stream of initial objects needs room for what it ends with', async () =>
 test('a factory hands the limits to its informers', async () => {
   const server = new LiveServer();
   const onBytes = { call: () => undefined };
-  const limits = { keepManagedFields: true, drop: ['data'], maxBytes: 10 * KB, onBytes, whenFull: 'metadata' } as const;
+  const limits = {
+    keepManagedFields: true,
+    drop: ['data'],
+    maxBytes: 10 * KB,
+    onBytes,
+    whenFull: 'metadata',
+  } as const;
   const factory = new SharedInformerFactory(server, limits);
   const informer = factory.informerFor(ConfigMaps);
   server.put('a', filled(9 * KB));
@@ -399,7 +442,9 @@ test('a transform that comes later is refused too where objects are to stay byte
 });
 
 test('decoded objects are what readers get where they are to be kept', async () => {
-  const all = await running({ keep: 'objects', maxObjectBytes: 5 * KB }, (server) => server.put('a', filled(1)));
+  const all = await running({ keep: 'objects', maxObjectBytes: 5 * KB }, (server) =>
+    server.put('a', filled(1)),
+  );
   expect(all.informer.status()).toMatchObject({ objects: 1, metadataOnly: 0, bytes: { live: 0 } });
   const object = all.informer.getIndexer().getByKey('default/a') as ConfigMap;
   expect(Object.getOwnPropertyDescriptor(object, 'data')).toHaveProperty('value');
@@ -414,7 +459,10 @@ function unchanged(server: LiveServer): string[] {
     .map((name) => `~${name}`);
 }
 
-/** The next watch that resumes is told that its version is gone, so that everything is asked for again. */
+/**
+ * The next watch that resumes is told that its version is gone, so that everything is asked for
+ * again.
+ */
 function expireOnce(): NonNullable<LiveServer['intercept']> {
   let done = false;
   return ({ query }) => {

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { type Change, LazyChange } from '../../bindings/cache/change.ts';
 
-const parts = ['generation', 'labels', 'annotations', 'spec', 'status', 'metadata', 'deletion'] as const;
+const parts = [
+  'generation',
+  'labels',
+  'annotations',
+  'spec',
+  'status',
+  'metadata',
+  'deletion',
+] as const;
 
 function changed(old: object, now: object): (keyof Change)[] {
   const change = new LazyChange(old, now);
@@ -33,15 +41,31 @@ describe('a change', () => {
   test.each<[string, (object: typeof pod) => unknown, (keyof Change)[]]>([
     ['only the version', () => undefined, []],
     ['managed fields', (o) => o.metadata.managedFields.push({ manager: 'x' }), []],
-    ['labels in another order', (o) => Object.assign(o.metadata, { labels: { b: '2', a: '1' } }), []],
+    [
+      'labels in another order',
+      (o) => Object.assign(o.metadata, { labels: { b: '2', a: '1' } }),
+      [],
+    ],
     ['a label', (o) => Object.assign(o.metadata.labels, { a: '9' }), ['labels', 'metadata']],
-    ['an annotation less', (o) => Object.assign(o.metadata, { annotations: {} }), ['annotations', 'metadata']],
-    ['the generation', (o) => Object.assign(o.metadata, { generation: 2 }), ['generation', 'metadata']],
+    [
+      'an annotation less',
+      (o) => Object.assign(o.metadata, { annotations: {} }),
+      ['annotations', 'metadata'],
+    ],
+    [
+      'the generation',
+      (o) => Object.assign(o.metadata, { generation: 2 }),
+      ['generation', 'metadata'],
+    ],
     ['the spec, deep inside', (o) => Object.assign(o.spec.deep.x[2] as object, { y: 0 }), ['spec']],
     ['the spec, an array shorter', (o) => o.spec.ports.pop(), ['spec']],
     ['the status', (o) => Object.assign(o.status, { phase: 'Failed' }), ['status']],
     ['the status, absent', (o) => Reflect.deleteProperty(o, 'status'), ['status']],
-    ['the deletion', (o) => Object.assign(o.metadata, { deletionTimestamp: '2026' }), ['metadata', 'deletion']],
+    [
+      'the deletion',
+      (o) => Object.assign(o.metadata, { deletionTimestamp: '2026' }),
+      ['metadata', 'deletion'],
+    ],
   ])('%s', (_, change, want) => {
     expect(changed(pod, copy(change))).toEqual(want);
   });
@@ -53,8 +77,14 @@ describe('a change', () => {
 
   test('tells an own member __proto__ from an inherited one', () => {
     const labelled = (labels: string) => ({ metadata: { labels: JSON.parse(labels) } });
-    expect(changed(labelled('{"__proto__":"a"}'), labelled('{"__proto__":"b"}'))).toEqual(['labels', 'metadata']);
-    expect(changed(labelled('{"__proto__":{}}'), labelled('{"x":{}}'))).toEqual(['labels', 'metadata']);
+    expect(changed(labelled('{"__proto__":"a"}'), labelled('{"__proto__":"b"}'))).toEqual([
+      'labels',
+      'metadata',
+    ]);
+    expect(changed(labelled('{"__proto__":{}}'), labelled('{"x":{}}'))).toEqual([
+      'labels',
+      'metadata',
+    ]);
   });
 
   test('says "may have changed" of what is too deep to compare', () => {

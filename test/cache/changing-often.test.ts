@@ -1,6 +1,7 @@
 /**
- * Objects that change often: their metadata are copied from what was decoded once where nothing but the version has changed, and what replaces one of them is told of with
- * the very object that was told of before. Nobody must notice but by its speed.
+ * Objects that change often: their metadata are copied from what was decoded once where nothing but
+ * the version has changed, and what replaces one of them is told of with the very object that was
+ * told of before. Nobody must notice but by its speed.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -45,7 +46,9 @@ function tell(world: ByteStore, text: string): { old: Thing | undefined; now: Th
 }
 
 function isCopied(object: Thing): boolean {
-  return Object.values(Object.getOwnPropertyDescriptors(object.metadata)).every(({ get }) => get === undefined);
+  return Object.values(Object.getOwnPropertyDescriptors(object.metadata)).every(
+    ({ get }) => get === undefined,
+  );
 }
 
 test('metadata of an object that changes often are what JSON.parse gives, whatever changes when', () => {
@@ -88,15 +91,29 @@ test('what has not changed is one object in all versions', () => {
 
 // The bits of a change say nothing of managedFields and of the version itself.
 test.each<[string, (version: number) => Metadata]>([
-  ['managedFields, which are kept', (n) => ({ ...metadata(String(n)), managedFields: [{ manager: `m${n}` }] })],
+  [
+    'managedFields, which are kept',
+    (n) => ({ ...metadata(String(n)), managedFields: [{ manager: `m${n}` }] }),
+  ],
   ['a version that is a number', (n) => metadata(n)],
-  ['a version that comes and goes', (n) => (n % 2 === 0 ? metadata('1') : { name: 'a', namespace: 'n' })],
+  [
+    'a version that comes and goes',
+    (n) => (n % 2 === 0 ? metadata('1') : { name: 'a', namespace: 'n' }),
+  ],
   ['no version', () => ({ name: 'a', namespace: 'n' })],
-  ['nothing but the version and names', (n) => ({ name: 'a', namespace: 'n', resourceVersion: String(n) })],
-  ['names like integers', (n) => ({ b: n, 10: 1, name: 'a', namespace: 'n', 1: 2, resourceVersion: String(n) })],
+  [
+    'nothing but the version and names',
+    (n) => ({ name: 'a', namespace: 'n', resourceVersion: String(n) }),
+  ],
+  [
+    'names like integers',
+    (n) => ({ b: n, 10: 1, name: 'a', namespace: 'n', 1: 2, resourceVersion: String(n) }),
+  ],
 ])('metadata with %s are those of each version', (_, of) => {
   const world = new ByteStore();
-  const frames = world.store.decoder({ apiVersion: 'v1', kind: 'Thing' }, { keepManagedFields: true }).frames();
+  const frames = world.store
+    .decoder({ apiVersion: 'v1', kind: 'Thing' }, { keepManagedFields: true })
+    .frames();
   for (let i = 0; i < 8; i++) {
     const text = textOf(of(i), i);
     frames.push(new TextEncoder().encode(`{"type":"MODIFIED","object":${text}}`));
@@ -121,7 +138,8 @@ test('an object that was read again and again is what it was when so many others
   expect(isCopied(now)).toBe(false);
   expectSameAsParsed(old, JSON.parse(texts[3] as string));
   expectSameAsParsed(now, JSON.parse(next));
-  for (const [i, object] of told.entries()) expectSameAsParsed(object, JSON.parse(texts[i] as string));
+  for (const [i, object] of told.entries())
+    expectSameAsParsed(object, JSON.parse(texts[i] as string));
 });
 
 test('an object that somebody asked for is one and the same while it is held, though it is no longer kept', () => {
@@ -139,11 +157,13 @@ async function left(all: readonly WeakRef<object>[]): Promise<number> {
   return all.filter((each) => each.deref() !== undefined).length;
 }
 
-// Of an object that is replaced, the place among those that were told of last kept its text: thousands of them for a single object.
+// Of an object that is replaced, the place among those that were told of last kept its text:
+// thousands of them for a single object.
 test('what has been replaced is not kept', async () => {
   const world = new ByteStore();
   const told: WeakRef<object>[] = [];
-  for (let i = 0; i < 100; i++) told.push(new WeakRef(tell(world, textOf(metadata(String(i)))).now));
+  for (let i = 0; i < 100; i++)
+    told.push(new WeakRef(tell(world, textOf(metadata(String(i)))).now));
   expect(await left(told)).toBeLessThan(5);
 });
 
@@ -152,7 +172,11 @@ test('of an object that is stored nothing is kept when so many others have been 
   const told: WeakRef<object>[] = [];
   const tellOf = (name: string, version: number): void => {
     const { now } = tell(world, textOf({ ...metadata(String(version)), name }));
-    told.push(new WeakRef(now), new WeakRef(now.metadata), new WeakRef(now.metadata.labels as object));
+    told.push(
+      new WeakRef(now),
+      new WeakRef(now.metadata),
+      new WeakRef(now.metadata.labels as object),
+    );
   };
   const others = (count: number): void => {
     for (let i = 0; i < count; i++) tell(world, JSON.stringify(thing('other', i)));

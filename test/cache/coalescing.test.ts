@@ -1,5 +1,10 @@
 /** Handlers that do not keep up: their backlog, its mark, and what is merged above a limit. */
-import { type DeletedFinalStateUnknown, ListWatch, type Registration, SharedIndexInformer } from 'capstan/cache';
+import {
+  type DeletedFinalStateUnknown,
+  ListWatch,
+  type Registration,
+  SharedIndexInformer,
+} from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { Random, testSeed } from '../random.ts';
@@ -103,7 +108,10 @@ describe('a backlog', () => {
     const { clock, server, informer } = setUp();
     const depths: number[] = [];
     for (const name of ['a', 'b', 'c']) server.put(name);
-    informer.addEventHandler({}, { highWater: { at: 2, onHighWater: (depth) => depths.push(depth) } });
+    informer.addEventHandler(
+      {},
+      { highWater: { at: 2, onHighWater: (depth) => depths.push(depth) } },
+    );
     void informer.run();
     await clock.settle();
     expect(depths).toEqual([2]);
@@ -118,7 +126,9 @@ describe('a backlog', () => {
     { name: 7 as never },
   ])('is refused with %j', (options) => {
     const { informer } = setUp();
-    expect(() => informer.addEventHandler({}, options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => informer.addEventHandler({}, options)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 });
 
@@ -244,15 +254,17 @@ describe('above the limit', () => {
     await informer.stop();
   });
 
-  // A server that repeats a key in a list makes two additions of it. When the first had been told, the second and a deletion
-  // must not cancel out: the handler would keep the object for ever.
+  // A server that repeats a key in a list makes two additions of it. When the first had been told,
+  // the second and a deletion must not cancel out: the handler would keep the object for ever.
   test('a deletion is told where a list named the key twice and the handler has heard of it', async () => {
     const clock = new FakeClock();
     const server = new LiveServer();
     const object = server.put('a', v(1));
     const list = JSON.parse(server.listBody());
     server.intercept = (request) =>
-      request.query?.watch ? undefined : answer(200, JSON.stringify({ ...list, items: [object, object] }));
+      request.query?.watch
+        ? undefined
+        : answer(200, JSON.stringify({ ...list, items: [object, object] }));
     const options = { clock, random: () => 0, watchList: false };
     const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), options);
     const held = heldHandler();
@@ -292,7 +304,8 @@ describe('above the limit', () => {
             return hold();
           },
           onDelete(object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>) {
-            const name = 'key' in object ? object.key.slice('default/'.length) : object.metadata.name;
+            const name =
+              'key' in object ? object.key.slice('default/'.length) : object.metadata.name;
             expect(objects.delete(name)).toBe(true);
             return hold();
           },
@@ -319,7 +332,8 @@ describe('above the limit', () => {
         await clock.run(70_000);
       }
       for (const { registration, coalesceAbove } of copies)
-        if (coalesceAbove !== undefined) expect(registration.pending()).toBeLessThanOrEqual(coalesceAbove + 2 * 8);
+        if (coalesceAbove !== undefined)
+          expect(registration.pending()).toBeLessThanOrEqual(coalesceAbove + 2 * 8);
     }
     await clock.run(70_000);
     for (const { waiting, registration } of copies) {

@@ -34,12 +34,17 @@ const named = (more: object = {}) => ({ metadata: { name: 'ä', resourceVersion:
 describe('frames of the JSON decoder', () => {
   test('carry the object and its version, however the bytes are cut', () => {
     const text = event('ADDED', named()) + event('MODIFIED', named()) + event('DELETED', named());
-    const want = ['ADDED', 'MODIFIED', 'DELETED'].map((type) => ({ type, object: named(), resourceVersion: '7' }));
+    const want = ['ADDED', 'MODIFIED', 'DELETED'].map((type) => ({
+      type,
+      object: named(),
+      resourceVersion: '7',
+    }));
     for (let cut = 0; cut <= bytes(text).length; cut++) expect(framesOf(text, cut)).toEqual(want);
   });
 
   test('know a bookmark, and the one that ends the initial events by the value "true" alone', () => {
-    const bookmark = (annotations?: object) => event('BOOKMARK', { metadata: { resourceVersion: '9', annotations } });
+    const bookmark = (annotations?: object) =>
+      event('BOOKMARK', { metadata: { resourceVersion: '9', annotations } });
     const end = (value: unknown) => bookmark({ 'k8s.io/initial-events-end': value });
     expect(framesOf(bookmark() + end('true') + end('false') + end(true))).toEqual(
       [false, true, false, false].map((initialEventsEnd) => ({
@@ -57,7 +62,9 @@ describe('frames of the JSON decoder', () => {
     expect(framesOf(event('BOOKMARK', { apiVersion: 'v2', metadata: {} }))).toEqual([
       { type: 'foreign', apiVersion: 'v2', kind: undefined },
     ]);
-    expect(framesOf(event('ADDED', named({ kind: 'ConfigMap' })))).toMatchObject([{ type: 'ADDED' }]);
+    expect(framesOf(event('ADDED', named({ kind: 'ConfigMap' })))).toMatchObject([
+      { type: 'ADDED' },
+    ]);
   });
 
   test('give the Status of an ERROR event', () => {
@@ -69,7 +76,10 @@ describe('frames of the JSON decoder', () => {
     ['an ERROR without a Status', event('ERROR', { code: 410 })],
     ['a type that nobody knows', event('RENAMED', named())],
     ['an object without a name', event('ADDED', { metadata: {} })],
-    ['an object whose namespace is no string', event('ADDED', { metadata: { name: 'a', namespace: 1 } })],
+    [
+      'an object whose namespace is no string',
+      event('ADDED', { metadata: { name: 'a', namespace: 1 } }),
+    ],
     ['what is no frame', '{"type":"ADDED"}\n'],
     ['what is no JSON', '<html>\n'],
   ])('refuse %s', (_, text) => {
@@ -79,7 +89,10 @@ describe('frames of the JSON decoder', () => {
 
 describe('pages of the JSON decoder', () => {
   test('carry items, version and continue token, however the bytes are cut', () => {
-    const text = JSON.stringify({ metadata: { resourceVersion: '3', continue: 'é' }, items: [named()] });
+    const text = JSON.stringify({
+      metadata: { resourceVersion: '3', continue: 'é' },
+      items: [named()],
+    });
     for (let cut = 0; cut <= bytes(text).length; cut++) {
       expect(pageOf(text, cut)).toEqual({ items: [named()], resourceVersion: '3', continue: 'é' });
     }

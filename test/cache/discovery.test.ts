@@ -8,7 +8,10 @@ import { answer, ConfigMaps } from './live-server.ts';
 const json = (body: object) => () => answer(200, JSON.stringify(body));
 const page404 = () => answer(404, '404 page not found\n');
 const resources = (...names: string[]) =>
-  json({ kind: 'APIResourceList', resources: names.map((name) => ({ name, kind: 'Widget', namespaced: false })) });
+  json({
+    kind: 'APIResourceList',
+    resources: names.map((name) => ({ name, kind: 'Widget', namespaced: false })),
+  });
 
 describe('resourceOf', () => {
   test('learns kind and scope of a resource that is known by name', async () => {
@@ -27,7 +30,10 @@ describe('resourceOf', () => {
   });
 
   test('takes the version that the server prefers, and v1 of the core group, where none is given', async () => {
-    const server = new Replies(json({ kind: 'APIGroup', preferredVersion: { version: 'v2' } }), resources('widgets'));
+    const server = new Replies(
+      json({ kind: 'APIGroup', preferredVersion: { version: 'v2' } }),
+      resources('widgets'),
+    );
     expect((await resourceOf(server, { group: 'e.x', resource: 'widgets' })).version).toBe('v2');
     expect(server.requests.map(({ path }) => path)).toEqual(['/apis/e.x', '/apis/e.x/v2']);
     const core = new Replies(resources('pods'));
@@ -42,9 +48,15 @@ describe('resourceOf', () => {
       reason: 'NotFound',
     });
     await expect(resourceOf(new Replies(page404), name)).rejects.toMatchObject({ status: 404 });
-    await expect(resourceOf(new Replies(json({ kind: 'Other' })), name)).rejects.toMatchObject({ code: 'DECODE' });
-    await expect(resourceOf(new Replies(() => answer(200, '<html>')), name)).rejects.toMatchObject({ code: 'DECODE' });
-    await expect(resourceOf(new Replies(), { group: 'e.x', resource: 'a/b' })).rejects.toMatchObject({
+    await expect(resourceOf(new Replies(json({ kind: 'Other' })), name)).rejects.toMatchObject({
+      code: 'DECODE',
+    });
+    await expect(resourceOf(new Replies(() => answer(200, '<html>')), name)).rejects.toMatchObject({
+      code: 'DECODE',
+    });
+    await expect(
+      resourceOf(new Replies(), { group: 'e.x', resource: 'a/b' }),
+    ).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
   });
@@ -63,7 +75,11 @@ describe('resourceOf', () => {
 
   test('ends with its signal', async () => {
     const signal = AbortSignal.abort();
-    const asking = resourceOf(new Replies(resources()), { group: '', resource: 'pods' }, { signal });
+    const asking = resourceOf(
+      new Replies(resources()),
+      { group: '', resource: 'pods' },
+      { signal },
+    );
     await expect(asking).rejects.toMatchObject({ code: 'ABORTED' });
   });
 });
@@ -73,7 +89,10 @@ describe('that a resource is gone', () => {
   const ask = async (error: unknown, ...replies: ConstructorParameters<typeof Replies>) => {
     const server = new Replies(...replies);
     const caller = { clock: new FakeClock(), signal: new AbortController().signal };
-    return [await confirmAbsence(server, widgets, error, caller), server.requests.map(({ path }) => path)];
+    return [
+      await confirmAbsence(server, widgets, error, caller),
+      server.requests.map(({ path }) => path),
+    ];
   };
   const refusal = (code: number, reason: string, details?: object) =>
     new StatusError(code, { ...status(code, reason), ...(details && { details }) }, 'list');
@@ -82,12 +101,21 @@ describe('that a resource is gone', () => {
   const groups = (...served: [name: string, ...versions: string[]][]) =>
     json({
       kind: 'APIGroupList',
-      groups: served.map(([name, ...versions]) => ({ name, versions: versions.map((version) => ({ version })) })),
+      groups: served.map(([name, ...versions]) => ({
+        name,
+        versions: versions.map((version) => ({ version })),
+      })),
     });
 
   test('is said by a Status NotFound for the collection, not by one for a namespace or an object', async () => {
-    expect(await ask(refusal(404, 'NotFound', {}), groups(['apps', 'v1']))).toEqual([true, ['/apis']]);
-    expect(await ask(refusal(404, 'NotFound', { name: 'ns', kind: 'namespaces' }))).toEqual([false, []]);
+    expect(await ask(refusal(404, 'NotFound', {}), groups(['apps', 'v1']))).toEqual([
+      true,
+      ['/apis'],
+    ]);
+    expect(await ask(refusal(404, 'NotFound', { name: 'ns', kind: 'namespaces' }))).toEqual([
+      false,
+      [],
+    ]);
     expect(await ask(refusal(404, ''))).toEqual([false, []]);
     expect(await ask(refusal(403, 'Forbidden'))).toEqual([false, []]);
     expect(await ask(new Error('anything else'))).toEqual([false, []]);
@@ -102,14 +130,24 @@ describe('that a resource is gone', () => {
     expect((await ask(bare, groups(['e.x', 'v1']), page404, groups()))[0]).toBe(true);
   });
 
-  // The last step of each migration, to serve v1 no longer, was told as the deletion of every object.
+  // The last step of each migration, to serve v1 no longer, was told as the deletion of every
+  // object.
   test('is not said by the end of one version while another has the resource, or may have', async () => {
     const all = ['/apis', '/apis/e.x/v1', '/apis/e.x/v2'];
     for (const refused of [bare, refusal(404, 'NotFound', {})]) {
-      expect(await ask(refused, groups(['e.x', 'v2']), resources('widgets'))).toEqual([false, ['/apis', all[2]]]);
+      expect(await ask(refused, groups(['e.x', 'v2']), resources('widgets'))).toEqual([
+        false,
+        ['/apis', all[2]],
+      ]);
       const group = groups(['e.x', 'v1', 'v2']);
-      expect(await ask(refused, group, resources('others'), resources('widgets'))).toEqual([false, all]);
-      expect(await ask(refused, group, resources('others'), () => answer(503, 'oh'))).toEqual([false, all]);
+      expect(await ask(refused, group, resources('others'), resources('widgets'))).toEqual([
+        false,
+        all,
+      ]);
+      expect(await ask(refused, group, resources('others'), () => answer(503, 'oh'))).toEqual([
+        false,
+        all,
+      ]);
       expect((await ask(refused, group, resources('others'), page404, group))[0]).toBe(false);
       expect(await ask(refused, group, resources('others'), resources())).toEqual([true, all]);
       expect((await ask(refused, page404))[0]).toBe(false);

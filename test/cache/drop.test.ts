@@ -1,4 +1,7 @@
-/** Members that are dropped are absent, as if the server had not sent them, whether an object stays bytes or is decoded. Random documents; the seed is printed. */
+/**
+ * Members that are dropped are absent, as if the server had not sent them, whether an object stays
+ * bytes or is decoded. Random documents; the seed is printed.
+ */
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
@@ -23,11 +26,19 @@ let made = 0;
 
 function onBytes(options: DecoderOptions): Decoder<KubeObject> {
   if (++made % 500 === 0) core = new CacheCore();
-  return new ByteDecoder<KubeObject>(core, new Versions(core, core.x.keysNew(), expected), expected, options);
+  return new ByteDecoder<KubeObject>(
+    core,
+    new Versions(core, core.x.keysNew(), expected),
+    expected,
+    options,
+  );
 }
 const decoders = [
   { name: 'of bytes', make: onBytes },
-  { name: 'of JSON', make: (options: DecoderOptions) => jsonDecoder<KubeObject>(expected, options) },
+  {
+    name: 'of JSON',
+    make: (options: DecoderOptions) => jsonDecoder<KubeObject>(expected, options),
+  },
 ];
 
 function framed(decoder: Decoder<KubeObject>, event: string): KubeObject {
@@ -35,7 +46,8 @@ function framed(decoder: Decoder<KubeObject>, event: string): KubeObject {
   try {
     reader.push(new TextEncoder().encode(`${event}\n`));
     const frame = reader.next();
-    if (frame === undefined || !('object' in frame)) throw new Error(`expected an object, got ${frame?.type}`);
+    if (frame === undefined || !('object' in frame))
+      throw new Error(`expected an object, got ${frame?.type}`);
     return frame.object;
   } finally {
     reader.close();
@@ -55,17 +67,47 @@ function listed(decoder: Decoder<KubeObject>, list: string): KubeObject[] {
 /** By the words of the documentation: deletes it from what JSON.parse gives. */
 function without(value: unknown, names: readonly string[]): void {
   if (Array.isArray(value)) for (const element of value) without(element, names);
-  else if (typeof value === 'object' && value !== null && Object.hasOwn(value, names[0] as string)) {
+  else if (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.hasOwn(value, names[0] as string)
+  ) {
     const object = value as Record<string, unknown>;
     if (names.length === 1) delete object[names[0] as string];
     else without(object[names[0] as string], names.slice(1));
   }
 }
 
-const pathOf = (names: readonly string[]): string => names.map((name) => name.replaceAll('.', '\\.')).join('.');
+const pathOf = (names: readonly string[]): string =>
+  names.map((name) => name.replaceAll('.', '\\.')).join('.');
 
-const FIRST = ['spec', 'status', 'data', 'a', 'b', 'c', '0', '1.5', '__proto__', 'constructor', 'kind', 'metadata'];
-const LATER = [...FIRST, 'é', 'ab', '"', ' ', '😀', 'toString', 'labels', 'length', '-1', '4294967295'];
+const FIRST = [
+  'spec',
+  'status',
+  'data',
+  'a',
+  'b',
+  'c',
+  '0',
+  '1.5',
+  '__proto__',
+  'constructor',
+  'kind',
+  'metadata',
+];
+const LATER = [
+  ...FIRST,
+  'é',
+  'ab',
+  '"',
+  ' ',
+  '😀',
+  'toString',
+  'labels',
+  'length',
+  '-1',
+  '4294967295',
+];
 
 function somePath(random: Random): readonly string[] {
   const names = [random.pick(FIRST)];
@@ -92,7 +134,9 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
         expect(items).toHaveLength(2);
         for (const item of items) expectSameAsParsed(item, parsed);
       } catch (cause) {
-        throw new Error(`${(cause as Error).message}\n  without ${JSON.stringify(drop)}: ${text}`, { cause });
+        throw new Error(`${(cause as Error).message}\n  without ${JSON.stringify(drop)}: ${text}`, {
+          cause,
+        });
       }
     }
     expect(dropped, 'documents that had any of it').toBeGreaterThan(300);
@@ -108,15 +152,31 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
       ['a.b'],
       '{"metadata":{"name":"n"},"a":[[{"c":2}],{},4]}',
     ],
-    ['{"metadata":{"name":"n"},"a":{"b":{"c":1,"d":2}}}', ['a.b', 'a.b.c'], '{"metadata":{"name":"n"},"a":{}}'],
-    ['{"metadata":{"name":"n"},"a":{"b":{"c":1,"d":2}}}', ['a.b.c', 'a.b'], '{"metadata":{"name":"n"},"a":{}}'],
+    [
+      '{"metadata":{"name":"n"},"a":{"b":{"c":1,"d":2}}}',
+      ['a.b', 'a.b.c'],
+      '{"metadata":{"name":"n"},"a":{}}',
+    ],
+    [
+      '{"metadata":{"name":"n"},"a":{"b":{"c":1,"d":2}}}',
+      ['a.b.c', 'a.b'],
+      '{"metadata":{"name":"n"},"a":{}}',
+    ],
     [
       '{"metadata":{"name":"n"},"a":{"b":1,"b":{"c":1},"d":2}}',
       ['a.b.c'],
       '{"metadata":{"name":"n"},"a":{"b":{},"d":2}}',
     ],
-    ['{"metadata":{"name":"n"},"a":{"\\u0062":1,"d":2}}', ['a.b'], '{"metadata":{"name":"n"},"a":{"d":2}}'],
-    ['{"metadata":{"name":"n"},"a":"{\\"b\\":1}"}', ['a.b'], '{"metadata":{"name":"n"},"a":"{\\"b\\":1}"}'],
+    [
+      '{"metadata":{"name":"n"},"a":{"\\u0062":1,"d":2}}',
+      ['a.b'],
+      '{"metadata":{"name":"n"},"a":{"d":2}}',
+    ],
+    [
+      '{"metadata":{"name":"n"},"a":"{\\"b\\":1}"}',
+      ['a.b'],
+      '{"metadata":{"name":"n"},"a":"{\\"b\\":1}"}',
+    ],
     [
       '{"metadata":{"name":"n","annotations":{"x.io/y":"long","z":"1"}}}',
       ['metadata.annotations.x\\.io/y'],
@@ -137,7 +197,8 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
   test('are absent in large objects, and in small ones that come after them', () => {
     const decoder = make({ drop: ['a', 'c'] });
     for (const bytes of [10, 3_000_000, 100, 70_000]) {
-      const text = (more: string): string => `{"metadata":{"name":"n"},${more}"b":"${'x'.repeat(bytes)}"}`;
+      const text = (more: string): string =>
+        `{"metadata":{"name":"n"},${more}"b":"${'x'.repeat(bytes)}"}`;
       const got = JSON.stringify(framed(decoder, event(text('"a":[1],'))));
       expect(got === text(''), `${bytes} bytes`).toBe(true);
     }
@@ -145,23 +206,37 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
 
   test('are managedFields, unless they are to be kept', () => {
     const text = '{"metadata":{"managedFields":[{"manager":"m"}],"name":"n"},"spec":1}';
-    expect(JSON.stringify(framed(make({}), event(text)))).toBe('{"metadata":{"name":"n"},"spec":1}');
+    expect(JSON.stringify(framed(make({}), event(text)))).toBe(
+      '{"metadata":{"name":"n"},"spec":1}',
+    );
     expect(JSON.stringify(framed(make({ keepManagedFields: true }), event(text)))).toBe(text);
     const kept = framed(
       make({ keepManagedFields: true, drop: ['spec', 'metadata.managedFields.manager'] }),
       event(text),
     );
     expect(JSON.stringify(kept)).toBe('{"metadata":{"managedFields":[{}],"name":"n"}}');
-    const both = framed(make({ keepManagedFields: true, drop: ['metadata.managedFields'] }), event(text));
+    const both = framed(
+      make({ keepManagedFields: true, drop: ['metadata.managedFields'] }),
+      event(text),
+    );
     expect(JSON.stringify(both)).toBe('{"metadata":{"name":"n"},"spec":1}');
   });
 
   test('are no part of a bookmark or an object of another kind', () => {
     const reader = make({ drop: ['kind', 'metadata.annotations'] }).frames();
-    const bookmark = '{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}';
+    const bookmark =
+      '{"metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}';
     reader.push(new TextEncoder().encode(`{"type":"BOOKMARK","object":${bookmark}}\n`));
-    expect(reader.next()).toEqual({ type: 'BOOKMARK', resourceVersion: '7', initialEventsEnd: true });
-    reader.push(new TextEncoder().encode('{"type":"ADDED","object":{"kind":"Secret","metadata":{"name":"n"}}}\n'));
+    expect(reader.next()).toEqual({
+      type: 'BOOKMARK',
+      resourceVersion: '7',
+      initialEventsEnd: true,
+    });
+    reader.push(
+      new TextEncoder().encode(
+        '{"type":"ADDED","object":{"kind":"Secret","metadata":{"name":"n"}}}\n',
+      ),
+    );
     expect(reader.next()).toMatchObject({ type: 'foreign', kind: 'Secret' });
     reader.close();
   });
@@ -182,7 +257,8 @@ test('an object of which there is room for the metadata alone has apiVersion, ki
       expectSameAsParsed(object, parsed); // decoded whole: it counts for nothing
       continue;
     }
-    for (const name of Object.keys(parsed)) if (!['apiVersion', 'kind', 'metadata'].includes(name)) delete parsed[name];
+    for (const name of Object.keys(parsed))
+      if (!['apiVersion', 'kind', 'metadata'].includes(name)) delete parsed[name];
     expectSameAsParsed(object, parsed);
     cut++;
   }
@@ -218,7 +294,10 @@ test('dropped members are absent in updates too, of which a scan checks only wha
 test('an object stays bytes without what is dropped, which takes no memory', () => {
   const versions = new Versions(core, core.x.keysNew(), expected);
   const decoder = new ByteDecoder<KubeObject>(core, versions, expected, { drop: ['spec'] });
-  const object = framed(decoder, event(`{"metadata":{"name":"n"},"spec":"${'x'.repeat(10_000)}","data":{}}`));
+  const object = framed(
+    decoder,
+    event(`{"metadata":{"name":"n"},"spec":"${'x'.repeat(10_000)}","data":{}}`),
+  );
   expect(versionOf(object)?.id).toBeGreaterThanOrEqual(0);
   expect(versions.bytes().live).toBeLessThan(200);
 });

@@ -30,7 +30,8 @@ function slow() {
   };
 }
 
-// A hundred controllers of one kind asked a hundred times at their start, and each ten seconds where it was not served.
+// A hundred controllers of one kind asked a hundred times at their start, and each ten seconds
+// where it was not served.
 test('who asks while another waits for the answer gets that one, and who asks later another', async () => {
   const server = slow();
   const all = Promise.all(Array.from({ length: 100 }, () => server.isServed()));
@@ -45,7 +46,12 @@ test('who asks while another waits for the answer gets that one, and who asks la
 test('a signal ends the call of its own: who waited with it for the answer asks anew', async () => {
   const server = slow();
   const [first, second] = [new AbortController(), new AbortController()];
-  const answers = [server.isServed(first.signal), server.isServed(second.signal), server.isServed(), server.isServed()];
+  const answers = [
+    server.isServed(first.signal),
+    server.isServed(second.signal),
+    server.isServed(),
+    server.isServed(),
+  ];
   await server.clock.settle();
   second.abort();
   expect(await answers[1]).toBe(true);

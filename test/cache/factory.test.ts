@@ -37,7 +37,12 @@ afterEach(() => factory?.shutdown());
 function setUp(options: Parameters<typeof newSharedInformerFactory>[1] = {}) {
   const clock = new FakeClock();
   const server = new LiveServer();
-  const made = newSharedInformerFactory(server, { clock, random: () => 0, watchList: false, ...options });
+  const made = newSharedInformerFactory(server, {
+    clock,
+    random: () => 0,
+    watchList: false,
+    ...options,
+  });
   factory = made;
   return { clock, server, factory: made };
 }
@@ -48,11 +53,15 @@ function lists(server: LiveServer, data: Record<string, string>): void {
     if (query?.watch) return undefined;
     const kind = path.endsWith('secrets') ? 'SecretList' : 'ConfigMapList';
     const items = [{ metadata: { name: 'a', namespace: 'n', resourceVersion: '1' }, data }];
-    return answer(200, JSON.stringify({ kind, apiVersion: 'v1', metadata: { resourceVersion: '1' }, items }));
+    return answer(
+      200,
+      JSON.stringify({ kind, apiVersion: 'v1', metadata: { resourceVersion: '1' }, items }),
+    );
   };
 }
 
-const pathOf = ({ path, query }: TransportRequest): string => `${query?.watch ? 'watch' : 'list'} ${path}`;
+const pathOf = ({ path, query }: TransportRequest): string =>
+  `${query?.watch ? 'watch' : 'list'} ${path}`;
 
 describe('a factory', () => {
   test('has one informer for each resource, whoever asks', async () => {
@@ -63,7 +72,10 @@ describe('a factory', () => {
     expect(factory.informerFor({ ...ConfigMaps })).toBe(first);
     factory.start();
     await clock.settle();
-    expect(server.requests.map(pathOf)).toEqual(['list /api/v1/configmaps', 'watch /api/v1/configmaps']);
+    expect(server.requests.map(pathOf)).toEqual([
+      'list /api/v1/configmaps',
+      'watch /api/v1/configmaps',
+    ]);
   });
 
   test('has another one for another namespace, selector or form of the same resource', () => {
@@ -81,7 +93,8 @@ describe('a factory', () => {
     expect(factory.informerFor(ConfigMaps, { namespace: 'a' })).toBe(informers[0]);
   });
 
-  // They were found by the very definition: another one of the same resource was listed in all namespaces, whole, and a second time.
+  // They were found by the very definition: another one of the same resource was listed in all
+  // namespaces, whole, and a second time.
   test('means by a resource any definition of it, in its options too', () => {
     const { group, version, kind, plural, namespaced } = ConfigMaps;
     const again = defineResource<ConfigMap>()({ group, version, kind, plural, namespaced });
@@ -92,7 +105,9 @@ describe('a factory', () => {
     });
     const informer = factory.informerFor(again);
     expect(factory.informerFor(ConfigMaps)).toBe(informer);
-    expect(factory.informerFor(again, { labelSelector: undefined, namespace: undefined })).toBe(informer);
+    expect(factory.informerFor(again, { labelSelector: undefined, namespace: undefined })).toBe(
+      informer,
+    );
     expect(factory.namespacesOf(again)).toEqual(['a']);
     expect([...factory.informers().keys()]).toEqual(['configmaps/v1 in a with labels app=x']);
   });
@@ -154,7 +169,9 @@ describe('a factory', () => {
     expect(informer.getIndexer().byIndex('byName', 'a')).toHaveLength(1);
     expect(informer.getIndexer().indexKeys('byValue', 'x')).toEqual(['default/a']);
     const Other = { ...ConfigMaps, indexers: { byValue: 'data.w' } };
-    expect(() => factory.informerFor(Other)).toThrow(expect.objectContaining({ code: 'INDEX_EXISTS' }));
+    expect(() => factory.informerFor(Other)).toThrow(
+      expect.objectContaining({ code: 'INDEX_EXISTS' }),
+    );
   });
 
   test('looks at its namespace, for resources that have any', async () => {
@@ -200,7 +217,8 @@ describe('a factory', () => {
 
   test('names what has not synced, with the reason of the signal', async () => {
     const { clock, server, factory } = setUp();
-    server.intercept = (request) => (request.path.endsWith('nodes') ? new Promise(() => undefined) : undefined);
+    server.intercept = (request) =>
+      request.path.endsWith('nodes') ? new Promise(() => undefined) : undefined;
     factory.informerFor(ConfigMaps);
     factory.informerFor(Nodes);
     factory.informerFor(
@@ -222,7 +240,9 @@ describe('a factory', () => {
       'things.example.com/v1 in a with labels b': true,
     });
     expect(result.asError()).toMatchObject({ code: 'CACHE_SYNC_TIMEOUT', cause });
-    expect(result.asError()?.message).toBe('failed to sync all caches, these have not synced: nodes/v1 (too slow)');
+    expect(result.asError()?.message).toBe(
+      'failed to sync all caches, these have not synced: nodes/v1 (too slow)',
+    );
     expect(reported).toEqual([]);
   });
 
@@ -237,7 +257,11 @@ describe('a factory', () => {
     const requests = server.requests.length;
     factory.start();
     await clock.settle();
-    expect([late.hasStarted(), late.isStopped(), server.requests.length]).toEqual([false, true, requests]);
+    expect([late.hasStarted(), late.isStopped(), server.requests.length]).toEqual([
+      false,
+      true,
+      requests,
+    ]);
     expect(factory.informerFor(ConfigMaps)).toBe(informer);
     expect(() => factory.informerFor(ConfigMaps, { namespace: 'new' })).toThrow(
       expect.objectContaining({ code: 'STOPPED' }),
@@ -291,14 +315,20 @@ describe('a factory', () => {
     factory.informerFor(ConfigMaps);
     factory.start();
     await clock.settle();
-    expect(server.requests.map(({ query }) => query?.labelSelector)).toEqual(['app=web', 'app=web']);
+    expect(server.requests.map(({ query }) => query?.labelSelector)).toEqual([
+      'app=web',
+      'app=web',
+    ]);
   });
 
   test('gives all informers its transform, and its resync period unless a resource has its own', async () => {
     const { clock, server, factory } = setUp({
       resyncPeriod: 5_000,
       customResync: new Map([[Nodes, 2_000]]),
-      transform: (object) => ({ ...object, metadata: { ...object.metadata, resourceVersion: 'cut' } }),
+      transform: (object) => ({
+        ...object,
+        metadata: { ...object.metadata, resourceVersion: 'cut' },
+      }),
     });
     server.put('a');
     const counts = { configmaps: 0, nodes: 0 };
@@ -369,14 +399,16 @@ describe('a factory', () => {
     expect(() => newSharedInformerFactory({} as LiveServer)).toThrow(invalid);
     expect(() => newSharedInformerFactory(server, { resyncPeriod: Number.NaN })).toThrow(invalid);
     expect(() => newSharedInformerFactory(server, { customResync: {} as never })).toThrow(invalid);
-    expect(() => newSharedInformerFactory(server, { customResync: new Map([[Nodes, Number.NaN]]) })).toThrow(invalid);
+    expect(() =>
+      newSharedInformerFactory(server, { customResync: new Map([[Nodes, Number.NaN]]) }),
+    ).toThrow(invalid);
     expect(() => newSharedInformerFactory(server, { perResource: {} as never })).toThrow(invalid);
     const dropName = new Map([[Nodes, { drop: ['metadata.name'] }]]);
     expect(() => newSharedInformerFactory(server, { perResource: dropName })).toThrow(invalid);
     const both = new Map([[Nodes, { maxBytes: 1e6 }]]);
-    expect(() => newSharedInformerFactory(server, { perResource: both, transform: (object) => object })).toThrow(
-      invalid,
-    );
+    expect(() =>
+      newSharedInformerFactory(server, { perResource: both, transform: (object) => object }),
+    ).toThrow(invalid);
     const { factory } = setUp();
     expect(() => factory.informerFor(undefined as never)).toThrow(invalid);
     expect(() => factory.informerFor(Nodes, { namespace: 'a' })).toThrow(invalid);
@@ -386,16 +418,29 @@ describe('a factory', () => {
 describe('whether a resource is served', () => {
   const widgets = { ...ConfigMaps, group: 'e.x', plural: 'widgets', kind: 'Widget' };
   const json = (body: object) => () => answer(200, JSON.stringify(body));
-  const lacking = json({ kind: 'APIResourceList', resources: [{ name: 'others', kind: 'Other', namespaced: true }] });
+  const lacking = json({
+    kind: 'APIResourceList',
+    resources: [{ name: 'others', kind: 'Other', namespaced: true }],
+  });
   const ask = async (...replies: ConstructorParameters<typeof Replies>) => {
     const server = new Replies(...replies);
-    const served = await newSharedInformerFactory(server, { clock: new FakeClock() }).isServed(widgets);
-    return [served, server.requests.map(({ path, query }) => `${path}${query?.limit ? ` limit ${query.limit}` : ''}`)];
+    const served = await newSharedInformerFactory(server, { clock: new FakeClock() }).isServed(
+      widgets,
+    );
+    return [
+      served,
+      server.requests.map(
+        ({ path, query }) => `${path}${query?.limit ? ` limit ${query.limit}` : ''}`,
+      ),
+    ];
   };
   const [discovery, list] = ['/apis/e.x/v1', '/apis/e.x/v1/widgets limit 1'];
 
   test('is denied where discovery lacks it and a list of it is refused with 404', async () => {
-    expect(await ask(lacking, () => answer(404, '404 page not found'))).toEqual([false, [discovery, list]]);
+    expect(await ask(lacking, () => answer(404, '404 page not found'))).toEqual([
+      false,
+      [discovery, list],
+    ]);
   });
 
   test('is affirmed by discovery, or by a list where a server has no discovery of it yet', async () => {
@@ -404,7 +449,12 @@ describe('whether a resource is served', () => {
       resources: [{ name: 'widgets', kind: 'Widget', namespaced: true }],
     });
     expect(await ask(having)).toEqual([true, [discovery]]);
-    const empty = json({ kind: 'WidgetList', apiVersion: 'e.x/v1', metadata: { resourceVersion: '1' }, items: [] });
+    const empty = json({
+      kind: 'WidgetList',
+      apiVersion: 'e.x/v1',
+      metadata: { resourceVersion: '1' },
+      items: [],
+    });
     expect(await ask(lacking, empty)).toEqual([true, [discovery, list]]);
   });
 
@@ -505,7 +555,8 @@ describe('a lister', () => {
     await clock.settle();
     return informer;
   }
-  const names = (objects: ConfigMap[]): string[] => objects.map(({ metadata }) => metadata.name).sort();
+  const names = (objects: ConfigMap[]): string[] =>
+    objects.map(({ metadata }) => metadata.name).sort();
 
   test('selects by labels: some, all, none', async () => {
     const lister = (await filled()).lister();

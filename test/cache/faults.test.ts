@@ -1,6 +1,7 @@
 /**
- * What a watch meets, and what an informer makes of it: each fault is injected into the embedded server while writes go
- * on, and ends with the cache equal to the server's list. faults/rows.ts says which fault has which test.
+ * What a watch meets, and what an informer makes of it: each fault is injected into the embedded
+ * server while writes go on, and ends with the cache equal to the server's list. faults/rows.ts
+ * says which fault has which test.
  */
 import { afterEach, describe, test } from 'vitest';
 import { testSeed } from '../random.ts';
@@ -37,7 +38,9 @@ const RUNS: readonly (readonly [string, Run])[] = [
 
 describe.each(RUNS)('%s', (_, run) => {
   describe.each(Object.entries({ connections, answers, content }))('%s', (_, cases) => {
-    const here = cases.filter(({ only }) => only === undefined || (only === 'stream') === run.watchList);
+    const here = cases.filter(
+      ({ only }) => only === undefined || (only === 'stream') === run.watchList,
+    );
     test.for(here.map((one) => [one.name, one] as const))('%s', ([, one]) => play(one, run));
   });
 });

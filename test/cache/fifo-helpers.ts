@@ -14,13 +14,17 @@ export const nameOf = ({ name }: Item): string => name;
 
 /** A store with this content and nothing else, in this order. */
 export function knowing(...items: readonly Item[]): KeyListerGetter<Item> {
-  return { listKeys: () => items.map(nameOf), getByKey: (key) => items.find(({ name }) => name === key) };
+  return {
+    listKeys: () => items.map(nameOf),
+    getByKey: (key) => items.find(({ name }) => name === key),
+  };
 }
 
 /** `Added foo@1`, `Deleted bar@2 (tombstone)`, `ReplacedAll 7: foo@1 bar@2`. */
 export function show(delta: Delta<Item>): string {
   const one = ({ name, val }: Item): string => `${name}@${val}`;
-  if (delta.type === 'ReplacedAll') return `ReplacedAll ${delta.resourceVersion}: ${delta.objects.map(one).join(' ')}`;
+  if (delta.type === 'ReplacedAll')
+    return `ReplacedAll ${delta.resourceVersion}: ${delta.objects.map(one).join(' ')}`;
   if (delta.type === 'Bookmark') return `Bookmark ${delta.resourceVersion}`;
   if (delta.type === 'SyncAll') return 'SyncAll';
   const { type, object } = delta;

@@ -21,7 +21,8 @@ const kinds: [string, (store: Store<Item>) => Queue<Item>][] = [
   ['RealFIFO', () => new RealFIFO<Item>({ keyFunction: nameOf })],
   [
     'RealFIFO without atomic events',
-    (store) => new RealFIFO<Item>({ keyFunction: nameOf, atomicEvents: false, knownObjects: store }),
+    (store) =>
+      new RealFIFO<Item>({ keyFunction: nameOf, atomicEvents: false, knownObjects: store }),
   ],
   ['DeltaFIFO', (store) => new DeltaFIFO<Item>({ keyFunction: nameOf, knownObjects: store })],
 ];
@@ -32,10 +33,19 @@ function apply(store: Store<Item>, delta: Delta<Item>): void {
   else if (delta.type !== 'SyncAll' && delta.type !== 'Bookmark') store.update(delta.object);
 }
 
-const contentOf = (items: Iterable<Item>): string[] => Array.from(items, ({ name, val }) => `${name}@${val}`).sort();
+const contentOf = (items: Iterable<Item>): string[] =>
+  Array.from(items, ({ name, val }) => `${name}@${val}`).sort();
 
-/** What a producer does, on a queue and on the Map. Returns what a RealFIFO has to give, where that follows from the call alone. */
-function produce(random: Random, queue: Queue<Item>, truth: Map<string, Item>, version: number): string | undefined {
+/**
+ * What a producer does, on a queue and on the Map. Returns what a RealFIFO has to give, where that
+ * follows from the call alone.
+ */
+function produce(
+  random: Random,
+  queue: Queue<Item>,
+  truth: Map<string, Item>,
+  version: number,
+): string | undefined {
   const one = item(`k${random.int(6)}`, version);
   switch (random.int(12)) {
     case 0: {

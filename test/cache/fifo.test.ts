@@ -1,4 +1,7 @@
-/** The queue of informers: atomic lists, waiting, batches, errors. What client-go's own tests ask is in upstream-fifos.test.ts. */
+/**
+ * The queue of informers: atomic lists, waiting, batches, errors. What client-go's own tests ask is
+ * in upstream-fifos.test.ts.
+ */
 import { describe, expect, test } from 'vitest';
 import { Backlog } from '../../bindings/cache/backlog.ts';
 import { DeltaFIFO } from '../../bindings/cache/delta-fifo.ts';
@@ -6,10 +9,22 @@ import { RealFIFO, type RealFIFOOptions } from '../../bindings/cache/fifo.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
 import type { KeyListerGetter, Queue } from '../../bindings/cache/queue.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
-import { codeOf, type Item, item, knowing, nameOf, popAll, popBatches, popOne, show } from './fifo-helpers.ts';
+import {
+  codeOf,
+  type Item,
+  item,
+  knowing,
+  nameOf,
+  popAll,
+  popBatches,
+  popOne,
+  show,
+} from './fifo-helpers.ts';
 
-const real = (options: RealFIFOOptions<Item> = {}): RealFIFO<Item> => new RealFIFO({ keyFunction: nameOf, ...options });
-const single = (...known: Item[]): RealFIFO<Item> => real({ atomicEvents: false, knownObjects: knowing(...known) });
+const real = (options: RealFIFOOptions<Item> = {}): RealFIFO<Item> =>
+  new RealFIFO({ keyFunction: nameOf, ...options });
+const single = (...known: Item[]): RealFIFO<Item> =>
+  real({ atomicEvents: false, knownObjects: knowing(...known) });
 const a = item('a', 1);
 
 describe('RealFIFO', () => {
@@ -116,7 +131,9 @@ describe('RealFIFO', () => {
       { atomicEvents: false, knownObjects: { listKeys: () => [] } as never },
     ];
     for (const options of refused)
-      expect(() => new RealFIFO(options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+      expect(() => new RealFIFO(options)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
     expect(() => new DeltaFIFO({ knownObjects: {} as never })).toThrow(/knownObjects/);
     expect(() => new DeltaFIFO({ keyFunction: 1 as never })).toThrow(/keyFunction/);
   });
@@ -130,7 +147,9 @@ describe('RealFIFO', () => {
     fifo.delete(new DeletedFinalStateUnknown<Item>('n1', undefined));
     fifo.update(item('n2', 1));
     fifo.update(item('n1', 2));
-    expect((await popBatches(fifo)).map((batch) => (batch.length > 2 ? batch.length : batch.join()))).toEqual([
+    expect(
+      (await popBatches(fifo)).map((batch) => (batch.length > 2 ? batch.length : batch.join())),
+    ).toEqual([
       'ReplacedAll 1: a@1',
       1000,
       500,
@@ -146,7 +165,10 @@ describe('a queue of deltas', () => {
   const queues: [string, (...known: Item[]) => Queue<Item>][] = [
     ['RealFIFO', () => real()],
     ['RealFIFO without atomic events', single],
-    ['DeltaFIFO', (...known) => new DeltaFIFO({ keyFunction: nameOf, knownObjects: knowing(...known) })],
+    [
+      'DeltaFIFO',
+      (...known) => new DeltaFIFO({ keyFunction: nameOf, knownObjects: knowing(...known) }),
+    ],
   ];
 
   test.each(queues)(
@@ -191,7 +213,8 @@ describe('a queue of deltas', () => {
     expect((await other).map(show)).toEqual(['Added a@1']);
   });
 
-  // A consumer gives one signal to every pop of its life: each listener that stayed would be kept as long.
+  // A consumer gives one signal to every pop of its life: each listener that stayed would be kept
+  // as long.
   test.each(queues)('%s leaves no listener on the signal of a pop', async (_, make) => {
     const queue = make();
     const { signal } = new AbortController();
@@ -214,79 +237,91 @@ describe('a queue of deltas', () => {
     }
   });
 
-  test.each(queues)('%s passes on what a consumer throws; the delta is off the queue', async (_, make) => {
-    const queue = make();
-    const error = new Error('the consumer');
-    queue.add(a);
-    queue.add(item('b', 2));
-    queue.add(item('c', 3));
-    await expect(queue.pop(() => Promise.reject(error))).rejects.toBe(error);
-    const fail = (): void => {
-      throw error;
-    };
-    await expect(queue.pop(fail)).rejects.toBe(error);
-    expect(() => queue.tryPop(fail)).toThrow(error);
-    expect(queue.len()).toBe(0);
-  });
-
-  test.each(['keyFunction', 'transformer'] as const)('queues nothing of a change whose %s throws', (failing) => {
-    const broken = item('broken', 0);
-    const checked = (one: Item): Item => {
-      if (one === broken) throw new Error('refused');
-      return one;
-    };
-    const options =
-      failing === 'keyFunction'
-        ? { keyFunction: (one: Item) => checked(one).name }
-        : { keyFunction: nameOf, transformer: checked };
-    const knownObjects = knowing(a);
-    for (const queue of [
-      new RealFIFO(options),
-      new RealFIFO({ ...options, atomicEvents: false, knownObjects }),
-      new DeltaFIFO({ ...options, knownObjects: knowing(a, broken) }),
-    ]) {
-      expect(() => queue.add(broken)).toThrow('refused');
-      expect(() => queue.update(broken)).toThrow('refused');
-      expect(() => queue.delete(broken)).toThrow('refused');
-      expect([queue.len(), queue.hasSynced()]).toEqual([0, false]);
-    }
-    for (const queue of [
-      new RealFIFO({ ...options, atomicEvents: false, knownObjects }),
-      new DeltaFIFO({ ...options, knownObjects }),
-    ]) {
-      expect(() => queue.replace([item('b', 1), broken], '5')).toThrow('refused');
-      expect([queue.len(), queue.hasSynced()]).toEqual([0, false]);
-    }
-  });
-
-  test.each(queues.slice(1))('%s reports a known key without an object, and has a tombstone without it', (name) => {
-    const reported: string[] = [];
-    const previous = setErrorHandler((error, what) => reported.push(`${what}: ${error}`));
-    try {
-      const lost: KeyListerGetter<Item> = { listKeys: () => ['lost'], getByKey: () => undefined };
-      const queue: Queue<Item> = name.startsWith('Delta')
-        ? new DeltaFIFO({ keyFunction: nameOf, knownObjects: lost })
-        : real({ atomicEvents: false, knownObjects: lost });
-      queue.resync();
+  test.each(queues)(
+    '%s passes on what a consumer throws; the delta is off the queue',
+    async (_, make) => {
+      const queue = make();
+      const error = new Error('the consumer');
+      queue.add(a);
+      queue.add(item('b', 2));
+      queue.add(item('c', 3));
+      await expect(queue.pop(() => Promise.reject(error))).rejects.toBe(error);
+      const fail = (): void => {
+        throw error;
+      };
+      await expect(queue.pop(fail)).rejects.toBe(error);
+      expect(() => queue.tryPop(fail)).toThrow(error);
       expect(queue.len()).toBe(0);
-      queue.replace([], '5');
-      expect(popAll(queue)).toEqual(['Deleted lost@? (tombstone) initial']);
-      expect(reported).toHaveLength(2);
-      expect(reported[0]).toContain('"lost"');
-    } finally {
-      setErrorHandler(previous);
-    }
-  });
+    },
+  );
 
-  test.each(queues.slice(1))('%s tells a consumer of an empty list too, as it may have synced', (name) => {
-    let told = 0;
-    const options = { keyFunction: nameOf, knownObjects: knowing(), onDelta: () => told++ };
-    const queue: Queue<Item> = name.startsWith('Delta')
-      ? new DeltaFIFO(options)
-      : new RealFIFO({ ...options, atomicEvents: false });
-    queue.replace([], '5');
-    expect([told, queue.len(), queue.hasSynced()]).toEqual([1, 0, true]);
-  });
+  test.each(['keyFunction', 'transformer'] as const)(
+    'queues nothing of a change whose %s throws',
+    (failing) => {
+      const broken = item('broken', 0);
+      const checked = (one: Item): Item => {
+        if (one === broken) throw new Error('refused');
+        return one;
+      };
+      const options =
+        failing === 'keyFunction'
+          ? { keyFunction: (one: Item) => checked(one).name }
+          : { keyFunction: nameOf, transformer: checked };
+      const knownObjects = knowing(a);
+      for (const queue of [
+        new RealFIFO(options),
+        new RealFIFO({ ...options, atomicEvents: false, knownObjects }),
+        new DeltaFIFO({ ...options, knownObjects: knowing(a, broken) }),
+      ]) {
+        expect(() => queue.add(broken)).toThrow('refused');
+        expect(() => queue.update(broken)).toThrow('refused');
+        expect(() => queue.delete(broken)).toThrow('refused');
+        expect([queue.len(), queue.hasSynced()]).toEqual([0, false]);
+      }
+      for (const queue of [
+        new RealFIFO({ ...options, atomicEvents: false, knownObjects }),
+        new DeltaFIFO({ ...options, knownObjects }),
+      ]) {
+        expect(() => queue.replace([item('b', 1), broken], '5')).toThrow('refused');
+        expect([queue.len(), queue.hasSynced()]).toEqual([0, false]);
+      }
+    },
+  );
+
+  test.each(queues.slice(1))(
+    '%s reports a known key without an object, and has a tombstone without it',
+    (name) => {
+      const reported: string[] = [];
+      const previous = setErrorHandler((error, what) => reported.push(`${what}: ${error}`));
+      try {
+        const lost: KeyListerGetter<Item> = { listKeys: () => ['lost'], getByKey: () => undefined };
+        const queue: Queue<Item> = name.startsWith('Delta')
+          ? new DeltaFIFO({ keyFunction: nameOf, knownObjects: lost })
+          : real({ atomicEvents: false, knownObjects: lost });
+        queue.resync();
+        expect(queue.len()).toBe(0);
+        queue.replace([], '5');
+        expect(popAll(queue)).toEqual(['Deleted lost@? (tombstone) initial']);
+        expect(reported).toHaveLength(2);
+        expect(reported[0]).toContain('"lost"');
+      } finally {
+        setErrorHandler(previous);
+      }
+    },
+  );
+
+  test.each(queues.slice(1))(
+    '%s tells a consumer of an empty list too, as it may have synced',
+    (name) => {
+      let told = 0;
+      const options = { keyFunction: nameOf, knownObjects: knowing(), onDelta: () => told++ };
+      const queue: Queue<Item> = name.startsWith('Delta')
+        ? new DeltaFIFO(options)
+        : new RealFIFO({ ...options, atomicEvents: false });
+      queue.replace([], '5');
+      expect([told, queue.len(), queue.hasSynced()]).toEqual([1, 0, true]);
+    },
+  );
 });
 
 describe('a backlog', () => {

@@ -37,7 +37,8 @@ const nasty = [
 describe('frames', () => {
   test('come out whole wherever the bytes are cut, also inside a UTF-8 character', () => {
     const bytes = encode(nasty.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    for (let cut = 0; cut <= bytes.length; cut++) expect(decode(bytes, [cut]), `cut at ${cut}`).toEqual(nasty);
+    for (let cut = 0; cut <= bytes.length; cut++)
+      expect(decode(bytes, [cut]), `cut at ${cut}`).toEqual(nasty);
     expect(decode(bytes, [...bytes.keys()])).toEqual(nasty);
   });
 
@@ -55,7 +56,9 @@ describe('frames', () => {
         text += JSON.stringify(one, null, random.chance(0.3) ? 2 : 0) + random.pick(separators);
       }
       const bytes = encode(text);
-      const cuts = Array.from({ length: random.int(6) }, () => random.int(bytes.length + 1)).sort((a, b) => a - b);
+      const cuts = Array.from({ length: random.int(6) }, () => random.int(bytes.length + 1)).sort(
+        (a, b) => a - b,
+      );
       expect(decode(bytes, cuts)).toEqual(want);
     }
   });
@@ -129,7 +132,10 @@ describe('frames', () => {
     const long = frame('ADDED', 'long', '0123456789é'.repeat(20_000));
     const bytes = encode([long, nasty[0], long].map((one) => `${JSON.stringify(one)}\n`).join(''));
     for (const size of [1000, 65_536, bytes.length]) {
-      const cuts = Array.from({ length: Math.floor(bytes.length / size) }, (_, i) => (i + 1) * size);
+      const cuts = Array.from(
+        { length: Math.floor(bytes.length / size) },
+        (_, i) => (i + 1) * size,
+      );
       expect(decode(bytes, cuts)).toEqual([long, nasty[0], long]);
     }
   });

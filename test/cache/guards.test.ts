@@ -1,4 +1,7 @@
-/** What stands between the objects of a cache and those who read them: transforms, freezing, and the mutation detector. */
+/**
+ * What stands between the objects of a cache and those who read them: transforms, freezing, and the
+ * mutation detector.
+ */
 import type { DeletedFinalStateUnknown, SharedIndexInformerOptions } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
@@ -94,7 +97,8 @@ describe('a transform', () => {
     await informer.stop();
   });
 
-  // The store refused the object without a name, and everything with it: the cache stood still for good, asked anew for ever, and said that it had stopped.
+  // The store refused the object without a name, and everything with it: the cache stood still for
+  // good, asked anew for ever, and said that it had stopped.
   test('that takes the name away before it fails, or gives one that is none, costs nothing else', async () => {
     const broken: Record<string, (object: ConfigMap) => unknown> = {
       throws: (object) => {
@@ -127,7 +131,10 @@ describe('a transform', () => {
     expect(indexer.listKeys().sort()).toEqual(
       ['elsewhere', 'gone', 'good', 'throws', 'unnamed'].map((name) => `default/${name}`),
     );
-    expect(indexer.getByKey('default/throws')?.metadata).toMatchObject({ name: 'throws', labels: { half: 'done' } });
+    expect(indexer.getByKey('default/throws')?.metadata).toMatchObject({
+      name: 'throws',
+      labels: { half: 'done' },
+    });
     expect(indexer.getByKey('default/good')?.data).toEqual({ v: '2' });
     expect(informer.status()).toMatchObject({ state: 'watching', relists: 0 });
     expect(messages()).toHaveLength(4);
@@ -137,7 +144,9 @@ describe('a transform', () => {
   test('and the watch error handler can be set until the informer starts', async () => {
     const { clock, server, informer } = setUp({ watchList: false });
     const errors: unknown[] = [];
-    expect(() => informer.setTransform(7 as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => informer.setTransform(7 as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
     expect(() => informer.setWatchErrorHandler(undefined as never)).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
     );
@@ -171,7 +180,9 @@ test('callbacks that are async and reject are reported', async () => {
   for (const name of ['a', 'b', 'c']) server.put(name, { data: { v: 'x'.repeat(100) } });
   server.send('no json\n');
   await clock.settle();
-  expect(messages().sort()).toEqual(expect.arrayContaining(['high water', 'onBytes', 'watch error handler']));
+  expect(messages().sort()).toEqual(
+    expect.arrayContaining(['high water', 'onBytes', 'watch error handler']),
+  );
   void informer.stop();
 });
 
@@ -201,7 +212,9 @@ describe('objects of a cache', () => {
     const plain = await stored({});
     expect(() => write(plain)).toThrow(TypeError);
     expect(() => plain.metadata.name.concat('x')).not.toThrow();
-    const transformed = await stored({ transform: (object) => ({ ...object, data: { v: 'mine' } }) });
+    const transformed = await stored({
+      transform: (object) => ({ ...object, data: { v: 'mine' } }),
+    });
     expect(() => write(transformed)).toThrow(TypeError);
   });
 
@@ -228,7 +241,8 @@ describe('objects of a cache', () => {
       expect(Object.isFrozen(await stored({}))).toBe(false);
     }
     expect(Object.isFrozen(await stored({ mutationDetector: false }))).toBe(true);
-    // Where bytes are asked for, they count: a variable for a whole process had switched the limit of a cache off, without a word.
+    // Where bytes are asked for, they count: a variable for a whole process had switched the limit
+    // of a cache off, without a word.
     process.env.KUBE_CACHE_MUTATION_DETECTOR = 'true';
     expect(versionOf(await stored({ maxBytes: 10_000 }))).toBeDefined();
     expect(versionOf(await stored({ keep: 'bytes' }))).toBeDefined();
@@ -238,9 +252,14 @@ describe('objects of a cache', () => {
     expect(Object.isFrozen(await stored({ mutationDetector: true, freeze: true }))).toBe(true);
   });
 
-  test.each([{ freeze: 1 }, { mutationDetector: 'yes' }, { transform: 7 }])('are not guarded by %j', (options) => {
-    expect(() => setUp(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-  });
+  test.each([{ freeze: 1 }, { mutationDetector: 'yes' }, { transform: 7 }])(
+    'are not guarded by %j',
+    (options) => {
+      expect(() => setUp(options as never)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    },
+  );
 });
 
 describe('freezing', () => {
@@ -285,7 +304,8 @@ describe('freezing', () => {
     for (const open = [parsed]; open.length > 0; ) {
       const value = open.pop();
       if (typeof value !== 'object' || value === null) continue;
-      if (!Object.isFrozen(value)) throw new Error(`not frozen: the object after ${objects} others`);
+      if (!Object.isFrozen(value))
+        throw new Error(`not frozen: the object after ${objects} others`);
       objects++;
       open.push(...Object.values(value));
     }
@@ -401,7 +421,12 @@ describe('the mutation detector', () => {
       let deep: object = {};
       for (let i = 0; i < 20_000; i++) deep = { deep };
       const shared = { x: 1 };
-      const object: Record<string, unknown> = { metadata: { name: 'a' }, deep, one: shared, two: shared };
+      const object: Record<string, unknown> = {
+        metadata: { name: 'a' },
+        deep,
+        one: shared,
+        two: shared,
+      };
       object.self = object;
       detector.add(object);
       clock.step(1_000);

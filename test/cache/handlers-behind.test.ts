@@ -1,8 +1,10 @@
 /**
- * Handlers that need more of the thread than the reader of the watch: the reader lets them catch up, and none of them can hold it up for good.
+ * Handlers that need more of the thread than the reader of the watch: the reader lets them catch
+ * up, and none of them can hold it up for good.
  *
- * Story: reader and handlers had slices of one length, so that whatever a handler cost beyond the reading of an event waited in memory: 31 000 of 50 000
- * notifications, 296 MB that the collector took for long-lived, and an event cost 52 µs of CPU instead of 22.
+ * Story: reader and handlers had slices of one length, so that whatever a handler cost beyond the
+ * reading of an event waited in memory: 31 000 of 50 000 notifications, 296 MB that the collector
+ * took for long-lived, and an event cost 52 µs of CPU instead of 22.
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
@@ -17,7 +19,10 @@ const CHUNK = 100;
 /** processor.ts: MOST_OVERDUE, STEADY, and what comes with it before the reader asks. */
 const MOST = 1000 + 256 + CHUNK;
 
-/** An informer whose server has all events at once. To read one takes 0.01 ms on the clock; `spend` is for what handlers take. */
+/**
+ * An informer whose server has all events at once. To read one takes 0.01 ms on the clock; `spend`
+ * is for what handlers take.
+ */
 function flooded(queue: 'real' | 'delta' = 'real') {
   let spent = 0;
   const clock = new (class extends FakeClock {
@@ -27,7 +32,9 @@ function flooded(queue: 'real' | 'delta' = 'real') {
   })();
   async function* body(): AsyncGenerator<Uint8Array> {
     for (let i = 0; i < FLOOD; i += CHUNK) {
-      const events = Array.from({ length: CHUNK }, (_, j) => event('MODIFIED', configMap('a', `${6 + i + j}`)));
+      const events = Array.from({ length: CHUNK }, (_, j) =>
+        event('MODIFIED', configMap('a', `${6 + i + j}`)),
+      );
       yield new TextEncoder().encode(events.join(''));
     }
     await new Promise(() => undefined);
@@ -46,7 +53,8 @@ function flooded(queue: 'real' | 'delta' = 'real') {
   const spend = (ms: number): void => {
     spent += ms;
   };
-  const read = (): boolean => made.lastSyncResourceVersion() === `${5 + FLOOD}` && made.status().queued === 0;
+  const read = (): boolean =>
+    made.lastSyncResourceVersion() === `${5 + FLOOD}` && made.status().queued === 0;
   return { clock, made, spend, read };
 }
 
@@ -69,7 +77,9 @@ test.each(['real', 'delta'] as const)(
     await running;
     expect(most).toBeGreaterThan(500); // the handler was behind at all
     expect(most).toBeLessThanOrEqual(MOST);
-    expect(told, 'everything, in order').toEqual(queue === 'real' ? versions() : [...told].sort((a, b) => a - b));
+    expect(told, 'everything, in order').toEqual(
+      queue === 'real' ? versions() : [...told].sort((a, b) => a - b),
+    );
     expect(told.at(-1)).toBe(5 + FLOOD);
   },
 );
@@ -80,7 +90,9 @@ test('a handler that never catches up delays the reading by some turns at a time
   const { made, spend, read } = flooded();
   const quick: number[] = [];
   const slow = made.addEventHandler({ onUpdate: () => spend(4) }, { name: 'slow' }); // one a turn
-  made.addEventHandler({ onUpdate: (_, { metadata }) => void quick.push(Number(metadata.resourceVersion)) });
+  made.addEventHandler({
+    onUpdate: (_, { metadata }) => void quick.push(Number(metadata.resourceVersion)),
+  });
   const running = made.run();
   let turns = 0;
   for (; !read() || quick.length < FLOOD; turns++) await macrotask();
@@ -94,7 +106,9 @@ test('a handler that never catches up delays the reading by some turns at a time
 
 test('a handler whose promise is waited for holds up nobody', async () => {
   const { made, read } = flooded();
-  const hanging = made.addEventHandler({ onUpdate: () => new Promise<never>(() => undefined) as never });
+  const hanging = made.addEventHandler({
+    onUpdate: () => new Promise<never>(() => undefined) as never,
+  });
   const running = made.run();
   for (let turns = 0; !read(); turns++) {
     expect(turns).toBeLessThan(8 * 10); // the reader's own, of 4 ms, are 50

@@ -1,5 +1,12 @@
-/** The metrics of informers: client-go's and ours, for a provider of the user's and in Prometheus' text format. */
-import { type InformerMetricsProvider, InformerPrometheusProvider, type InformerReadings } from 'capstan/cache';
+/**
+ * The metrics of informers: client-go's and ours, for a provider of the user's and in Prometheus'
+ * text format.
+ */
+import {
+  type InformerMetricsProvider,
+  InformerPrometheusProvider,
+  type InformerReadings,
+} from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { heldHandler, reports, setUp } from './told.ts';
@@ -11,7 +18,9 @@ function recorder() {
   const calls: string[] = [];
   let readings: InformerReadings | undefined;
   const provider: InformerMetricsProvider = {
-    newQueuedItemMetric: (id) => ({ set: (value) => calls.push(`${id.name} ${id.resource} queued ${value}`) }),
+    newQueuedItemMetric: (id) => ({
+      set: (value) => calls.push(`${id.name} ${id.resource} queued ${value}`),
+    }),
     newProcessingLatencyMetric: () => ({ observe: (seconds) => calls.push(`latency ${seconds}`) }),
     newStoreResourceVersionMetric: () => ({ set: (value) => calls.push(`version ${value}`) }),
     addReadings(_, given) {
@@ -42,7 +51,12 @@ describe('a provider of metrics', () => {
     server.put('a');
     void informer.run();
     await clock.settle();
-    expect(calls.splice(0)).toEqual(['web configmaps queued 1', 'latency 0', 'web configmaps queued 0', 'version 1']);
+    expect(calls.splice(0)).toEqual([
+      'web configmaps queued 1',
+      'latency 0',
+      'web configmaps queued 0',
+      'version 1',
+    ]);
     clock.slow = true;
     server.put('b');
     await clock.settle();
@@ -79,7 +93,9 @@ describe('a provider of metrics', () => {
       void informer.run();
       await clock.settle();
       expect(informer.getIndexer().listKeys()).toEqual(['default/a']);
-      expect(reported).toEqual([{ error: expect.objectContaining({ message: 'metrics' }), what: 'informer metrics' }]);
+      expect(reported).toEqual([
+        { error: expect.objectContaining({ message: 'metrics' }), what: 'informer metrics' },
+      ]);
       await informer.stop();
     }
   });
@@ -153,9 +169,13 @@ describe('a provider of metrics', () => {
       server.send(`${JSON.stringify({ type: 'MODIFIED', object })}\n`);
     };
     calls.length = 0;
-    for (const version of ['1234567890123456789', '1234567890123456789', 'opaque', '7']) bookmark(version);
+    for (const version of ['1234567890123456789', '1234567890123456789', 'opaque', '7'])
+      bookmark(version);
     await clock.settle();
-    expect(calls.filter((call) => call.startsWith('version'))).toEqual(['version 567890123456789', 'version 7']);
+    expect(calls.filter((call) => call.startsWith('version'))).toEqual([
+      'version 567890123456789',
+      'version 7',
+    ]);
     await informer.stop();
   });
 
@@ -165,7 +185,9 @@ describe('a provider of metrics', () => {
     { metricsProvider: {} },
     { metricsProvider: { ...recorder().provider, addReadings: 7 } },
   ])('is refused in %j', (options) => {
-    expect(() => setUp(options as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => setUp(options as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 });
 
@@ -184,9 +206,21 @@ describe('the text format', () => {
     expect(lines.filter((line) => !/^#|last_sign_of_life/.test(line))).toEqual([
       `capstan_informer_bytes{${labels}} ${informer.status().bytes.live}`,
       `capstan_informer_handler_backlog{${labels},handler="handler-1"} 2`,
-      ...['0.001', '0.005', '0.01', '0.025', '0.05', '0.1', '0.25', '0.5', '1', '2.5', '5', '10', '+Inf'].map(
-        (le) => `informer_processing_latency_seconds_bucket{${labels},le="${le}"} 1`,
-      ),
+      ...[
+        '0.001',
+        '0.005',
+        '0.01',
+        '0.025',
+        '0.05',
+        '0.1',
+        '0.25',
+        '0.5',
+        '1',
+        '2.5',
+        '5',
+        '10',
+        '+Inf',
+      ].map((le) => `informer_processing_latency_seconds_bucket{${labels},le="${le}"} 1`),
       `informer_processing_latency_seconds_sum{${labels}} 0`,
       `informer_processing_latency_seconds_count{${labels}} 1`,
       `informer_queued_items{${labels}} 0`,
@@ -219,7 +253,9 @@ describe('the text format', () => {
     const other = setUp({ name: 'web', metricsProvider: metrics });
     void other.informer.run();
     await other.clock.run(2_500);
-    expect(metrics.text()).toMatch(/^capstan_informer_last_sign_of_life_seconds\{name="web",.*\} 2\.5$/m);
+    expect(metrics.text()).toMatch(
+      /^capstan_informer_last_sign_of_life_seconds\{name="web",.*\} 2\.5$/m,
+    );
     other.server.put('a');
     await other.clock.settle();
     expect(metrics.text()).toMatch(/^capstan_informer_last_sign_of_life_seconds\{.*\} 0$/m);
@@ -227,7 +263,8 @@ describe('the text format', () => {
   });
 
   test('keeps the counts of informers that have ended, the last hundred of them', async () => {
-    // Story: who stopped an informer and made another of its name saw the count go back, which reads as a restart of the process.
+    // Story: who stopped an informer and made another of its name saw the count go back, which
+    // reads as a restart of the process.
     const metrics = new InformerPrometheusProvider();
     const live = async (name: string, objects: number): Promise<void> => {
       const { clock, server, informer } = setUp({ name, metricsProvider: metrics });
@@ -237,7 +274,8 @@ describe('the text format', () => {
       await clock.settle();
       await informer.stop();
     };
-    const count = (): string | undefined => /_count\{name="web",.*\} (\d+)$/m.exec(metrics.text())?.[1];
+    const count = (): string | undefined =>
+      /_count\{name="web",.*\} (\d+)$/m.exec(metrics.text())?.[1];
     await live('web', 4);
     expect(count()).toBe('5');
     const running = setUp({ name: 'running', metricsProvider: metrics });
@@ -255,7 +293,12 @@ describe('the text format', () => {
 
   test('counts latencies by bucket', () => {
     const metrics = new InformerPrometheusProvider();
-    const latency = metrics.newProcessingLatencyMetric({ name: 'a', group: 'g', version: 'v1', resource: 'r' });
+    const latency = metrics.newProcessingLatencyMetric({
+      name: 'a',
+      group: 'g',
+      version: 'v1',
+      resource: 'r',
+    });
     for (const seconds of [0.001, 0.002, 0.5, 11]) latency.observe(seconds);
     const text = metrics.text();
     const labels = 'name="a",group="g",version="v1",resource="r"';

@@ -13,12 +13,20 @@ describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (qu
     const clock = new FakeClock();
     const server = new LiveServer();
     const listWatch = new ListWatch(server, ConfigMaps);
-    const informer = new SharedIndexInformer(listWatch, { clock, random: () => 0, queue, resyncPeriod: 30_000 });
+    const informer = new SharedIndexInformer(listWatch, {
+      clock,
+      random: () => 0,
+      queue,
+      resyncPeriod: 30_000,
+    });
     const told: string[] = [];
     const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
-      object instanceof DeletedFinalStateUnknown ? `(${object.obj?.metadata.name})` : object.metadata.name;
+      object instanceof DeletedFinalStateUnknown
+        ? `(${object.obj?.metadata.name})`
+        : object.metadata.name;
     const registration = informer.addEventHandler({
-      onAdd: (object, isInInitialList) => told.push(`${isInInitialList ? '+' : ''}${nameOf(object)}`),
+      onAdd: (object, isInInitialList) =>
+        told.push(`${isInInitialList ? '+' : ''}${nameOf(object)}`),
       onUpdate: (_, now) => told.push(`~${nameOf(now)}`),
       onDelete: (object) => told.push(`-${nameOf(object)}`),
     });
@@ -54,7 +62,9 @@ describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (qu
     expect(told.splice(0)).toEqual(['~a', 'c', '-b']);
     await clock.run(30_000);
     expect(told.splice(0).sort()).toEqual(['~a', '~c']);
-    server.send(`${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`);
+    server.send(
+      `${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`,
+    );
     server.closeWatches();
     server.remove('c');
     await clock.run(2_000);

@@ -38,9 +38,17 @@ describe('the status of an informer', () => {
     server.intercept = () => answer(403, statusBody(403, 'Forbidden'));
     server.closeWatches();
     await clock.settle();
-    expect(informer.status()).toMatchObject({ failures: { auth: 1 }, lastFailure: { class: 'auth' } });
+    expect(informer.status()).toMatchObject({
+      failures: { auth: 1 },
+      lastFailure: { class: 'auth' },
+    });
     await informer.stop();
-    expect(informer.status()).toMatchObject({ state: 'stopped', isStopped: true, objects: 2, handlers: [] });
+    expect(informer.status()).toMatchObject({
+      state: 'stopped',
+      isStopped: true,
+      objects: 2,
+      handlers: [],
+    });
   });
 });
 

@@ -101,7 +101,8 @@ describe('handlers', () => {
     informer.addEventHandler({
       onAdd: () => void values.push(store.indexKeys('byValue', 'one')),
       onUpdate: () => void values.push(store.indexKeys('byValue', 'two')),
-      onDelete: (object) => void values.push(store.getByKey(metaNamespaceKeyFunc(object)) === undefined),
+      onDelete: (object) =>
+        void values.push(store.getByKey(metaNamespaceKeyFunc(object)) === undefined),
     });
     void informer.run();
     await clock.settle();
@@ -175,7 +176,9 @@ describe('handlers', () => {
   test('learn from an update which parts changed', async () => {
     const { clock, server, informer } = setUp();
     const changes: boolean[][] = [];
-    informer.addEventHandler({ onUpdate: (_old, _now, change) => void changes.push([change.spec, change.labels]) });
+    informer.addEventHandler({
+      onUpdate: (_old, _now, change) => void changes.push([change.spec, change.labels]),
+    });
     void informer.run();
     server.put('a', { spec: { x: 1 } });
     await clock.settle();
@@ -196,7 +199,8 @@ describe('handlers', () => {
     console.log(`late handlers: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const { clock, server, informer } = setUp();
-    const copies: { objects: Map<string, string | undefined>; initial: boolean; size: number }[] = [];
+    const copies: { objects: Map<string, string | undefined>; initial: boolean; size: number }[] =
+      [];
     const addHandler = (): void => {
       const objects = new Map<string, string | undefined>();
       const copy = { objects, initial: true, size: informer.getIndexer().list().length };
@@ -256,7 +260,9 @@ describe('handlers', () => {
     const { informer } = setUp();
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     for (const bad of [undefined, null, 7, { onAdd: 7 }]) {
-      expect(() => informer.addEventHandler(bad as ResourceEventHandler<ConfigMap>)).toThrow(invalid);
+      expect(() => informer.addEventHandler(bad as ResourceEventHandler<ConfigMap>)).toThrow(
+        invalid,
+      );
     }
     expect(() => informer.addEventHandler({}, { resyncPeriod: Number.NaN })).toThrow(invalid);
     expect(() => informer.removeEventHandler({} as never)).toThrow(invalid);
@@ -351,7 +357,9 @@ describe('waitForCacheSync', () => {
     await clock.run(1000);
     expect(await waiting).toBe(true);
     expect(asked).toBe(4);
-    await expect(waitForCacheSync({}, {} as typeof other)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(waitForCacheSync({}, {} as typeof other)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 });
 
@@ -375,7 +383,9 @@ describe('an informer', () => {
       if (object.metadata.name === 'bad') throw new Error('index function');
       return ['x'];
     };
-    const { clock, server, informer } = setUp({ resource: { ...ConfigMaps, indexers: { byValue: bad } } as never });
+    const { clock, server, informer } = setUp({
+      resource: { ...ConfigMaps, indexers: { byValue: bad } } as never,
+    });
     server.put('bad');
     server.put('good');
     void informer.run();
@@ -399,7 +409,9 @@ describe('an informer', () => {
     await informer.stop();
     await running;
     await expect(informer.run()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
-    expect(() => informer.addEventHandler({})).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    expect(() => informer.addEventHandler({})).toThrow(
+      expect.objectContaining({ code: 'STOPPED' }),
+    );
   });
 
   test('may be stopped before it runs, and again', async () => {
@@ -471,7 +483,9 @@ describe('an informer', () => {
         for (let i = 0; i < turns; i++) await macrotask();
         server.send(event('last'));
         for (let i = 0; i < 20; i++) await macrotask();
-        expect(informer.getIndexer().list().length, `${batch} events, ${turns} turns`).toBe(batch + 1);
+        expect(informer.getIndexer().list().length, `${batch} events, ${turns} turns`).toBe(
+          batch + 1,
+        );
         await informer.stop();
       }
     }
@@ -516,16 +530,23 @@ describe('an informer', () => {
     const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
     expect(() => new SharedIndexInformer({} as typeof listWatch)).toThrow(invalid);
     expect(() => new SharedIndexInformer(listWatch, { resyncPeriod: Number.NaN })).toThrow(invalid);
-    expect(() => new SharedIndexInformer(listWatch, { random: 7 as unknown as () => number })).toThrow(invalid);
-    // Story: of all that take a clock informers alone did not look at it, and one that was none was a TypeError of `run`.
-    expect(() => new SharedIndexInformer(listWatch, { clock: { now: () => 0 } as Clock })).toThrow(invalid);
+    expect(
+      () => new SharedIndexInformer(listWatch, { random: 7 as unknown as () => number }),
+    ).toThrow(invalid);
+    // Story: of all that take a clock informers alone did not look at it, and one that was none was
+    // a TypeError of `run`.
+    expect(() => new SharedIndexInformer(listWatch, { clock: { now: () => 0 } as Clock })).toThrow(
+      invalid,
+    );
   });
 
   test('says so when asked for what this version does not have', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
     expect(() => new SharedIndexInformer(listWatch, { queue: 'fast' as 'real' })).toThrow(invalid);
-    expect(new SharedIndexInformer(listWatch, { watchList: false, queue: 'real' }).hasSynced()).toBe(false);
+    expect(
+      new SharedIndexInformer(listWatch, { watchList: false, queue: 'real' }).hasSynced(),
+    ).toBe(false);
   });
 });
 
@@ -538,7 +559,9 @@ describe('events', () => {
     const seen: string[] = [];
     const loop = (async () => {
       for await (const { type, object, old } of informer.events()) {
-        seen.push(`${type} ${object.metadata.name} ${object.data?.v}${old === undefined ? '' : ` was ${old.data?.v}`}`);
+        seen.push(
+          `${type} ${object.metadata.name} ${object.data?.v}${old === undefined ? '' : ` was ${old.data?.v}`}`,
+        );
       }
     })();
     await clock.settle();
@@ -559,9 +582,13 @@ describe('events', () => {
     await events.next();
     server.watches.clear();
     server.remove('a');
-    server.intercept = (_, n) => (n === 4 ? answer(410, statusBody(410, 'Expired')) : undefined); // the watch after the silence
+    // the watch after the silence
+    server.intercept = (_, n) => (n === 4 ? answer(410, statusBody(410, 'Expired')) : undefined);
     await clock.run(340_000);
-    expect(await events.next()).toMatchObject({ done: false, value: { type: 'delete', object: { data: { v: '1' } } } });
+    expect(await events.next()).toMatchObject({
+      done: false,
+      value: { type: 'delete', object: { data: { v: '1' } } },
+    });
     await informer.stop();
   });
 
@@ -570,7 +597,8 @@ describe('events', () => {
     const stop = new AbortController();
     void informer.run();
     const loop = (async () => {
-      for await (const _ of informer.events({ signal: stop.signal })) throw new Error('nothing is there');
+      for await (const _ of informer.events({ signal: stop.signal }))
+        throw new Error('nothing is there');
     })();
     await clock.settle();
     stop.abort();
@@ -585,7 +613,8 @@ describe('events', () => {
     server.put('b');
     await clock.settle();
     expect(await iterator.next()).toEqual({ done: true, value: undefined });
-    for await (const _ of informer.events({ signal: AbortSignal.abort() })) throw new Error('aborted before');
+    for await (const _ of informer.events({ signal: AbortSignal.abort() }))
+      throw new Error('aborted before');
     await informer.stop();
   });
 });

@@ -1,6 +1,8 @@
 /**
- * Story: chunks that are there already were asked for by a method `take`, and every async generator has one of that name, with a number of items to take, where the
- * language's iterator helpers are there (core-js, and engines to come): each list over fetch failed then, and the informer never synced.
+ * Story: chunks that are there already were asked for by a method `take`, and every async generator
+ * has one of that name, with a number of items to take, where the language's iterator helpers are
+ * there (core-js, and engines to come): each list over fetch failed then, and the informer never
+ * synced.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -11,7 +13,9 @@ import { ConfigMaps } from './live-server.ts';
 
 test('an informer over fetch, in a runtime with iterator helpers', async () => {
   const generator = (async function* () {})();
-  const proto: object = Object.getPrototypeOf(Object.getPrototypeOf(Object.getPrototypeOf(generator)));
+  const proto: object = Object.getPrototypeOf(
+    Object.getPrototypeOf(Object.getPrototypeOf(generator)),
+  );
   Object.defineProperty(proto, 'take', {
     configurable: true,
     value(limit: unknown) {
@@ -25,7 +29,9 @@ test('an informer over fetch, in a runtime with iterator helpers', async () => {
   }).listen(0);
   await new Promise((resolve) => server.once('listening', resolve));
   const { port } = server.address() as AddressInfo;
-  const informer = new SharedIndexInformer(new ListWatch(fetchTransport(`http://127.0.0.1:${port}`), ConfigMaps));
+  const informer = new SharedIndexInformer(
+    new ListWatch(fetchTransport(`http://127.0.0.1:${port}`), ConfigMaps),
+  );
   const added = Promise.withResolvers<void>();
   informer.addEventHandler({ onAdd: ({ metadata }) => metadata.name === 'b' && added.resolve() });
   const running = informer.run();

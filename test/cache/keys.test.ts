@@ -29,7 +29,9 @@ describe('keys', () => {
 
   test('that cannot be made or split are typed errors', () => {
     expect(() => splitMetaNamespaceKey('a/b/c')).toThrow(withCode('INVALID_KEY'));
-    expect(() => splitMetaNamespaceKey(undefined as unknown as string)).toThrow(withCode('INVALID_ARGUMENT'));
+    expect(() => splitMetaNamespaceKey(undefined as unknown as string)).toThrow(
+      withCode('INVALID_ARGUMENT'),
+    );
     for (const bad of [
       {},
       { metadata: null },
@@ -42,7 +44,13 @@ describe('keys', () => {
   });
 });
 
-const good = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true };
+const good = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+};
 
 describe('a path index', () => {
   const object = {
@@ -50,7 +58,14 @@ describe('a path index', () => {
       labels: { app: 'web', 'app.kubernetes.io/name': 'x' },
       ownerReferences: [{ uid: 'u1' }, { uid: 'u2' }, {}],
     },
-    spec: { nodeName: '', replicas: 3, paused: false, none: null, ports: [80, 443], odd: { $ref: 'r', 'a[0]': 'b' } },
+    spec: {
+      nodeName: '',
+      replicas: 3,
+      paused: false,
+      none: null,
+      ports: [80, 443],
+      odd: { $ref: 'r', 'a[0]': 'b' },
+    },
   };
 
   test.each([
@@ -76,11 +91,17 @@ describe('a path index', () => {
     expect(pathIndexFunc('__proto__.a')(JSON.parse('{"__proto__":{"a":"b"}}'))).toEqual(['b']);
   });
 
-  // An array for each level was a call for each level: one object with 9000 of them, as an API server takes it, was in no index, and each list of a cache by two fields failed.
+  // An array for each level was a call for each level: one object with 9000 of them, as an API
+  // server takes it, was in no index, and each list of a cache by two fields failed.
   test('arrays count for their elements however deep they nest', () => {
-    const nested = (text: string) => JSON.parse(`{"a":${'[1,'.repeat(9990)}${text}${',3]'.repeat(9990)}}`);
+    const nested = (text: string) =>
+      JSON.parse(`{"a":${'[1,'.repeat(9990)}${text}${',3]'.repeat(9990)}}`);
     const threes = Array(9990).fill('3');
-    expect(pathIndexFunc('a')(nested('[[],2]'))).toEqual([...Array(9990).fill('1'), '2', ...threes]);
+    expect(pathIndexFunc('a')(nested('[[],2]'))).toEqual([
+      ...Array(9990).fill('1'),
+      '2',
+      ...threes,
+    ]);
     expect(pathIndexFunc('a.b')(nested('{"b":[[2],3]}'))).toEqual(['2', '3']);
   });
 
@@ -88,16 +109,23 @@ describe('a path index', () => {
     expect(() => pathIndexFunc(path)).toThrow(withCode('INVALID_ARGUMENT'));
   });
 
-  // As kubectl and selectable fields have them. As names of members they were taken, and never found anything.
-  test.each(['spec.containers[*].image', "metadata.labels['a']", '{.spec.x}', '$.spec.x', "$['spec']", '.spec.x'])(
-    'refuses the JSONPath %j, with a path as it should be',
-    (path) => {
-      const message = expect.stringContaining('names joined by dots, such as "spec.containers.image"');
-      const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message });
-      expect(() => pathIndexFunc(path)).toThrow(refused);
-      expect(() => defineResource<object>()({ ...good, indexers: { bad: path } })).toThrow(refused);
-    },
-  );
+  // As kubectl and selectable fields have them. As names of members they were taken, and never
+  // found anything.
+  test.each([
+    'spec.containers[*].image',
+    "metadata.labels['a']",
+    '{.spec.x}',
+    '$.spec.x',
+    "$['spec']",
+    '.spec.x',
+  ])('refuses the JSONPath %j, with a path as it should be', (path) => {
+    const message = expect.stringContaining(
+      'names joined by dots, such as "spec.containers.image"',
+    );
+    const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT', message });
+    expect(() => pathIndexFunc(path)).toThrow(refused);
+    expect(() => defineResource<object>()({ ...good, indexers: { bad: path } })).toThrow(refused);
+  });
 });
 
 describe('defineResource', () => {
@@ -120,7 +148,9 @@ describe('defineResource', () => {
       { ...good, indexers: { bad: {} as IndexSpec<object> } },
       { ...good, indexers: { bad: '' } },
     ]) {
-      expect(() => defineResource<object>()(bad as typeof good)).toThrow(withCode('INVALID_ARGUMENT'));
+      expect(() => defineResource<object>()(bad as typeof good)).toThrow(
+        withCode('INVALID_ARGUMENT'),
+      );
     }
   });
 });

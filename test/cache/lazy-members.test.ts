@@ -1,7 +1,8 @@
 /**
- * `spec` and `status` are read in parts: each member is found in the bytes and decoded when it is first asked for. Nobody must notice, whatever the
- * members are, and whenever they are read: while the object is stored, when it has been replaced or deleted, or when its bytes have been moved meanwhile.
- * Random documents, judged by JSON.parse of the same text; the seed is printed.
+ * `spec` and `status` are read in parts: each member is found in the bytes and decoded when it is
+ * first asked for. Nobody must notice, whatever the members are, and whenever they are read: while
+ * the object is stored, when it has been replaced or deleted, or when its bytes have been moved
+ * meanwhile. Random documents, judged by JSON.parse of the same text; the seed is printed.
  */
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
@@ -22,9 +23,14 @@ const isObject = (value: unknown): value is Members => typeof value === 'object'
 /** As long as an object must be to be read in parts. */
 const LARGE = 256;
 
-/** Whether its members are decoded one by one; a value that was decoded whole has none that are accessors. */
+/**
+ * Whether its members are decoded one by one; a value that was decoded whole has none that are
+ * accessors.
+ */
 function isLazy(object: object): boolean {
-  return Object.values(Object.getOwnPropertyDescriptors(object)).some(({ get }) => get !== undefined);
+  return Object.values(Object.getOwnPropertyDescriptors(object)).some(
+    ({ get }) => get !== undefined,
+  );
 }
 
 /** Whether an object's text has all it needs to be read in parts. */
@@ -39,7 +45,9 @@ function canBeLazy(text: string): boolean {
     rest = rest.slice(valueLength(rest)).replace(/^\s*,/, '');
     names.push(name);
   }
-  const isOdd = names.some((name) => name.includes('\\') || name === '__proto__') || new Set(names).size < names.length;
+  const isOdd =
+    names.some((name) => name.includes('\\') || name === '__proto__') ||
+    new Set(names).size < names.length;
   return !isOdd && names.length > 0 && names.length <= 64;
 }
 
@@ -65,7 +73,9 @@ const textOf = (name: string, spec: string, status: string, version = 1): string
   `"spec":${spec} ,"status": ${status}}`;
 
 function sizeOf(random: Random): number {
-  return random.chance(0.2) ? LARGE - 20 + random.int(40) : 200 + random.int(random.chance(0.1) ? 5000 : 900);
+  return random.chance(0.2)
+    ? LARGE - 20 + random.int(40)
+    : 200 + random.int(random.chance(0.1) ? 5000 : 900);
 }
 
 /** A failure says which text it was. */
@@ -92,7 +102,11 @@ function requireLikeParsed(object: unknown, parsed: unknown): void {
   for (const [name, { enumerable, configurable, set, writable }] of Object.entries(
     Object.getOwnPropertyDescriptors(object),
   )) {
-    assert.deepEqual([enumerable, configurable, set, writable ?? false], [true, false, undefined, false], name);
+    assert.deepEqual(
+      [enumerable, configurable, set, writable ?? false],
+      [true, false, undefined, false],
+      name,
+    );
     assert.equal(object[name], object[name], `${name} is the same each time`);
   }
 }
@@ -104,9 +118,11 @@ describe('an object that is read in parts', () => {
     let world = new ByteStore();
     const seen = { lazy: 0, whole: 0, odd: 0, 'beyond ASCII': 0 };
     for (let i = 0; i < 500; i++) {
-      if (i % 100 === 0) world = new ByteStore(); // beyond 256 sets of names none is kept any more, see below
+      // beyond 256 sets of names none is kept any more, see below
+      if (i % 100 === 0) world = new ByteStore();
       const members = random.chance(0.15) ? random.pick([63, 64, 65, 66, 100]) : undefined;
-      const make = (): string => documents.large(sizeOf(random), members === undefined ? {} : { members });
+      const make = (): string =>
+        documents.large(sizeOf(random), members === undefined ? {} : { members });
       const text = textOf('a', make(), make(), i);
       about(text, () => {
         const object = world.object(text) as Large;
@@ -142,21 +158,41 @@ describe('an object that is read in parts', () => {
     ['one twice', `{"a":1,"b":"${'x'.repeat(300)}","a":{"c":2}}`, false],
     ['one twice, by an escape', `{"a":1,"b":"${'x'.repeat(300)}","\\u0061":{"c":2}}`, false],
     ['an own __proto__', `{"__proto__":{"x":1},"b":"${'x'.repeat(300)}"}`, false],
-    ['names like integers', `{"b":"${'x'.repeat(300)}","10":1,"01":2,"1":3,"":4,"4294967295":5,"4294967294":6}`, true],
+    [
+      'names like integers',
+      `{"b":"${'x'.repeat(300)}","10":1,"01":2,"1":3,"":4,"4294967295":5,"4294967294":6}`,
+      true,
+    ],
     ['no name but the empty one', `{"":["${'x'.repeat(300)}"]}`, true],
     ['nothing but space', `{${' \n\t\r'.repeat(80)}}`, false],
     ['a last word', `{"b":"${'x'.repeat(300)}","c":-0,"d":1E+2,"e":null }`, true],
     ['a last number against the brace', `{"b":"${'x'.repeat(300)}","c":-0.5e-3}`, true],
-    ['space around every token', `{ \n"b" \t: \r"${'x'.repeat(300)}" , "c"\n:\n[ ]\t,\t"d" : { } , "e" : 1 \n}`, true],
+    [
+      'space around every token',
+      `{ \n"b" \t: \r"${'x'.repeat(300)}" , "c"\n:\n[ ]\t,\t"d" : { } , "e" : 1 \n}`,
+      true,
+    ],
     ['256 bytes', `{"b":"${'x'.repeat(256 - 8)}"}`, true],
     ['255 bytes', `{"b":"${'x'.repeat(255 - 8)}"}`, false],
     ['256 bytes of fewer characters', `{"b":"${'é'.repeat((256 - 8) / 2)}"}`, true],
     ['an array', `[${'1,'.repeat(300)}1]`, false],
     ['a string', `"{${'x'.repeat(300)}}"`, false],
     ['names too long to be kept', `{"${'n'.repeat(4000)}":1,"${'m'.repeat(200)}":2}`, false],
-    ['names that differ in their last byte', `{"${'n'.repeat(200)}1":1,"${'n'.repeat(200)}2":2}`, true],
-    ['a name of another object in front of it', `{"spec":{"spec":1},"kind":"x${'x'.repeat(300)}","metadata":[]}`, true],
-    ['2000 levels', `{"a":${new Documents(new Random(1)).nested(2000)},"b":"${'x'.repeat(20)}"}`, true],
+    [
+      'names that differ in their last byte',
+      `{"${'n'.repeat(200)}1":1,"${'n'.repeat(200)}2":2}`,
+      true,
+    ],
+    [
+      'a name of another object in front of it',
+      `{"spec":{"spec":1},"kind":"x${'x'.repeat(300)}","metadata":[]}`,
+      true,
+    ],
+    [
+      '2000 levels',
+      `{"a":${new Documents(new Random(1)).nested(2000)},"b":"${'x'.repeat(20)}"}`,
+      true,
+    ],
   ])('%s', (_, spec, lazy) => {
     const world = new ByteStore();
     const text = textOf('a', spec, spec);
@@ -215,7 +251,8 @@ describe('an object that is read in parts', () => {
   });
 });
 
-// As for the object itself: a member that was `undefined` there would be an answer, and a wrong one.
+// As for the object itself: a member that was `undefined` there would be an answer, and a wrong
+// one.
 test('a part that is read through a Proxy, or after its accessors were copied, is an error and not undefined', () => {
   const world = new ByteStore();
   const spec = `{"a":"${'x'.repeat(300)}","b":{"c":1}}`;
@@ -265,7 +302,12 @@ class Readers {
     const key = `n/${name}`;
     if (kind < 4) {
       const size = random.chance(0.05) ? random.int(60_000) : sizeOf(random);
-      const text = textOf(name, this.documents.large(size), this.documents.large(sizeOf(random)), ++this.#version);
+      const text = textOf(
+        name,
+        this.documents.large(size),
+        this.documents.large(sizeOf(random)),
+        ++this.#version,
+      );
       const before = this.#model.get(key);
       const untold = random.chance(0.3);
       const object = (this.#world as ByteStore).object(text);
@@ -274,7 +316,8 @@ class Readers {
       if (!untold && before !== undefined) this.#hold(old, JSON.parse(before));
       this.#model.set(key, text);
     } else if (kind === 4) {
-      const text = this.#model.get(key) ?? textOf(name, this.documents.large(300), '{}', ++this.#version);
+      const text =
+        this.#model.get(key) ?? textOf(name, this.documents.large(300), '{}', ++this.#version);
       const object = (this.#world as ByteStore).object(text);
       store.delete(object);
       this.#hold(object, JSON.parse(text));
@@ -333,13 +376,17 @@ class Readers {
     const name = random.pick(Object.keys(parsed));
     if (isObject(parsed[name])) this.#hold(value[name], parsed[name]);
     else
-      assert.ok(Object.is(value[name], parsed[name]), `${name} of ${JSON.stringify(parsed)}: ${String(value[name])}`);
+      assert.ok(
+        Object.is(value[name], parsed[name]),
+        `${name} of ${JSON.stringify(parsed)}: ${String(value[name])}`,
+      );
   }
 
   /** The store goes; what is held is read on. */
   finish(): void {
     const { store } = this.#world as ByteStore;
-    for (const [key, text] of this.#model) about(text, () => assert.deepEqual(store.getByKey(key), JSON.parse(text)));
+    for (const [key, text] of this.#model)
+      about(text, () => assert.deepEqual(store.getByKey(key), JSON.parse(text)));
     if (this.#random.chance(0.5)) {
       store.replace([], '');
       store.settle();
@@ -365,7 +412,9 @@ describe('members that are read', () => {
       moved += readers.moved;
       copies += readers.readsOfCopies;
     }
-    console.log(`30 rounds of 500 steps: ${moved} moves of what was held, ${copies} reads of what had left the core`);
+    console.log(
+      `30 rounds of 500 steps: ${moved} moves of what was held, ${copies} reads of what had left the core`,
+    );
     expect(moved).toBeGreaterThan(10);
     expect(copies).toBeGreaterThan(500);
   });
@@ -410,16 +459,24 @@ describe('members that are read', () => {
     ['beyond ASCII', false],
   ] as const;
 
-  test.each(Object.keys(moments).flatMap((moment) => kinds.map(([kind, ascii]) => [moment, kind, ascii] as const)))(
+  test.each(
+    Object.keys(moments).flatMap((moment) =>
+      kinds.map(([kind, ascii]) => [moment, kind, ascii] as const),
+    ),
+  )(
     'first %s are as parsed, and so are those of an object that was made before, of %s',
     (moment, _, ascii) => {
       const documents = new Documents(new Random(seed));
       for (let i = 0; i < 20; i++) {
-        const make = (): string => documents.large(300 + documents.random.int(1000), { odd: false, ascii });
+        const make = (): string =>
+          documents.large(300 + documents.random.int(1000), { odd: false, ascii });
         const text = textOf(
           'a',
           make(),
-          `{"é":"${ascii ? '' : 'ü'}${'s'.repeat(300)}","b":[1],"c":{"d":{}}}`.replace('é', ascii ? 'e' : 'é'),
+          `{"é":"${ascii ? '' : 'ü'}${'s'.repeat(300)}","b":[1],"c":{"d":{}}}`.replace(
+            'é',
+            ascii ? 'e' : 'é',
+          ),
         );
         about(text, () => {
           const world = new ByteStore({ name: 'metadata.name' });
@@ -427,7 +484,8 @@ describe('members that are read', () => {
           const parsed = JSON.parse(text) as Large;
           assert.ok(isLazy(object.spec)); // spec is made now, status is not
           const names = Object.keys(parsed.spec);
-          for (const name of names.filter(() => documents.random.chance(0.3))) void object.spec[name];
+          for (const name of names.filter(() => documents.random.chance(0.3)))
+            void object.spec[name];
           moments[moment]?.(world, object);
           for (const name of names.filter(() => documents.random.chance(0.5))) {
             assert.deepEqual(object.spec[name], parsed.spec[name]);
@@ -441,7 +499,8 @@ describe('members that are read', () => {
 
   test('keep what is beyond ASCII when an update that is like the stored object is replaced', () => {
     const random = new Random(seed);
-    // Members that are like those of the stored object are not scanned again, where it would have been seen whether they are ASCII.
+    // Members that are like those of the stored object are not scanned again, where it would have
+    // been seen whether they are ASCII.
     const world = new ByteStore();
     const words = ['a', 'b', 'c', 'd', 'e', 'f'];
     const held: [Large, string][] = [];
@@ -471,7 +530,8 @@ describe('members that are read', () => {
       world.store.exchange(object, false);
       held.push([object, text]);
     }
-    for (const [object, text] of held) about(text, () => assert.deepEqual(object, JSON.parse(text)));
+    for (const [object, text] of held)
+      about(text, () => assert.deepEqual(object, JSON.parse(text)));
   });
 });
 
@@ -507,7 +567,8 @@ describe('sets of names', () => {
       expect(versionOf(object), `object ${i} with names of its own is kept as bytes`).toBeDefined();
       store.exchange(object, false);
     }
-    for (let i = 0; i < 1200; i++) assert.deepEqual(store.getByKey(`n/o${i}`), JSON.parse(named(i, 2)));
+    for (let i = 0; i < 1200; i++)
+      assert.deepEqual(store.getByKey(`n/o${i}`), JSON.parse(named(i, 2)));
   });
 
   test('that have no room any more leave objects what they are', () => {
@@ -541,7 +602,8 @@ describe('sets of names', () => {
     expect(versionOf(object.spec), 'a part is no object of the store').toBeUndefined();
     expect(versionOf(object.spec.metadata as object)).toBeUndefined();
     world.store.add(object);
-    world.store.add(object.spec as unknown as Thing); // named like an object: it is kept as a plain one
+    // named like an object: it is kept as a plain one
+    world.store.add(object.spec as unknown as Thing);
     expect(world.store.size()).toBe(1);
     requireLikeParsed(world.store.getByKey('a'), JSON.parse(inner));
     requireLikeParsed(object, JSON.parse(text));
@@ -556,7 +618,8 @@ describe('memory', () => {
       for (let i = 0; i < 60; i++) {
         const world = new ByteStore();
         const { x } = world.decoder.core;
-        const make = (): string => documents.large(400, { odd: false, members: 1 + documents.random.int(30) });
+        const make = (): string =>
+          documents.large(400, { odd: false, members: 1 + documents.random.int(30) });
         const text = textOf('a', make(), make());
         const parsed = JSON.parse(text) as Large;
         const object = world.object(text) as Large;

@@ -28,7 +28,11 @@ describe('a list', () => {
 
   test('is given to its reader chunk by chunk as they arrive, and the reader is closed', async () => {
     const body = new Stream();
-    const server = new Replies(() => ({ status: 200, headers: new Headers(), body: body.body(undefined) }));
+    const server = new Replies(() => ({
+      status: 200,
+      headers: new Headers(),
+      body: body.body(undefined),
+    }));
     const { calls, reader } = noting(() => page);
     const { clock, signal } = caller();
     const reading = new ListWatch(server, ConfigMaps).list(query, { clock, signal }, reader);
@@ -53,7 +57,9 @@ describe('a list', () => {
     ],
   ])('that %s closes its reader', async (_, reply) => {
     const { calls, reader } = noting(() => page);
-    await expect(new ListWatch(new Replies(reply), ConfigMaps).list(query, caller(), reader)).rejects.toThrow();
+    await expect(
+      new ListWatch(new Replies(reply), ConfigMaps).list(query, caller(), reader),
+    ).rejects.toThrow();
     expect(calls.at(-1)).toBe('close');
     expect(calls).not.toContain('end');
   });
@@ -70,13 +76,19 @@ describe('a list', () => {
     reader.push = () => {
       throw new Error('no list');
     };
-    await expect(new ListWatch(server, ConfigMaps).list(query, caller(), reader)).rejects.toThrow('no list');
+    await expect(new ListWatch(server, ConfigMaps).list(query, caller(), reader)).rejects.toThrow(
+      'no list',
+    );
     expect(aborted).toBe(true);
   });
 });
 
 test.each<[string, Reply, number[]]>([
-  ['is a sign of life with its first byte to come', ({ signal }) => stream([], 'hold', signal), [100]],
+  [
+    'is a sign of life with its first byte to come',
+    ({ signal }) => stream([], 'hold', signal),
+    [100],
+  ],
   ['that is refused is none', () => answer(403, JSON.stringify(status(403, 'Forbidden'))), []],
 ])('a watch %s', async (_, reply, heard) => {
   const told: number[] = [];
@@ -112,7 +124,10 @@ test.each([1, 2, 3, 4])(
       return stream([], 'hold', signal);
     });
     const listWatch = new ListWatch(server, ConfigMaps);
-    const watching = listWatch.watch({ resourceVersion: '5', timeoutSeconds: 60 }, { ...caller(), clock: broken });
+    const watching = listWatch.watch(
+      { resourceVersion: '5', timeoutSeconds: 60 },
+      { ...caller(), clock: broken },
+    );
     if (nth < 4) await expect(watching).rejects.toThrow('broken clock');
     else (await watching).close();
     expect([open, clock.timers()]).toEqual([0, 0]);
@@ -124,7 +139,12 @@ describe('what is asked', () => {
     const server = new Replies(lists, ({ signal }) => stream([], 'hold', signal));
     const listWatch = new ListWatch(server, ConfigMaps, options);
     await listWatch.list(query, caller()).catch(() => undefined);
-    (await listWatch.watch({ resourceVersion: '7', timeoutSeconds: 60, sendInitialEvents: true }, caller())).close();
+    (
+      await listWatch.watch(
+        { resourceVersion: '7', timeoutSeconds: 60, sendInitialEvents: true },
+        caller(),
+      )
+    ).close();
     return server.requests;
   };
 
@@ -151,7 +171,11 @@ describe('what is asked', () => {
         timeoutSeconds: '60',
       },
     ]);
-    expect(list?.query).toEqual({ limit: '10', resourceVersion: '6', fieldSelector: 'metadata.name=a' });
+    expect(list?.query).toEqual({
+      limit: '10',
+      resourceVersion: '6',
+      fieldSelector: 'metadata.name=a',
+    });
     expect(watch?.query).toMatchObject({ resourceVersion: '7', fieldSelector: 'metadata.name=a' });
     expect(() => new ListWatch(new Replies(), ConfigMaps, { tweak: 'x' as never })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
@@ -160,20 +184,32 @@ describe('what is asked', () => {
 
   test('is metadata alone, of lists and of watches', async () => {
     const [list, watch] = await requests({ metadataOnly: true });
-    expect(list?.headers?.accept).toBe('application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1');
-    expect(watch?.headers?.accept).toBe('application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1');
+    expect(list?.headers?.accept).toBe(
+      'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+    );
+    expect(watch?.headers?.accept).toBe(
+      'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1',
+    );
   });
 });
 
-// Only a cache reads selectors as objects carry them: the server was asked for "[object Object]", which it refused for ever.
-test.each(['labelSelector', 'fieldSelector'])('a %s that is no text is refused before anything is asked', (name) => {
-  const selector = { matchLabels: { app: 'web' } };
-  expect(() => new ListWatch(new Replies(lists), ConfigMaps, { [name]: selector })).toThrow(
-    expect.objectContaining({ code: 'INVALID_ARGUMENT', message: `"${name}" expected a string, got an object` }),
-  );
-});
+// Only a cache reads selectors as objects carry them: the server was asked for "[object Object]",
+// which it refused for ever.
+test.each(['labelSelector', 'fieldSelector'])(
+  'a %s that is no text is refused before anything is asked',
+  (name) => {
+    const selector = { matchLabels: { app: 'web' } };
+    expect(() => new ListWatch(new Replies(lists), ConfigMaps, { [name]: selector })).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: `"${name}" expected a string, got an object`,
+      }),
+    );
+  },
+);
 
-// ".." went up in the path: an informer of one tenant's namespace listed the objects of all. Half a character was a bare URIError.
+// ".." went up in the path: an informer of one tenant's namespace listed the objects of all. Half a
+// character was a bare URIError.
 test.each(['..', '.', 'a/../b', 'a%2f', '\ud800'])(
   'a namespace that would leave its place in the path, %j, is refused',
   (namespace) => {
@@ -188,10 +224,18 @@ test.each(['..', '.', 'a/../b', 'a%2f', '\ud800'])(
 
 describe('metadata alone', () => {
   const listWatch = (server: Replies) => new ListWatch(server, ConfigMaps, { metadataOnly: true });
-  const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: { name: 'a' } };
+  const partial = {
+    kind: 'PartialObjectMetadata',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: { name: 'a' },
+  };
 
   test('is what is expected of the objects', async () => {
-    const body = { kind: 'PartialObjectMetadataList', metadata: { resourceVersion: '7' }, items: [partial] };
+    const body = {
+      kind: 'PartialObjectMetadataList',
+      metadata: { resourceVersion: '7' },
+      items: [partial],
+    };
     const server = new Replies(() => answer(200, JSON.stringify(body)));
     expect((await listWatch(server).list(query, caller())).items).toEqual([partial]);
     expect(listWatch(server).describe()).toBe('v1 ConfigMap');

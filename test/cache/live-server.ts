@@ -1,8 +1,14 @@
 /**
- * An API server in a few lines, inside the process: one resource, lists and watches, and a hook for answers that are
- * wrong. Objects are ConfigMaps named by the test; versions count up.
+ * An API server in a few lines, inside the process: one resource, lists and watches, and a hook for
+ * answers that are wrong. Objects are ConfigMaps named by the test; versions count up.
  */
-import { defineResource, type KubeObject, type Transport, TransportError, type TransportRequest } from 'capstan/cache';
+import {
+  defineResource,
+  type KubeObject,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+} from 'capstan/cache';
 
 export interface ConfigMap extends KubeObject {
   metadata: {
@@ -48,7 +54,9 @@ export class Stream {
   }
 
   async *body(signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-    signal?.addEventListener('abort', () => this.close(new TransportError('aborted', 'the request was aborted')));
+    signal?.addEventListener('abort', () =>
+      this.close(new TransportError('aborted', 'the request was aborted')),
+    );
     for (;;) {
       const chunk = this.#chunks.shift();
       if (chunk !== undefined) yield chunk;
@@ -70,18 +78,30 @@ export function answer(status: number, body: string, headers: Record<string, str
 }
 
 export function statusBody(code: number, reason: string, message = reason): string {
-  return JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, reason, message });
+  return JSON.stringify({
+    kind: 'Status',
+    apiVersion: 'v1',
+    status: 'Failure',
+    code,
+    reason,
+    message,
+  });
 }
 
 export class LiveServer implements Transport {
   readonly requests: TransportRequest[] = [];
   readonly watches = new Set<Stream>();
   /** Answers in the server's place; `undefined` lets the server answer. */
-  intercept: ((request: TransportRequest, n: number) => Promise<Answer> | Answer | undefined) | undefined;
+  intercept:
+    | ((request: TransportRequest, n: number) => Promise<Answer> | Answer | undefined)
+    | undefined;
   readonly #objects = new Map<string, ConfigMap>();
   #version = 0;
 
-  put(name: string, more: Partial<ConfigMap> & { labels?: Record<string, string> } = {}): ConfigMap {
+  put(
+    name: string,
+    more: Partial<ConfigMap> & { labels?: Record<string, string> } = {},
+  ): ConfigMap {
     const { labels, ...rest } = more;
     const type = this.#objects.has(name) ? 'MODIFIED' : 'ADDED';
     const metadata = {
@@ -126,7 +146,8 @@ export class LiveServer implements Transport {
     const stream = new Stream();
     this.watches.add(stream);
     if (request.query.sendInitialEvents === 'true') {
-      for (const object of this.#objects.values()) stream.send(`${JSON.stringify({ type: 'ADDED', object })}\n`);
+      for (const object of this.#objects.values())
+        stream.send(`${JSON.stringify({ type: 'ADDED', object })}\n`);
       stream.send(this.initialEventsEnd());
     }
     return { status: 200, headers: new Headers(), body: stream.body(request.signal) };
@@ -145,7 +166,10 @@ export class LiveServer implements Transport {
 
   /** The frame that ends the initial events of a streamed list. */
   initialEventsEnd(value = 'true'): string {
-    const metadata = { resourceVersion: String(this.#version), annotations: { 'k8s.io/initial-events-end': value } };
+    const metadata = {
+      resourceVersion: String(this.#version),
+      annotations: { 'k8s.io/initial-events-end': value },
+    };
     return `${JSON.stringify({ type: 'BOOKMARK', object: { kind: 'ConfigMap', apiVersion: 'v1', metadata } })}\n`;
   }
 

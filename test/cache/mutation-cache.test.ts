@@ -1,4 +1,7 @@
-/** Reading one's own writes. Counterparts of client-go's mutation_cache_test.go name their upstream test. */
+/**
+ * Reading one's own writes. Counterparts of client-go's mutation_cache_test.go name their upstream
+ * test.
+ */
 import {
   compareResourceVersion,
   DeletedFinalStateUnknown,
@@ -26,7 +29,11 @@ const pod = (resourceVersion: string, uid = 'uid-1', node = 'n1', name = 'pod'):
 function setUp(options: MutationCacheOptions<Pod, string> = {}) {
   const clock = new FakeClock();
   const store = new Indexer<Pod>(undefined, { byNode: 'node' });
-  return { clock, store, cache: new MutationCache<Pod>(store, { indexer: store, clock, ...options }) };
+  return {
+    clock,
+    store,
+    cache: new MutationCache<Pod>(store, { indexer: store, clock, ...options }),
+  };
 }
 
 describe('a mutation cache', () => {
@@ -38,7 +45,9 @@ describe('a mutation cache', () => {
     store.update(pod('11'));
     expect(cache.getByKey('pod')).toEqual(pod('11'));
     store.update(pod('9'));
-    expect(cache.getByKey('pod'), 'a write is let go once the store has caught up').toEqual(pod('9'));
+    expect(cache.getByKey('pod'), 'a write is let go once the store has caught up').toEqual(
+      pod('9'),
+    );
   });
 
   test('keeps the newest of several writes', () => {
@@ -105,10 +114,13 @@ describe('a mutation cache', () => {
     expect(cache.byIndex('byNode', 'n1')).toEqual([again]);
   });
 
-  // Two objects without a uid were taken for one, and what was written anew under a name was never given.
+  // Two objects without a uid were taken for one, and what was written anew under a name was never
+  // given.
   test('gives what is written after a deletion, where objects have no uid', () => {
     const { cache } = setUp({ includeAdds: true });
-    const bare = (version: string): Pod => ({ metadata: { name: 'pod', resourceVersion: version } });
+    const bare = (version: string): Pod => ({
+      metadata: { name: 'pod', resourceVersion: version },
+    });
     cache.onDelete(bare('10'));
     cache.mutation(bare('10'));
     cache.mutation(bare('9'));
@@ -216,7 +228,10 @@ describe('a mutation cache', () => {
     expect(cache.getByKey('pod')).toEqual(pod('6'));
     const anything = new MutationCache<Pod>({ getByKey: () => ({}) as Pod });
     anything.mutation(pod('1'));
-    expect(anything.getByKey('pod'), 'a store by keys of its own may have objects without metadata').toEqual(pod('1'));
+    expect(
+      anything.getByKey('pod'),
+      'a store by keys of its own may have objects without metadata',
+    ).toEqual(pod('1'));
     const { cache: empty } = setUp();
     for (const version of ['1a', '07', 7]) {
       const named = expect.objectContaining({
@@ -235,7 +250,17 @@ describe('a mutation cache', () => {
 
 describe('resource versions', () => {
   test('compare as decimal numbers of any length (TestCompareResourceVersion)', () => {
-    const ascending = ['1', '9', '10', '11', '99', '100', '9007199254740992', '9007199254740993', `1${'0'.repeat(40)}`];
+    const ascending = [
+      '1',
+      '9',
+      '10',
+      '11',
+      '99',
+      '100',
+      '9007199254740992',
+      '9007199254740993',
+      `1${'0'.repeat(40)}`,
+    ];
     ascending.forEach((a, i) => {
       ascending.forEach((b, j) => {
         expect(compareResourceVersion(a, b), `${a} and ${b}`).toBe(Math.sign(i - j));
@@ -287,7 +312,8 @@ test('an LRU with expiry drops what was used longest ago, and does not count lis
   expect([lru.get('b'), lru.get('c')]).toEqual([undefined, undefined]);
 });
 
-// Each write to a cache of 64000 that was full went over as many keys as had been dropped, some ten thousand.
+// Each write to a cache of 64000 that was full went over as many keys as had been dropped, some ten
+// thousand.
 test('an LRU with expiry that is full and large seldom looks for what was used longest ago', () => {
   const [size, writes] = [10_000, 5000];
   const lru = new LRUExpire<number>(size, new FakeClock());

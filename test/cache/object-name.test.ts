@@ -1,4 +1,7 @@
-/** Names, keys, and keys in place of objects. Counterparts of client-go's tests name their upstream test. */
+/**
+ * Names, keys, and keys in place of objects. Counterparts of client-go's tests name their upstream
+ * test.
+ */
 import {
   DeletedFinalStateUnknown,
   deletionHandlingMetaNamespaceKeyFunc,
@@ -23,7 +26,9 @@ describe('names and keys', () => {
   test('are the same from an object and from its tombstone (TestDeletionHandlingObjectToName)', () => {
     const expected = objectToName(pod);
     expect(expected).toEqual(new ObjectName('default', 'web'));
-    expect(deletionHandlingObjectToName(new DeletedFinalStateUnknown('default/web', pod))).toEqual(expected);
+    expect(deletionHandlingObjectToName(new DeletedFinalStateUnknown('default/web', pod))).toEqual(
+      expected,
+    );
     expect(deletionHandlingObjectToName(pod)).toEqual(expected);
     expect(() => deletionHandlingObjectToName(new DeletedFinalStateUnknown('a/b/c', pod))).toThrow(
       expect.objectContaining({ code: 'INVALID_KEY' }),
@@ -35,9 +40,9 @@ describe('names and keys', () => {
     const gone = new DeletedFinalStateUnknown<KubeObject>('default/web', undefined);
     expect(deletionHandlingObjectToName(gone)).toEqual(objectName('default', 'web'));
     expect(deletionHandlingMetaNamespaceKeyFunc(gone)).toBe('default/web');
-    expect(deletionHandlingObjectToName(new DeletedFinalStateUnknown<KubeObject>('', undefined))).toEqual(
-      objectName('', ''),
-    );
+    expect(
+      deletionHandlingObjectToName(new DeletedFinalStateUnknown<KubeObject>('', undefined)),
+    ).toEqual(objectName('', ''));
   });
 
   test('go from one to the other and back (TestObjectNames)', () => {
@@ -57,7 +62,9 @@ describe('names and keys', () => {
   });
 
   test('come from an index with one value for each object', () => {
-    const keyFunc = indexFuncToKeyFuncAdapter<{ val: string }>(({ val }) => (val === '' ? [] : val.split(',')));
+    const keyFunc = indexFuncToKeyFuncAdapter<{ val: string }>(({ val }) =>
+      val === '' ? [] : val.split(','),
+    );
     expect(keyFunc({ val: 'a' })).toBe('a');
     for (const val of ['', 'a,b']) expect(() => keyFunc({ val })).toThrow(invalid);
   });

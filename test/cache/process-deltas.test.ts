@@ -1,7 +1,14 @@
-/** Deltas into a store, and what handlers are told of it. Counterparts of client-go's controller_test.go name their upstream test. */
+/**
+ * Deltas into a store, and what handlers are told of it. Counterparts of client-go's
+ * controller_test.go name their upstream test.
+ */
 import { describe, expect, test, vi } from 'vitest';
 import type { Delta } from '../../bindings/cache/deltas.ts';
-import { DeletedFinalStateUnknown, type KubeObject, metaNamespaceKeyFunc } from '../../bindings/cache/keys.ts';
+import {
+  DeletedFinalStateUnknown,
+  type KubeObject,
+  metaNamespaceKeyFunc,
+} from '../../bindings/cache/keys.ts';
 import {
   type DeltaHandler,
   type DeltaStore,
@@ -12,8 +19,11 @@ import {
 import { Indexer } from '../../bindings/cache/store.ts';
 import { TransactionError } from '../../bindings/cache/store-types.ts';
 
-const pod = (name: string, resourceVersion: string): KubeObject => ({ metadata: { name, resourceVersion } });
-const show = (object: KubeObject): string => `${object.metadata?.name}@${object.metadata?.resourceVersion}`;
+const pod = (name: string, resourceVersion: string): KubeObject => ({
+  metadata: { name, resourceVersion },
+});
+const show = (object: KubeObject): string =>
+  `${object.metadata?.name}@${object.metadata?.resourceVersion}`;
 
 /** A store and the log of its handler; `content` beside each call is the store at that moment. */
 function setUp(...objects: KubeObject[]) {
@@ -26,10 +36,12 @@ function setUp(...objects: KubeObject[]) {
     contents.push(store.list().map(show).sort().join(' '));
   };
   const handler: DeltaHandler<KubeObject> = {
-    onAdd: (object, isInInitialList) => log(`add ${show(object)}${isInInitialList ? ' initial' : ''}`),
+    onAdd: (object, isInInitialList) =>
+      log(`add ${show(object)}${isInInitialList ? ' initial' : ''}`),
     onUpdate: (old, now) => log(`update ${show(old)} ${show(now)}`),
     onDelete: (object) => {
-      if (object instanceof DeletedFinalStateUnknown) log(`tombstone ${object.key} ${object.obj && show(object.obj)}`);
+      if (object instanceof DeletedFinalStateUnknown)
+        log(`tombstone ${object.key} ${object.obj && show(object.obj)}`);
       else log(`delete ${show(object)}`);
     },
   };
@@ -54,9 +66,9 @@ describe('a delta', () => {
     const { apply, store } = setUp(pod('a', '1'));
     expect(apply({ type: 'Deleted', object: pod('a', '2') })).toEqual(['delete a@2']);
     expect(apply({ type: 'Deleted', object: pod('b', '3') })).toEqual(['delete b@3']);
-    expect(apply({ type: 'Deleted', object: new DeletedFinalStateUnknown<KubeObject>('c', undefined) })).toEqual([
-      'tombstone c undefined',
-    ]);
+    expect(
+      apply({ type: 'Deleted', object: new DeletedFinalStateUnknown<KubeObject>('c', undefined) }),
+    ).toEqual(['tombstone c undefined']);
     expect(store.list()).toEqual([]);
     expect(store.lastStoreSyncResourceVersion()).toBe('3');
   });
@@ -93,7 +105,8 @@ describe('a delta', () => {
     expect(contents.splice(0)).toEqual(['c@4 d@5', 'c@4 d@5', 'c@4 d@5']);
   });
 
-  // TestReplaceEvents: a list in one delta and the same list as deletions and replacements tell the same.
+  // TestReplaceEvents: a list in one delta and the same list as deletions and replacements tell the
+  // same.
   test('of a new list tells the same as the single deltas that stand for it', () => {
     const before = [pod('a', '1'), pod('b', '1'), pod('c', '1')];
     const list = [pod('d', '2'), pod('b', '2'), pod('c', '1')];
@@ -138,7 +151,11 @@ describe('a store of which only the necessary is there', () => {
     { type: 'Added', object: pod('a', '1') },
     { type: 'Replaced', object: pod('a', '2') },
     { type: 'Added', object: pod('gone', '3') },
-    { type: 'ReplacedAll', objects: [pod('b', '4'), pod('a', '2'), pod('b', '5')], resourceVersion: '6' },
+    {
+      type: 'ReplacedAll',
+      objects: [pod('b', '4'), pod('a', '2'), pod('b', '5')],
+      resourceVersion: '6',
+    },
     { type: 'SyncAll' },
     { type: 'Deleted', object: pod('a', '7') },
   ];
@@ -155,10 +172,15 @@ describe('a store of which only the necessary is there', () => {
   test('and a way to compare bytes: what they say goes to onCompared, where the handler has that', () => {
     const { store, handler, calls } = setUp(pod('a', '1'));
     const old = pod('a', '1');
-    const comparing: DeltaStore<KubeObject> = { ...plain(store), exchange: () => old, exchanged: 5 };
+    const comparing: DeltaStore<KubeObject> = {
+      ...plain(store),
+      exchange: () => old,
+      exchanged: 5,
+    };
     const delta: Delta<KubeObject> = { type: 'Updated', object: pod('a', '2') };
     processDelta(handler, comparing, delta, false);
-    handler.onCompared = (was, now, changes) => calls.push(`compared ${show(was)} ${show(now)} ${changes}`);
+    handler.onCompared = (was, now, changes) =>
+      calls.push(`compared ${show(was)} ${show(now)} ${changes}`);
     processDelta(handler, comparing, delta, false);
     expect(calls).toEqual(['update a@1 a@2', 'compared a@1 a@2 5']);
   });
@@ -189,12 +211,15 @@ test('nothing is told while nobody listens, and the store hears of that', () => 
 
 test('several deltas are applied from the oldest to the newest, with the key function of the store', () => {
   const byVersion = (object: KubeObject | DeletedFinalStateUnknown<KubeObject>): string =>
-    object instanceof DeletedFinalStateUnknown ? object.key : (object.metadata?.resourceVersion ?? '');
+    object instanceof DeletedFinalStateUnknown
+      ? object.key
+      : (object.metadata?.resourceVersion ?? '');
   const store = new Indexer<KubeObject>(byVersion);
   const told: string[] = [];
   const handler: DeltaHandler<KubeObject> = {
     onAdd: (object) => told.push(`add ${metaNamespaceKeyFunc(object)}`),
-    onUpdate: (old, now) => told.push(`update ${metaNamespaceKeyFunc(old)} ${metaNamespaceKeyFunc(now)}`),
+    onUpdate: (old, now) =>
+      told.push(`update ${metaNamespaceKeyFunc(old)} ${metaNamespaceKeyFunc(now)}`),
     onDelete: (object) => told.push(`delete ${byVersion(object)}`),
   };
   const deltas: Delta<KubeObject>[] = [
@@ -267,10 +292,13 @@ describe('deltas of different objects in a batch', () => {
       expect(error).toMatchObject({ successfulIndices: [0, 2, 3], totalTransactions: 4 });
       const none = process(new Store(), ['a', 'old'], deltas.slice(0, 2));
       expect([none.calls, none.content]).toEqual([[], ['old@1']]);
-      expect((none.error as TransactionError).message).toMatch(/^2 of 2 changes failed: no a; no old$/);
+      expect((none.error as TransactionError).message).toMatch(
+        /^2 of 2 changes failed: no a; no old$/,
+      );
     });
 
-    // What was there before was asked for unguarded: one object without a key dropped the whole batch, with a raw error.
+    // What was there before was asked for unguarded: one object without a key dropped the whole
+    // batch, with a raw error.
     test('are made without those that have no key, additions and deletions', () => {
       const nameless: KubeObject = { metadata: {} };
       const batch: Delta<KubeObject>[] = [
@@ -281,18 +309,31 @@ describe('deltas of different objects in a batch', () => {
       ];
       const { error, calls, content } = process(new Store(), [], batch);
       expect(error).toBeInstanceOf(TransactionError);
-      expect(error).toMatchObject({ code: 'TRANSACTION', successfulIndices: [0, 1, 4, 5], totalTransactions: 6 });
+      expect(error).toMatchObject({
+        code: 'TRANSACTION',
+        successfulIndices: [0, 1, 4, 5],
+        totalTransactions: 6,
+      });
       expect((error as TransactionError).message).toMatch(
         /^2 of 6 changes failed: .*metadata\.name.*; .*metadata\.name/,
       );
-      expect(calls).toEqual(['add a@2 initial', 'update old@1 old@3', 'add b@4 initial', 'delete c@5']);
+      expect(calls).toEqual([
+        'add a@2 initial',
+        'update old@1 old@3',
+        'add b@4 initial',
+        'delete c@5',
+      ]);
       expect(content).toEqual(['a@2', 'b@4', 'old@3']);
     });
   });
 
   test.each<[string, Error, string[]]>([
     ['of another kind', new Error('no disk'), []],
-    ['about more changes than there are', new TransactionError([0, 9], 4, [new Error('no')]), ['add a@2 initial']],
+    [
+      'about more changes than there are',
+      new TransactionError([0, 9], 4, [new Error('no')]),
+      ['add a@2 initial'],
+    ],
   ])('end with an error %s as the store has thrown it', (_, thrown, told) => {
     class Broken extends Refusing {
       override transaction(): void {

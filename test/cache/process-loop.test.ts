@@ -1,6 +1,7 @@
 /**
- * Between the queue and the store of an informer: what goes past the queue, and that nobody can tell by the order. That handlers are told the same either way is
- * shown by the informers' own tests, which run over objects of bytes and over plain ones.
+ * Between the queue and the store of an informer: what goes past the queue, and that nobody can
+ * tell by the order. That handlers are told the same either way is shown by the informers' own
+ * tests, which run over objects of bytes and over plain ones.
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
@@ -22,10 +23,15 @@ function world(clock: Clock = systemClock) {
   let refused = 0;
   const handler: DeltaHandler<Thing> = {
     onAdd: ({ metadata }, isInInitialList) =>
-      told.push(`add ${metadata.name} ${metadata.resourceVersion}${isInInitialList ? ' initial' : ''}`),
+      told.push(
+        `add ${metadata.name} ${metadata.resourceVersion}${isInInitialList ? ' initial' : ''}`,
+      ),
     onUpdate: (old, { metadata }) =>
-      told.push(`update ${metadata.name} ${old.metadata.resourceVersion} ${metadata.resourceVersion}`),
-    onDelete: (object) => told.push(`delete ${'key' in object ? object.key : object.metadata.name}`),
+      told.push(
+        `update ${metadata.name} ${old.metadata.resourceVersion} ${metadata.resourceVersion}`,
+      ),
+    onDelete: (object) =>
+      told.push(`delete ${'key' in object ? object.key : object.metadata.name}`),
   };
   const popped: string[] = [];
   const loop = new ProcessLoop<Thing>((onDelta) => new RealFIFO<Thing>({ onDelta }), {
@@ -49,7 +55,11 @@ function world(clock: Clock = systemClock) {
   });
   /** As a watch brings it: a version. */
   const versionOf = (name: string, version: number): Thing => {
-    frames.push(new TextEncoder().encode(`${JSON.stringify({ type: 'MODIFIED', object: thing(name, version) })}\n`));
+    frames.push(
+      new TextEncoder().encode(
+        `${JSON.stringify({ type: 'MODIFIED', object: thing(name, version) })}\n`,
+      ),
+    );
     const frame = frames.next();
     if (frame === undefined || !('object' in frame)) throw new Error('no event');
     return frame.object;
@@ -110,7 +120,15 @@ test('nothing overtakes what is queued: a deletion, a list, a bookmark, a plain 
   loop.update(versionOf('c', 10));
   expect(told).toEqual(['synced', 'add a 2']);
   await loop.idle();
-  const rest = ['delete a', 'add a 4', 'delete n/a', 'add b 5', 'update b 5 7', 'add c 9', 'update c 9 10'];
+  const rest = [
+    'delete a',
+    'add a 4',
+    'delete n/a',
+    'add b 5',
+    'update b 5 7',
+    'add c 9',
+    'update c 9 10',
+  ];
   expect(told.slice(2)).toEqual(rest);
   expect(popped).toEqual([
     'ReplacedAll',
@@ -134,7 +152,8 @@ test('what the store refuses is told and asked for again, and the next event is 
     loop.add(versionOf('a', 2));
     store.exchange = exchange;
     loop.add(versionOf('b', 3));
-    // Story: a round that was ended at once lost the frames that had come with the one that was refused.
+    // Story: a round that was ended at once lost the frames that had come with the one that was
+    // refused.
     expect(refused()).toBe(0);
     await loop.idle();
     expect(errors).toEqual([failure]);
@@ -201,17 +220,23 @@ function informer(names: readonly string[], options: { queue?: 'real' | 'delta' 
       ),
     ({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) }),
   );
-  const made = new SharedIndexInformer(new ListWatch(server, ConfigMaps), { clock, random: () => 0, ...options });
+  const made = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
+    clock,
+    random: () => 0,
+    ...options,
+  });
   return { clock, body, made };
 }
 
 test('events that came with one that was refused are told', async () => {
-  // Story: the round was ended in the middle of the chunk, and what came behind was dropped: a deletion came as a tombstone, much later.
+  // Story: the round was ended in the middle of the chunk, and what came behind was dropped: a
+  // deletion came as a tombstone, much later.
   const { clock, body, made } = informer(['a', 'old']);
   const told: string[] = [];
   made.addEventHandler({
     onAdd: ({ metadata }) => told.push(`+${metadata.name}`),
-    onDelete: (object) => told.push('metadata' in object ? `-${object.metadata.name}` : 'tombstone'),
+    onDelete: (object) =>
+      told.push('metadata' in object ? `-${object.metadata.name}` : 'tombstone'),
   });
   const before = setErrorHandler(() => undefined);
   const running = made.run();
@@ -238,23 +263,28 @@ test('events that came with one that was refused are told', async () => {
   }
 });
 
-test.each(['real', 'delta'] as const)('an empty list wakes those who wait for a change: queue %s', async (queue) => {
-  // Story: an empty list is nothing to pop for a queue by keys, and whoever waited for the cache waited until the time was over.
-  const { clock, made } = informer([], { queue });
-  let changes = 0;
-  void made.changed().then(() => changes++);
-  const running = made.run();
-  await clock.settle();
-  expect(changes).toBe(1);
-  await made.stop();
-  await running;
-});
+test.each(['real', 'delta'] as const)(
+  'an empty list wakes those who wait for a change: queue %s',
+  async (queue) => {
+    // Story: an empty list is nothing to pop for a queue by keys, and whoever waited for the cache
+    // waited until the time was over.
+    const { clock, made } = informer([], { queue });
+    let changes = 0;
+    void made.changed().then(() => changes++);
+    const running = made.run();
+    await clock.settle();
+    expect(changes).toBe(1);
+    await made.stop();
+    await running;
+  },
+);
 
 const FLOOD = 30_000;
 
 /**
- * An informer whose server has so many events, in chunks of so many, each there as soon as the one before has been read. To index one takes 0.1 ms on
- * the clock, and to read one so many: the loop yields after 40.
+ * An informer whose server has so many events, in chunks of so many, each there as soon as the one
+ * before has been read. To index one takes 0.1 ms on the clock, and to read one so many: the loop
+ * yields after 40.
  */
 function flooded(chunk: number, queue: 'real' | 'delta', readMs: number) {
   let spent = 0;
@@ -298,8 +328,8 @@ function flooded(chunk: number, queue: 'real' | 'delta', readMs: number) {
   return { clock, made, waiting: () => most };
 }
 
-// Story: a deletion put what followed it into the queue, the reader and the loop took turns of 4 ms, and to read costs less: 460 000 events waited, and the
-// cache was as far behind.
+// Story: a deletion put what followed it into the queue, the reader and the loop took turns of 4
+// ms, and to read costs less: 460 000 events waited, and the cache was as far behind.
 test.each([
   ['short chunks', 'real', 200, 0],
   ['one chunk', 'real', FLOOD, 0.01],
@@ -310,7 +340,8 @@ test.each([
     const { clock, made, waiting } = flooded(chunk, queue, readMs);
     const running = made.run();
     try {
-      while (made.lastSyncResourceVersion() !== `${5 + FLOOD}` || made.status().queued > 0) await clock.settle();
+      while (made.lastSyncResourceVersion() !== `${5 + FLOOD}` || made.status().queued > 0)
+        await clock.settle();
       expect(waiting()).toBeGreaterThan(1000);
       expect(waiting()).toBeLessThan(5000);
       // The last 50 events of 20 names: the very last deletes one.

@@ -1,4 +1,6 @@
-/** A server of one resource that sends the very bytes a test gives it, in the parts the test cuts. */
+/**
+ * A server of one resource that sends the very bytes a test gives it, in the parts the test cuts.
+ */
 import type { Transport, TransportRequest } from 'capstan/cache';
 
 export class RawServer implements Transport {

@@ -1,4 +1,7 @@
-/** A reflector that runs in virtual time against a server of a test: what it was told, what it asked, what it says of itself. */
+/**
+ * A reflector that runs in virtual time against a server of a test: what it was told, what it
+ * asked, what it says of itself.
+ */
 import {
   Indexer,
   ListWatch,

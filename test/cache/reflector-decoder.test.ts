@@ -1,13 +1,28 @@
-/** The decoder under a reflector: its readers hold memory that nobody else gives back, so each is closed, whatever happens. */
+/**
+ * The decoder under a reflector: its readers hold memory that nobody else gives back, so each is
+ * closed, whatever happens.
+ */
 
 import { expect, test } from 'vitest';
 import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
 import { CapstanError } from '../../bindings/errors.ts';
-import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from './answers.ts';
 import { answer, type ConfigMap } from './live-server.ts';
 import { reflect } from './reflecting.ts';
 
-/** JSON, and how many of its readers were made and closed, and when it was told that all objects are collected. `refuse` makes every push of frames fail. */
+/**
+ * JSON, and how many of its readers were made and closed, and when it was told that all objects are
+ * collected. `refuse` makes every push of frames fail.
+ */
 function counting(refuse?: Error) {
   const forgotten: string[] = [];
   const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
@@ -79,18 +94,28 @@ test.each<[string, Reply[], string[]]>([
       .flatMap((reader) => ['gather', reader, 'done'])
       .concat('gather', 'frames'),
   ],
-])('closes each reader, and says when all objects are collected: %s', async (_, replies, readers) => {
-  const { decoder, open, made } = counting();
-  const { clock, stop } = await reflect(new Replies(...replies), { decoder, watchList: true });
-  await clock.run(10_000);
-  expect([made, open.size <= 1]).toEqual([readers, true]);
-  await stop();
-  expect(open.size).toBe(0);
-});
+])(
+  'closes each reader, and says when all objects are collected: %s',
+  async (_, replies, readers) => {
+    const { decoder, open, made } = counting();
+    const { clock, stop } = await reflect(new Replies(...replies), { decoder, watchList: true });
+    await clock.run(10_000);
+    expect([made, open.size <= 1]).toEqual([readers, true]);
+    await stop();
+    expect(open.size).toBe(0);
+  },
+);
 
 test('says which of the initial objects are no longer wanted: each that another or its deletion came for', async () => {
   const { decoder, forgotten } = counting();
-  const frames = ['ADDED a 1', 'ADDED b 2', 'ADDED c 3', 'MODIFIED a 4', 'DELETED b 5', 'MODIFIED a 6'].map((frame) => {
+  const frames = [
+    'ADDED a 1',
+    'ADDED b 2',
+    'ADDED c 3',
+    'MODIFIED a 4',
+    'DELETED b 5',
+    'MODIFIED a 6',
+  ].map((frame) => {
     const [type = '', name = '', version = ''] = frame.split(' ');
     return event(type, configMap(name, version));
   });
@@ -134,7 +159,9 @@ test('a decoder that cannot read a watch costs no connection', async () => {
     signal?.addEventListener('abort', () => open--);
     return stream([], 'hold', signal);
   };
-  const { clock, failures, stop } = await reflect(new Replies(lists, watched, lists, watched), { decoder });
+  const { clock, failures, stop } = await reflect(new Replies(lists, watched, lists, watched), {
+    decoder,
+  });
   await clock.run(800);
   expect([open, failures.map((failure) => failure.class)]).toEqual([0, ['full', 'full']]);
   await stop();
@@ -154,5 +181,6 @@ test('options that are none are refused', async () => {
     { watchList: 'x' as never },
     { parkWhenGone: 1 as never },
   ];
-  for (const options of wrong) await expect(reflect(new Replies(lists), options)).rejects.toEqual(invalid);
+  for (const options of wrong)
+    await expect(reflect(new Replies(lists), options)).rejects.toEqual(invalid);
 });

@@ -1,9 +1,21 @@
-/** What a reflector tells of its failures, by class and with what happens next, and what it says of itself. */
+/**
+ * What a reflector tells of its failures, by class and with what happens next, and what it says of
+ * itself.
+ */
 import { Indexer, TransportError } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
-import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from './answers.ts';
 import { answer, type ConfigMap, Stream } from './live-server.ts';
 import { reflect } from './reflecting.ts';
 
@@ -45,9 +57,17 @@ describe('every failure reaches the handler, with its class and what happens nex
     ['403', refuses(403, 'Forbidden'), ['auth', 'relist', 800]],
     ['404', refuses(404, 'NotFound'), ['server', 'relist', 800]],
     ['410', refuses(410, 'Expired'), ['expired', 'relist from newest', 0]],
-    ['a version that is still to come', refuses(504, 'Timeout', {}, tooLarge), ['expired', 'relist from newest', 0]],
+    [
+      'a version that is still to come',
+      refuses(504, 'Timeout', {}, tooLarge),
+      ['expired', 'relist from newest', 0],
+    ],
     ['429', refuses(429, 'TooManyRequests'), ['throttled', 'relist', 800]],
-    ['429 with Retry-After', refuses(429, 'TooManyRequests', { 'retry-after': '3' }), ['throttled', 'repeat', 3000]],
+    [
+      '429 with Retry-After',
+      refuses(429, 'TooManyRequests', { 'retry-after': '3' }),
+      ['throttled', 'repeat', 3000],
+    ],
     ['500', refuses(500, 'InternalError'), ['server', 'relist', 800]],
     ['503 with Retry-After', refuses(503, '', { 'retry-after': '1' }), ['server', 'repeat', 1000]],
     ['a page of a proxy', () => answer(502, '<html>'), ['server', 'relist', 800]],
@@ -74,7 +94,11 @@ describe('every failure reaches the handler, with its class and what happens nex
     ['403', refuses(403, 'Forbidden'), ['auth', 'relist', 800]],
     ['410', refuses(410, 'Gone'), ['expired', 'relist', 800]],
     ['429', refuses(429, 'TooManyRequests'), ['throttled', 'rewatch', 800]],
-    ['429 with Retry-After', refuses(429, 'TooManyRequests', { 'retry-after': '2' }), ['throttled', 'repeat', 2000]],
+    [
+      '429 with Retry-After',
+      refuses(429, 'TooManyRequests', { 'retry-after': '2' }),
+      ['throttled', 'repeat', 2000],
+    ],
     ['500', refuses(500, 'InternalError'), ['server', 'relist', 800]],
     ['a refused connection', fails('refused'), ['network', 'rewatch', 800]],
     ['a failure of no kind', fails('unknown'), ['network', 'rewatch', 800]],
@@ -83,7 +107,11 @@ describe('every failure reaches the handler, with its class and what happens nex
     ['an ERROR event 500', sends(error(500, 'InternalError')), ['server', 'relist', 800]],
     ['an ERROR event that is no Status', sends(event('ERROR', {})), ['decode', 'relist', 800]],
     ['garbage', sends('<html>'), ['decode', 'relist', 800]],
-    ['a connection lost after an event', () => stream([bookmark('6')], 'reset'), ['network', 'rewatch', 0]],
+    [
+      'a connection lost after an event',
+      () => stream([bookmark('6')], 'reset'),
+      ['network', 'rewatch', 0],
+    ],
     ['a connection lost at once', () => stream([], 'reset'), ['network', 'relist', 800]],
     ['a watch that ends at once', () => stream([], 'close'), ['network', 'relist', 800]],
   ])('of a watch: %s', async (_, reply, [kind, next, afterMs]) => {
@@ -97,7 +125,8 @@ describe('every failure reaches the handler, with its class and what happens nex
     await stop();
   });
 
-  // A message that is no text (a proxy's, say) threw where the failure was classified, and that ended the reflector for good.
+  // A message that is no text (a proxy's, say) threw where the failure was classified, and that
+  // ended the reflector for good.
   test.each<[string, unknown]>([
     ['a message that is no text', { message: { text: 'oh' }, details: {} }],
     ['a message that has no text', { message: { toString: 1, valueOf: 1 } }],
@@ -117,22 +146,26 @@ describe('every failure reaches the handler, with its class and what happens nex
     }
   });
 
-  // One bookmark was enough for a server that closes each watch at once to be asked five thousand times a second.
+  // One bookmark was enough for a server that closes each watch at once to be asked five thousand
+  // times a second.
   test.each([
     ['of the version that was asked for', bookmark('5')],
     ['without a version', bookmark('')],
     ['that comes again', event('MODIFIED', configMap('a', '5'))],
-  ])('a watch that ends at once with an event %s is soon opened again later, without a list', async (_, frame) => {
-    const server = new Replies(lists, sends(frame));
-    const { clock, failures, told, stop } = await listing(server);
-    expect(failures).toMatchObject([{ next: 'rewatch', afterMs: 800 }]);
-    expect(server.requests.length).toBe(1 + 4); // three times at once, as client-go does for ever
-    await clock.run(60_000);
-    expect(server.requests.length).toBeLessThan(20);
-    expect(server.asked().filter((one) => one.startsWith('list')).length).toBe(1);
-    expect(new Set(told())).toEqual(new Set(['network → rewatch']));
-    await stop();
-  });
+  ])(
+    'a watch that ends at once with an event %s is soon opened again later, without a list',
+    async (_, frame) => {
+      const server = new Replies(lists, sends(frame));
+      const { clock, failures, told, stop } = await listing(server);
+      expect(failures).toMatchObject([{ next: 'rewatch', afterMs: 800 }]);
+      expect(server.requests.length).toBe(1 + 4); // three times at once, as client-go does for ever
+      await clock.run(60_000);
+      expect(server.requests.length).toBeLessThan(20);
+      expect(server.asked().filter((one) => one.startsWith('list')).length).toBe(1);
+      expect(new Set(told())).toEqual(new Set(['network → rewatch']));
+      await stop();
+    },
+  );
 
   test.each<[string, (clock: FakeClock) => Reply[]]>([
     ['a new version', () => [sends(bookmark('6'))]],
@@ -153,7 +186,10 @@ describe('every failure reaches the handler, with its class and what happens nex
     const server = new Replies(...replies);
     const { told, stop } = await listing(server, { clock });
     await clock.run(800);
-    expect([server.requests.length, told().filter((one) => one.endsWith('rewatch'))]).toEqual([replies.length, []]);
+    expect([server.requests.length, told().filter((one) => one.endsWith('rewatch'))]).toEqual([
+      replies.length,
+      [],
+    ]);
     await stop();
   });
 
@@ -167,7 +203,9 @@ describe('every failure reaches the handler, with its class and what happens nex
   });
 
   test('an orderly end is none', async () => {
-    const { failures, stop } = await listing(new Replies(lists, () => stream([bookmark('6')], 'close'), holds));
+    const { failures, stop } = await listing(
+      new Replies(lists, () => stream([bookmark('6')], 'close'), holds),
+    );
     expect(failures).toEqual([]);
     await stop();
   });
@@ -199,11 +237,15 @@ describe('every failure reaches the handler, with its class and what happens nex
     };
     const { clock, names, stop } = await listing(server, { watchErrorHandler });
     await clock.run(800);
-    expect([names(), reported]).toEqual([['a'], [expect.objectContaining({ message: 'broken handler' })]]);
+    expect([names(), reported]).toEqual([
+      ['a'],
+      [expect.objectContaining({ message: 'broken handler' })],
+    ]);
     await stop();
   });
 
-  // `random` is asked by each watch and each wait: what it threw ended the reflector, and a NaN was asked for as timeoutSeconds.
+  // `random` is asked by each watch and each wait: what it threw ended the reflector, and a NaN was
+  // asked for as timeoutSeconds.
   test.each<[string, () => number]>([
     [
       'throws',
@@ -233,8 +275,12 @@ describe('every failure reaches the handler, with its class and what happens nex
       if (full) throw new Error('full');
       replace(...list);
     };
-    const { clock, failures, names, stop } = await listing(new Replies(lists, lists, holds), { store });
-    expect(failures).toMatchObject([{ class: 'decode', next: 'relist', error: { cause: { message: 'full' } } }]);
+    const { clock, failures, names, stop } = await listing(new Replies(lists, lists, holds), {
+      store,
+    });
+    expect(failures).toMatchObject([
+      { class: 'decode', next: 'relist', error: { cause: { message: 'full' } } },
+    ]);
     full = false;
     await clock.run(800);
     expect(names()).toEqual(['a']);
@@ -270,24 +316,26 @@ describe('the default handler', () => {
   });
 
   test('reports what makes it list again, and a refused connection only when it stays', async () => {
-    expect(await quietly(new Replies(lists, refuses(403, 'Forbidden'), lists, holds), 5000)).toMatchObject([
-      { status: 403 },
-    ]);
+    expect(
+      await quietly(new Replies(lists, refuses(403, 'Forbidden'), lists, holds), 5000),
+    ).toMatchObject([{ status: 403 }]);
     reported = [];
     expect(await quietly(new Replies(lists, fails('refused')), 5000)).toEqual([]);
     expect((await quietly(new Replies(lists, fails('refused')), 60_000)).length).toBeGreaterThan(0);
   });
 
-  // Each change of a CRD ends its watches with 410: several within two minutes left a cache behind for up to a minute, and nobody was told.
+  // Each change of a CRD ends its watches with 410: several within two minutes left a cache behind
+  // for up to a minute, and nobody was told.
   test('reports a version that is gone only where the next list has to wait', async () => {
     const gone = [lists, sends(error(410, 'Expired'))];
     expect(await quietly(new Replies(...gone, ...gone, ...gone, lists, holds), 60_000)).toEqual([]);
-    expect(await quietly(new Replies(...gone, ...gone, ...gone, ...gone, lists, holds), 60_000)).toMatchObject([
-      { status: 410 },
-    ]);
+    expect(
+      await quietly(new Replies(...gone, ...gone, ...gone, ...gone, lists, holds), 60_000),
+    ).toMatchObject([{ status: 410 }]);
   });
 
-  // Behind a proxy without a server connections are reset and not refused: 110 requests failed in 100 s, nobody was told, and the status was "watching" throughout.
+  // Behind a proxy without a server connections are reset and not refused: 110 requests failed in
+  // 100 s, nobody was told, and the status was "watching" throughout.
   test('reports a connection that is reset in spite of all repeats, and does not call that watching', async () => {
     expect(await quietly(new Replies(fails('reset')), 9999)).toEqual([]);
     expect(await quietly(new Replies(fails('reset')), 10_000)).toMatchObject([{ kind: 'reset' }]);
@@ -358,14 +406,24 @@ describe('status', () => {
       watches: 1,
       skippedEvents: 0,
       failures: { auth: 0, expired: 0, throttled: 0, network: 0, decode: 1, full: 0, server: 1 },
-      lastFailure: { class: 'decode', next: 'relist', afterMs: 1600, agoMs: 1600, error: expect.anything() },
+      lastFailure: {
+        class: 'decode',
+        next: 'relist',
+        afterMs: 1600,
+        agoMs: 1600,
+        error: expect.anything(),
+      },
     });
     await stop();
   });
 
   test('knows how old the last byte is, of which failures send none', async () => {
     const body = new Stream();
-    const open: Reply = ({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) });
+    const open: Reply = ({ signal }) => ({
+      status: 200,
+      headers: new Headers(),
+      body: body.body(signal),
+    });
     const server = new Replies(refuses(500, 'InternalError'), lists, open, refuses(503, ''));
     const { clock, reflector, stop } = await listing(server);
     const age = () => reflector.status().lastSignOfLife;
@@ -433,7 +491,11 @@ test.each(['', '0'])(
   async (version) => {
     const first: Reply = () => answer(200, listBody(version, []));
     const added = event('ADDED', configMap('b', '11'));
-    const both = [added, event('MODIFIED', configMap('b', '12')), event('ADDED', configMap('c', '13'))];
+    const both = [
+      added,
+      event('MODIFIED', configMap('b', '12')),
+      event('ADDED', configMap('c', '13')),
+    ];
     const server = new Replies(first, sends(added), () => stream(both, 'close'), holds);
     const { stop } = await listing(server);
     expect(server.asked().slice(1)).toEqual([`watch ${version}`, `watch ${version}`, 'watch 13']);

@@ -3,7 +3,16 @@ import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capsta
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
-import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
 import { reflect } from './reflecting.ts';
 
@@ -29,18 +38,32 @@ const lists =
       ),
     );
 const holds: Reply = ({ signal }) => stream([], 'hold', signal);
-const lost: Reply = () => stream([bookmark('6'), event('ERROR', status(500, 'InternalError'))], 'close');
+const lost: Reply = () =>
+  stream([bookmark('6'), event('ERROR', status(500, 'InternalError'))], 'close');
 const gone: Reply = () => answer(404, JSON.stringify(status(404, 'NotFound', { details: {} })));
 const page: Reply = () => answer(404, '404 page not found\n');
 const discovery =
   (...names: string[]): Reply =>
   () =>
-    answer(200, JSON.stringify({ kind: 'APIResourceList', resources: names.map((name) => ({ name })) }));
+    answer(
+      200,
+      JSON.stringify({ kind: 'APIResourceList', resources: names.map((name) => ({ name })) }),
+    );
 
 describe('a resource that is gone', () => {
   test('empties the store once, is asked for with back-off, and is taken up where it comes back', async () => {
-    const server = new Replies(lists('5', 'a', 'b'), lost, gone, gone, gone, lists('9', 'c'), holds);
-    const { clock, names, told, reflector, failures, stop } = await reflect(server, { watchList: false });
+    const server = new Replies(
+      lists('5', 'a', 'b'),
+      lost,
+      gone,
+      gone,
+      gone,
+      lists('9', 'c'),
+      holds,
+    );
+    const { clock, names, told, reflector, failures, stop } = await reflect(server, {
+      watchList: false,
+    });
     expect(names()).toEqual(['a', 'b']);
     await clock.run(800);
     expect([names(), reflector.status().state]).toEqual([[], 'parked']);
@@ -56,12 +79,18 @@ describe('a resource that is gone', () => {
   test('tells the handlers of an informer of each object once, by its tombstone, and of those that come back', async () => {
     const clock = new FakeClock();
     const server = new Replies(lists('5', 'a', 'b'), lost, gone, gone, lists('9', 'a'), holds);
-    const options = { clock, watchList: false, random: () => 0, watchErrorHandler: () => undefined };
+    const options = {
+      clock,
+      watchList: false,
+      random: () => 0,
+      watchErrorHandler: () => undefined,
+    };
     const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), options);
     const told: unknown[] = [];
     informer.addEventHandler({
       onAdd: ({ metadata }) => told.push(`add ${metadata.name}`),
-      onDelete: (object) => told.push(object instanceof DeletedFinalStateUnknown ? `tombstone ${object.key}` : object),
+      onDelete: (object) =>
+        told.push(object instanceof DeletedFinalStateUnknown ? `tombstone ${object.key}` : object),
     });
     const running = informer.run();
     await clock.run(60_000);
@@ -72,7 +101,8 @@ describe('a resource that is gone', () => {
   });
 
   test('is asked for by lists alone while it is gone, and as a stream again later', async () => {
-    const begin: Reply = () => stream([bookmark('5', 'true'), event('ERROR', status(500, 'InternalError'))], 'close');
+    const begin: Reply = () =>
+      stream([bookmark('5', 'true'), event('ERROR', status(500, 'InternalError'))], 'close');
     const server = new Replies(begin, gone, gone, gone, lists('9', 'a'), lost, holds);
     const { clock, reflector, stop } = await reflect(server, { watchList: true });
     await clock.run(800);
@@ -84,7 +114,15 @@ describe('a resource that is gone', () => {
   });
 
   test('is gone where a page came and the discovery of the server says so, as kube-apiserver answers', async () => {
-    const server = new Replies(lists('5', 'a'), lost, page, discovery('others'), page, lists('9', 'a'), holds);
+    const server = new Replies(
+      lists('5', 'a'),
+      lost,
+      page,
+      discovery('others'),
+      page,
+      lists('9', 'a'),
+      holds,
+    );
     const { clock, names, stop } = await reflect(server, { watchList: false });
     await clock.run(800);
     expect(names()).toEqual([]);
@@ -120,7 +158,10 @@ describe('a resource that is gone', () => {
 
   test('keeps the store as it was where parkWhenGone is off, as in client-go', async () => {
     const server = new Replies(lists('5', 'a'), lost, gone);
-    const { clock, names, told, stop } = await reflect(server, { watchList: false, parkWhenGone: false });
+    const { clock, names, told, stop } = await reflect(server, {
+      watchList: false,
+      parkWhenGone: false,
+    });
     await clock.run(60_000);
     expect([names(), new Set(told())]).toEqual([['a'], new Set(['server → relist'])]);
     await stop();
@@ -129,7 +170,10 @@ describe('a resource that is gone', () => {
   test('is reported once by the default handler, unlike other failures meanwhile', async () => {
     const denied: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));
     const server = new Replies(lists('5', 'a'), lost, gone, gone, denied, gone);
-    const { clock, stop } = await reflect(server, { watchList: false, watchErrorHandler: undefined });
+    const { clock, stop } = await reflect(server, {
+      watchList: false,
+      watchErrorHandler: undefined,
+    });
     await clock.run(300_000);
     expect(reported).toMatchObject([{ status: 500 }, { status: 404 }, { status: 403 }]);
     await stop();

@@ -1,17 +1,28 @@
 /**
  * The initial objects as a stream. The first part has a counterpart for each case of client-go's
- * tools/cache/reflector_watchlist_test.go; the second what a server that does not know streams makes of the request.
+ * tools/cache/reflector_watchlist_test.go; the second what a server that does not know streams
+ * makes of the request.
  */
 import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { jsonDecoder } from '../../bindings/cache/decoder.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
-import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, Stream } from './live-server.ts';
 import { reflect as reflectAny } from './reflecting.ts';
 
-const reflect: typeof reflectAny = (server, options) => reflectAny(server, { watchList: true, ...options });
+const reflect: typeof reflectAny = (server, options) =>
+  reflectAny(server, { watchList: true, ...options });
 
 let reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -51,7 +62,10 @@ const listing =
 
 describe('TestWatchList', () => {
   test('TestWatchListResourceVersion: from the last version, or from none', async () => {
-    const server = new Replies(ending(add('a', '1'), bookmark('5', 'true'), add('b', '6')), holding());
+    const server = new Replies(
+      ending(add('a', '1'), bookmark('5', 'true'), add('b', '6')),
+      holding(),
+    );
     const { clock, stop, reflector } = await reflect(server);
     expect(server.requests[0]?.query).toEqual({
       watch: 'true',
@@ -68,7 +82,11 @@ describe('TestWatchList', () => {
 
   test("the reflector won't be synced if the bookmark event has not been received", async () => {
     const { names, reflector, stop } = await reflect(new Replies(holding(add('a', '1'))));
-    expect([names(), reflector.lastSyncResourceVersion(), reflector.status().state]).toEqual([[], '', 'streaming']);
+    expect([names(), reflector.lastSyncResourceVersion(), reflector.status().state]).toEqual([
+      [],
+      '',
+      'streaming',
+    ]);
     await stop();
   });
 
@@ -81,14 +99,31 @@ describe('TestWatchList', () => {
 
   test.each<[string, Reply, string]>([
     ['500 forces fallback', refusing(500, 'InternalError'), 'server → list'],
-    ['422, from a server that does not support streaming, forces fallback', refusing(422, 'Invalid'), 'server → list'],
+    [
+      '422, from a server that does not support streaming, forces fallback',
+      refusing(422, 'Invalid'),
+      'server → list',
+    ],
     ['403 forces fallback', refusing(403, 'Forbidden'), 'auth → list'],
     ['a stream that ends at once forces fallback', ending(), 'network → list'],
-    ['a stream of another kind alone that ends at once forces fallback', ending(foreign), 'network → list'],
+    [
+      'a stream of another kind alone that ends at once forces fallback',
+      ending(foreign),
+      'network → list',
+    ],
     ['garbage forces fallback', holding('<html>'), 'decode → list'],
-    ['an ERROR event 500 forces fallback', holding(event('ERROR', status(500, 'InternalError'))), 'server → list'],
+    [
+      'an ERROR event 500 forces fallback',
+      holding(event('ERROR', status(500, 'InternalError'))),
+      'server → list',
+    ],
   ])('%s, for this round only', async (_, reply, told) => {
-    const server = new Replies(reply, listing('9', 'a'), ending(event('ERROR', status(410, 'Expired'))), holding());
+    const server = new Replies(
+      reply,
+      listing('9', 'a'),
+      ending(event('ERROR', status(410, 'Expired'))),
+      holding(),
+    );
     const reflecting = await reflect(server);
     expect(reflecting.names()).toEqual(['a']);
     expect(reflecting.told()[0]).toBe(told);
@@ -156,7 +191,8 @@ describe('TestWatchList', () => {
     },
   );
 
-  // Only a stream that ended at once is a sign of a server without streams: a proxy may cut one that was waiting for its first object.
+  // Only a stream that ended at once is a sign of a server without streams: a proxy may cut one
+  // that was waiting for its first object.
   test('a stream that ends after a second, with no object yet, is asked for again', async () => {
     const clock = new FakeClock();
     const late: Reply = () => {
@@ -165,7 +201,11 @@ describe('TestWatchList', () => {
     };
     const server = new Replies(late, holding(add('a', '2'), bookmark('5', 'true')));
     const { names, told, stop } = await reflect(server, { clock });
-    expect([names(), server.asked(), told()]).toEqual([['a'], ['stream ', 'stream '], ['network → relist']]);
+    expect([names(), server.asked(), told()]).toEqual([
+      ['a'],
+      ['stream ', 'stream '],
+      ['network → relist'],
+    ]);
     await stop();
   });
 
@@ -183,7 +223,10 @@ describe('TestWatchList', () => {
   });
 
   test('stopping the stream after synchronization results in an ordinary watch', async () => {
-    const server = new Replies(ending(add('a', '1'), bookmark('5', 'true'), bookmark('7')), holding());
+    const server = new Replies(
+      ending(add('a', '1'), bookmark('5', 'true'), bookmark('7')),
+      holding(),
+    );
     const { stop } = await reflect(server);
     expect(server.asked()).toEqual(['stream ', 'watch 7']);
     await stop();
@@ -192,7 +235,11 @@ describe('TestWatchList', () => {
   test('expiring an established watch results in a new stream from the last version, then from none', async () => {
     const gone = event('ERROR', status(410, 'Expired'));
     const first = ending(add('a', '1'), add('b', '2'), bookmark('5', 'true'), gone);
-    const server = new Replies(first, refusing(410, 'Expired'), holding(add('a', '1'), bookmark('9', 'true')));
+    const server = new Replies(
+      first,
+      refusing(410, 'Expired'),
+      holding(add('a', '1'), bookmark('9', 'true')),
+    );
     const { clock, names, told, stop } = await reflect(server);
     await clock.run(800);
     expect(server.asked()).toEqual(['stream ', 'stream 5', 'stream ']);
@@ -202,21 +249,27 @@ describe('TestWatchList', () => {
   });
 
   test('prove that the reflector is checking the value of the initialEventsEnd annotation', async () => {
-    const { names, told, stop } = await reflect(new Replies(holding(add('a', '1'), bookmark('5', 'false'))));
+    const { names, told, stop } = await reflect(
+      new Replies(holding(add('a', '1'), bookmark('5', 'false'))),
+    );
     expect([names(), told()]).toEqual([[], []]);
     await stop();
   });
 
   test('TestInitialEventsEndBookmarkTicker: warns each ten seconds without an event while the end is missing', async () => {
     const server = new LiveServer();
-    server.intercept = (request, n) => (n === 1 ? stream([add('a', '1')], 'hold', request.signal) : undefined);
+    server.intercept = (request, n) =>
+      n === 1 ? stream([add('a', '1')], 'hold', request.signal) : undefined;
     const { clock, stop } = await reflect(server);
     await clock.run(9_999);
     expect(reported).toEqual([]);
     await clock.run(1);
     await clock.run(10_000);
     expect(reported.length).toBe(2);
-    expect(reported[0]).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining('for 10 s') });
+    expect(reported[0]).toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining('for 10 s'),
+    });
     await stop();
   });
 });
@@ -227,8 +280,18 @@ describe('a server that never ends its initial events', () => {
   test.each<[string, Reply, number, string]>([
     ['sends nothing', holding(), 30_000, 'no object for 30 s'],
     ['sends all there is and then nothing', holding(add('a', '1')), 30_000, 'no object for 30 s'],
-    ['sends a change of what was not among them', holding(event('MODIFIED', configMap('b', '7'))), 0, 'default/b'],
-    ['sends a second bookmark instead', holding(add('a', '1'), bookmark('5'), bookmark('6')), 0, 'sent bookmarks'],
+    [
+      'sends a change of what was not among them',
+      holding(event('MODIFIED', configMap('b', '7'))),
+      0,
+      'default/b',
+    ],
+    [
+      'sends a second bookmark instead',
+      holding(add('a', '1'), bookmark('5'), bookmark('6')),
+      0,
+      'sent bookmarks',
+    ],
   ])('and %s is listed instead, now and later', async (_, reply, afterMs, why) => {
     const gone = ending(event('ERROR', status(410, 'Expired')));
     const server = new Replies(reply, list, gone, list, holding());
@@ -236,7 +299,10 @@ describe('a server that never ends its initial events', () => {
     await clock.run(afterMs);
     expect(names()).toEqual(['a']);
     expect(told()[0]).toBe('server → list');
-    expect(failures[0]?.error).toMatchObject({ code: 'TIMEOUT', message: expect.stringContaining(why) });
+    expect(failures[0]?.error).toMatchObject({
+      code: 'TIMEOUT',
+      message: expect.stringContaining(why),
+    });
     await clock.run(800);
     expect(server.asked()).toEqual(['stream ', 'list 0 limit 500', 'watch 9', 'list 9', 'watch 9']);
     expect(reflector.status().relists).toBe(1);
@@ -245,7 +311,11 @@ describe('a server that never ends its initial events', () => {
 
   test('is waited for as long as objects come, and without a word as long as they come soon', async () => {
     const body = new Stream();
-    const server = new Replies(({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) }));
+    const server = new Replies(({ signal }) => ({
+      status: 200,
+      headers: new Headers(),
+      body: body.body(signal),
+    }));
     const { clock, names, stop } = await reflect(server);
     for (let i = 1; i <= 5; i++) {
       expect(reported).toEqual([]);

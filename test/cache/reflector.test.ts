@@ -184,7 +184,10 @@ describe('a reflector', () => {
       ['a list without answer', () => new Promise(() => undefined)],
       ['a wait for Retry-After', busy],
       ['a back-off before a list', () => answer(500, statusBody(500, 'InternalError'))],
-      ['a back-off before a watch', (_, n) => (n > 1 ? answer(429, statusBody(429, 'TooManyRequests')) : undefined)],
+      [
+        'a back-off before a watch',
+        (_, n) => (n > 1 ? answer(429, statusBody(429, 'TooManyRequests')) : undefined),
+      ],
       ['a watch without answer', (_, n) => (n > 1 ? new Promise(() => undefined) : undefined)],
       ['a quiet watch', undefined],
       ['initial objects without an end', ({ signal }) => stream([added('a')], 'hold', signal)],
@@ -231,7 +234,10 @@ describe('a reflector', () => {
   });
 
   describe('and its store:', () => {
-    /** One that has no more than a store has to have. Each object takes it longer than a slice of time. */
+    /**
+     * One that has no more than a store has to have. Each object takes it longer than a slice of
+     * time.
+     */
     function plain(clock: FakeClock, onAdd: (name: string) => void = () => undefined) {
       const seen: string[] = [];
       const note =
@@ -241,7 +247,8 @@ describe('a reflector', () => {
           seen.push(`${what} ${name}`);
           if (what === 'add') onAdd(name);
         };
-      const replace = (list: readonly ConfigMap[]): void => void seen.push(`replace ${list.length}`);
+      const replace = (list: readonly ConfigMap[]): void =>
+        void seen.push(`replace ${list.length}`);
       return { seen, add: note('add'), update: note('update'), delete: note('delete'), replace };
     }
 
@@ -249,13 +256,21 @@ describe('a reflector', () => {
       const clock = new FakeClock();
       const store = plain(clock);
       const server = new LiveServer();
-      const { failures, stop } = await reflect(server, { clock, store: store as never, resyncPeriod: 1000 });
+      const { failures, stop } = await reflect(server, {
+        clock,
+        store: store as never,
+        resyncPeriod: 1000,
+      });
       server.put('a');
       server.put('a');
       server.remove('a');
       server.send(bookmark('7'));
       await clock.run(3000);
-      expect([store.seen, failures, reported]).toEqual([['replace 0', 'add a', 'update a', 'delete a'], [], []]);
+      expect([store.seen, failures, reported]).toEqual([
+        ['replace 0', 'add a', 'update a', 'delete a'],
+        [],
+        [],
+      ]);
       await stop();
     });
 
@@ -267,7 +282,9 @@ describe('a reflector', () => {
         () => answer(200, listBody('1', [])),
         ({ signal }) => stream([added('a') + added('b') + added('c')], 'hold', signal),
       );
-      await new Reflector(new ListWatch(server, ConfigMaps), store, { clock }).run({ signal: stop.signal });
+      await new Reflector(new ListWatch(server, ConfigMaps), store, { clock }).run({
+        signal: stop.signal,
+      });
       expect(store.seen).toEqual(['replace 0', 'add a']);
     });
 
@@ -282,7 +299,11 @@ describe('a reflector', () => {
       server.put('a');
       server.put('b');
       await clock.settle();
-      expect([store.seen.at(-1), reflector.lastSyncResourceVersion(), failures]).toEqual(['add b', '3', []]);
+      expect([store.seen.at(-1), reflector.lastSyncResourceVersion(), failures]).toEqual([
+        'add b',
+        '3',
+        [],
+      ]);
       expect(reported).toEqual([expect.objectContaining({ message: 'not a' })]);
       await stop();
     });
@@ -291,7 +312,9 @@ describe('a reflector', () => {
   test('says that it is waiting also while a watch that failed is tried again', async () => {
     const never: Reply = () => new Promise<never>(() => undefined) as never;
     const lists: Reply = () => answer(200, listBody('1', []));
-    const { clock, reflector, stop } = await reflect(new Replies(lists, () => answer(429, ''), never));
+    const { clock, reflector, stop } = await reflect(
+      new Replies(lists, () => answer(429, ''), never),
+    );
     await clock.run(800);
     expect(reflector.status().state).toBe('waiting');
     await stop();
@@ -320,7 +343,8 @@ describe('a reflector', () => {
   test('goes on when its error handler throws', async () => {
     const clock = new FakeClock();
     const server = new LiveServer();
-    server.intercept = (_, n) => (n === 1 ? answer(500, statusBody(500, 'InternalError')) : undefined);
+    server.intercept = (_, n) =>
+      n === 1 ? answer(500, statusBody(500, 'InternalError')) : undefined;
     const store = new Indexer<ConfigMap>();
     const stop = new AbortController();
     const reflector = new Reflector(new ListWatch(server, ConfigMaps), store, {
@@ -348,22 +372,42 @@ describe('a ListWatch', () => {
 
   test('knows the paths of groups, of namespaces, and of resources without one', async () => {
     const server = new LiveServer();
-    const of = (group: string, namespaced: boolean) => ({ ...ConfigMaps, group, namespaced, plural: 'things' });
+    const of = (group: string, namespaced: boolean) => ({
+      ...ConfigMaps,
+      group,
+      namespaced,
+      plural: 'things',
+    });
     const path = async (
-      ...args: ConstructorParameters<typeof ListWatch<ConfigMap>> extends [unknown, ...infer R] ? R : never
+      ...args: ConstructorParameters<typeof ListWatch<ConfigMap>> extends [unknown, ...infer R]
+        ? R
+        : never
     ) => (await paths(new ListWatch<ConfigMap>(server, ...args), server))?.path;
     expect(await path(of('', true))).toBe('/api/v1/things');
-    expect(await path(of('apps', true), { namespace: 'ns' })).toBe('/apis/apps/v1/namespaces/ns/things');
-    expect(await path(of('apps', true), { namespace: 'a b' })).toBe('/apis/apps/v1/namespaces/a%20b/things');
+    expect(await path(of('apps', true), { namespace: 'ns' })).toBe(
+      '/apis/apps/v1/namespaces/ns/things',
+    );
+    expect(await path(of('apps', true), { namespace: 'a b' })).toBe(
+      '/apis/apps/v1/namespaces/a%20b/things',
+    );
     expect(await path(of('', false), { namespace: '' })).toBe('/api/v1/things');
   });
 
   test('sends selectors, and asks for metadata alone when told to', async () => {
     const server = new LiveServer();
-    const options = { labelSelector: 'a in (b)', fieldSelector: 'metadata.name=x', metadataOnly: true };
-    const request = await paths(new ListWatch<ConfigMap>(server, { ...ConfigMaps }, options), server);
+    const options = {
+      labelSelector: 'a in (b)',
+      fieldSelector: 'metadata.name=x',
+      metadataOnly: true,
+    };
+    const request = await paths(
+      new ListWatch<ConfigMap>(server, { ...ConfigMaps }, options),
+      server,
+    );
     expect(request?.query).toEqual({ labelSelector: 'a in (b)', fieldSelector: 'metadata.name=x' });
-    expect(request?.headers?.accept).toBe('application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1');
+    expect(request?.headers?.accept).toBe(
+      'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+    );
   });
 
   test('refuses a namespace where there is none, and what is no transport or resource', () => {

@@ -1,4 +1,7 @@
-/** A handler's place at an informer: filters in front of it, its end, and waiting for what is to be done. */
+/**
+ * A handler's place at an informer: filters in front of it, its end, and waiting for what is to be
+ * done.
+ */
 import {
   DeletedFinalStateUnknown,
   type DoneChecker,
@@ -53,7 +56,10 @@ describe('a filtering handler', () => {
   test('judges a tombstone by the last state, and passes on one that has none', () => {
     const told: string[] = [];
     const handler = passing(told);
-    const object = (v: string): ConfigMap => ({ metadata: { namespace: 'default', name: 'x' }, data: { v } });
+    const object = (v: string): ConfigMap => ({
+      metadata: { namespace: 'default', name: 'x' },
+      data: { v },
+    });
     handler.onDelete(new DeletedFinalStateUnknown('default/in', object('yes')));
     handler.onDelete(new DeletedFinalStateUnknown('default/out', object('no')));
     handler.onDelete(new DeletedFinalStateUnknown<ConfigMap>('default/unknown', undefined));
@@ -64,7 +70,10 @@ describe('a filtering handler', () => {
     const { clock, server, informer } = setUp();
     const held = heldHandler();
     informer.addEventHandler(
-      new FilteringResourceEventHandler({ filterFunc: ({ data }) => data?.v !== 'no', handler: held.handler }),
+      new FilteringResourceEventHandler({
+        filterFunc: ({ data }) => data?.v !== 'no',
+        handler: held.handler,
+      }),
     );
     server.put('a', yes);
     void informer.run();
@@ -80,7 +89,10 @@ describe('a filtering handler', () => {
 
   test('may leave out any of the three, and has a filter and a handler', () => {
     const object: ConfigMap = { metadata: { namespace: 'default', name: 'x' } };
-    const handler = new FilteringResourceEventHandler<ConfigMap>({ filterFunc: () => true, handler: {} });
+    const handler = new FilteringResourceEventHandler<ConfigMap>({
+      filterFunc: () => true,
+      handler: {},
+    });
     handler.onAdd(object, true);
     handler.onUpdate(object, object, {} as never);
     handler.onDelete(object);
@@ -158,7 +170,9 @@ describe('shutting a handler down', () => {
     server.put('b');
     await clock.settle();
     expect(held.told).toEqual(['+a']);
-    await expect(informer.shutDownEventHandler({} as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(informer.shutDownEventHandler({} as never)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
     await informer.stop();
   });
 });
@@ -172,10 +186,17 @@ describe('adding indices', () => {
     await clock.settle();
     informer.addIndexers({ late: (object) => [object.metadata.name] });
     const indexer = informer.getIndexer();
-    expect([indexer.listIndexFuncValues('early'), indexer.listIndexFuncValues('late')]).toEqual([['a'], ['a']]);
-    expect(() => informer.addIndexers({ late: 'x' })).toThrow(expect.objectContaining({ code: 'INDEX_EXISTS' }));
+    expect([indexer.listIndexFuncValues('early'), indexer.listIndexFuncValues('late')]).toEqual([
+      ['a'],
+      ['a'],
+    ]);
+    expect(() => informer.addIndexers({ late: 'x' })).toThrow(
+      expect.objectContaining({ code: 'INDEX_EXISTS' }),
+    );
     await informer.stop();
-    expect(() => informer.addIndexers({ x: 'x' })).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    expect(() => informer.addIndexers({ x: 'x' })).toThrow(
+      expect.objectContaining({ code: 'STOPPED' }),
+    );
   });
 });
 
@@ -186,7 +207,8 @@ describe('types', () => {
     });
     informer.addEventHandler({
       onAdd: (map, initial) => void [map.metadata.name satisfies string, initial satisfies boolean],
-      onUpdate: (old, now, change) => void [old.data?.v, now.data?.v, change.spec satisfies boolean],
+      onUpdate: (old, now, change) =>
+        void [old.data?.v, now.data?.v, change.spec satisfies boolean],
       onDelete: (map) => void (map instanceof DeletedFinalStateUnknown ? map.obj?.data : map.data),
     });
     informer.lister().list()[0]?.data satisfies Record<string, string> | undefined;
@@ -208,7 +230,9 @@ describe('waiting', () => {
     ['some of it', ['second', 'first', 'last done'], true, false],
     ['none of it', ['second', 'first'], true, false],
   ])('for %s', async (_, names, abort, done) => {
-    const checkers = names.map((name) => checker(name, name.endsWith('done') ? Promise.resolve() : never));
+    const checkers = names.map((name) =>
+      checker(name, name.endsWith('done') ? Promise.resolve() : never),
+    );
     const signal = abort ? AbortSignal.abort(new Error('go fish')) : undefined;
     expect(await waitFor({ signal }, 'my caches', ...checkers)).toBe(done);
     expect(reported.map(({ error }) => (error as Error).message)).toEqual(
@@ -218,7 +242,9 @@ describe('waiting', () => {
 
   test('ends with the last of them, or with the signal, and says nothing where it has no name', async () => {
     const resolvers: (() => void)[] = [];
-    const checkers = ['a', 'b'].map((name) => checker(name, new Promise((resolve) => resolvers.push(resolve))));
+    const checkers = ['a', 'b'].map((name) =>
+      checker(name, new Promise((resolve) => resolvers.push(resolve))),
+    );
     const stop = new AbortController();
     const all = waitFor({}, 'all', ...checkers);
     const aborted = waitFor({ signal: stop.signal }, '', ...checkers);
@@ -228,7 +254,9 @@ describe('waiting', () => {
     resolvers[1]?.();
     expect(await all).toBe(true);
     expect(reported).toEqual([]);
-    await expect(waitFor({}, 'x', {} as DoneChecker)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(waitFor({}, 'x', {} as DoneChecker)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   test('under a name says which caches had not synced', async () => {
@@ -238,7 +266,13 @@ describe('waiting', () => {
     void informer.run();
     const stop = new AbortController();
     const polled = { hasSynced: () => false };
-    const waiting = waitForNamedCacheSync('websites', { signal: stop.signal, clock }, informer, registration, polled);
+    const waiting = waitForNamedCacheSync(
+      'websites',
+      { signal: stop.signal, clock },
+      informer,
+      registration,
+      polled,
+    );
     stop.abort(new Error('late'));
     expect(await waiting).toBe(false);
     expect(reported[0]).toMatchObject({

@@ -22,35 +22,50 @@ function setUp(intercept: LiveServer['intercept']) {
 }
 
 const busy = (retryAfter?: string) =>
-  answer(503, statusBody(503, 'ServiceUnavailable'), retryAfter === undefined ? {} : { 'Retry-After': retryAfter });
+  answer(
+    503,
+    statusBody(503, 'ServiceUnavailable'),
+    retryAfter === undefined ? {} : { 'Retry-After': retryAfter },
+  );
 
 describe('REST repeats', () => {
   test('wait for exactly what Retry-After says', async () => {
-    const { clock, server, times, options } = setUp((_, n) => (n < 4 ? busy(['2', '0', ' 7 '][n - 1]) : undefined));
+    const { clock, server, times, options } = setUp((_, n) =>
+      n < 4 ? busy(['2', '0', ' 7 '][n - 1]) : undefined,
+    );
     const sent = sendWithRepeats(server, get, options);
     await clock.run(60_000);
     expect((await sent).status).toBe(200);
     expect(times).toEqual([0, 2000, 2000, 9000]);
   });
 
-  // Where nobody listened to repeats, a throttled answer was neither read nor closed: its connection was not used again, and its timer for
-  // silence kept the process alive for 90 s after everything had ended.
-  test.each([true, false])('close each answer that they follow, whether somebody is told: %s', async (told) => {
-    const { clock, server, options } = setUp((_, n) => (n < 3 ? busy('1') : undefined));
-    const notes: number[] = [];
-    const onRepeat = told ? { onRepeat: (_: unknown, afterMs: number) => notes.push(afterMs) } : {};
-    const sent = sendWithRepeats(server, get, { ...options, ...onRepeat, idleMs: 90_000 });
-    await clock.run(5000);
-    (await sent).close();
-    expect(notes).toEqual(told ? [1000, 1000] : []);
-    expect(clock.timers()).toBe(0);
-  });
+  // Where nobody listened to repeats, a throttled answer was neither read nor closed: its
+  // connection was not used again, and its timer for silence kept the process alive for 90 s after
+  // everything had ended.
+  test.each([true, false])(
+    'close each answer that they follow, whether somebody is told: %s',
+    async (told) => {
+      const { clock, server, options } = setUp((_, n) => (n < 3 ? busy('1') : undefined));
+      const notes: number[] = [];
+      const onRepeat = told
+        ? { onRepeat: (_: unknown, afterMs: number) => notes.push(afterMs) }
+        : {};
+      const sent = sendWithRepeats(server, get, { ...options, ...onRepeat, idleMs: 90_000 });
+      await clock.run(5000);
+      (await sent).close();
+      expect(notes).toEqual(told ? [1000, 1000] : []);
+      expect(clock.timers()).toBe(0);
+    },
+  );
 
   test.each([
     ['no Retry-After', busy()],
     ['seconds beyond any number', busy('99999999999999999999')],
     ['a date', busy('Wed, 21 Oct 2026 07:28:00 GMT')],
-    ['a status that is no 429 or 5xx', answer(403, statusBody(403, 'Forbidden'), { 'Retry-After': '1' })],
+    [
+      'a status that is no 429 or 5xx',
+      answer(403, statusBody(403, 'Forbidden'), { 'Retry-After': '1' }),
+    ],
   ])('are not made for %s', async (_, given) => {
     const { clock, server, times, options } = setUp(() => given);
     const exchange = await sendWithRepeats(server, get, options);
@@ -68,21 +83,30 @@ describe('REST repeats', () => {
     expect(answers.times).toEqual(Array.from({ length: 11 }, (_, i) => i * 1000));
 
     const resets = setUp(() => Promise.reject(new TransportError('reset', 'reset')));
-    const failed = expect(sendWithRepeats(resets.server, get, resets.options)).rejects.toMatchObject({ kind: 'reset' });
+    const failed = expect(
+      sendWithRepeats(resets.server, get, resets.options),
+    ).rejects.toMatchObject({ kind: 'reset' });
     await resets.clock.run(60_000);
     await failed;
     expect(resets.times).toEqual(Array.from({ length: 11 }, (_, i) => i * 1000));
   });
 
-  test.each(['refused', 'unknown', 'aborted'] as const)('are not made for a connection that was %s', async (kind) => {
-    const { server, times, options } = setUp(() => Promise.reject(new TransportError(kind, kind)));
-    await expect(sendWithRepeats(server, get, options)).rejects.toMatchObject({ kind });
-    expect(times.length).toBe(1);
-  });
+  test.each(['refused', 'unknown', 'aborted'] as const)(
+    'are not made for a connection that was %s',
+    async (kind) => {
+      const { server, times, options } = setUp(() =>
+        Promise.reject(new TransportError(kind, kind)),
+      );
+      await expect(sendWithRepeats(server, get, options)).rejects.toMatchObject({ kind });
+      expect(times.length).toBe(1);
+    },
+  );
 
   test('end at once with the signal, also in the middle of a long wait', async () => {
     const { clock, server, stop, options } = setUp(() => busy('100000'));
-    const ended = expect(sendWithRepeats(server, get, options)).rejects.toMatchObject({ code: 'ABORTED' });
+    const ended = expect(sendWithRepeats(server, get, options)).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
     await clock.settle();
     stop.abort();
     await ended;
@@ -95,28 +119,41 @@ describe('an exchange', () => {
 
   test('ends with the signal although the transport does not listen to it', async () => {
     const { clock, stop, options } = setUp(undefined);
-    const ended = expect(Exchange.open(deaf, get, options)).rejects.toMatchObject({ code: 'ABORTED' });
+    const ended = expect(Exchange.open(deaf, get, options)).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
     stop.abort();
     await ended;
     expect(clock.timers()).toBe(0);
   });
 
-  // Of a reconcile that came to its timeout the logs had "the call was aborted": no request, and no reason.
+  // Of a reconcile that came to its timeout the logs had "the call was aborted": no request, and no
+  // reason.
   test('that is aborted says of which request, and why where that is an error of ours', async () => {
     const { stop, options } = setUp(undefined);
-    const aborted = (why: string) => ({ code: 'ABORTED', message: `GET ${get.path} was aborted${why}` });
+    const aborted = (why: string) => ({
+      code: 'ABORTED',
+      message: `GET ${get.path} was aborted${why}`,
+    });
     const foreign = { ...options, signal: AbortSignal.abort(new Error('hunter2')) };
     await expect(Exchange.open(deaf, get, foreign)).rejects.toMatchObject(aborted(''));
     const reason = new CapstanError('TIMEOUT', 'not over after 10 ms');
     const open = Exchange.open(deaf, get, options);
     stop.abort(reason);
-    await expect(open).rejects.toMatchObject({ ...aborted(': not over after 10 ms'), cause: reason });
-    await expect(Exchange.open(deaf, get, options)).rejects.toMatchObject(aborted(': not over after 10 ms'));
+    await expect(open).rejects.toMatchObject({
+      ...aborted(': not over after 10 ms'),
+      cause: reason,
+    });
+    await expect(Exchange.open(deaf, get, options)).rejects.toMatchObject(
+      aborted(': not over after 10 ms'),
+    );
   });
 
   test('ends when the server is silent for too long, before the answer and within it', async () => {
     const { clock, options } = setUp(undefined);
-    const unanswered = expect(Exchange.open(deaf, get, { ...options, idleMs: 90_000 })).rejects.toMatchObject({
+    const unanswered = expect(
+      Exchange.open(deaf, get, { ...options, idleMs: 90_000 }),
+    ).rejects.toMatchObject({
       kind: 'reset',
     });
     await clock.run(90_000);
@@ -159,7 +196,11 @@ describe('an exchange', () => {
   test('keeps the status of a failure whose explanation never comes', async () => {
     const { clock, options } = setUp(undefined);
     const silent: Transport = {
-      request: async () => ({ status: 500, headers: new Headers(), body: new Stream().body(undefined) }),
+      request: async () => ({
+        status: 500,
+        headers: new Headers(),
+        body: new Stream().body(undefined),
+      }),
     };
     const exchange = await Exchange.open(silent, get, options);
     const explanation = exchange.explanation();
@@ -186,7 +227,11 @@ describe('an exchange', () => {
     const transport: Transport = {
       request: async ({ signal }) => {
         signals.push(signal);
-        return { status: 200, headers: new Headers(), body: streams[signals.length - 1 === 0 ? 0 : 1].body(signal) };
+        return {
+          status: 200,
+          headers: new Headers(),
+          body: streams[signals.length - 1 === 0 ? 0 : 1].body(signal),
+        };
       },
     };
     const early = await Exchange.open(transport, get, options);

@@ -1,6 +1,15 @@
-/** What RetryWatcher refuses, what it takes for new, and how it ends. What client-go tests of its own is in upstream-retry-watcher.test.ts. */
+/**
+ * What RetryWatcher refuses, what it takes for new, and how it ends. What client-go tests of its
+ * own is in upstream-retry-watcher.test.ts.
+ */
 import { getEventListeners } from 'node:events';
-import { ListWatch, RetryWatcher, type RetryWatcherOptions, TransportError, type WatchFailure } from 'capstan/cache';
+import {
+  ListWatch,
+  RetryWatcher,
+  type RetryWatcherOptions,
+  TransportError,
+  type WatchFailure,
+} from 'capstan/cache';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
@@ -16,11 +25,16 @@ const holding =
 /** A watcher that is read from, with what it gives and what is reported meanwhile. */
 function reading(version: string, replies: Reply[], options: RetryWatcherOptions = {}) {
   const reported: string[] = [];
-  const previous = setErrorHandler((error, what) => reported.push(`${what}: ${(error as Error).message}`));
+  const previous = setErrorHandler((error, what) =>
+    reported.push(`${what}: ${(error as Error).message}`),
+  );
   onTestFinished(() => void setErrorHandler(previous));
   const clock = new FakeClock(10_000);
   const server = new Replies(...replies);
-  const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), version, { clock, ...options });
+  const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), version, {
+    clock,
+    ...options,
+  });
   const versions: string[] = [];
   const done = (async () => {
     for await (const { resourceVersion } of watcher) versions.push(resourceVersion);
@@ -37,15 +51,24 @@ test.each<[string, unknown[]]>([
   ['something else in its place', [{}, '5']],
   ['no version', [new ListWatch(new Replies(), ConfigMaps), undefined]],
   ['a version that is a number', [new ListWatch(new Replies(), ConfigMaps), 5]],
-  ['a handler that is none', [new ListWatch(new Replies(), ConfigMaps), '5', { watchErrorHandler: 'log' }]],
+  [
+    'a handler that is none',
+    [new ListWatch(new Replies(), ConfigMaps), '5', { watchErrorHandler: 'log' }],
+  ],
 ])('%s is refused', (_, args) => {
-  expect(() => Reflect.construct(RetryWatcher, args)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  expect(() => Reflect.construct(RetryWatcher, args)).toThrow(
+    expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+  );
 });
 
 describe('an event is new', () => {
   test.each([
     ['where its version is a larger number', ['9', '10', '10', '9', '11'], ['9', '10', '11']],
-    ['where its version is another one, of versions that are no numbers', ['x', 'x', 'y', 'y'], ['x', 'y']],
+    [
+      'where its version is another one, of versions that are no numbers',
+      ['x', 'x', 'y', 'y'],
+      ['x', 'y'],
+    ],
     ['where only one of the two is a number', ['x', '7', '7', 'x'], ['x', '7', 'x']],
   ])('%s', async (_, sent, given) => {
     const { clock, server, watcher, versions, stop } = reading('5', [
@@ -76,8 +99,13 @@ test('an object of another kind is reported and left out, and a failure with no 
 test('a connection that is lost is told of, with the time until the next', async () => {
   const told: [unknown, WatchFailure][] = [];
   const body = new Stream();
-  const first: Reply = ({ signal }) => ({ status: 200, headers: new Headers(), body: body.body(signal) });
-  const watchErrorHandler = (error: unknown, failure: WatchFailure) => void told.push([error, failure]);
+  const first: Reply = ({ signal }) => ({
+    status: 200,
+    headers: new Headers(),
+    body: body.body(signal),
+  });
+  const watchErrorHandler = (error: unknown, failure: WatchFailure) =>
+    void told.push([error, failure]);
   const { clock, server, stop } = reading('5', [first, holding()], { watchErrorHandler });
   await clock.run(300);
   const lost = new TransportError('reset', 'the connection was reset');
@@ -98,23 +126,31 @@ describe('the signal of the options', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test.each(['the signal', 'stop()'])('has no listener left once %s has ended the loop', async (by) => {
-    const abort = new AbortController();
-    const { clock, watcher, done } = reading('5', [holding(added('6'))], { signal: abort.signal });
-    await clock.settle();
-    expect(getEventListeners(abort.signal, 'abort')).toHaveLength(1);
-    if (by === 'stop()') watcher.stop();
-    else abort.abort();
-    await done;
-    expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
-    expect(clock.timers()).toBe(0);
-  });
+  test.each(['the signal', 'stop()'])(
+    'has no listener left once %s has ended the loop',
+    async (by) => {
+      const abort = new AbortController();
+      const { clock, watcher, done } = reading('5', [holding(added('6'))], {
+        signal: abort.signal,
+      });
+      await clock.settle();
+      expect(getEventListeners(abort.signal, 'abort')).toHaveLength(1);
+      if (by === 'stop()') watcher.stop();
+      else abort.abort();
+      await done;
+      expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+      expect(clock.timers()).toBe(0);
+    },
+  );
 });
 
-// The event whose loop body called stop() was forgotten: a watcher that went on from there gave it again.
+// The event whose loop body called stop() was forgotten: a watcher that went on from there gave it
+// again.
 test('no event is given after stop, though it has arrived with the one before', async () => {
   const server = new Replies(holding(added('6') + added('7') + added('8')));
-  const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), '5', { clock: new FakeClock() });
+  const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), '5', {
+    clock: new FakeClock(),
+  });
   const versions: string[] = [];
   for await (const { resourceVersion } of watcher) {
     versions.push(resourceVersion);

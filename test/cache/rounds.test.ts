@@ -1,8 +1,13 @@
 /**
- * A change that the cache could not take over. It used to be reported and dropped: the cache then lacked it until the server sent the object again, or a relist
- * came by chance.
+ * A change that the cache could not take over. It used to be reported and dropped: the cache then
+ * lacked it until the server sent the object again, or a relist came by chance.
  */
-import { ListWatch, SharedIndexInformer, type SharedIndexInformerOptions, type WatchFailure } from 'capstan/cache';
+import {
+  ListWatch,
+  SharedIndexInformer,
+  type SharedIndexInformerOptions,
+  type WatchFailure,
+} from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Indexer } from '../../bindings/cache/store.ts';
 import { FakeClock } from '../../bindings/clock.ts';
@@ -24,7 +29,11 @@ afterEach(() => {
 async function follow(options: SharedIndexInformerOptions<ConfigMap> = {}) {
   const clock = new FakeClock();
   const server = new LiveServer();
-  const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), { clock, random: () => 0, ...options });
+  const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
+    clock,
+    random: () => 0,
+    ...options,
+  });
   const told: string[] = [];
   informer.addEventHandler({
     onAdd: (object) => told.push(`add ${object.metadata.name}`),
@@ -62,7 +71,9 @@ describe('a change that the cache could not take over', () => {
   // It said `stopped`, counted nothing and told nobody.
   test('is a failure like any other to who asks and to who is told', async () => {
     const failures: [unknown, WatchFailure][] = [];
-    const { clock, server, informer, stop } = await follow({ watchErrorHandler: (...told) => failures.push(told) });
+    const { clock, server, informer, stop } = await follow({
+      watchErrorHandler: (...told) => failures.push(told),
+    });
     const full = new CapstanError('OUT_OF_MEMORY', 'no room');
     vi.spyOn(Indexer.prototype, 'exchange').mockImplementationOnce(() => {
       throw full;

@@ -1,4 +1,7 @@
-/** The comparison with JSON.parse, judged: each way in which an object could betray that it is something else is seen. */
+/**
+ * The comparison with JSON.parse, judged: each way in which an object could betray that it is
+ * something else is seen.
+ */
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
@@ -14,7 +17,10 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-/** Own enumerable accessors with shared getters, shown by inspect as values: what a lazy object may be. */
+/**
+ * Own enumerable accessors with shared getters, shown by inspect as values: what a lazy object may
+ * be.
+ */
 function lazy(source: Record<string, unknown>): object {
   const object = {};
   for (const [name, value] of Object.entries(source)) {
@@ -37,9 +43,15 @@ describe('the comparison with what JSON.parse gives', () => {
     ['a member of no name', (object) => ({ ...object, absent: undefined })],
     ['an undefined member', (object) => ({ ...object, a: undefined })],
     ['0 for -0', (object) => ({ ...object, b: { ...(object.b as object), d: 0 } })],
-    ['an array that is an object', (object) => ({ ...object, b: { d: -0, c: { ...(object.b as { c: object }).c } } })],
+    [
+      'an array that is an object',
+      (object) => ({ ...object, b: { d: -0, c: { ...(object.b as { c: object }).c } } }),
+    ],
     ['no prototype', (object) => Object.assign(Object.create(null), object)],
-    ['a prototype of its own', (object) => Object.setPrototypeOf({ ...object }, { inherited: true })],
+    [
+      'a prototype of its own',
+      (object) => Object.setPrototypeOf({ ...object }, { inherited: true }),
+    ],
     ['a prototype in place of an own __proto__', (object) => Object.assign({}, object)],
     ['a proxy', (object) => new Proxy(object, {})],
     ['a function somewhere', (object) => ({ ...object, a: () => 1 })],
@@ -47,9 +59,13 @@ describe('the comparison with what JSON.parse gives', () => {
     ['getters in util.inspect', (object) => Object.create(Object.prototype, accessors(object))],
     [
       'another object at each reading',
-      (object) => Object.defineProperty({ ...object }, 'b', { enumerable: true, get: () => parsed().b }),
+      (object) =>
+        Object.defineProperty({ ...object }, 'b', { enumerable: true, get: () => parsed().b }),
     ],
-    ['members that are not enumerable', (object) => Object.defineProperty({ ...object }, 'a', { enumerable: false })],
+    [
+      'members that are not enumerable',
+      (object) => Object.defineProperty({ ...object }, 'a', { enumerable: false }),
+    ],
   ])('refuses %s', (_, change) => {
     expect(() => expectSameAsParsed(change(parsed()), parsed())).toThrow();
   });
@@ -63,17 +79,25 @@ describe('the check that nothing can be written', () => {
 
   it('refuses what is frozen but for one level', () => {
     expect(() => expectReadOnly(parsed())).toThrow('$: a new member');
-    expect(() => expectReadOnly(Object.freeze({ a: Object.freeze([{}]) }))).toThrow('$.a.0: a new member');
+    expect(() => expectReadOnly(Object.freeze({ a: Object.freeze([{}]) }))).toThrow(
+      '$.a.0: a new member',
+    );
     expect(() => expectReadOnly(Object.freeze({ a: [] }))).toThrow('$.a: a new member');
   });
 
   it('refuses what is sealed, and a setter', () => {
     expect(() => expectReadOnly(Object.seal({ a: 1 }))).toThrow('a write to a');
-    const accessor = Object.defineProperty({}, 'a', { enumerable: true, get: () => 1, set: () => undefined });
+    const accessor = Object.defineProperty({}, 'a', {
+      enumerable: true,
+      get: () => 1,
+      set: () => undefined,
+    });
     expect(() => expectReadOnly(Object.freeze(accessor))).toThrow('a write to a');
   });
 });
 
 function accessors(object: Record<string, unknown>): PropertyDescriptorMap {
-  return Object.fromEntries(Object.keys(object).map((name) => [name, { enumerable: true, get: () => object[name] }]));
+  return Object.fromEntries(
+    Object.keys(object).map((name) => [name, { enumerable: true, get: () => object[name] }]),
+  );
 }

@@ -1,6 +1,7 @@
 /**
- * Whether a value is, in every way in which a program can look at it, the value that JSON.parse gives for the same text. An
- * object that comes out of a cache may be anything inside; this is what nobody must notice.
+ * Whether a value is, in every way in which a program can look at it, the value that JSON.parse
+ * gives for the same text. An object that comes out of a cache may be anything inside; this is what
+ * nobody must notice.
  */
 import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
@@ -15,7 +16,11 @@ export function expectSameAsParsed(value: unknown, parsed: unknown): void {
   sameMembers(value, parsed, '$');
   // What looks at the whole: first as it is, then with every member read.
   assert.equal(JSON.stringify(value), JSON.stringify(parsed), 'JSON.stringify');
-  assert.equal(JSON.stringify(value, undefined, 1), JSON.stringify(parsed, undefined, 1), 'JSON.stringify, indented');
+  assert.equal(
+    JSON.stringify(value, undefined, 1),
+    JSON.stringify(parsed, undefined, 1),
+    'JSON.stringify, indented',
+  );
   assert.deepEqual(structuredClone(value), structuredClone(parsed), 'structuredClone');
   assert.deepEqual(value, parsed, 'assert.deepStrictEqual');
   assert.deepEqual(parsed, value, 'assert.deepStrictEqual, the other way round');
@@ -32,7 +37,10 @@ export function expectSameAsParsed(value: unknown, parsed: unknown): void {
 /** Names, their order, prototypes and values, at every depth. */
 function sameMembers(value: unknown, parsed: unknown, path: string): void {
   if (!isObject(parsed) || !isObject(value)) {
-    assert.ok(Object.is(value, parsed), `${path} is ${inspect(value)}, parsed it is ${inspect(parsed)}`);
+    assert.ok(
+      Object.is(value, parsed),
+      `${path} is ${inspect(value)}, parsed it is ${inspect(parsed)}`,
+    );
     return;
   }
   assert.equal(Array.isArray(value), Array.isArray(parsed), `${path}: is an array`);
@@ -46,13 +54,21 @@ function sameMembers(value: unknown, parsed: unknown, path: string): void {
     names,
     `${path}: Object.entries`,
   );
-  if (Array.isArray(value) && Array.isArray(parsed)) assert.equal(value.length, parsed.length, `${path}: length`);
-  assert.equal(Object.hasOwn(value, '__proto__'), Object.hasOwn(parsed, '__proto__'), `${path}: has __proto__`);
+  if (Array.isArray(value) && Array.isArray(parsed))
+    assert.equal(value.length, parsed.length, `${path}: length`);
+  assert.equal(
+    Object.hasOwn(value, '__proto__'),
+    Object.hasOwn(parsed, '__proto__'),
+    `${path}: has __proto__`,
+  );
   assert.equal('absent' in value, false, `${path}: has a member of no name`);
   const spread: Members = { ...value };
   for (const name of names) {
     assert.ok(Object.hasOwn(value, name) && name in value, `${path}: has ${name}`);
-    assert.ok(Object.prototype.propertyIsEnumerable.call(value, name), `${path}: ${name} is enumerable`);
+    assert.ok(
+      Object.prototype.propertyIsEnumerable.call(value, name),
+      `${path}: ${name} is enumerable`,
+    );
     const first: unknown = value[name];
     assert.ok(Object.is(value[name], first), `${path}: ${name} is one object each time`);
     sameMembers(spread[name], parsed[name], `${path}.${name}, spread`);
@@ -67,7 +83,10 @@ function forIn(value: object): string[] {
 }
 
 function hasConstructor(value: unknown): boolean {
-  return isObject(value) && (Object.hasOwn(value, 'constructor') || Object.values(value).some(hasConstructor));
+  return (
+    isObject(value) &&
+    (Object.hasOwn(value, 'constructor') || Object.values(value).some(hasConstructor))
+  );
 }
 
 /** Throws unless every attempt to change it throws a TypeError, at every depth. */
@@ -79,7 +98,9 @@ export function expectReadOnly(value: unknown, path = '$'): void {
   refuses('a new member', () => {
     value.aNewMember = 1;
   });
-  refuses('a new member by defineProperty', () => Object.defineProperty(value, 'aNewMember', { value: 1 }));
+  refuses('a new member by defineProperty', () =>
+    Object.defineProperty(value, 'aNewMember', { value: 1 }),
+  );
   if (Array.isArray(value)) {
     refuses('push', () => value.push(1));
     refuses('length', () => {
@@ -90,7 +111,9 @@ export function expectReadOnly(value: unknown, path = '$'): void {
     refuses(`a write to ${name}`, () => {
       value[name] = 'other';
     });
-    refuses(`a redefinition of ${name}`, () => Object.defineProperty(value, name, { value: 'other' }));
+    refuses(`a redefinition of ${name}`, () =>
+      Object.defineProperty(value, name, { value: 'other' }),
+    );
     refuses(`a deletion of ${name}`, () => delete value[name]);
     expectReadOnly(value[name], `${path}.${name}`);
   }

@@ -1,6 +1,7 @@
 /**
- * Byte silence: the only way to notice over fetch that a connection is dead (NAT tables and load balancers forget without a word,
- * and a kernel that waits for bytes never asks). It must find dead watches, and never cut quiet ones.
+ * Byte silence: the only way to notice over fetch that a connection is dead (NAT tables and load
+ * balancers forget without a word, and a kernel that waits for bytes never asks). It must find dead
+ * watches, and never cut quiet ones.
  */
 import { ListWatch, Reflector, type Transport, TransportError } from 'capstan/cache';
 import { FakeClock } from 'capstan/testing';
@@ -19,8 +20,10 @@ async function start(options: { idleTimeout?: number } = {}) {
   const errors: unknown[] = [];
   const store = {
     add: ({ metadata }: { metadata: { name: string } }) => void seen.push(`add ${metadata.name}`),
-    update: ({ metadata }: { metadata: { name: string } }) => void seen.push(`update ${metadata.name}`),
-    delete: ({ metadata }: { metadata: { name: string } }) => void seen.push(`delete ${metadata.name}`),
+    update: ({ metadata }: { metadata: { name: string } }) =>
+      void seen.push(`update ${metadata.name}`),
+    delete: ({ metadata }: { metadata: { name: string } }) =>
+      void seen.push(`delete ${metadata.name}`),
     replace: (list: readonly unknown[]) => void seen.push(`replace ${list.length}`),
     resync: () => undefined,
   };
@@ -34,7 +37,11 @@ async function start(options: { idleTimeout?: number } = {}) {
   await clock.settle();
   const requests = () =>
     server.requests.map(({ query = {} }) =>
-      query.watch === 'true' ? 'watch' : query.resourceVersionMatch === 'NotOlderThan' ? 'reached?' : 'list',
+      query.watch === 'true'
+        ? 'watch'
+        : query.resourceVersionMatch === 'NotOlderThan'
+          ? 'reached?'
+          : 'list',
     );
   const end = async () => {
     stop.abort();
@@ -62,18 +69,28 @@ describe('a watch without a byte', () => {
     expect(requests()).toEqual(['list', 'watch', 'reached?', 'watch']);
     expect(server.requests[2]?.query).toMatchObject({ resourceVersion: '2', limit: '1' });
     expect(server.requests[3]?.query?.resourceVersion).toBe('2');
-    expect(errors).toEqual([expect.objectContaining({ code: 'TRANSPORT', kind: 'reset' })]); // told, though it costs nothing
+    // told, though it costs nothing
+    expect(errors).toEqual([expect.objectContaining({ code: 'TRANSPORT', kind: 'reset' })]);
     expect(seen).toEqual(['replace 1', 'add b']);
     await end();
   });
 
-  // A server restored from an older backup sends nothing to a watch from a version that it has not reached: the cache stayed as it was without end.
+  // A server restored from an older backup sends nothing to a watch from a version that it has not
+  // reached: the cache stayed as it was without end.
   test('is given up for a list of what is newest where the server has not reached the last version', async () => {
     const { clock, server, seen, errors, requests, end } = await start();
     server.intercept = ({ query = {} }) => {
       if (query.resourceVersionMatch === undefined) return undefined;
-      const details = { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] };
-      const body = { kind: 'Status', code: 504, reason: 'Timeout', message: 'Too large resource version: 1', details };
+      const details = {
+        causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
+      };
+      const body = {
+        kind: 'Status',
+        code: 504,
+        reason: 'Timeout',
+        message: 'Too large resource version: 1',
+        details,
+      };
       return answer(504, JSON.stringify(body));
     };
     await clock.run(150_001);
@@ -89,7 +106,8 @@ describe('a watch without a byte', () => {
     ['is not there', () => Promise.reject(new TransportError('refused', 'no'))],
   ])('is opened again where the server %s', async (_, reply) => {
     const { clock, server, requests, end } = await start();
-    server.intercept = ({ query = {} }) => (query.resourceVersionMatch === undefined ? undefined : reply());
+    server.intercept = ({ query = {} }) =>
+      query.resourceVersionMatch === undefined ? undefined : reply();
     await clock.run(150_001);
     expect(requests()).toEqual(['list', 'watch', 'reached?', 'watch']);
     await end();
@@ -129,7 +147,11 @@ describe('a watch without a byte', () => {
 
 describe('an exchange', () => {
   const over = (stream: Stream): Transport => ({
-    request: async ({ signal }) => ({ status: 200, headers: new Headers(), body: stream.body(signal) }),
+    request: async ({ signal }) => ({
+      status: 200,
+      headers: new Headers(),
+      body: stream.body(signal),
+    }),
   });
 
   test('does not count the time in which its reader was busy', async () => {
@@ -147,7 +169,10 @@ describe('an exchange', () => {
     await clock.run(900);
     stream.send('b');
     expect(await next).toEqual(new TextEncoder().encode('b'));
-    const dead = expect(exchange.read()).rejects.toMatchObject({ kind: 'reset', message: /silent for 1000 ms/ });
+    const dead = expect(exchange.read()).rejects.toMatchObject({
+      kind: 'reset',
+      message: /silent for 1000 ms/,
+    });
     await clock.run(1000);
     await dead;
     exchange.close();

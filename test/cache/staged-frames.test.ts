@@ -1,6 +1,8 @@
 /**
- * An event with a plain object in it is scanned, staged and taken in one call into the core; where objects are cut, counted or listed it takes several.
- * Whichever way an event goes, the same frames and the same errors come out, and they are those of the decoder that parses every event. The seed is printed.
+ * An event with a plain object in it is scanned, staged and taken in one call into the core; where
+ * objects are cut, counted or listed it takes several. Whichever way an event goes, the same frames
+ * and the same errors come out, and they are those of the decoder that parses every event. The seed
+ * is printed.
  */
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
@@ -48,8 +50,14 @@ type Outcome = readonly unknown[];
 const shown = (frame: Frame<Thing>): unknown =>
   'object' in frame ? [frame.type, frame.resourceVersion, JSON.stringify(frame.object)] : frame;
 
-/** All frames of the parts, and the error that ended them; whether their objects are bytes beside it. */
-function read(reader: FrameReader<Thing>, parts: readonly Uint8Array[]): { outcome: Outcome; kept: boolean[] } {
+/**
+ * All frames of the parts, and the error that ended them; whether their objects are bytes beside
+ * it.
+ */
+function read(
+  reader: FrameReader<Thing>,
+  parts: readonly Uint8Array[],
+): { outcome: Outcome; kept: boolean[] } {
   const outcome: unknown[] = [];
   const kept: boolean[] = [];
   try {
@@ -72,13 +80,17 @@ function read(reader: FrameReader<Thing>, parts: readonly Uint8Array[]): { outco
   return { outcome, kept };
 }
 
-/** The same of the decoder that parses everything; its errors read otherwise, so that only their code is compared. */
+/**
+ * The same of the decoder that parses everything; its errors read otherwise, so that only their
+ * code is compared.
+ */
 function readParsed(all: Uint8Array): Outcome {
   const reader = jsonDecoder<Thing>(expected, { keepManagedFields: false }).frames();
   const outcome: unknown[] = [];
   try {
     reader.push(all);
-    for (let frame = reader.next(); frame !== undefined; frame = reader.next()) outcome.push(shown(frame));
+    for (let frame = reader.next(); frame !== undefined; frame = reader.next())
+      outcome.push(shown(frame));
   } catch (error) {
     outcome.push([(error as CapstanError).code]);
   }
@@ -89,7 +101,8 @@ const withoutMessages = (outcome: Outcome): Outcome =>
   outcome.map((each) => (Array.isArray(each) && each.length === 2 ? [each[0]] : each));
 
 const LARGE = `{"a":"${'x'.repeat(260)}","b":[{"c":1}]}`;
-const meta = (more = ''): string => `"metadata":{"name":"a","namespace":"n","resourceVersion":"17"${more}}`;
+const meta = (more = ''): string =>
+  `"metadata":{"name":"a","namespace":"n","resourceVersion":"17"${more}}`;
 const event = (type: string, object: string): string => `{"type":"${type}","object":${object}}`;
 const good = `{"kind":"Thing","apiVersion":"v1",${meta()},"spec":{"x":1}}`;
 
@@ -120,13 +133,19 @@ const texts: Record<string, string> = {
   'an unknown type': event('PATCHED', good),
   'a type that goes on': event('ADDEDX', good),
   'a type in small letters': event('added', good),
-  bookmark: event('BOOKMARK', `{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"18"}}`),
+  bookmark: event(
+    'BOOKMARK',
+    `{"kind":"Thing","apiVersion":"v1","metadata":{"resourceVersion":"18"}}`,
+  ),
   'bookmark with an object in it': event('BOOKMARK', good),
   'end of the initial events': event(
     'BOOKMARK',
     '{"kind":"Thing","metadata":{"resourceVersion":"18","annotations":{"k8s.io/initial-events-end":"true"}}}',
   ),
-  'an error': event('ERROR', '{"kind":"Status","apiVersion":"v1","code":410,"reason":"Expired","message":"too old"}'),
+  'an error': event(
+    'ERROR',
+    '{"kind":"Status","apiVersion":"v1","code":410,"reason":"Expired","message":"too old"}',
+  ),
   'an error that is none': event('ERROR', good),
   'another kind': event('ADDED', good.replace('"Thing"', '"Other"')),
   'a kind that is longer': event('ADDED', good.replace('"Thing"', '"Things"')),
@@ -143,22 +162,40 @@ const texts: Record<string, string> = {
   'no version': event('ADDED', good.replace('"apiVersion":"v1",', '')),
   'neither kind nor version': event('ADDED', `{${meta()}}`),
   'kind twice': event('ADDED', good.replace('"spec"', '"kind":"Thing","spec"')),
-  'kind twice, the last is another': event('ADDED', good.replace('"spec"', '"kind":"Other","spec"')),
+  'kind twice, the last is another': event(
+    'ADDED',
+    good.replace('"spec"', '"kind":"Other","spec"'),
+  ),
   'kind twice, the first is another': event('ADDED', `{"kind":"Other",${good.slice(1)}`),
   'no name': event('ADDED', '{"metadata":{"namespace":"n"}}'),
   'a name that is no text': event('ADDED', '{"metadata":{"name":1}}'),
   'a namespace that is no text': event('ADDED', '{"metadata":{"name":"a","namespace":1}}'),
   'a namespace of null': event('ADDED', '{"metadata":{"name":"a","namespace":null}}'),
   'no resourceVersion': event('ADDED', '{"metadata":{"name":"a"}}'),
-  'a resourceVersion that is no text': event('ADDED', '{"metadata":{"name":"a","resourceVersion":17}}'),
-  'a resourceVersion in an escape': event('ADDED', '{"metadata":{"name":"a","resourceVersion":"1\\u0037é"}}'),
+  'a resourceVersion that is no text': event(
+    'ADDED',
+    '{"metadata":{"name":"a","resourceVersion":17}}',
+  ),
+  'a resourceVersion in an escape': event(
+    'ADDED',
+    '{"metadata":{"name":"a","resourceVersion":"1\\u0037é"}}',
+  ),
   'a resourceVersion of 60 digits': event(
     'ADDED',
     `{"metadata":{"name":"a","resourceVersion":"${'1234567890'.repeat(6)}"}}`,
   ),
-  'managedFields first': event('ADDED', `{"metadata":{"managedFields":[{"a":"}"}],"name":"a"},"spec":${LARGE}}`),
-  'managedFields last': event('ADDED', `{"metadata":{"name":"a" , "managedFields" : [{"a":"é"}] },"spec":${LARGE}}`),
-  'managedFields twice': event('ADDED', '{"metadata":{"name":"a","managedFields":[],"managedFields":[1]}}'),
+  'managedFields first': event(
+    'ADDED',
+    `{"metadata":{"managedFields":[{"a":"}"}],"name":"a"},"spec":${LARGE}}`,
+  ),
+  'managedFields last': event(
+    'ADDED',
+    `{"metadata":{"name":"a" , "managedFields" : [{"a":"é"}] },"spec":${LARGE}}`,
+  ),
+  'managedFields twice': event(
+    'ADDED',
+    '{"metadata":{"name":"a","managedFields":[],"managedFields":[1]}}',
+  ),
   'a member twice': event('ADDED', good.replace('"spec"', '"spec":2,"spec"')),
   'an escape in a name': event('ADDED', good.replace('"spec"', '"sp\\u0065c"')),
   'an own __proto__': event('ADDED', good.replace('"spec"', '"__proto__"')),
@@ -188,7 +225,8 @@ describe.each(Object.entries(texts))('%s', (_, text) => {
         assert.deepEqual(withoutMessages(got.outcome), parsed, `${name}, cut at ${cut}`);
         assert.deepEqual(got.kept, whole.kept, `${name}, cut at ${cut}: kept as bytes`);
         settle();
-        if (name !== 'while a list is collected') assert.equal(world.store.bytes().live, 0, `${name}, cut at ${cut}`);
+        if (name !== 'while a list is collected')
+          assert.equal(world.store.bytes().live, 0, `${name}, cut at ${cut}`);
       }
     }
   });
@@ -206,7 +244,8 @@ test('random events, damaged ones among them, come out the same whichever way th
   let all = ways();
   const seen = { frames: 0, kept: 0, errors: 0 };
   for (let i = 0; i < 1500; i++) {
-    if (i % 100 === 0) all = ways(); // names of members are kept for ever, and those of random ones are many
+    // names of members are kept for ever, and those of random ones are many
+    if (i % 100 === 0) all = ways();
     const some = Array.from({ length: 1 + random.int(4) }, (_, n) => {
       const object = documents
         .object(random.int(8), { name: `n${n}`, version: String(i) })
@@ -226,7 +265,8 @@ test('random events, damaged ones among them, come out the same whichever way th
     const { outcome = [], kept = [] } = first ?? {};
     seen.frames += outcome.length;
     seen.kept += kept.filter(Boolean).length;
-    if (withoutMessages(outcome).some((each) => Array.isArray(each) && each.length === 1)) seen.errors++;
+    if (withoutMessages(outcome).some((each) => Array.isArray(each) && each.length === 1))
+      seen.errors++;
     if (text === joined) assert.deepEqual(withoutMessages(outcome), readParsed(joined));
   }
   console.log(`1500 streams: ${JSON.stringify(seen)}`);
@@ -249,7 +289,11 @@ test('a reader goes from one way to the other when a list is collected, in the m
     reader.push(all.subarray(cut));
     const frame = reader.next() as { object: Thing };
     got.push(shown(frame as Frame<Thing>));
-    wanted.push(['MODIFIED', String(i), JSON.stringify((JSON.parse(text) as { object: Thing }).object)]);
+    wanted.push([
+      'MODIFIED',
+      String(i),
+      JSON.stringify((JSON.parse(text) as { object: Thing }).object),
+    ]);
     if (i % 2 === 0) world.store.exchange(frame.object, i % 4 === 0);
   }
   assert.deepEqual(got, wanted);
@@ -260,7 +304,8 @@ test('a reader goes from one way to the other when a list is collected, in the m
   expect(world.store.bytes().live).toBe(0);
 });
 
-// Names of a kind that have no room in the core are compared with nothing there: no object may be taken for one of them.
+// Names of a kind that have no room in the core are compared with nothing there: no object may be
+// taken for one of them.
 test.each([
   ['kind', { apiVersion: 'v1', kind: 'K'.repeat(1100) }],
   ['apiVersion', { apiVersion: 'g'.repeat(1100), kind: 'Thing' }],

@@ -1,8 +1,14 @@
 /**
- * On its way into a store of bytes an object is not made yet: something stands for it. Nobody sees that, neither handlers, old states, tombstones
- * and index functions, nor who reads the cache; with handlers or without.
+ * On its way into a store of bytes an object is not made yet: something stands for it. Nobody sees
+ * that, neither handlers, old states, tombstones and index functions, nor who reads the cache; with
+ * handlers or without.
  */
-import { DeletedFinalStateUnknown, defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
+import {
+  DeletedFinalStateUnknown,
+  defineResource,
+  ListWatch,
+  SharedIndexInformer,
+} from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
@@ -33,8 +39,13 @@ test.each([
   const clock = new FakeClock();
   const transport = fakeTransport({ clock });
   const client = newClient({ transport });
-  for (const name of ['a', 'b', 'c', 'e']) await client.create(resource, configMap(name, { page: '1' }));
-  const informer = new SharedIndexInformer(new ListWatch(transport, resource), { clock, watchList, queue });
+  for (const name of ['a', 'b', 'c', 'e'])
+    await client.create(resource, configMap(name, { page: '1' }));
+  const informer = new SharedIndexInformer(new ListWatch(transport, resource), {
+    clock,
+    watchList,
+    queue,
+  });
   const repeats: boolean[] = [];
   const handler = {
     onAdd: (object: ConfigMap) => see('add', object),
@@ -54,7 +65,8 @@ test.each([
   await client.patch(resource, at('a'), { type: 'merge', body: { data: { page: '2' } } });
   await client.delete(resource, at('b'));
   await clock.settle();
-  const restore = transport.inject({ do: 'refuse', path: '/api/v1/configmaps' }); // lists and watches
+  // lists and watches
+  const restore = transport.inject({ do: 'refuse', path: '/api/v1/configmaps' });
   transport.dropConnections();
   await client.delete(resource, at('c'));
   await client.create(resource, configMap('d', { page: '1' }));
@@ -64,7 +76,8 @@ test.each([
   informer.addEventHandler(handler); // late
   await clock.settle();
   const indexer = informer.getIndexer();
-  for (const object of [...indexer.list(), ...indexer.byIndex('byFunction', '2')]) see('read', object);
+  for (const object of [...indexer.list(), ...indexer.byIndex('byFunction', '2')])
+    see('read', object);
   see('get', indexer.getByKey('default/d') as ConfigMap);
   await informer.stop();
 
@@ -72,12 +85,19 @@ test.each([
     ? ['add', 'delete', 'get', 'index', 'old', 'read', 'tombstone', 'update']
     : ['add', 'get', 'index', 'read'];
   expect([...new Set(seen.map(([where]) => where))].sort()).toEqual(wheres);
-  if (queue === 'real') expect(repeats).toEqual(told ? [true] : []); // a list that brings the same bytes brings the same object
+  // a list that brings the same bytes brings the same object
+  if (queue === 'real') expect(repeats).toEqual(told ? [true] : []);
   for (const [where, object] of seen) {
     const { apiVersion, kind, metadata, data } = object;
     expect(Object.getPrototypeOf(object), where).toBe(Object.prototype);
-    expect(Object.keys(object).sort().join(), where).toMatch(/^(apiVersion,data,kind|data),metadata$/); // items of a list do not say their kind
-    expect(JSON.parse(JSON.stringify(object))).toEqual({ ...(kind && { apiVersion, kind }), metadata, data });
+    expect(Object.keys(object).sort().join(), where).toMatch(
+      /^(apiVersion,data,kind|data),metadata$/,
+    ); // items of a list do not say their kind
+    expect(JSON.parse(JSON.stringify(object))).toEqual({
+      ...(kind && { apiVersion, kind }),
+      metadata,
+      data,
+    });
     expect(metadata.uid).toMatch(/^[0-9a-f-]{36}$/);
   }
 });

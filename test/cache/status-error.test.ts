@@ -7,7 +7,8 @@ import { statusErrorFromAnswer } from '../../bindings/cache/status-error.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-// An informer's status keeps its last error for as long as nothing else fails, and what is cut out of a text keeps all of it in V8.
+// An informer's status keeps its last error for as long as nothing else fails, and what is cut out
+// of a text keeps all of it in V8.
 test('keeps of a page of a proxy the 200 characters that it shows', () => {
   collect();
   const before = process.memoryUsage().heapUsed;

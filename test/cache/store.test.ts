@@ -11,7 +11,10 @@ interface Item {
   labels: string[];
 }
 
-const item = (name: string, more: Partial<Item> & { namespace?: string; rv?: string } = {}): Item => ({
+const item = (
+  name: string,
+  more: Partial<Item> & { namespace?: string; rv?: string } = {},
+): Item => ({
   metadata: { namespace: more.namespace ?? 'ns', name, resourceVersion: more.rv ?? '1' },
   labels: more.labels ?? [],
   ...(more.node !== undefined && { node: more.node }),
@@ -38,7 +41,10 @@ afterEach(() => setKeyMode(undefined));
 describe.each(['wasm', 'js'] as const)('an indexer whose keys are hashed in %s', (mode) => {
   const make = (): Indexer<Item, 'node' | 'labels'> => {
     setKeyMode(mode);
-    return new Indexer<Item, 'node' | 'labels'>(undefined, { node: 'node', labels: (object) => object.labels });
+    return new Indexer<Item, 'node' | 'labels'>(undefined, {
+      node: 'node',
+      labels: (object) => object.labels,
+    });
   };
 
   test('agrees with a naive model after every one of many random operations', () => {
@@ -48,7 +54,9 @@ describe.each(['wasm', 'js'] as const)('an indexer whose keys are hashed in %s',
     const indexer = make();
     const model = new Map<string, Item>();
     const keyOf = (object: Item): string =>
-      object.metadata.namespace ? `${object.metadata.namespace}/${object.metadata.name}` : object.metadata.name;
+      object.metadata.namespace
+        ? `${object.metadata.namespace}/${object.metadata.name}`
+        : object.metadata.name;
     const values = ['', 'a', 'b', '__proto__', '\ud800'];
     const randomItem = (): Item =>
       item(random.pick(hostile), {
@@ -90,12 +98,18 @@ describe.each(['wasm', 'js'] as const)('an indexer whose keys are hashed in %s',
       const value = random.pick(values);
       const under = [...model].filter(([, one]) => one.labels.includes(value));
       expect(indexer.indexKeys('labels', value)).toEqual(under.map(([one]) => one).sort());
-      expect(new Set(indexer.byIndex('labels', value))).toEqual(new Set(under.map(([, one]) => one)));
-      const sharing = [...model.values()].filter((one) => one.labels.some((label) => object.labels.includes(label)));
+      expect(new Set(indexer.byIndex('labels', value))).toEqual(
+        new Set(under.map(([, one]) => one)),
+      );
+      const sharing = [...model.values()].filter((one) =>
+        one.labels.some((label) => object.labels.includes(label)),
+      );
       const found = indexer.index('labels', object);
       expect(found.length).toBe(sharing.length);
       expect(new Set(found)).toEqual(new Set(sharing));
-      const nodes = new Set([...model.values()].flatMap((one) => (one.node === undefined ? [] : [one.node])));
+      const nodes = new Set(
+        [...model.values()].flatMap((one) => (one.node === undefined ? [] : [one.node])),
+      );
       expect(new Set(indexer.listIndexFuncValues('node'))).toEqual(nodes);
     }
   });
@@ -145,14 +159,21 @@ describe('an indexer', () => {
   });
 
   test('is left as it was when memory ends in the middle of a change', () => {
-    const indexer = new Indexer<Item>(undefined, { node: 'node', labels: (object) => object.labels });
+    const indexer = new Indexer<Item>(undefined, {
+      node: 'node',
+      labels: (object) => object.labels,
+    });
     const a = item('a', { node: 'one', labels: ['x'] });
     indexer.add(a);
     for (const change of [
       item('a', { node: 'two', labels: ['y'], rv: '2' }),
       item('b', { node: 'two', labels: ['y'] }),
     ]) {
-      const spy = vi.spyOn(IndexMap.prototype, 'setOne').mockImplementation(function (this: IndexMap, slot, value) {
+      const spy = vi.spyOn(IndexMap.prototype, 'setOne').mockImplementation(function (
+        this: IndexMap,
+        slot,
+        value,
+      ) {
         if (value === 'y') throw new CapstanError('OUT_OF_MEMORY', 'as if');
         this.set(slot, [value]);
       });
@@ -168,12 +189,26 @@ describe('an indexer', () => {
   });
 
   test('is left as it was when memory ends in the middle of a list', () => {
-    const indexer = new Indexer<Item>(undefined, { node: 'node', labels: (object) => object.labels });
-    const before = [item('a', { node: 'one', labels: ['x'] }), item('b', { node: 'one', labels: ['x', 'y'] })];
+    const indexer = new Indexer<Item>(undefined, {
+      node: 'node',
+      labels: (object) => object.labels,
+    });
+    const before = [
+      item('a', { node: 'one', labels: ['x'] }),
+      item('b', { node: 'one', labels: ['x', 'y'] }),
+    ];
     indexer.replace(before, '5');
-    const list = [item('b', { node: 'two', rv: '6' }), item('c', { node: 'three', rv: '7' }), item('d', { rv: '8' })];
+    const list = [
+      item('b', { node: 'two', rv: '6' }),
+      item('c', { node: 'three', rv: '7' }),
+      item('d', { rv: '8' }),
+    ];
     for (const last of ['two', 'three']) {
-      const spy = vi.spyOn(IndexMap.prototype, 'setOne').mockImplementation(function (this: IndexMap, slot, value) {
+      const spy = vi.spyOn(IndexMap.prototype, 'setOne').mockImplementation(function (
+        this: IndexMap,
+        slot,
+        value,
+      ) {
         if (value === last) throw new CapstanError('OUT_OF_MEMORY', 'as if');
         this.set(slot, [value]);
       });
@@ -247,9 +282,13 @@ describe('an indexer', () => {
     indexer.add(item('a', { node: 'one', labels: ['x', 'x'] }));
     indexer.addIndexers({ labels: (object) => object.labels });
     expect(indexer.indexKeys('labels', 'x')).toEqual(['ns/a']);
-    expect(() => indexer.addIndexers({ fresh: 'node', node: 'node' })).toThrow(withCode('INDEX_EXISTS'));
+    expect(() => indexer.addIndexers({ fresh: 'node', node: 'node' })).toThrow(
+      withCode('INDEX_EXISTS'),
+    );
     expect(Object.keys(indexer.getIndexers())).toEqual(['node', 'labels']);
-    expect(() => indexer.addIndexers({ bad: 7 as unknown as string })).toThrow(withCode('INVALID_ARGUMENT'));
+    expect(() => indexer.addIndexers({ bad: 7 as unknown as string })).toThrow(
+      withCode('INVALID_ARGUMENT'),
+    );
   });
 
   test('calls an index "__proto__" by that name', () => {
@@ -270,7 +309,9 @@ describe('an indexer', () => {
     expect(indexer.lastStoreSyncResourceVersion()).toBe('');
     indexer.getByKey('asked for'); // the next one in order would be no key either
     expect(() => indexer.getByKey(none)).toThrow(withCode('INVALID_ARGUMENT'));
-    expect(() => new Indexer('key' as unknown as () => string)).toThrow(withCode('INVALID_ARGUMENT'));
+    expect(() => new Indexer('key' as unknown as () => string)).toThrow(
+      withCode('INVALID_ARGUMENT'),
+    );
     expect(indexer.list()).toEqual([]);
   });
 });

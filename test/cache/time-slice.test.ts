@@ -1,4 +1,7 @@
-/** Loops that hold the event loop for a slice at most, and look at the clock no more often than their steps are worth. */
+/**
+ * Loops that hold the event loop for a slice at most, and look at the clock no more often than
+ * their steps are worth.
+ */
 import { describe, expect, test } from 'vitest';
 import { TimeSlice } from '../../bindings/cache/wait.ts';
 import type { Clock } from '../../bindings/clock.ts';

@@ -1,6 +1,7 @@
 /**
- * What an informer tells and keeps, whatever it is made of inside: objects behave as parsed JSON, never change and stay readable
- * when they are replaced, deleted, or their informer has ended; and a change bit that is off proves that the part is the same.
+ * What an informer tells and keeps, whatever it is made of inside: objects behave as parsed JSON,
+ * never change and stay readable when they are replaced, deleted, or their informer has ended; and
+ * a change bit that is off proves that the part is the same.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -71,8 +72,11 @@ function follow(server: RawServer) {
 
 /** In one to four parts. */
 function sendCut(server: RawServer, bytes: Uint8Array, random: Random): void {
-  const cuts = Array.from({ length: random.int(4) }, () => random.int(bytes.length)).sort((a, b) => a - b);
-  for (const [i, to] of [...cuts, bytes.length].entries()) server.send(bytes.subarray(i === 0 ? 0 : cuts[i - 1], to));
+  const cuts = Array.from({ length: random.int(4) }, () => random.int(bytes.length)).sort(
+    (a, b) => a - b,
+  );
+  for (const [i, to] of [...cuts, bytes.length].entries())
+    server.send(bytes.subarray(i === 0 ? 0 : cuts[i - 1], to));
 }
 
 /** As a program sees it: an informer may leave managedFields out. */
@@ -104,7 +108,8 @@ it('objects told and kept are as parsed, and stay so when they are replaced, del
     else live.set(keyOf(parsed), parsed);
     if (random.chance(0.8)) continue;
     await until(expected.length);
-    for (const object of informer.getIndexer().list()) kept.push([object, live.get(keyOf(object))!]);
+    for (const object of informer.getIndexer().list())
+      kept.push([object, live.get(keyOf(object))!]);
   }
   await until(expected.length);
   const judge = (): void => {
@@ -161,7 +166,11 @@ function textOf(parts: Parts, version: number): string {
 
 /** Labels with their members in any order and with escapes, so that equal ones differ in bytes. */
 function labels(random: Random): string {
-  const members = ['"a":"1"', random.pick(['"b":"2"', '"\\u0062":"2"', '"b":"\\u0032"']), '"c":"é"'];
+  const members = [
+    '"a":"1"',
+    random.pick(['"b":"2"', '"\\u0062":"2"', '"b":"\\u0032"']),
+    '"c":"é"',
+  ];
   if (random.chance(0.5)) members.reverse();
   if (random.chance(0.3)) members.push('"d":"4"');
   return `{${members.join(random.pick([',', ' , ']))}}`;
@@ -172,7 +181,8 @@ function newText(part: (typeof PARTS)[number], documents: Documents): string | u
   if (random.chance(0.1)) return undefined;
   if (part === 'labels' || part === 'annotations') return labels(random);
   if (part === 'generation') return String(1 + random.int(3));
-  if (part === 'deletionTimestamp') return random.pick(['"2026-01-01T00:00:00Z"', '"2026-01-01T00:00:01Z"']);
+  if (part === 'deletionTimestamp')
+    return random.pick(['"2026-01-01T00:00:00Z"', '"2026-01-01T00:00:01Z"']);
   if (part === 'other') return random.pick(['"u1"', '"u2"']);
   if (part === 'managedFields') return `[{"manager":"m${random.int(100)}"}]`;
   return documents.value(3);
@@ -200,9 +210,18 @@ it('a change bit is on where a part has another value, and off where its text is
   for (const [i, { before, after }] of steps.entries()) {
     const { object, old, change } = told[i + 1]!;
     const about = `${texts[i]}\n-> ${texts[i + 1]}`;
-    assert.deepEqual(withoutManagedFields(object), withoutManagedFields(JSON.parse(texts[i + 1]!)), about);
-    assert.deepEqual(withoutManagedFields(old!), withoutManagedFields(JSON.parse(texts[i]!)), about);
-    const sameText = (...names: (typeof PARTS)[number][]) => names.every((name) => before[name] === after[name]);
+    assert.deepEqual(
+      withoutManagedFields(object),
+      withoutManagedFields(JSON.parse(texts[i + 1]!)),
+      about,
+    );
+    assert.deepEqual(
+      withoutManagedFields(old!),
+      withoutManagedFields(JSON.parse(texts[i]!)),
+      about,
+    );
+    const sameText = (...names: (typeof PARTS)[number][]) =>
+      names.every((name) => before[name] === after[name]);
     const sameValue = (...names: (typeof PARTS)[number][]) =>
       names.every((name) => isDeepStrictEqual(parsed(before[name]), parsed(after[name])));
     const members = ['generation', 'labels', 'annotations', 'deletionTimestamp', 'other'] as const;
@@ -228,4 +247,6 @@ it('a change bit is on where a part has another value, and off where its text is
 
 /** -0 is no other number than 0 to whoever asks what changed. */
 const parsed = (text: string | undefined): unknown =>
-  text === undefined ? undefined : JSON.parse(text, (_, value: unknown) => (value === 0 ? 0 : value));
+  text === undefined
+    ? undefined
+    : JSON.parse(text, (_, value: unknown) => (value === 0 ? 0 : value));

@@ -1,4 +1,7 @@
-/** What the tests of informers share: an informer on a server in the process, and handlers that write down what they are told. */
+/**
+ * What the tests of informers share: an informer on a server in the process, and handlers that
+ * write down what they are told.
+ */
 import {
   DeletedFinalStateUnknown,
   ListWatch,
@@ -15,29 +18,47 @@ import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 export const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
   object instanceof DeletedFinalStateUnknown ? `(${object.key})` : object.metadata.name;
 
-/** What a handler was told, in a word each: `+a` in the initial list, `a` added later, `~a` updated, `-a` deleted, `-(default/a)` a tombstone. */
+/**
+ * What a handler was told, in a word each: `+a` in the initial list, `a` added later, `~a` updated,
+ * `-a` deleted, `-(default/a)` a tombstone.
+ */
 export function teller(into: string[]): ResourceEventHandler<ConfigMap> {
   return {
-    onAdd: (object, isInInitialList) => void into.push(`${isInInitialList ? '+' : ''}${nameOf(object)}`),
+    onAdd: (object, isInInitialList) =>
+      void into.push(`${isInInitialList ? '+' : ''}${nameOf(object)}`),
     onUpdate: (_, now) => void into.push(`~${nameOf(now)}`),
     onDelete: (object) => void into.push(`-${nameOf(object)}`),
   };
 }
 
 /** An informer that watches a server; nothing runs yet. */
-export function setUp(options: SharedIndexInformerOptions<ConfigMap> & { resource?: typeof ConfigMaps } = {}) {
+export function setUp(
+  options: SharedIndexInformerOptions<ConfigMap> & { resource?: typeof ConfigMaps } = {},
+) {
   const { resource = ConfigMaps, ...rest } = options;
   const clock = (options.clock as FakeClock | undefined) ?? new FakeClock();
   const server = new LiveServer();
-  const informer = new SharedIndexInformer(new ListWatch(server, resource), { clock, random: () => 0, ...rest });
+  const informer = new SharedIndexInformer(new ListWatch(server, resource), {
+    clock,
+    random: () => 0,
+    ...rest,
+  });
   return { clock, server, informer };
 }
 
-/** A handler that takes one notification at a time, when `next` is called; what it was told is in `told`. */
-export function heldHandler(): { handler: ResourceEventHandler<ConfigMap>; told: string[]; next(): void } {
+/**
+ * A handler that takes one notification at a time, when `next` is called; what it was told is in
+ * `told`.
+ */
+export function heldHandler(): {
+  handler: ResourceEventHandler<ConfigMap>;
+  told: string[];
+  next(): void;
+} {
   const told: string[] = [];
   const waiting: (() => void)[] = [];
-  const hold = (): undefined => new Promise<void>((resolve) => waiting.push(resolve)) as unknown as undefined;
+  const hold = (): undefined =>
+    new Promise<void>((resolve) => waiting.push(resolve)) as unknown as undefined;
   const value = (object: ConfigMap): string => `${object.metadata.name}${object.data?.v ?? ''}`;
   return {
     told,
@@ -60,7 +81,9 @@ export function heldHandler(): { handler: ResourceEventHandler<ConfigMap>; told:
   };
 }
 
-/** What is reported through handleError while a test runs; an unhandled rejection fails the test. */
+/**
+ * What is reported through handleError while a test runs; an unhandled rejection fails the test.
+ */
 export function reports(): { error: unknown; what: string }[] {
   const reported: { error: unknown; what: string }[] = [];
   const rejections: unknown[] = [];
@@ -81,6 +104,8 @@ export function reports(): { error: unknown; what: string }[] {
   return reported;
 }
 
-/** Without versions that are gone, which are told where they come so often that the back-off grows. */
+/**
+ * Without versions that are gone, which are told where they come so often that the back-off grows.
+ */
 export const notExpired = (reported: readonly { error: unknown }[]): unknown[] =>
   reported.filter(({ error }) => !isExpired(error));

@@ -36,7 +36,8 @@ async function read(body: AsyncIterable<Uint8Array>): Promise<string> {
   return text;
 }
 
-const failure = (kind: string) => expect.objectContaining({ name: 'TransportError', code: 'TRANSPORT', kind });
+const failure = (kind: string) =>
+  expect.objectContaining({ name: 'TransportError', code: 'TRANSPORT', kind });
 
 describe('fetchTransport', () => {
   test('sends method, path, query, headers and body, and gives status, headers and bytes', async () => {
@@ -44,9 +45,13 @@ describe('fetchTransport', () => {
       const { method, url: path, headers } = request;
       response.writeHead(201, { 'x-answer': 'yes' });
       const body = await read(request);
-      response.end(JSON.stringify({ method, path, auth: headers.authorization, accept: headers.accept, body }));
+      response.end(
+        JSON.stringify({ method, path, auth: headers.authorization, accept: headers.accept, body }),
+      );
     });
-    const transport = fetchTransport(`${url}/prefix/`, { headers: { authorization: 'Bearer t', Accept: 'a/b' } });
+    const transport = fetchTransport(`${url}/prefix/`, {
+      headers: { authorization: 'Bearer t', Accept: 'a/b' },
+    });
     const response = await transport.request({
       method: 'POST',
       path: '/api/v1/pods',
@@ -85,7 +90,9 @@ describe('fetchTransport', () => {
   test('tells a refused connection', async () => {
     const url = await serve(() => undefined);
     await new Promise((resolve) => open.pop()?.server.close(resolve));
-    await expect(fetchTransport(url).request({ method: 'GET', path: '/' })).rejects.toEqual(failure('refused'));
+    await expect(fetchTransport(url).request({ method: 'GET', path: '/' })).rejects.toEqual(
+      failure('refused'),
+    );
   });
 
   test('tells a connection that ends before the answer, and one that ends within it', async () => {
@@ -98,7 +105,9 @@ describe('fetchTransport', () => {
       response.write('half', () => request.socket.destroy());
     });
     const transport = fetchTransport(url);
-    await expect(transport.request({ method: 'GET', path: '/before' })).rejects.toEqual(failure('reset'));
+    await expect(transport.request({ method: 'GET', path: '/before' })).rejects.toEqual(
+      failure('reset'),
+    );
     const { body } = await transport.request({ method: 'GET', path: '/within' });
     await expect(read(body)).rejects.toEqual(failure('reset'));
   });
@@ -114,7 +123,11 @@ describe('fetchTransport', () => {
     await expect(pending).rejects.toEqual(failure('aborted'));
 
     const within = new AbortController();
-    const { body } = await transport.request({ method: 'GET', path: '/within', signal: within.signal });
+    const { body } = await transport.request({
+      method: 'GET',
+      path: '/within',
+      signal: within.signal,
+    });
     const reading = (async () => {
       for await (const _ of body) within.abort();
     })();
@@ -122,8 +135,9 @@ describe('fetchTransport', () => {
   });
 
   /**
-   * Story: a wrapper around `fetch`, one that repeats or logs, did not hand its signal on. Whoever aborted a request of the transport waited
-   * for the server all the same, and a reader of a watch for ever.
+   * Story: a wrapper around `fetch`, one that repeats or logs, did not hand its signal on. Whoever
+   * aborted a request of the transport waited for the server all the same, and a reader of a watch
+   * for ever.
    */
   test('ends with the signal over a fetch that does not heed it, and lets go of what comes after that', async () => {
     const cancelled: string[] = [];
@@ -149,7 +163,11 @@ describe('fetchTransport', () => {
     await expect.poll(() => cancelled).toEqual(['before']);
 
     const within = new AbortController();
-    const { body } = await transport.request({ method: 'GET', path: '/within', signal: within.signal });
+    const { body } = await transport.request({
+      method: 'GET',
+      path: '/within',
+      signal: within.signal,
+    });
     const reading = read(body);
     setImmediate(() => within.abort());
     await expect(reading).rejects.toEqual(failure('aborted'));
@@ -165,12 +183,19 @@ describe('fetchTransport', () => {
     const transport = fetchTransport('http://example.test', {
       fetch: () => Promise.reject(new TypeError('Failed to fetch')),
     });
-    await expect(transport.request({ method: 'GET', path: '/' })).rejects.toEqual(failure('unknown'));
+    await expect(transport.request({ method: 'GET', path: '/' })).rejects.toEqual(
+      failure('unknown'),
+    );
   });
 
-  test.each(['', 'not a url', 'ftp://host', 7 as unknown as string])('refuses the server %j', (server) => {
-    expect(() => fetchTransport(server)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-  });
+  test.each(['', 'not a url', 'ftp://host', 7 as unknown as string])(
+    'refuses the server %j',
+    (server) => {
+      expect(() => fetchTransport(server)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    },
+  );
 
   test('carries an informer over a real connection', async () => {
     const pod = (name: string, version: string) => ({
@@ -183,10 +208,24 @@ describe('fetchTransport', () => {
         response.write(`${JSON.stringify({ type: 'ADDED', object: pod('b', '6') })}\n`);
         return;
       }
-      response.end(JSON.stringify({ kind: 'PodList', metadata: { resourceVersion: '5' }, items: [pod('a', '5')] }));
+      response.end(
+        JSON.stringify({
+          kind: 'PodList',
+          metadata: { resourceVersion: '5' },
+          items: [pod('a', '5')],
+        }),
+      );
     });
-    const Pods = defineResource<object>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
-    const informer = new SharedIndexInformer(new ListWatch(fetchTransport(url), Pods), { watchList: false });
+    const Pods = defineResource<object>()({
+      group: '',
+      version: 'v1',
+      kind: 'Pod',
+      plural: 'pods',
+      namespaced: true,
+    });
+    const informer = new SharedIndexInformer(new ListWatch(fetchTransport(url), Pods), {
+      watchList: false,
+    });
     const events = informer.events()[Symbol.asyncIterator]();
     const running = informer.run();
     expect(await waitForCacheSync({}, informer)).toBe(true);

@@ -1,4 +1,7 @@
-/** What is remembered of objects that this process wrote and the cache has not shown: when one of them is given as gone, and when not. */
+/**
+ * What is remembered of objects that this process wrote and the cache has not shown: when one of
+ * them is given as gone, and when not.
+ */
 import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UnseenWrites, type UnseenWritesOptions } from '../../bindings/cache/unseen-writes.ts';
@@ -23,10 +26,16 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
   const unseen = new UnseenWrites<Made>(
     { getByKey: (key) => objects.get(key), lastStoreSyncResourceVersion },
     {
-      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '', metadataOnly: false }),
+      selection: () => ({
+        namespace: '',
+        labelSelector: '',
+        fieldSelector: '',
+        metadataOnly: false,
+      }),
       limits: {},
       transformer: (made) => made,
-      onGone: ({ key, obj }) => void told.push(`${key} ${obj?.metadata?.resourceVersion} ${obj?.data?.of}`),
+      onGone: ({ key, obj }) =>
+        void told.push(`${key} ${obj?.metadata?.resourceVersion} ${obj?.data?.of}`),
       ...options,
     },
   );
@@ -43,8 +52,11 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
     },
     list(at: string, ...items: Made[]): void {
       const before = unseen.replacing();
-      const listed = new Map(items.map((item) => [`${item.metadata?.namespace}/${item.metadata?.name}`, item]));
-      for (const [key, old] of objects) if (!listed.has(key)) unseen.gone(new DeletedFinalStateUnknown(key, old));
+      const listed = new Map(
+        items.map((item) => [`${item.metadata?.namespace}/${item.metadata?.name}`, item]),
+      );
+      for (const [key, old] of objects)
+        if (!listed.has(key)) unseen.gone(new DeletedFinalStateUnknown(key, old));
       objects.clear();
       for (const [key, item] of listed) objects.set(key, item);
       version = at;
@@ -59,14 +71,16 @@ describe('an object that was written', () => {
     list('5');
     const made = object('a', '7');
     unseen.wrote(made);
-    (made.data as Record<string, string>).of = 'something else'; // whoever got the answer may do with it what he likes
+    // whoever got the answer may do with it what he likes
+    (made.data as Record<string, string>).of = 'something else';
     list('9');
     list('10');
     expect(told).toEqual(['default/a 7 a']);
     expect(unseen.size()).toBe(0);
   });
 
-  // An absent field was taken for an empty text: to a server it may be "false", or "0", or not a path at all.
+  // An absent field was taken for an empty text: to a server it may be "false", or "0", or not a
+  // path at all.
   test.each([
     ['spec.unschedulable=false', true],
     ['spec.unschedulable!=true', true],
@@ -80,7 +94,12 @@ describe('an object that was written', () => {
     ['metadata.name=b', false],
     ['metadata.name=a', true],
   ])('is given where the cache may have it: %s is %s', (fieldSelector, given) => {
-    const selection = () => ({ namespace: '', labelSelector: '', fieldSelector, metadataOnly: false });
+    const selection = () => ({
+      namespace: '',
+      labelSelector: '',
+      fieldSelector,
+      metadataOnly: false,
+    });
     const { unseen, told, list } = cacheWith({ selection });
     unseen.wrote(object('a', '7'));
     list('9');
@@ -165,7 +184,8 @@ describe('an answer that comes after the list', () => {
     expect(told).toEqual(['default/a 7 a']);
   });
 
-  // An operator that removes the last finalizer of an object while it is starting: the answer has the object's old version, and the event of the deletion may come first.
+  // An operator that removes the last finalizer of an object while it is starting: the answer has
+  // the object's old version, and the event of the deletion may come first.
   test('is not where the list has shown the object and an event that it went', () => {
     const { unseen, told, event, list } = writing();
     list('9', object('a', '8'));
@@ -247,7 +267,9 @@ describe('what is kept', () => {
     });
     unseen.wrote(object('a', '7'));
     list('9');
-    expect(gone).toEqual([new DeletedFinalStateUnknown('default/a', { metadata: object('a', '7').metadata })]);
+    expect(gone).toEqual([
+      new DeletedFinalStateUnknown('default/a', { metadata: object('a', '7').metadata }),
+    ]);
     expect(Object.isFrozen((gone[0] as { obj: object }).obj)).toBe(true);
   });
 
@@ -256,9 +278,15 @@ describe('what is kept', () => {
     ['managedFields', {}, { data: { of: 'a' } }],
   ])('is given without %s, and frozen', (_, options, rest) => {
     const gone: DeletedFinalStateUnknown<Made>[] = [];
-    const { unseen, list } = cacheWith({ ...options, onGone: (tombstone) => void gone.push(tombstone) });
+    const { unseen, list } = cacheWith({
+      ...options,
+      onGone: (tombstone) => void gone.push(tombstone),
+    });
     const { metadata } = object('a', '7');
-    unseen.wrote({ ...object('a', '7'), metadata: { ...metadata, ...{ managedFields: [{ manager: 'me' }] } } });
+    unseen.wrote({
+      ...object('a', '7'),
+      metadata: { ...metadata, ...{ managedFields: [{ manager: 'me' }] } },
+    });
     list('9');
     expect(gone[0]?.obj).toEqual({ metadata, ...rest });
     expect(Object.isFrozen(gone[0]?.obj?.metadata)).toBe(true);
@@ -266,7 +294,10 @@ describe('what is kept', () => {
 
   test('is given with managedFields where the cache keeps them', () => {
     const gone: unknown[] = [];
-    const options = { limits: { keepManagedFields: true }, onGone: (tombstone: unknown) => void gone.push(tombstone) };
+    const options = {
+      limits: { keepManagedFields: true },
+      onGone: (tombstone: unknown) => void gone.push(tombstone),
+    };
     const { unseen, list } = cacheWith(options);
     const made = { metadata: { ...object('a', '7').metadata, managedFields: [{ manager: 'me' }] } };
     unseen.wrote(made);
@@ -280,7 +311,13 @@ describe('what is kept', () => {
     ['fields', { fieldSelector: 'metadata.name!=a' }],
   ])('is nothing that the cache is not meant to hold, by its %s', (_, selection) => {
     const { unseen, told, list } = cacheWith({
-      selection: () => ({ namespace: '', labelSelector: '', fieldSelector: '', metadataOnly: false, ...selection }),
+      selection: () => ({
+        namespace: '',
+        labelSelector: '',
+        fieldSelector: '',
+        metadataOnly: false,
+        ...selection,
+      }),
     });
     unseen.wrote(object('a', '7'));
     expect(unseen.size()).toBe(0);
@@ -324,7 +361,8 @@ describe('what is kept', () => {
 
   test('is bounded by its size too', () => {
     const { unseen, told, list } = cacheWith({ mostText: 10_000 });
-    for (let i = 1; i <= 50; i++) unseen.wrote({ ...object(`n${i}`, String(i)), ...{ spec: 'x'.repeat(2000) } });
+    for (let i = 1; i <= 50; i++)
+      unseen.wrote({ ...object(`n${i}`, String(i)), ...{ spec: 'x'.repeat(2000) } });
     expect(unseen.size()).toBe(4);
     list('50');
     expect(told).toHaveLength(4);
@@ -344,7 +382,8 @@ describe('what is kept', () => {
   test('of one object written again and again is its last state, which takes its room once', () => {
     const { unseen, told, list } = cacheWith({ mostText: 10_000 });
     unseen.wrote(object('a', '1'));
-    for (let i = 2; i <= 50; i++) unseen.wrote({ ...object('b', String(i)), ...{ spec: 'x'.repeat(2000) } });
+    for (let i = 2; i <= 50; i++)
+      unseen.wrote({ ...object('b', String(i)), ...{ spec: 'x'.repeat(2000) } });
     list('50');
     expect(told).toEqual(['default/a 1 a', 'default/b 50 b']);
   });
@@ -359,7 +398,8 @@ describe('what is kept', () => {
     expect(told?.size).toBeLessThanOrEqual(10);
   });
 
-  // At the bound each write had all the others looked at: a hundred times dearer than the writes before.
+  // At the bound each write had all the others looked at: a hundred times dearer than the writes
+  // before.
   test.each<[string, Partial<UnseenWritesOptions<Made>>, behind: number]>([
     ['so many', { most: 1000 }, 1e6],
     ['so many, of which the cache shows one for each', { most: 1000 }, 1000],

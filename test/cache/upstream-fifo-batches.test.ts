@@ -1,6 +1,6 @@
 /**
- * A counterpart for each test of client-go's the_real_fifo_test that is about batches or atomic events; the upstream tests'
- * names stand in the titles.
+ * A counterpart for each test of client-go's the_real_fifo_test that is about batches or atomic
+ * events; the upstream tests' names stand in the titles.
  */
 import { RealFIFO } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,8 @@ const atomic = (): RealFIFO<Item> => new RealFIFO<Item>({ keyFunction: nameOf })
 const foo = (val: number): Item => item('foo', val);
 const bar = (val: number): Item => item('bar', val);
 /** What is popped, without the mark of the initial population. */
-const popped = (queue: RealFIFO<Item>): string[] => popAll(queue).map((one) => one.replace(/ initial$/, ''));
+const popped = (queue: RealFIFO<Item>): string[] =>
+  popAll(queue).map((one) => one.replace(/ initial$/, ''));
 
 describe('RealFIFO in batches', () => {
   const one = item('foo1', 5);
@@ -41,7 +42,12 @@ describe('RealFIFO in batches', () => {
         ['U2', 'U3'],
       ],
     ],
-    ['a repeated object in the next batch, in the middle', [one, two, three], [two], [['R1', 'R2', 'R3'], ['U2']]],
+    [
+      'a repeated object in the next batch, in the middle',
+      [one, two, three],
+      [two],
+      [['R1', 'R2', 'R3'], ['U2']],
+    ],
     ['what is not initial together', [], [one, two, three], [['U1', 'U2', 'U3']]],
   ])('gives %s (TestRealFIFO_PopMultipleDeltaInBatch)', async (_, initial, updates, expected) => {
     const queue = real(...initial);
@@ -49,7 +55,10 @@ describe('RealFIFO in batches', () => {
     for (const update of updates) queue.update(update);
     const isInitial: boolean[] = [];
     const batches: string[][] = [];
-    const take = (deltas: readonly Parameters<typeof show>[0][], isInInitialList: boolean): void => {
+    const take = (
+      deltas: readonly Parameters<typeof show>[0][],
+      isInInitialList: boolean,
+    ): void => {
       batches.push(deltas.map((each) => show(each).replace(/^(.).* foo(\d).*/, '$1$2')));
       isInitial.push(isInInitialList);
     };
@@ -81,11 +90,17 @@ describe('RealFIFO in batches', () => {
         if (broken && name.startsWith('bad')) throw new Error('no key');
         return name;
       };
-      const queue = new RealFIFO<Item>({ keyFunction, atomicEvents: false, knownObjects: knowing() });
+      const queue = new RealFIFO<Item>({
+        keyFunction,
+        atomicEvents: false,
+        knownObjects: knowing(),
+      });
       for (const name of names) queue.add(item(name, 1));
       broken = true; // only now: what has no key at first is not queued at all
       const batches = await popBatches(queue);
-      expect(batches.map((batch) => batch.map((each) => each.replace(/Added (.*)@1/, '$1')))).toEqual(expected);
+      expect(
+        batches.map((batch) => batch.map((each) => each.replace(/Added (.*)@1/, '$1'))),
+      ).toEqual(expected);
     },
   );
 });

@@ -1,7 +1,7 @@
 /**
- * A counterpart for each test of client-go's delta_fifo_test and the_real_fifo_test; the upstream tests' names stand in the
- * titles, those of both queues as `*`. The RealFIFO is the one without atomic events, as there; batches and atomic events are in
- * upstream-fifo-batches.test.ts.
+ * A counterpart for each test of client-go's delta_fifo_test and the_real_fifo_test; the upstream
+ * tests' names stand in the titles, those of both queues as `*`. The RealFIFO is the one without
+ * atomic events, as there; batches and atomic events are in upstream-fifo-batches.test.ts.
  */
 import { DeletedFinalStateUnknown, DeltaFIFO, RealFIFO } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,11 @@ const delta = (...known: Item[]): DeltaFIFO<Item> =>
   new DeltaFIFO<Item>({ keyFunction: nameOf, knownObjects: knowing(...known) });
 const deltaAlone = (): DeltaFIFO<Item> => new DeltaFIFO<Item>({ keyFunction: nameOf });
 const replacing = (...known: Item[]): DeltaFIFO<Item> =>
-  new DeltaFIFO<Item>({ keyFunction: nameOf, knownObjects: knowing(...known), emitDeltaTypeReplaced: true });
+  new DeltaFIFO<Item>({
+    keyFunction: nameOf,
+    knownObjects: knowing(...known),
+    emitDeltaTypeReplaced: true,
+  });
 
 type AnyFIFO = RealFIFO<Item> | DeltaFIFO<Item>;
 const both: [string, (...known: Item[]) => AnyFIFO][] = [
@@ -24,7 +28,8 @@ const foo = (val: number): Item => item('foo', val);
 const bar = (val: number): Item => item('bar', val);
 const baz = (val: number): Item => item('baz', val);
 /** What is popped, without the mark of the initial population. */
-const popped = (queue: AnyFIFO): string[] => popAll(queue).map((one) => one.replace(/ initial$/, ''));
+const popped = (queue: AnyFIFO): string[] =>
+  popAll(queue).map((one) => one.replace(/ initial$/, ''));
 
 describe.each(both)('%s', (name, make) => {
   const isReal = name === 'RealFIFO';
@@ -58,12 +63,15 @@ describe.each(both)('%s', (name, make) => {
     expect(queue.len()).toBe(0);
   });
 
-  // Kubernetes 83810: a deletion that was queued made the list skip the object, and its creation was missed.
+  // Kubernetes 83810: a deletion that was queued made the list skip the object, and its creation
+  // was missed.
   test('tells of an object of a list after its queued deletion (*_replaceWithDeleteDeltaIn)', () => {
     const queue = make(foo(1));
     queue.delete(foo(1));
     queue.replace([foo(2)], '');
-    expect(popped(queue).join(', ')).toBe(isReal ? 'Deleted foo@1, Replaced foo@2' : 'Deleted foo@1, Sync foo@2');
+    expect(popped(queue).join(', ')).toBe(
+      isReal ? 'Deleted foo@1, Replaced foo@2' : 'Deleted foo@1, Sync foo@2',
+    );
   });
 
   test('gives every version, or all of an object at once (*_addUpdate)', () => {
@@ -143,14 +151,27 @@ describe.each(both)('%s', (name, make) => {
     queue.add(foo(14));
     expect([first, ...popped(queue)]).toEqual(
       isReal
-        ? ['Added foo@10', 'Added bar@1', 'Added foo@11', 'Added foo@13', 'Added zab@30', 'Added foo@14']
-        : ['Added foo@10, Added foo@11, Added foo@13', 'Added bar@1', 'Added zab@30', 'Added foo@14'],
+        ? [
+            'Added foo@10',
+            'Added bar@1',
+            'Added foo@11',
+            'Added foo@13',
+            'Added zab@30',
+            'Added foo@14',
+          ]
+        : [
+            'Added foo@10, Added foo@11, Added foo@13',
+            'Added bar@1',
+            'Added zab@30',
+            'Added foo@14',
+          ],
     );
   });
 
   test('names the key of an object, a tombstone and of deltas (*_KeyOf)', () => {
     const queue = make();
-    const gone = (key: string): DeletedFinalStateUnknown<Item> => new DeletedFinalStateUnknown<Item>(key, undefined);
+    const gone = (key: string): DeletedFinalStateUnknown<Item> =>
+      new DeletedFinalStateUnknown<Item>(key, undefined);
     expect(queue.keyOf(item('A', 1))).toBe('A');
     expect(queue.keyOf(gone('B'))).toBe('B');
     expect(queue.keyOf([{ type: 'Added', object: item('C', 1) }])).toBe('C');
@@ -161,7 +182,9 @@ describe.each(both)('%s', (name, make) => {
       ]),
     ).toBe('D');
     expect(() => queue.keyOf([])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    expect(() => queue.keyOf([{ type: 'SyncAll' }])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => queue.keyOf([{ type: 'SyncAll' }])).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 
   test.each<[string, boolean, (queue: AnyFIFO) => void]>([
@@ -169,9 +192,21 @@ describe.each(both)('%s', (name, make) => {
     ['an addition', true, (queue) => queue.add(item('a', 1))],
     ['an empty list', true, (queue) => queue.replace([], '0')],
     ['a list', false, (queue) => queue.replace([item('a', 1), item('b', 2)], '0')],
-    ['a list and a pop', false, (queue) => [queue.replace([item('a', 1), item('b', 2)], '0'), popOne(queue)]],
-    ['a list and two pops', true, (queue) => [queue.replace([item('a', 1), item('b', 2)], '0'), popAll(queue)]],
-    ['a list with one key twice and its pops', true, (queue) => [queue.replace([foo(1), foo(2)], '0'), popAll(queue)]],
+    [
+      'a list and a pop',
+      false,
+      (queue) => [queue.replace([item('a', 1), item('b', 2)], '0'), popOne(queue)],
+    ],
+    [
+      'a list and two pops',
+      true,
+      (queue) => [queue.replace([item('a', 1), item('b', 2)], '0'), popAll(queue)],
+    ],
+    [
+      'a list with one key twice and its pops',
+      true,
+      (queue) => [queue.replace([foo(1), foo(2)], '0'), popAll(queue)],
+    ],
   ])('after %s: has synced is %s (*_HasSynced)', (_, synced, act) => {
     const queue = make();
     act(queue);
@@ -182,7 +217,9 @@ describe.each(both)('%s', (name, make) => {
     const queue = make(foo(5), bar(6), baz(7));
     queue.replace([foo(5)], '0');
     const gone = ['Deleted bar@6 (tombstone) initial', 'Deleted baz@7 (tombstone) initial'];
-    for (const expected of isReal ? [...gone, 'Replaced foo@5 initial'] : ['Sync foo@5 initial', ...gone]) {
+    for (const expected of isReal
+      ? [...gone, 'Replaced foo@5 initial']
+      : ['Sync foo@5 initial', ...gone]) {
       expect(queue.hasSynced()).toBe(false);
       expect(popOne(queue)).toBe(expected);
     }
@@ -206,7 +243,9 @@ describe.each(both)('%s', (name, make) => {
         return item(key, val + 1000);
       },
     };
-    const queue = isReal ? new RealFIFO({ ...options, atomicEvents: false }) : new DeltaFIFO(options);
+    const queue = isReal
+      ? new RealFIFO({ ...options, atomicEvents: false })
+      : new DeltaFIFO(options);
     queue.add(foo(10));
     queue.add(bar(11));
     queue.update(foo(12));
@@ -233,13 +272,21 @@ describe.each(both)('%s', (name, make) => {
 describe('a list makes deletions for objects that are in the queue alone', () => {
   const steps: [string, (queue: AnyFIFO) => void, string][] = [
     ['an addition', (queue) => queue.add(foo(2)), 'Added foo@2, Deleted foo@2 (tombstone)'],
-    ['a deletion', (queue) => [queue.add(foo(2)), queue.delete(foo(2))], 'Added foo@2, Deleted foo@2'],
+    [
+      'a deletion',
+      (queue) => [queue.add(foo(2)), queue.delete(foo(2))],
+      'Added foo@2, Deleted foo@2',
+    ],
     [
       'two lists',
       (queue) => [queue.add(foo(2)), queue.replace([foo(2)], '0'), queue.replace([foo(2)], '0')],
       'Added foo@2, Sync foo@2, Sync foo@2, Deleted foo@2 (tombstone)',
     ],
-    ['an empty list', (queue) => [queue.add(foo(2)), queue.replace([], '0')], 'Added foo@2, Deleted foo@2 (tombstone)'],
+    [
+      'an empty list',
+      (queue) => [queue.add(foo(2)), queue.replace([], '0')],
+      'Added foo@2, Deleted foo@2 (tombstone)',
+    ],
     [
       'add, delete, add',
       (queue) => [queue.add(foo(2)), queue.delete(foo(2)), queue.add(foo(3))],
@@ -247,18 +294,21 @@ describe('a list makes deletions for objects that are in the queue alone', () =>
     ],
     ['a bookmark', (queue) => queue instanceof RealFIFO && queue.bookmark('123'), ''],
   ];
-  test.each(steps)('after %s (*_ReplaceMakesDeletionsForObjectsOnlyInQueue)', (_, act, expected) => {
-    for (const [queue, listed] of [
-      [real(), 'Replaced'],
-      [delta(), 'Sync'],
-      [deltaAlone(), 'Sync'],
-      [replacing(), 'Replaced'],
-    ] as const) {
-      act(queue);
-      queue.replace([], '1');
-      expect(popped(queue).join(', ')).toBe(expected.replaceAll('Sync', listed));
-    }
-  });
+  test.each(steps)(
+    'after %s (*_ReplaceMakesDeletionsForObjectsOnlyInQueue)',
+    (_, act, expected) => {
+      for (const [queue, listed] of [
+        [real(), 'Replaced'],
+        [delta(), 'Sync'],
+        [deltaAlone(), 'Sync'],
+        [replacing(), 'Replaced'],
+      ] as const) {
+        act(queue);
+        queue.replace([], '1');
+        expect(popped(queue).join(', ')).toBe(expected.replaceAll('Sync', listed));
+      }
+    },
+  );
 });
 
 describe('a list makes deletions of what it lacks', () => {
@@ -328,7 +378,11 @@ describe('a list makes deletions of what it lacks', () => {
         queue.delete(bar(6));
         queue.add(bar(100));
       }),
-    ).toEqual(['Deleted bar@6, Added bar@100, Deleted bar@100 (tombstone)', 'Sync foo@5', 'Deleted baz@7 (tombstone)']);
+    ).toEqual([
+      'Deleted bar@6, Added bar@100, Deleted bar@100 (tombstone)',
+      'Sync foo@5',
+      'Deleted baz@7 (tombstone)',
+    ]);
     expect(told((queue) => queue.replace([bar(100), foo(5)], '0'))).toEqual([
       'Sync bar@100, Deleted bar@100 (tombstone)',
       'Sync foo@5, Sync foo@5',
@@ -344,7 +398,11 @@ describe('a list makes deletions of what it lacks', () => {
     const queue = replacing(foo(5), bar(6), baz(7));
     queue.delete(baz(10));
     queue.replace([foo(6)], '0');
-    expect(popped(queue)).toEqual(['Deleted baz@10', 'Replaced foo@6', 'Deleted bar@6 (tombstone)']);
+    expect(popped(queue)).toEqual([
+      'Deleted baz@10',
+      'Replaced foo@6',
+      'Deleted bar@6 (tombstone)',
+    ]);
     const same = replacing(foo(5));
     same.replace([foo(5)], '0');
     expect(popped(same)).toEqual(['Replaced foo@5']);
@@ -362,6 +420,8 @@ describe('a list makes deletions of what it lacks', () => {
     queue.add(foo(7));
     queue.delete(gone);
     queue.replace([], '9');
-    expect(popped(queue), 'the newest object that was known').toEqual(['Added foo@7, Deleted foo@4 (tombstone)']);
+    expect(popped(queue), 'the newest object that was known').toEqual([
+      'Added foo@7, Deleted foo@4 (tombstone)',
+    ]);
   });
 });

@@ -1,8 +1,9 @@
 /**
- * Counterparts of client-go's tools/cache/shared_informer_test.go and of the informer's part of controller_test.go, in their
- * order; the comment in front of each has the upstream name. Where a test upstream waits for goroutines, here the turn of the
- * event loop is chosen. Left out: TestListenerResyncPeriodsDelayed (no goroutine here whose start could come late), BenchmarkListener
- * and BenchmarkSharedIndexInformer.
+ * Counterparts of client-go's tools/cache/shared_informer_test.go and of the informer's part of
+ * controller_test.go, in their order; the comment in front of each has the upstream name. Where a
+ * test upstream waits for goroutines, here the turn of the event loop is chosen. Left out:
+ * TestListenerResyncPeriodsDelayed (no goroutine here whose start could come late),
+ * BenchmarkListener and BenchmarkSharedIndexInformer.
  */
 import {
   type Indexer,
@@ -30,14 +31,16 @@ describe('indices', () => {
     void informer.run();
     await clock.settle();
     const indexer = informer.getIndexer() as Indexer<ConfigMap, string>;
-    const under = (index: string, value: string): string[] => indexer.byIndex(index, value).map(nameOf).sort();
+    const under = (index: string, value: string): string[] =>
+      indexer.byIndex(index, value).map(nameOf).sort();
     expect(under('labels', 'a')).toEqual(['pod1']);
     server.put('pod3', { labels: { a: 'a-val2' } });
     await clock.settle();
     expect(under('labels', 'a')).toEqual(['pod1', 'pod3']);
     informer.addIndexers({ again: labels });
     expect(under('again', 'a')).toEqual(['pod1', 'pod3']);
-    for (const index of ['labels', 'again']) expect(indexer.listIndexFuncValues(index).sort()).toEqual(['a', 'b']);
+    for (const index of ['labels', 'again'])
+      expect(indexer.listIndexFuncValues(index).sort()).toEqual(['a', 'b']);
     await informer.stop();
   });
 });
@@ -86,7 +89,8 @@ describe('resyncs', () => {
 
   test('are not checked at all where the informer has no period', () => {
     const never = new ResyncSchedule(0);
-    for (const started of [false, true]) expect([never.periodFor(5_000, started), never.checkPeriod()]).toEqual([0, 0]);
+    for (const started of [false, true])
+      expect([never.periodFor(5_000, started), never.checkPeriod()]).toEqual([0, 0]);
   });
 
   // TestSharedInformerWatchDisruption
@@ -112,7 +116,9 @@ describe('resyncs', () => {
     server.put('pod2');
     await clock.settle();
     expect([plain, resynced]).toEqual([[], []]);
-    watch?.send(`${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`);
+    watch?.send(
+      `${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`,
+    );
     await clock.run(900);
     expect(plain).toEqual(['~pod2', 'pod3']);
     expect(resynced).toEqual(['~pod1', '~pod2', 'pod3']);
@@ -180,7 +186,8 @@ describe('the start', () => {
 });
 
 describe('registrations', () => {
-  const count = (informer: SharedIndexInformer<ConfigMap, 'byValue'>): number => informer.status().handlers.length;
+  const count = (informer: SharedIndexInformer<ConfigMap, 'byValue'>): number =>
+    informer.status().handlers.length;
 
   // TestSharedInformerRemoveHandler
   test('go one by one', () => {
@@ -363,14 +370,18 @@ describe('the life of an informer', () => {
 });
 
 describe('handlers', () => {
-  // TestEventPanics. Upstream pauses for a second after each panic, and a handler that panicked never counts as synced.
+  // TestEventPanics. Upstream pauses for a second after each panic, and a handler that panicked
+  // never counts as synced.
   test('that fail at every object are reported once for each, and keep no other handler from anything', async () => {
     const { clock, server, informer } = setUp({ resyncPeriod: 1_000 });
     for (let i = 1; i <= 5; i++) server.put(`pod${i}`);
     const fail = (): never => {
       throw new Error('fake panic');
     };
-    const registrations = [informer.addEventHandler({ onAdd: fail }), informer.addEventHandler({ onAdd: fail })];
+    const registrations = [
+      informer.addEventHandler({ onAdd: fail }),
+      informer.addEventHandler({ onAdd: fail }),
+    ];
     const told: string[] = [];
     informer.addEventHandler(teller(told));
     void informer.run();
@@ -427,22 +438,26 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  // TestShutDownEventHandler_Lifecycles: InformerNeverStarted, StartedThenAddedThenShutDown, AddedThenStartedThenShutDown
-  test.each([['add'], ['run', 'add'], ['add', 'run']])('can be shut down after %s %s', async (...steps) => {
-    const { informer } = setUp();
-    let registration: Registration | undefined;
-    for (const step of steps) {
-      if (step === 'add') registration = informer.addEventHandler({ onAdd: () => undefined });
-      if (step === 'run') {
-        void informer.run();
-        expect(await waitFor({}, 'the informer', informer.hasSyncedChecker())).toBe(true);
+  // TestShutDownEventHandler_Lifecycles: InformerNeverStarted, StartedThenAddedThenShutDown,
+  // AddedThenStartedThenShutDown
+  test.each([['add'], ['run', 'add'], ['add', 'run']])(
+    'can be shut down after %s %s',
+    async (...steps) => {
+      const { informer } = setUp();
+      let registration: Registration | undefined;
+      for (const step of steps) {
+        if (step === 'add') registration = informer.addEventHandler({ onAdd: () => undefined });
+        if (step === 'run') {
+          void informer.run();
+          expect(await waitFor({}, 'the informer', informer.hasSyncedChecker())).toBe(true);
+        }
       }
-    }
-    if (registration === undefined) throw new Error('no handler was added');
-    await shutDownEventHandler(informer, registration);
-    expect(informer.status().handlers).toEqual([]);
-    await informer.stop();
-  });
+      if (registration === undefined) throw new Error('no handler was added');
+      await shutDownEventHandler(informer, registration);
+      expect(informer.status().handlers).toEqual([]);
+      await informer.stop();
+    },
+  );
 });
 
 describe('what an informer makes of its deltas', () => {
@@ -477,7 +492,9 @@ describe('what an informer makes of its deltas', () => {
     const [watch] = server.watches;
     server.watches.clear();
     server.put('second');
-    watch?.send(`${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`);
+    watch?.send(
+      `${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`,
+    );
     await clock.run(2_000);
     expect(told).toEqual(['+first', '~first', 'second']);
     await informer.stop();

@@ -1,4 +1,7 @@
-/** What client-go tests of its pager (tools/pager/pager_test.go), against list, listItems and the pages of a reflector. */
+/**
+ * What client-go tests of its pager (tools/pager/pager_test.go), against list, listItems and the
+ * pages of a reflector.
+ */
 import { getEventListeners } from 'node:events';
 import { list, listItems, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
@@ -9,20 +12,29 @@ import { answer, ConfigMaps } from './live-server.ts';
 
 const expired = new StatusError(410, { kind: 'Status', code: 410, reason: 'Expired' }, 'list');
 
-/** `count` objects in pages of `limit`; a page from number `expiresAt` on has expired, unless the list is asked for whole. */
+/**
+ * `count` objects in pages of `limit`; a page from number `expiresAt` on has expired, unless the
+ * list is asked for whole.
+ */
 function pages(count: number, limit: number, expiresAt = Number.POSITIVE_INFINITY) {
   const queries: ListQuery[] = [];
   const fetch = async (query: ListQuery) => {
     queries.push(query);
     const from = Number(query.continue);
-    if (query.limit === 0) return { items: numbers(0, count), resourceVersion: 'rv:20', continue: '' };
+    if (query.limit === 0)
+      return { items: numbers(0, count), resourceVersion: 'rv:20', continue: '' };
     if (from / limit + 1 >= expiresAt) throw expired;
     const to = Math.min(from + query.limit, count);
-    return { items: numbers(from, to), resourceVersion: 'rv:20', continue: to < count ? String(to) : '' };
+    return {
+      items: numbers(from, to),
+      resourceVersion: 'rv:20',
+      continue: to < count ? String(to) : '',
+    };
   };
   return { queries, fetch };
 }
-const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, i) => from + i);
+const numbers = (from: number, to: number): number[] =>
+  Array.from({ length: to - from }, (_, i) => from + i);
 
 describe('TestListPager_List', () => {
   test.each([
@@ -33,7 +45,11 @@ describe('TestListPager_List', () => {
     ['three pages', 21, 3, true],
   ])('%s', async (_, count, requests, paged) => {
     const { queries, fetch } = pages(count, 10);
-    expect(await listPages(fetch, '', 10)).toEqual({ items: numbers(0, count), resourceVersion: 'rv:20', paged });
+    expect(await listPages(fetch, '', 10)).toEqual({
+      items: numbers(0, count),
+      resourceVersion: 'rv:20',
+      paged,
+    });
     expect(queries.length).toBe(requests);
   });
 
@@ -70,7 +86,11 @@ describe('TestListPager_List', () => {
   });
 });
 
-async function take(pagesOf: ReturnType<typeof pages>, process: (item: number) => void, signal?: AbortSignal) {
+async function take(
+  pagesOf: ReturnType<typeof pages>,
+  process: (item: number) => void,
+  signal?: AbortSignal,
+) {
   const abort = new AbortController();
   const fetch = async (query: ListQuery) => {
     if (abort.signal.aborted) throw new Error('aborted');
@@ -127,7 +147,9 @@ describe('TestListPager_EachListItem', () => {
     const failing = (query: ListQuery) =>
       query.continue === ''
         ? fetch(query)
-        : new Promise<never>((_, reject) => abort.signal.addEventListener('abort', () => reject(new Error('aborted'))));
+        : new Promise<never>((_, reject) =>
+            abort.signal.addEventListener('abort', () => reject(new Error('aborted'))),
+          );
     for await (const _ of eachPage(failing, '', 10, 10, { abort, signal })) break;
     expect([abort.signal.aborted, getEventListeners(signal, 'abort')]).toEqual([true, []]);
   });
@@ -149,17 +171,20 @@ describe('TestListPager_eachListPageBuffered', () => {
     [5, 1, 1, 2],
     [5, 1, 5, 5],
     [5, 10, 1, 5],
-  ])('%i pages with a buffer of %i, %i taken: %i are asked for', async (count, ahead, taken, most) => {
-    const { queries, fetch } = pages(count * 10, 10);
-    const abort = new AbortController();
-    let left = taken;
-    for await (const page of eachPage(fetch, '', 10, ahead, { abort, signal: undefined })) {
-      expect(page.length).toBe(10);
-      for (let turn = 0; turn < 20; turn++) await undefined; // as far as it goes by itself
-      if (--left === 0) break;
-    }
-    expect(queries.length).toBe(most);
-  });
+  ])(
+    '%i pages with a buffer of %i, %i taken: %i are asked for',
+    async (count, ahead, taken, most) => {
+      const { queries, fetch } = pages(count * 10, 10);
+      const abort = new AbortController();
+      let left = taken;
+      for await (const page of eachPage(fetch, '', 10, ahead, { abort, signal: undefined })) {
+        expect(page.length).toBe(10);
+        for (let turn = 0; turn < 20; turn++) await undefined; // as far as it goes by itself
+        if (--left === 0) break;
+      }
+      expect(queries.length).toBe(most);
+    },
+  );
 });
 
 describe('lists without a cache', () => {
@@ -170,7 +195,10 @@ describe('lists without a cache', () => {
 
   test('are one list of all pages, at the version of the first', async () => {
     const server = new Replies(...twoPages);
-    const { items, resourceVersion } = await list(server, ConfigMaps, { namespace: 'default', pageSize: 1 });
+    const { items, resourceVersion } = await list(server, ConfigMaps, {
+      namespace: 'default',
+      pageSize: 1,
+    });
     expect(items.map(({ metadata }) => metadata.name)).toEqual(['a', 'b']);
     expect(resourceVersion).toBe('7');
     expect(server.requests.map(({ path, query }) => [path, query])).toEqual([
@@ -197,7 +225,10 @@ describe('lists without a cache', () => {
       });
       return stream([], 'hold', signal);
     };
-    const server = new Replies(() => answer(200, listBody('7', [configMap('a', '1')], 'more')), never);
+    const server = new Replies(
+      () => answer(200, listBody('7', [configMap('a', '1')], 'more')),
+      never,
+    );
     for await (const _ of listItems(server, ConfigMaps)) break;
     expect([aborted, server.requests.length]).toEqual([true, 2]);
   });
@@ -208,8 +239,12 @@ describe('lists without a cache', () => {
     const stop = new AbortController();
     stop.abort();
     const options = { signal: stop.signal };
-    await expect(list(new Replies(...twoPages), ConfigMaps, options)).rejects.toMatchObject({ code: 'ABORTED' });
-    await expect(listItems(new Replies(...twoPages), ConfigMaps, options).next()).rejects.toMatchObject({
+    await expect(list(new Replies(...twoPages), ConfigMaps, options)).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
+    await expect(
+      listItems(new Replies(...twoPages), ConfigMaps, options).next(),
+    ).rejects.toMatchObject({
       code: 'ABORTED',
     });
   });

@@ -1,13 +1,23 @@
 /**
- * What client-go tests of its reflector (tools/cache/reflector_test.go, retry_with_deadline_test.go), against Reflector. The
- * tests of streams have their counterparts in reflector-watch-list.test.ts.
+ * What client-go tests of its reflector (tools/cache/reflector_test.go,
+ * retry_with_deadline_test.go), against Reflector. The tests of streams have their counterparts in
+ * reflector-watch-list.test.ts.
  */
 import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { RetryWithDeadline } from '../../bindings/cache/retry-with-deadline.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
-import { bookmark, configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 import { reflect } from './reflecting.ts';
 
@@ -58,7 +68,10 @@ describe('the end of a reflector', () => {
       return stream([add('late', '2')], 'hold', signal);
     });
     const store = new Indexer<ConfigMap>();
-    const reflector = new Reflector(new ListWatch(server, ConfigMaps), store, { ...off, clock: new FakeClock() });
+    const reflector = new Reflector(new ListWatch(server, ConfigMaps), store, {
+      ...off,
+      clock: new FakeClock(),
+    });
     await reflector.run({ signal: stop.signal });
     expect([aborted, store.listKeys(), server.requests.length]).toEqual([1, [], 2]);
   });
@@ -81,7 +94,10 @@ test('TestCloseWatchChannelOnError, TestReflectorHandleWatchResultChanClosedBefo
     const server = new Replies(lists('1'), reply, lists('2', 'a'), holds);
     const { clock, names, stop } = await reflect(server, off);
     await clock.run(800);
-    expect([server.asked(), names()]).toEqual([['list 0 limit 500', 'watch 1', 'list 1', 'watch 2'], ['a']]);
+    expect([server.asked(), names()]).toEqual([
+      ['list 0 limit 500', 'watch 1', 'list 1', 'watch 2'],
+      ['a'],
+    ]);
     await stop();
   }
 });
@@ -100,14 +116,20 @@ test('TestReflectorHandleWatchResultChanClosedAfter: a stream that ends after an
 
 test('TestReflectorWatchHandler: an object of another kind is left out, the store follows the rest, the last version counts even if it is older', async () => {
   const previous = setErrorHandler(() => undefined);
-  const service = event('ADDED', { apiVersion: 'v1', kind: 'Service', metadata: { name: 'rejected' } });
+  const service = event('ADDED', {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'rejected' },
+  });
   const frames = [
     service,
     event('DELETED', configMap('foo', '50')),
     event('MODIFIED', configMap('bar', '55')),
     add('baz', '32'),
   ];
-  const server = new Replies(lists('1', 'foo', 'bar'), ({ signal }) => stream(frames, 'hold', signal));
+  const server = new Replies(lists('1', 'foo', 'bar'), ({ signal }) =>
+    stream(frames, 'hold', signal),
+  );
   const { names, reflector, stop } = await reflect(server, off);
   setErrorHandler(previous);
   expect([names(), reflector.lastSyncResourceVersion()]).toEqual([['bar', 'baz'], '32']);
@@ -117,7 +139,9 @@ test('TestReflectorWatchHandler: an object of another kind is left out, the stor
 
 describe('TestReflectorListAndWatch', () => {
   test('without streams: version "0" in pages of 500, then a watch from the list\'s version with bookmarks', async () => {
-    const server = new Replies(lists('1'), ({ signal }) => stream([add('foo', '2'), add('bar', '3')], 'hold', signal));
+    const server = new Replies(lists('1'), ({ signal }) =>
+      stream([add('foo', '2'), add('bar', '3')], 'hold', signal),
+    );
     const { names, stop } = await reflect(server, off);
     expect(server.requests.map(({ query }) => query)).toEqual([
       { resourceVersion: '0', limit: '500' },
@@ -162,9 +186,18 @@ describe('the back-off', () => {
     'TestReflectorListAndWatchInitConnBackoff: %i refused watches take from %i to %i ms',
     async (fails, least, most) => {
       const clock = new FakeClock();
-      const server = new Replies(lists('1'), ...Array.from({ length: fails }, () => refused), holds);
+      const server = new Replies(
+        lists('1'),
+        ...Array.from({ length: fails }, () => refused),
+        holds,
+      );
       const backoff = { initialMs: 1, capMs: 50 };
-      const { failures, stop } = await reflect(server, { ...off, clock, backoff, random: () => 0.5 });
+      const { failures, stop } = await reflect(server, {
+        ...off,
+        clock,
+        backoff,
+        random: () => 0.5,
+      });
       await clock.run(20_000);
       expect(server.requests.length).toBe(fails + 2);
       const waited = failures.reduce((sum, { afterMs }) => sum + afterMs, 0);
@@ -175,14 +208,20 @@ describe('the back-off', () => {
 
   test('TestNewReflectorWithCustomBackoff: 10, 20, 40, 80 and then 100 ms without jitter', async () => {
     const backoff = { initialMs: 10, factor: 2, capMs: 100, jitter: 0 };
-    const { clock, failures, stop } = await reflect(new Replies(lists('1'), refused), { ...off, backoff });
+    const { clock, failures, stop } = await reflect(new Replies(lists('1'), refused), {
+      ...off,
+      backoff,
+    });
     await clock.run(10 + 20 + 40 + 80 + 100);
     expect(failures.map(({ afterMs }) => afterMs)).toEqual([10, 20, 40, 80, 100, 100]);
     await stop();
   });
 
   test('TestBackoffOnTooManyRequests, TestNoRelistOnTooManyRequests: four times 429 are one list and five watches', async () => {
-    for (const reply of [refuses(429, 'TooManyRequests'), sends(event('ERROR', status(429, 'TooManyRequests')))]) {
+    for (const reply of [
+      refuses(429, 'TooManyRequests'),
+      sends(event('ERROR', status(429, 'TooManyRequests'))),
+    ]) {
       const server = new Replies(lists('1'), reply, reply, reply, reply, holds);
       const { clock, failures, stop } = await reflect(server, off);
       await clock.run(60_000);
@@ -201,8 +240,17 @@ test('TestRetryInternalError: the window begins anew after a minute without an i
     clock.step(1000);
     return stream([event('ERROR', status(500, 'InternalError'))], 'close');
   };
-  const server = new Replies(lists('1'), ...Array.from({ length: 41 }, () => failing), lists('2'), holds);
-  const { told, stop } = await reflect(server, { ...off, clock, maxInternalErrorRetryDuration: 30_000 });
+  const server = new Replies(
+    lists('1'),
+    ...Array.from({ length: 41 }, () => failing),
+    lists('2'),
+    holds,
+  );
+  const { told, stop } = await reflect(server, {
+    ...off,
+    clock,
+    maxInternalErrorRetryDuration: 30_000,
+  });
   expect(told().filter((one) => one === 'server → rewatch').length).toBe(40);
   await stop();
 });
@@ -262,7 +310,11 @@ test('TestReflectorResync, TestReflectorResyncChan: the store is told to resync 
   };
   const server = new LiveServer();
   let wanted = true;
-  const { clock, stop } = await reflect(server, { resyncPeriod: 1000, shouldResync: () => wanted, store });
+  const { clock, stop } = await reflect(server, {
+    resyncPeriod: 1000,
+    shouldResync: () => wanted,
+    store,
+  });
   await clock.run(3500);
   expect(resyncs).toBe(3);
   wanted = false;
@@ -320,7 +372,13 @@ describe('pages and versions of lists', () => {
   });
 
   test('TestReflectorPaginatingNonConsistentReadsIfWatchCacheDisabled: unless the first list came in pages', async () => {
-    const server = new Replies(page('10', 'next', 'a'), page('10', '', 'b'), sends(expired), lists('11'), holds);
+    const server = new Replies(
+      page('10', 'next', 'a'),
+      page('10', '', 'b'),
+      sends(expired),
+      lists('11'),
+      holds,
+    );
     const { clock, stop } = await reflect(server, off);
     await clock.run(800);
     expect(server.asked()[3]).toBe('list 10 limit 500');
@@ -340,12 +398,23 @@ describe('pages and versions of lists', () => {
     );
     const { clock, stop } = await reflect(server, off);
     await clock.run(60_000);
-    expect(server.asked().slice(3)).toEqual(['list ', 'list  limit 500', 'list  limit 500', 'watch 20', 'list 20']);
+    expect(server.asked().slice(3)).toEqual([
+      'list ',
+      'list  limit 500',
+      'list  limit 500',
+      'watch 20',
+      'list 20',
+    ]);
     await stop();
   });
 
   test('TestReflectorResyncWithResourceVersion: a relist is never older than what was seen', async () => {
-    const server = new Replies(lists('10'), sends(add('a', '12'), expired), lists('12', 'a'), holds);
+    const server = new Replies(
+      lists('10'),
+      sends(add('a', '12'), expired),
+      lists('12', 'a'),
+      holds,
+    );
     const { clock, stop } = await reflect(server, off);
     await clock.run(800);
     expect(server.asked()).toEqual(['list 0 limit 500', 'watch 10', 'list 12', 'watch 12']);
@@ -353,10 +422,22 @@ describe('pages and versions of lists', () => {
   });
 
   test('TestReflectorExpiredExactResourceVersion: a version that is gone, then none', async () => {
-    const server = new Replies(lists('10'), sends(expired), refuses(410, 'Expired'), lists('11', 'a'), holds);
+    const server = new Replies(
+      lists('10'),
+      sends(expired),
+      refuses(410, 'Expired'),
+      lists('11', 'a'),
+      holds,
+    );
     const { clock, names, stop } = await reflect(server, off);
     await clock.run(800);
-    expect(server.asked()).toEqual(['list 0 limit 500', 'watch 10', 'list 10', 'list ', 'watch 11']);
+    expect(server.asked()).toEqual([
+      'list 0 limit 500',
+      'watch 10',
+      'list 10',
+      'list ',
+      'watch 11',
+    ]);
     expect(names()).toEqual(['a']);
     await stop();
   });
@@ -385,23 +466,47 @@ describe('pages and versions of lists', () => {
   });
 
   test.each([
-    ['since 1.19', { message: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } }],
-    ['from 1.17 to 1.18.5', { message: 'Timeout', details: { causes: [{ message: 'Too large resource version' }] } }],
-    ['before 1.17', { message: 'Timeout: Too large resource version: 20, current: 10', details: {} }],
+    [
+      'since 1.19',
+      { message: 'Timeout', details: { causes: [{ reason: 'ResourceVersionTooLarge' }] } },
+    ],
+    [
+      'from 1.17 to 1.18.5',
+      { message: 'Timeout', details: { causes: [{ message: 'Too large resource version' }] } },
+    ],
+    [
+      'before 1.17',
+      { message: 'Timeout: Too large resource version: 20, current: 10', details: {} },
+    ],
   ])(
     'TestReflectorFullListIfTooLarge: a version that is still to come, then none; as servers say it %s',
     async (_, more) => {
-      const server = new Replies(lists('20'), sends(expired), refuses(504, 'Timeout', more), lists('10', 'a'), holds);
+      const server = new Replies(
+        lists('20'),
+        sends(expired),
+        refuses(504, 'Timeout', more),
+        lists('10', 'a'),
+        holds,
+      );
       const { clock, stop } = await reflect(server, off);
       await clock.run(800);
-      expect(server.asked()).toEqual(['list 0 limit 500', 'watch 20', 'list 20', 'list ', 'watch 10']);
+      expect(server.asked()).toEqual([
+        'list 0 limit 500',
+        'watch 20',
+        'list 20',
+        'list ',
+        'watch 10',
+      ]);
       await stop();
     },
   );
 });
 
 test('TestWatchTimeout: from the shortest to twice as long, and never shorter than five minutes', async () => {
-  const seconds = async (minWatchTimeout: number | undefined, random: number): Promise<string | undefined> => {
+  const seconds = async (
+    minWatchTimeout: number | undefined,
+    random: number,
+  ): Promise<string | undefined> => {
     const server = new Replies(lists('1'), holds);
     const { stop } = await reflect(server, { ...off, minWatchTimeout, random: () => random });
     await stop();
@@ -414,7 +519,9 @@ test('TestWatchTimeout: from the shortest to twice as long, and never shorter th
 });
 
 test('TestReflectorReplacesStoreOnUnsafeDelete: an object that became unreadable and was deleted leaves the store with the next list', async () => {
-  const unreadable = status(500, 'StoreReadError', { message: 'data from the storage is not transformable' });
+  const unreadable = status(500, 'StoreReadError', {
+    message: 'data from the storage is not transformable',
+  });
   const server = new Replies(
     lists('1', 'good', 'corrupt'),
     sends(event('ERROR', unreadable)),
@@ -429,7 +536,12 @@ test('TestReflectorReplacesStoreOnUnsafeDelete: an object that became unreadable
 });
 
 test('TestIsUnsupportedTableObject: a Table is no list, and no event', async () => {
-  const table = JSON.stringify({ kind: 'Table', apiVersion: 'meta.k8s.io/v1', metadata: {}, rows: [] });
+  const table = JSON.stringify({
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata: {},
+    rows: [],
+  });
   const { failures, stop } = await reflect(new Replies(() => answer(200, table)), off);
   expect(failures).toMatchObject([{ class: 'decode', next: 'relist' }]);
   await stop();

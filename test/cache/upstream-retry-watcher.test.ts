@@ -1,14 +1,29 @@
-/** What client-go tests of its retry watcher (tools/watch/retrywatcher_test.go), against RetryWatcher. */
-import { ListWatch, RetryWatcher, type StatusError, TransportError, type WatchEvent } from 'capstan/cache';
+/**
+ * What client-go tests of its retry watcher (tools/watch/retrywatcher_test.go), against
+ * RetryWatcher.
+ */
+import {
+  ListWatch,
+  RetryWatcher,
+  type StatusError,
+  TransportError,
+  type WatchEvent,
+} from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { configMap, event, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps } from './live-server.ts';
 
-const added = (version: number): string => event('ADDED', configMap(`v${version}`, String(version)));
+const added = (version: number): string =>
+  event('ADDED', configMap(`v${version}`, String(version)));
 
-/** What a server sends from its history to one who asks after a version: later events; an ERROR only behind an event. */
-function history(...all: (number | object)[]): (request: { query?: Record<string, string> }) => string[] {
+/**
+ * What a server sends from its history to one who asks after a version: later events; an ERROR only
+ * behind an event.
+ */
+function history(
+  ...all: (number | object)[]
+): (request: { query?: Record<string, string> }) => string[] {
   return ({ query }) => {
     const from = Number(query?.resourceVersion);
     const frames: string[] = [];
@@ -37,7 +52,10 @@ const closing = (count: number, ...all: number[]): Reply => {
 async function run(version: string, ...replies: Reply[]) {
   const clock = new FakeClock();
   const server = new Replies(...replies);
-  const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), version, { clock, random: () => 0 });
+  const watcher = new RetryWatcher(new ListWatch(server, ConfigMaps), version, {
+    clock,
+    random: () => 0,
+  });
   const versions: string[] = [];
   let error: unknown;
   const reading = (async () => {
@@ -75,12 +93,22 @@ describe('TestRetryWatcher', () => {
     ['skips the preceding items but reads those directly following', '1', [from(1, 2)], [2], 1],
     ['skips the preceding items with none following', '3', [from(2)], [], 1],
     ['recovers from timeout error', '5', [from(6, status(504, 'Timeout'), 7)], [6, 7], 2],
-    ['recovers from internal server error', '5', [from(6, status(500, 'InternalError'), 7)], [6, 7], 2],
+    [
+      'recovers from internal server error',
+      '5',
+      [from(6, status(500, 'InternalError'), 7)],
+      [6, 7],
+      2,
+    ],
     ['recovers from unexpected error code', '5', [from(6, status(666, ''), 7)], [6, 7], 2],
     ['recovers from unexpected error type', '5', [from(6, { kind: 'Unexpected' }, 7)], [6, 7], 2],
   ];
   test.each(recovered)('%s', async (_, version, replies, versions, requests) => {
-    expect(await run(version, ...replies)).toEqual({ versions: versions.map(String), error: undefined, requests });
+    expect(await run(version, ...replies)).toEqual({
+      versions: versions.map(String),
+      error: undefined,
+      requests,
+    });
   });
 
   const closed: [string, string, number, number[], number[]][] = [
@@ -88,8 +116,20 @@ describe('TestRetryWatcher', () => {
     ['survives 2 closed watches and reads 2 items', '4', 1, [5, 6], [5, 6]],
     ['survives 2 closed watches and reads 2 items for nonconsecutive RVs', '4', 1, [5, 7], [5, 7]],
     ['survives 2 closed watches starting at much lower RV', '2', 1, [5, 7], [5, 7]],
-    ['survives 4 closed watches and reads 4 items for spread RVs', '2', 1, [5, 6, 7, 11], [5, 6, 7, 11]],
-    ['survives 4 closed watches and skips lower or equal RV', '2', 1, [1, 2, 5, 6, 7, 11], [5, 6, 7, 11]],
+    [
+      'survives 4 closed watches and reads 4 items for spread RVs',
+      '2',
+      1,
+      [5, 6, 7, 11],
+      [5, 6, 7, 11],
+    ],
+    [
+      'survives 4 closed watches and skips lower or equal RV',
+      '2',
+      1,
+      [1, 2, 5, 6, 7, 11],
+      [5, 6, 7, 11],
+    ],
     [
       'survives 2 closed watches and reads 2+2+1 items skipping those with equal RV',
       '1',
@@ -112,7 +152,9 @@ describe('TestRetryWatcher', () => {
     [403, 'Forbidden'],
     [401, 'Unauthorized'],
   ])('fails on %i %s', async (code, reason) => {
-    const { versions, error, requests } = await run('5', () => answer(code, JSON.stringify(status(code, reason))));
+    const { versions, error, requests } = await run('5', () =>
+      answer(code, JSON.stringify(status(code, reason))),
+    );
     expect([versions, error?.reason, requests]).toEqual([[], reason, 1]);
   });
 
@@ -180,7 +222,13 @@ describe('a RetryWatcher beyond that', () => {
 
   test('leaves out what the server repeats, compared as numbers of any length', async () => {
     const far = 12345678901234567890n;
-    const frames = [added(9), added(10), added(9), event('ADDED', configMap('far', String(far))), added(11)];
+    const frames = [
+      added(9),
+      added(10),
+      added(9),
+      event('ADDED', configMap('far', String(far))),
+      added(11),
+    ];
     const { versions } = await run('8', (request) => stream(frames, 'hold', request.signal));
     expect(versions).toEqual(['9', '10', String(far)]);
   });
@@ -193,14 +241,20 @@ describe('a RetryWatcher beyond that', () => {
 
   test.each<[string, Reply, string]>([
     ['a version that stays gone', expired, 'STATUS'],
-    ['bytes that stay unreadable', (request) => stream(['<html>'], 'hold', request.signal), 'DECODE'],
+    [
+      'bytes that stay unreadable',
+      (request) => stream(['<html>'], 'hold', request.signal),
+      'DECODE',
+    ],
   ])('gives up %s after five times, where client-go goes on for ever', async (_, reply, code) => {
     const { error, requests } = await run('5', reply);
     expect([error?.code, requests]).toEqual([code, 5]);
   });
 
   test('ends with an event that has no version, as it could not go on after it', async () => {
-    const { error, requests } = await run('5', () => stream([event('ADDED', configMap('a', ''))], 'hold'));
+    const { error, requests } = await run('5', () =>
+      stream([event('ADDED', configMap('a', ''))], 'hold'),
+    );
     expect([error?.code, requests]).toEqual(['DECODE', 1]);
   });
 });

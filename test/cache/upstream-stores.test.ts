@@ -1,6 +1,7 @@
 /**
- * A counterpart for each test of client-go's thread_safe_store_test, index_test, store_test, expiration_cache_test and
- * undelta_store_test that has a meaning here; the upstream test's name stands in the title.
+ * A counterpart for each test of client-go's thread_safe_store_test, index_test, store_test,
+ * expiration_cache_test and undelta_store_test that has a meaning here; the upstream test's name
+ * stands in the title.
  */
 import {
   DeletedFinalStateUnknown,
@@ -72,7 +73,9 @@ describe('stores', () => {
     };
     checkStore(newStore(idOf, { transformer }));
     expect(seen.map(({ val }) => val)).toEqual(['bar', 'baz', 'b', 'd', 'e', 'foo', 'bar']);
-    const upper = newStore<Item>(idOf, { transformer: ({ id, val }) => item(id.toUpperCase(), val) });
+    const upper = newStore<Item>(idOf, {
+      transformer: ({ id, val }) => item(id.toUpperCase(), val),
+    });
     upper.add(item('a', '1'));
     upper.update(item('a', '2'));
     expect(upper.listKeys()).toEqual(['a']);
@@ -98,7 +101,10 @@ describe('stores', () => {
 
   test('refuse a key function that gives no strings, and one that is none', () => {
     const noString = (() => 7) as never;
-    for (const store of [newStore<Item>(noString, { transformer: (one) => one }), newTTLStore<Item>(noString, 1)]) {
+    for (const store of [
+      newStore<Item>(noString, { transformer: (one) => one }),
+      newTTLStore<Item>(noString, 1),
+    ]) {
       expect(() => store.add(item('a', 'b'))).toThrow(invalid);
       expect(store.list()).toEqual([]);
     }
@@ -112,8 +118,10 @@ describe('stores', () => {
 
   test('find objects by the index values of another (TestIndex)', () => {
     const indexer = new Indexer<Item, 'byVal'>(idOf, { byVal: ({ val }) => [val] });
-    for (const one of [item('a', 'b'), item('c', 'b'), item('e', 'f'), item('g', 'h')]) indexer.add(one);
-    const ids = (val: string): string[] => indexer.index('byVal', item('', val)).map(({ id }) => id);
+    for (const one of [item('a', 'b'), item('c', 'b'), item('e', 'f'), item('g', 'h')])
+      indexer.add(one);
+    const ids = (val: string): string[] =>
+      indexer.index('byVal', item('', val)).map(({ id }) => id);
     expect(ids('b').sort()).toEqual(['a', 'c']);
     expect(ids('f')).toEqual(['e']);
     expect(ids('h')).toEqual(['g']);
@@ -129,7 +137,11 @@ describe('stores', () => {
       store.transaction();
       store.transaction(add('a'), add('b'));
       expect(() => store.transaction(add('fail 1'), add('fail 2'))).toThrow(
-        expect.objectContaining({ code: 'TRANSACTION', successfulIndices: [], totalTransactions: 2 }),
+        expect.objectContaining({
+          code: 'TRANSACTION',
+          successfulIndices: [],
+          totalTransactions: 2,
+        }),
       );
       let error: unknown;
       try {
@@ -144,21 +156,33 @@ describe('stores', () => {
         error = thrown;
       }
       expect(error).toBeInstanceOf(TransactionError);
-      expect(error).toMatchObject({ name: 'TransactionError', successfulIndices: [0, 2, 3], totalTransactions: 5 });
+      expect(error).toMatchObject({
+        name: 'TransactionError',
+        successfulIndices: [0, 2, 3],
+        totalTransactions: 5,
+      });
       expect((error as TransactionError).errors.map(String)).toEqual([
         'Error: no key for fail 1',
         'Error: no key for fail 2',
       ]);
       expect((error as TransactionError).cause).toBe((error as TransactionError).errors[0]);
-      expect((error as TransactionError).message).toBe('2 of 5 changes failed: no key for fail 1; no key for fail 2');
-      expect(store.list().sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual([item('a', 'new'), item('c', 'c')]);
+      expect((error as TransactionError).message).toBe(
+        '2 of 5 changes failed: no key for fail 1; no key for fail 2',
+      );
+      expect(store.list().sort((a, b) => (a.id < b.id ? -1 : 1))).toEqual([
+        item('a', 'new'),
+        item('c', 'c'),
+      ]);
     }
     const unknown = { type: 'Remove', object: item('a', '') } as never;
     expect(() => newStore(idOf).transaction(unknown)).toThrow(/'Add', 'Update' or 'Delete'/);
-    expect(() => new ThreadSafeStore<Item>().transaction(unknown)).toThrow(/'Add', 'Update' or 'Delete'/);
+    expect(() => new ThreadSafeStore<Item>().transaction(unknown)).toThrow(
+      /'Add', 'Update' or 'Delete'/,
+    );
   });
 
-  // client-go names the object in a KeyError; here the key function's own error is what the caller gets.
+  // client-go names the object in a KeyError; here the key function's own error is what the caller
+  // gets.
   test('pass on the error of a key function as it is (TestKeyError)', () => {
     const error = new Error('the key');
     const failing = (): never => {
@@ -178,9 +202,13 @@ describe('stores', () => {
 describe('a ThreadSafeStore', () => {
   type Text = KubeObject & { readonly text: string };
   const text = (of: string): Text => ({ text: of });
-  const versioned = (resourceVersion: string): Text => ({ text: '', metadata: { resourceVersion } });
+  const versioned = (resourceVersion: string): Text => ({
+    text: '',
+    metadata: { resourceVersion },
+  });
 
-  // Kubernetes 84959: sets that had become empty were kept, and memory grew with every value ever seen.
+  // Kubernetes 84959: sets that had become empty were kept, and memory grew with every value ever
+  // seen.
   test('forgets an index value with its last object (TestThreadSafeStoreDeleteRemovesEmptySetsFromIndex)', () => {
     const store = new ThreadSafeStore<Text, 'byText'>({ byText: 'text' });
     store.add('key', text('value'));
@@ -201,7 +229,11 @@ describe('a ThreadSafeStore', () => {
   test('moves objects between the values of an index (TestThreadSafeStoreIndexingFunctionsWithMultipleValues)', () => {
     const store = new ThreadSafeStore<Text, 'parts'>({ parts: ({ text }) => text.split(',') });
     const expectKeys = (foo: string[], bar: string[], baz: string[] = []): void => {
-      expect(['foo', 'bar', 'baz'].map((value) => store.indexKeys('parts', value))).toEqual([foo, bar, baz]);
+      expect(['foo', 'bar', 'baz'].map((value) => store.indexKeys('parts', value))).toEqual([
+        foo,
+        bar,
+        baz,
+      ]);
     };
     store.add('key1', text('foo'));
     store.add('key2', text('bar'));
@@ -279,9 +311,15 @@ describe('a ThreadSafeStore', () => {
 
 describe('an Indexer', () => {
   interface Pod extends KubeObject {
-    metadata: { name: string; labels?: Record<string, string>; annotations?: Record<string, string> };
+    metadata: {
+      name: string;
+      labels?: Record<string, string>;
+      annotations?: Record<string, string>;
+    };
   }
-  const users = (name: string, list: string): Pod => ({ metadata: { name, annotations: { users: list } } });
+  const users = (name: string, list: string): Pod => ({
+    metadata: { name, annotations: { users: list } },
+  });
 
   test('lists each index value once (TestGetIndexFuncValues)', () => {
     const index = new Indexer<Pod>(undefined, { mode: (pod) => [pod.metadata.labels?.foo ?? ''] });
@@ -296,8 +334,11 @@ describe('an Indexer', () => {
   });
 
   test('finds an object under each of its values, and no longer under those it has lost (TestMultiIndexKeys)', () => {
-    const index = new Indexer<Pod>(undefined, { byUser: (pod) => pod.metadata.annotations?.users?.split(',') ?? [] });
-    const names = (user: string): string[] => index.byIndex('byUser', user).map(({ metadata }) => metadata.name);
+    const index = new Indexer<Pod>(undefined, {
+      byUser: (pod) => pod.metadata.annotations?.users?.split(',') ?? [],
+    });
+    const names = (user: string): string[] =>
+      index.byIndex('byUser', user).map(({ metadata }) => metadata.name);
     const tre = users('tre', 'ernie,elmo');
     for (const pod of [users('one', 'ernie,bert'), users('two', 'bert,oscar'), tre]) index.add(pod);
     expect(names('ernie').sort()).toEqual(['one', 'tre']);
@@ -309,7 +350,8 @@ describe('an Indexer', () => {
     expect(names('bert')).toEqual(['one']);
   });
 
-  // client-go: rvFromObject. An object that is none of an API server used to take the store's version away.
+  // client-go: rvFromObject. An object that is none of an API server used to take the store's
+  // version away.
   test('keeps its version where an object has no metadata', () => {
     const index = new Indexer<Item>(idOf);
     index.replace([item('a', '1')], '10');
@@ -322,7 +364,10 @@ describe('an Indexer', () => {
 describe('an expiring store', () => {
   /** Expires everything but the keys that it is told to keep. */
   function setUp(...kept: string[]) {
-    const policy = { kept: new Set(kept), isExpired: ({ object }: { object: Item }) => !policy.kept.has(object.id) };
+    const policy = {
+      kept: new Set(kept),
+      isExpired: ({ object }: { object: Item }) => !policy.kept.has(object.id),
+    };
     return { policy, store: new ExpirationCache<Item>(idOf, policy) };
   }
 
@@ -354,8 +399,13 @@ describe('an expiring store', () => {
     const clock = new FakeClock(1_000_000);
     const aged = (ms: number) => ({ object: item('foo', 'bar'), timestamp: clock.now() - ms });
     const policy = new TTLPolicy<Item>(30_000, clock);
-    expect([0, 30_000, 30_001].map((ms) => policy.isExpired(aged(ms)))).toEqual([false, false, true]);
-    for (const ttl of [0, -1]) expect(new TTLPolicy<Item>(ttl, clock).isExpired(aged(30_001))).toBe(false);
+    expect([0, 30_000, 30_001].map((ms) => policy.isExpired(aged(ms)))).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    for (const ttl of [0, -1])
+      expect(new TTLPolicy<Item>(ttl, clock).isExpired(aged(30_001))).toBe(false);
   });
 
   test('counts from the last time an object was stored', () => {
@@ -388,7 +438,12 @@ describe('an UndeltaStore', () => {
     store.update(item('a', '1'));
     store.delete(item('a', ''));
     store.replace([item('b', '1'), item('c', '1')], '0');
-    expect(pushed).toEqual([[item('a', '2')], [item('a', '1')], [], [item('b', '1'), item('c', '1')]]);
+    expect(pushed).toEqual([
+      [item('a', '2')],
+      [item('a', '1')],
+      [],
+      [item('b', '1'), item('c', '1')],
+    ]);
   });
 
   test('pushes nothing for reads (TestReadsDoNotCallPush)', () => {

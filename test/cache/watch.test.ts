@@ -36,8 +36,15 @@ describe('a watch without a cache', () => {
   test('gives event after event and ends with the stream; bookmarks go to who wants them', async () => {
     const server = new Replies(() => stream([a, bookmark('6'), b, bookmark('9')], 'close'));
     const marks: string[] = [];
-    const options = { resourceVersion: '5', namespace: 'ns', labelSelector: 'x=y', timeoutSeconds: 60 };
-    const { seen, error } = await read(watch(server, ConfigMaps, { ...options, onBookmark: (at) => marks.push(at) }));
+    const options = {
+      resourceVersion: '5',
+      namespace: 'ns',
+      labelSelector: 'x=y',
+      timeoutSeconds: 60,
+    };
+    const { seen, error } = await read(
+      watch(server, ConfigMaps, { ...options, onBookmark: (at) => marks.push(at) }),
+    );
     expect([seen, error, marks]).toEqual([['ADDED a 6', 'DELETED b 7'], undefined, ['6', '9']]);
     expect(server.requests).toMatchObject([
       {
@@ -63,7 +70,11 @@ describe('a watch without a cache', () => {
     const gone = event('ERROR', status(410, 'Expired'));
     const cases = [
       [() => stream([a, gone], 'hold'), ['ADDED a 6'], { code: 'STATUS', status: 410 }],
-      [() => answer(403, JSON.stringify(status(403, 'Forbidden'))), [], { code: 'STATUS', status: 403 }],
+      [
+        () => answer(403, JSON.stringify(status(403, 'Forbidden'))),
+        [],
+        { code: 'STATUS', status: 403 },
+      ],
       [() => stream([a], 'reset'), ['ADDED a 6'], { code: 'TRANSPORT', kind: 'reset' }],
       [() => stream([a, '<html>'], 'hold'), ['ADDED a 6'], { code: 'DECODE' }],
     ] as const;
@@ -100,12 +111,14 @@ describe('a watch without a cache', () => {
     expect(aborted).toBe(true);
   });
 
-  // return() and throw() of a generator queue behind a next() that waits: whoever raced the two hung until the next event.
+  // return() and throw() of a generator queue behind a next() that waits: whoever raced the two
+  // hung until the next event.
   test('ends a next() that waits when it is left, and gives the connection back: also of items and of a RetryWatcher', async () => {
     for (const open of [
       (server: LiveServer) => watch(server, ConfigMaps),
       (server: LiveServer) => listItems(server, ConfigMaps),
-      (server: LiveServer) => new RetryWatcher(new ListWatch(server, ConfigMaps), '5')[Symbol.asyncIterator](),
+      (server: LiveServer) =>
+        new RetryWatcher(new ListWatch(server, ConfigMaps), '5')[Symbol.asyncIterator](),
     ]) {
       const server = new LiveServer();
       let aborted = 0;
@@ -118,7 +131,10 @@ describe('a watch without a cache', () => {
       for (const [left, leave] of [
         [end, (items) => items.return()],
         [mine, (items) => items.throw(mine).catch((error: unknown) => error)],
-      ] satisfies [unknown, (items: AsyncGenerator<unknown, void, undefined>) => Promise<unknown>][]) {
+      ] satisfies [
+        unknown,
+        (items: AsyncGenerator<unknown, void, undefined>) => Promise<unknown>,
+      ][]) {
         aborted = 0;
         const items: AsyncGenerator<unknown, void, undefined> = open(server);
         const waiting = items.next();
@@ -143,7 +159,8 @@ describe('a watch without a cache', () => {
     });
   });
 
-  // Nobody heard that its promise was rejected (a version that could not be saved, say), which ended the process.
+  // Nobody heard that its promise was rejected (a version that could not be saved, say), which
+  // ended the process.
   test('waits for an onBookmark that is async, and gives what it rejects with to whoever iterates', async () => {
     const mine = new Error('mine');
     const saved: string[] = [];
@@ -153,7 +170,10 @@ describe('a watch without a cache', () => {
       saved.push(version);
     };
     const server = new Replies(() => stream([bookmark('6'), a, bookmark('9'), b], 'close'));
-    expect(await read(watch(server, ConfigMaps, { onBookmark }))).toEqual({ seen: ['ADDED a 6'], error: mine });
+    expect(await read(watch(server, ConfigMaps, { onBookmark }))).toEqual({
+      seen: ['ADDED a 6'],
+      error: mine,
+    });
     expect(saved).toEqual(['6']);
   });
 

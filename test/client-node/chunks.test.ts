@@ -33,7 +33,8 @@ function body({ signal, transient = false }: { signal?: AbortSignal; transient?:
 
 async function drained(chunks: Chunks): Promise<string> {
   let all = '';
-  for (let { done, value } = await chunks.next(); !done; { done, value } = await chunks.next()) all += textOf(value);
+  for (let { done, value } = await chunks.next(); !done; { done, value } = await chunks.next())
+    all += textOf(value);
   return all;
 }
 
@@ -63,7 +64,12 @@ test('several who wait are answered in their order, those of the end too', async
   stream.push(bytes('b'));
   stream.push(null);
   const answers = await Promise.all(asked);
-  expect(answers.map(({ done, value }) => (done ? 'end' : textOf(value)))).toEqual(['a', 'b', 'end', 'end']);
+  expect(answers.map(({ done, value }) => (done ? 'end' : textOf(value)))).toEqual([
+    'a',
+    'b',
+    'end',
+    'end',
+  ]);
 });
 
 test('a reader that is busy holds up the sender, and nothing is lost by it', async () => {
@@ -75,7 +81,8 @@ test('a reader that is busy holds up the sender, and nothing is lost by it', asy
     await macrotask();
   }
   stream.push(null);
-  expect(counted()).toBe(65_536); // four of them wait here, the others in the stream, which has said that it is full
+  // four of them wait here, the others in the stream, which has said that it is full
+  expect(counted()).toBe(65_536);
   expect(refused).toBeGreaterThan(sent / 2);
   const seen: number[] = [];
   for (let { done, value } = await chunks.next(); !done; { done, value } = await chunks.next()) {

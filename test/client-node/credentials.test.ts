@@ -1,4 +1,7 @@
-/** What client-node keeps of credentials, and what it makes of readings that go wrong: renewed after a 401, refused where nothing can be read of them. */
+/**
+ * What client-node keeps of credentials, and what it makes of readings that go wrong: renewed after
+ * a 401, refused where nothing can be read of them.
+ */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +9,11 @@ import { join } from 'node:path';
 import type { TLSSocket } from 'node:tls';
 import { KubeConfig, type User } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
-import { type ConnectionOptions, type KubeConfigLike, kubeConfigTransport } from 'capstan/client-node';
+import {
+  type ConnectionOptions,
+  type KubeConfigLike,
+  kubeConfigTransport,
+} from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
@@ -14,7 +21,12 @@ import { ca, cleanups, get, start } from './http2-fixture.ts';
 import { certificate, text } from './servers.ts';
 
 const base64 = (value: string) => Buffer.from(value).toString('base64');
-const clusterAt = (server: string, name = 'c') => ({ name, server, caData: base64(ca.cert), skipTLSVerify: false });
+const clusterAt = (server: string, name = 'c') => ({
+  name,
+  server,
+  caData: base64(ca.cert),
+  skipTLSVerify: false,
+});
 
 function configFor(url: string, user: Partial<User>): KubeConfig {
   const config = new KubeConfig();
@@ -53,7 +65,9 @@ async function guarded(valid: string) {
 /** What handleError is told. */
 function toldErrors(): string[] {
   const told: string[] = [];
-  const before = setErrorHandler((error, what) => told.push(`${what}: ${(error as Error).message}`));
+  const before = setErrorHandler((error, what) =>
+    told.push(`${what}: ${(error as Error).message}`),
+  );
   cleanups.push(async () => void setErrorHandler(before));
   return told;
 }
@@ -64,11 +78,16 @@ async function plugin(script: string) {
   writeFileSync(count, '0');
   const code = `const fs = require('node:fs'); const n = Number(fs.readFileSync('${count}', 'utf8')) + 1;
     fs.writeFileSync('${count}', String(n)); const say = (x) => console.log(JSON.stringify(x)); ${script}`;
-  const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: process.execPath, args: ['-e', code] };
+  const exec = {
+    apiVersion: 'client.authentication.k8s.io/v1',
+    command: process.execPath,
+    args: ['-e', code],
+  };
   return { exec, runs: () => Number(readFileSync(count, 'utf8')) };
 }
 
-// An exec credential without expirationTimestamp was kept for ever, also when the server had stopped taking it.
+// An exec credential without expirationTimestamp was kept for ever, also when the server had
+// stopped taking it.
 test('after a 401 an exec plugin is run again, once a second at most', async () => {
   const { url, state } = await guarded('run-1');
   const { exec, runs } = await plugin(`say({ status: { token: 'run-' + n } })`);
@@ -77,7 +96,9 @@ test('after a 401 an exec plugin is run again, once a second at most', async () 
   for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 Bearer run-1');
   state.valid = 'run-2';
   // They were sent before the credential was renewed: all of them together ask for one renewal.
-  expect(await Promise.all([ask(transport), ask(transport)])).toEqual(Array(2).fill('401 Bearer run-1'));
+  expect(await Promise.all([ask(transport), ask(transport)])).toEqual(
+    Array(2).fill('401 Bearer run-1'),
+  );
   for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 Bearer run-2');
   state.valid = 'nobody';
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer run-2');
@@ -87,12 +108,15 @@ test('after a 401 an exec plugin is run again, once a second at most', async () 
   expect(runs()).toBe(3);
 });
 
-// For up to a minute a rotated token of a ServiceAccount was not looked at, although the server refused the former one.
+// For up to a minute a rotated token of a ServiceAccount was not looked at, although the server
+// refused the former one.
 test('after a 401 the file of a token is read again', async () => {
   const { url, state } = await guarded('first');
   const tokenFile = join(await folder(), 'token');
   writeFileSync(tokenFile, 'first\n');
-  const transport = transportOf(configFor(url, { authProvider: { name: 'tokenFile', config: { tokenFile } } }));
+  const transport = transportOf(
+    configFor(url, { authProvider: { name: 'tokenFile', config: { tokenFile } } }),
+  );
   expect(await ask(transport)).toBe('200 Bearer first');
   writeFileSync(tokenFile, 'second\n');
   state.valid = 'second';
@@ -109,32 +133,44 @@ test('a KubeConfig without the fields that this needs, or with others of their n
     { authenticators: [{ isAuthProvider: () => JSON.parse('') }] },
   ];
   for (const fields of inside) {
-    const applyToHTTPSOptions = async (options: object) => void Object.assign(options, { ca: ca.cert });
+    const applyToHTTPSOptions = async (options: object) =>
+      void Object.assign(options, { ca: ca.cert });
     const transport = transportOf({ ...none, ...fields, applyToHTTPSOptions });
     for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 none');
   }
 });
 
-// Fails where an upgrade of client-node renames what kept.ts reaches into: the tests above then tell what is lost.
+// Fails where an upgrade of client-node renames what kept.ts reaches into: the tests above then
+// tell what is lost.
 test('client-node keeps what it read where it is looked for', () => {
   const { authenticators, agentCache } = new KubeConfig() as unknown as {
     authenticators: object[];
     agentCache: unknown;
   };
   expect(agentCache).toEqual(new Map());
-  expect(authenticators.filter((one) => 'tokenCache' in one)).toEqual([expect.objectContaining({ tokenCache: {} })]);
+  expect(authenticators.filter((one) => 'tokenCache' in one)).toEqual([
+    expect.objectContaining({ tokenCache: {} }),
+  ]);
   expect(authenticators.filter((one) => 'lastRead' in one)).toEqual([
     expect.objectContaining({ token: null, lastRead: null }),
   ]);
 });
 
-// A request after setCurrentContext went to the cluster of before, with its credentials, while those were still being read: a DELETE, say.
+// A request after setCurrentContext went to the cluster of before, with its credentials, while
+// those were still being read: a DELETE, say.
 test('requests share a reading only of the context in which they start', async () => {
-  const servers = await Promise.all(['a', 'b'].map((name) => start((_, response) => response.end(name))));
+  const servers = await Promise.all(
+    ['a', 'b'].map((name) => start((_, response) => response.end(name))),
+  );
   const config = new KubeConfig();
   const contexts = ['a', 'b'].map((name) => ({ name, cluster: name, user: name }));
   const clusters = servers.map(({ url }, i) => clusterAt(url, contexts[i]!.name));
-  config.loadFromOptions({ clusters, users: [{ name: 'a' }, { name: 'b' }], contexts, currentContext: 'a' });
+  config.loadFromOptions({
+    clusters,
+    users: [{ name: 'a' }, { name: 'b' }],
+    contexts,
+    currentContext: 'a',
+  });
   const slow = Promise.withResolvers<void>();
   const apply = config.applyToHTTPSOptions.bind(config);
   let readings = 0;
@@ -156,29 +192,42 @@ test('requests share a reading only of the context in which they start', async (
   expect(readings).toBe(3);
 });
 
-// {} was kept for ever and failed in client-node's words ("Cannot read properties of undefined"), null and an empty status went on as anonymous requests.
+// {} was kept for ever and failed in client-node's words ("Cannot read properties of undefined"),
+// null and an empty status went on as anonymous requests.
 test.each([
   [{}, 'answered without "status"'],
   [null, 'answered without "status"'],
   [{ status: null }, 'answered without "status"'],
-  [{ status: {} }, 'answered without "status.token", and without "status.clientCertificateData" and'],
+  [
+    { status: {} },
+    'answered without "status.token", and without "status.clientCertificateData" and',
+  ],
   [{ status: { token: 7 } }, 'answered without "status.token", and'],
-  [{ status: { token: 'x', clientCertificateData: 'y' } }, 'answered without "status.clientKeyData"'],
+  [
+    { status: { token: 'x', clientCertificateData: 'y' } },
+    'answered without "status.clientKeyData"',
+  ],
   [{ status: { clientKeyData: 'y' } }, 'answered without "status.clientCertificateData"'],
-])('a plugin that answers %j says no credential: it is run again for the next request', async (answer, message) => {
-  const { url } = await guarded('run-2');
-  const { exec } = await plugin(`say(n === 1 ? ${JSON.stringify(answer)} : { status: { token: 'run-' + n } })`);
-  const transport = transportOf(configFor(url, { exec }));
-  await expect(ask(transport)).rejects.toMatchObject({
-    kind: 'unknown',
-    message: expect.stringContaining(
-      `credentials for ${url}: the exec plugin ${JSON.stringify(process.execPath)} ${message}`,
-    ),
-  });
-  expect(await ask(transport)).toBe('200 Bearer run-2');
-});
+])(
+  'a plugin that answers %j says no credential: it is run again for the next request',
+  async (answer, message) => {
+    const { url } = await guarded('run-2');
+    const { exec } = await plugin(
+      `say(n === 1 ? ${JSON.stringify(answer)} : { status: { token: 'run-' + n } })`,
+    );
+    const transport = transportOf(configFor(url, { exec }));
+    await expect(ask(transport)).rejects.toMatchObject({
+      kind: 'unknown',
+      message: expect.stringContaining(
+        `credentials for ${url}: the exec plugin ${JSON.stringify(process.execPath)} ${message}`,
+      ),
+    });
+    expect(await ask(transport)).toBe('200 Bearer run-2');
+  },
+);
 
-// The message ended with a colon, where a plugin ended with code 3 and without a word. An expired answer before it is none that is wrong.
+// The message ended with a colon, where a plugin ended with code 3 and without a word. An expired
+// answer before it is none that is wrong.
 test('a plugin that fails is quoted, and one that says nothing is said to have failed', async () => {
   const { url } = await guarded('run-1');
   const status = `{ token: 'run-' + n, expirationTimestamp: '2001-01-01T00:00:00Z' }`;
@@ -186,11 +235,14 @@ test('a plugin that fails is quoted, and one that says nothing is said to have f
   const { exec } = await plugin(script);
   const transport = transportOf(configFor(url, { exec }));
   expect(await ask(transport)).toBe('200 Bearer run-1');
-  await expect(ask(transport)).rejects.toThrow(/: the exec plugin ".*" failed, and wrote nothing to stderr$/);
+  await expect(ask(transport)).rejects.toThrow(
+    /: the exec plugin ".*" failed, and wrote nothing to stderr$/,
+  );
   await expect(ask(transport)).rejects.toThrow(/for https:\/\/127.0.0.1:\d+: log in first\s*$/);
 });
 
-// Without a token in it the file made the requests of a minute anonymous ones; without the file each of them failed.
+// Without a token in it the file made the requests of a minute anonymous ones; without the file
+// each of them failed.
 test('while the file of a token is empty or missing the former token is used, and that is told once', async () => {
   const { url, state } = await guarded('first');
   const tokenFile = join(await folder(), 'token');
@@ -198,7 +250,10 @@ test('while the file of a token is empty or missing the former token is used, an
   const config = configFor(url, { authProvider: { name: 'tokenFile', config: { tokenFile } } });
   const transport = transportOf(config, { clock });
   const told = toldErrors();
-  await expect(ask(transport)).rejects.toMatchObject({ kind: 'unknown', cause: { code: 'ENOENT' } });
+  await expect(ask(transport)).rejects.toMatchObject({
+    kind: 'unknown',
+    cause: { code: 'ENOENT' },
+  });
   writeFileSync(tokenFile, '\n');
   await expect(ask(transport)).rejects.toThrow(/: the file of the token is empty$/);
   writeFileSync(tokenFile, 'first');
@@ -214,13 +269,16 @@ test('while the file of a token is empty or missing the former token is used, an
   rmSync(tokenFile);
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('401 Bearer first');
   expect(told).toEqual([
-    expect.stringMatching(/credentials for .*, going on with the former ones: the file of the token/),
+    expect.stringMatching(
+      /credentials for .*, going on with the former ones: the file of the token/,
+    ),
   ]);
   writeFileSync(tokenFile, 'second');
   expect(await ask(transport)).toBe('200 Bearer second');
 });
 
-// client-node keeps one token for all users: that of the former context went to the cluster of the next one.
+// client-node keeps one token for all users: that of the former context went to the cluster of the
+// next one.
 test('the token of one user is never sent for another one', async () => {
   const { url } = await guarded('nobody');
   const path = await folder();
@@ -240,18 +298,23 @@ test('the token of one user is never sent for another one', async () => {
   await expect(ask(transport)).rejects.toMatchObject({ cause: { code: 'ENOENT' } });
 });
 
-// client-node keeps what a plugin said by the user's name alone, and the user of another kubeconfig that is loaded is often called the same: the token of the
-// former cluster went to the next one.
+// client-node keeps what a plugin said by the user's name alone, and the user of another kubeconfig
+// that is loaded is often called the same: the token of the former cluster went to the next one.
 test('what a plugin said for one user is never sent for another of the same name', async () => {
   const servers = await Promise.all(
     ['a', 'b'].map((name) =>
       start(({ headers }, response) => response.end(`${name} was sent ${headers.authorization}`)),
     ),
   );
-  const plugins = await Promise.all(['a', 'b'].map((name) => plugin(`say({ status: { token: '${name}' + n } })`)));
+  const plugins = await Promise.all(
+    ['a', 'b'].map((name) => plugin(`say({ status: { token: '${name}' + n } })`)),
+  );
   const config = new KubeConfig();
   const load = (i: number) =>
-    config.loadFromClusterAndUser(clusterAt(servers[i]!.url), { name: 'admin', exec: plugins[i]!.exec });
+    config.loadFromClusterAndUser(clusterAt(servers[i]!.url), {
+      name: 'admin',
+      exec: plugins[i]!.exec,
+    });
   load(0);
   const transport = transportOf(config);
   for (let i = 0; i < 2; i++) expect(await ask(transport)).toBe('200 a was sent Bearer a1');
@@ -262,8 +325,12 @@ test('what a plugin said for one user is never sent for another of the same name
 });
 
 test('what a plugin said to client-node alone is not sent for another user of the same name', async () => {
-  const { url } = await start(({ headers }, response) => response.end(String(headers.authorization)));
-  const [first, second] = await Promise.all(['a', 'b'].map((name) => plugin(`say({ status: { token: '${name}' } })`)));
+  const { url } = await start(({ headers }, response) =>
+    response.end(String(headers.authorization)),
+  );
+  const [first, second] = await Promise.all(
+    ['a', 'b'].map((name) => plugin(`say({ status: { token: '${name}' } })`)),
+  );
   const config = configFor(url, { exec: first!.exec });
   await config.applyToHTTPSOptions({ headers: {} });
   config.loadFromClusterAndUser(clusterAt(url), { name: 'u', exec: second!.exec });
@@ -274,12 +341,14 @@ test('what a plugin said to client-node alone is not sent for another user of th
 async function mutual() {
   const options = { ca: ca.cert, requestCert: true, rejectUnauthorized: true, allowHTTP1: true };
   return start(
-    (request, response) => response.end(String((request.socket as TLSSocket).getPeerCertificate().subject.CN)),
+    (request, response) =>
+      response.end(String((request.socket as TLSSocket).getPeerCertificate().subject.CN)),
     options,
   );
 }
 
-// Between the two writes of a renewal every request failed, as one that the server had refused; also on connections that were there.
+// Between the two writes of a renewal every request failed, as one that the server had refused;
+// also on connections that were there.
 test.each(['auto', false] as const)(
   'a certificate that does not fit its key leaves the former pair in use (http2: %s)',
   async (http2) => {
@@ -303,14 +372,17 @@ test.each(['auto', false] as const)(
       expect(await ask(transport)).toBe('200 alice');
     }
     expect(sockets).toHaveLength(1);
-    expect(told).toEqual([expect.stringMatching(/going on with the former ones: .*do not fit each other/)]);
+    expect(told).toEqual([
+      expect.stringMatching(/going on with the former ones: .*do not fit each other/),
+    ]);
     writeFileSync(certFile, bob.cert);
     writeFileSync(keyFile, bob.key);
     expect(await ask(transport)).toBe('200 bob');
   },
 );
 
-// Whoever renews them by deleting and writing lost all requests in between, the renewal of the own lease among them; a CA of which nothing was written yet closed the connections too.
+// Whoever renews them by deleting and writing lost all requests in between, the renewal of the own
+// lease among them; a CA of which nothing was written yet closed the connections too.
 test.each([
   ['the certificate is missing', 'cert.pem', undefined, /: ENOENT/],
   ['the key is missing', 'key.pem', undefined, /: ENOENT/],
@@ -320,7 +392,11 @@ test.each([
   const alice = await certificate(ca, 'alice');
   const { url, sockets } = await mutual();
   const path = await folder();
-  const [certFile, keyFile, caFile] = [join(path, 'cert.pem'), join(path, 'key.pem'), join(path, 'ca.pem')];
+  const [certFile, keyFile, caFile] = [
+    join(path, 'cert.pem'),
+    join(path, 'key.pem'),
+    join(path, 'ca.pem'),
+  ];
   const config = new KubeConfig();
   config.loadFromClusterAndUser(
     { name: 'c', server: url, caFile, skipTLSVerify: false },
@@ -328,7 +404,10 @@ test.each([
   );
   const transport = transportOf(config);
   const told = toldErrors();
-  await expect(ask(transport)).rejects.toMatchObject({ kind: 'unknown', cause: { code: 'ENOENT' } });
+  await expect(ask(transport)).rejects.toMatchObject({
+    kind: 'unknown',
+    cause: { code: 'ENOENT' },
+  });
   const write = (): void => {
     for (const [file, pem] of [
       [certFile, alice.cert],
@@ -342,7 +421,9 @@ test.each([
   if (left === undefined) rmSync(join(path, name));
   else writeFileSync(join(path, name), left);
   for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('200 alice');
-  expect(told).toEqual([expect.stringMatching(/credentials for .*, going on with the former ones/)]);
+  expect(told).toEqual([
+    expect.stringMatching(/credentials for .*, going on with the former ones/),
+  ]);
   expect(told[0]).toMatch(why);
   write();
   expect(await ask(transport)).toBe('200 alice');
@@ -355,17 +436,22 @@ test('a token that no header can hold is a fault of the credentials, and is not 
   const { exec } = await plugin(`say({ status: { token: n === 1 ? 'secret\\nword' : 'run-2' } })`);
   const transport = transportOf(configFor(url, { exec }));
   const error = await ask(transport).catch((reason: unknown) => reason);
-  expect(error).toMatchObject({ kind: 'unknown', message: expect.stringMatching(/credentials for .*Authorization/) });
+  expect(error).toMatchObject({
+    kind: 'unknown',
+    message: expect.stringMatching(/credentials for .*Authorization/),
+  });
   expect(String(error)).not.toMatch(/secret|word/);
   expect(await ask(transport)).toBe('200 Bearer run-2');
 });
 
-// Several values were joined by a comma, which made one group of them; a name beyond ASCII was refused by node, or came in Latin-1.
+// Several values were joined by a comma, which made one group of them; a name beyond ASCII was
+// refused by node, or came in Latin-1.
 test.each(['auto', false] as const)(
   'impersonation has several groups, and names in UTF-8 (http2: %s)',
   async (http2) => {
     const { url } = await start(
-      (request, response) => response.end(Buffer.from(JSON.stringify(request.rawHeaders), 'latin1')),
+      (request, response) =>
+        response.end(Buffer.from(JSON.stringify(request.rawHeaders), 'latin1')),
       { allowHTTP1: true },
     );
     const config = configFor(url, { impersonateUser: 'jürgen иван' });
@@ -383,8 +469,9 @@ test.each(['auto', false] as const)(
   },
 );
 
-// close() went by those who waited for a plugin that hung, and so did requests after it; and all that came later waited for the same plugin. Then
-// these had another one, but not those who had come before them: informers waited for minutes, and nobody was told what for.
+// close() went by those who waited for a plugin that hung, and so did requests after it; and all
+// that came later waited for the same plugin. Then these had another one, but not those who had
+// come before them: informers waited for minutes, and nobody was told what for.
 test('a reading that hangs is shared for 30 s, and told of; close() ends the wait for it', async () => {
   const { url } = await guarded('late');
   const told = toldErrors();
@@ -439,7 +526,8 @@ async function slow() {
   return { clock, readings, request, states };
 }
 
-// It was the second reading, that no request needed, whose failure the request had: somebody was still logging in for the first one.
+// It was the second reading, that no request needed, whose failure the request had: somebody was
+// still logging in for the first one.
 test('a request is rejected when no reading for it is left, with the last failure', async () => {
   const { clock, readings, request, states } = await slow();
   const first = request();
@@ -460,7 +548,8 @@ test('a request is rejected when no reading for it is left, with the last failur
   expect(readings).toHaveLength(4);
 });
 
-// Who came after the second reading had begun waited for that one alone, also with the answer of the first there.
+// Who came after the second reading had begun waited for that one alone, also with the answer of
+// the first there.
 test('the first answer is for all who wait, and what comes later for nobody', async () => {
   const { clock, readings, request } = await slow();
   const waiting = [request()];

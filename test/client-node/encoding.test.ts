@@ -1,6 +1,7 @@
 /**
- * Compressed answers, though identity was asked for. kube-apiserver (1.37) ends a gzip member at each flush of a compressed watch, and readers
- * that stop after the first member lose every event after it in silence.
+ * Compressed answers, though identity was asked for. kube-apiserver (1.37) ends a gzip member at
+ * each flush of a compressed watch, and readers that stop after the first member lose every event
+ * after it in silence.
  */
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { type Transport, TransportError } from 'capstan/cache';
@@ -56,7 +57,8 @@ const versions = {
 
 const LINES = ['{"type":"ADDED"}\n', '{"type":"MODIFIED","é":"…"}\n', '{"type":"DELETED"}\n'];
 const members = LINES.map((line) => gzipSync(line));
-const get = (transport: Transport, signal?: AbortSignal) => transport.request({ method: 'GET', path: '/', signal });
+const get = (transport: Transport, signal?: AbortSignal) =>
+  transport.request({ method: 'GET', path: '/', signal });
 
 describe.each(Object.entries(versions))('over %s', (_, start) => {
   test('gzip of several members is read to its end, wherever the network cuts it', async () => {
@@ -97,7 +99,10 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
       answer.write(brotliCompressSync('{}'));
       answer.end();
     });
-    await expect(get(transport)).rejects.toMatchObject({ code: 'DECODE', message: expect.stringContaining('"br"') });
+    await expect(get(transport)).rejects.toMatchObject({
+      code: 'DECODE',
+      message: expect.stringContaining('"br"'),
+    });
   });
 
   test('gzip that is broken, and gzip that ends too early, are errors and no end', async () => {
@@ -108,7 +113,10 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
         answer.end();
       });
       const { body } = await get(transport);
-      await expect(text(body)).rejects.toMatchObject({ code: 'DECODE', message: expect.stringContaining('gzip') });
+      await expect(text(body)).rejects.toMatchObject({
+        code: 'DECODE',
+        message: expect.stringContaining('gzip'),
+      });
     }
   });
 
@@ -131,7 +139,8 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
 });
 
 test('an abort between a compressed answer and its first read ends the exchange, and nothing else', async () => {
-  // Story: the failure of the body went to a decompressor that nobody listened to yet, which ended the process.
+  // Story: the failure of the body went to a decompressor that nobody listened to yet, which ended
+  // the process.
   const uncaught: unknown[] = [];
   const others = process.listeners('uncaughtException');
   process.removeAllListeners('uncaughtException');

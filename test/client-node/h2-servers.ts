@@ -1,4 +1,7 @@
-/** HTTP/2 servers over TLS on loopback, and a TCP proxy that can stop forwarding as a NAT that forgot a connection does. */
+/**
+ * HTTP/2 servers over TLS on loopback, and a TCP proxy that can stop forwarding as a NAT that
+ * forgot a connection does.
+ */
 import { once } from 'node:events';
 import {
   createSecureServer,
@@ -15,7 +18,10 @@ export interface H2Server {
   url: string;
   /** Every session the server ever accepted, in order. */
   sessions: ServerHttp2Session[];
-  /** The TCP connections under them: TLS and HTTP/2 notice their end as they would that of a network's. */
+  /**
+   * The TCP connections under them: TLS and HTTP/2 notice their end as they would that of a
+   * network's.
+   */
   sockets: Socket[];
   stop(): Promise<void>;
 }
@@ -57,7 +63,10 @@ export async function serveH2(
 
 export interface FreezingProxy {
   port: number;
-  /** From now on no byte passes, in either direction, and nothing is closed: on all connections, or on those that are there and no others. */
+  /**
+   * From now on no byte passes, in either direction, and nothing is closed: on all connections, or
+   * on those that are there and no others.
+   */
   freeze(which?: 'all' | 'present'): void;
   stop(): Promise<void>;
 }

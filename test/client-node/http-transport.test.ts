@@ -40,7 +40,9 @@ describe('a request', () => {
     const { transport } = await start(async (request, response) => {
       const { method, url, headers } = request;
       response.writeHead(201, { 'content-type': 'application/json', 'X-Two': ['a', 'b'] });
-      response.end(JSON.stringify({ method, url, type: headers['content-type'], body: await bodyOf(request) }));
+      response.end(
+        JSON.stringify({ method, url, type: headers['content-type'], body: await bodyOf(request) }),
+      );
     });
     const answer = await transport.request({
       method: 'POST',
@@ -63,8 +65,13 @@ describe('a request', () => {
   });
 
   test('of the method DELETE sends its body whole, as bytes or as text', async () => {
-    const { transport } = await start(async (request, response) => response.end(await bodyOf(request)));
-    for (const body of ['{"propagationPolicy":"Background"}', Buffer.from('{"propagationPolicy":"Background"}')]) {
+    const { transport } = await start(async (request, response) =>
+      response.end(await bodyOf(request)),
+    );
+    for (const body of [
+      '{"propagationPolicy":"Background"}',
+      Buffer.from('{"propagationPolicy":"Background"}'),
+    ]) {
       const answer = await transport.request({ method: 'DELETE', path: '/', body });
       expect(await text(answer.body)).toBe('{"propagationPolicy":"Background"}');
     }
@@ -104,11 +111,20 @@ describe('a request', () => {
     await expect(
       transport.request({ method: 'GET', path: '/', headers: { authorization: 'Bearer a\n' } }),
     ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    await expect(transport.request({ method: 'G T', path: '/' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
-    for (const server of ['localhost:8080', 'ftp://example.org', '', undefined as unknown as string]) {
+    await expect(transport.request({ method: 'G T', path: '/' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    for (const server of [
+      'localhost:8080',
+      'ftp://example.org',
+      '',
+      undefined as unknown as string,
+    ]) {
       expect(() => httpTransport(server)).toThrow(/"server" expected an http or https URL/);
     }
-    expect(() => httpTransport('http://127.0.0.1:1', { tls: { ca: 'x' } })).toThrow(/expected an https URL/);
+    expect(() => httpTransport('http://127.0.0.1:1', { tls: { ca: 'x' } })).toThrow(
+      /expected an https URL/,
+    );
     expect(() => httpTransport('http://127.0.0.1:1', { tls: { ca: undefined } })).not.toThrow();
   });
 });
@@ -149,7 +165,9 @@ describe('the pool', () => {
     const watch = (await get(transport, '/watch')).body[Symbol.asyncIterator]();
     await watch.next();
     await text((await get(transport)).body);
-    const ends = server.sockets.map((socket) => (socket.destroyed ? undefined : once(socket, 'close')));
+    const ends = server.sockets.map((socket) =>
+      socket.destroyed ? undefined : once(socket, 'close'),
+    );
     expect(ends).toHaveLength(2);
     const next = kindOf(watch.next());
     await transport.close?.();
@@ -212,7 +230,9 @@ describe('a connection that fails', () => {
   });
 
   test('is unknown when the answer is not HTTP', async () => {
-    const server = createServer((socket) => socket.on('error', () => undefined).end('SSH-2.0-OpenSSH_9.9\r\n'));
+    const server = createServer((socket) =>
+      socket.on('error', () => undefined).end('SSH-2.0-OpenSSH_9.9\r\n'),
+    );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const transport = httpTransport(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
@@ -223,7 +243,10 @@ describe('a connection that fails', () => {
 
   test('in the middle of a body throws reset and never ends cleanly, by length or by chunks', async () => {
     for (const headers of [{ 'content-length': '100' }, { 'transfer-encoding': 'chunked' }]) {
-      for (const end of [(socket: Socket) => socket.end(), (socket: Socket) => socket.resetAndDestroy()]) {
+      for (const end of [
+        (socket: Socket) => socket.end(),
+        (socket: Socket) => socket.resetAndDestroy(),
+      ]) {
         const { server, transport } = await start((_, response) => {
           response.writeHead(200, headers).write('half a');
         });
@@ -246,13 +269,17 @@ describe('a connection that fails', () => {
     const other = await start((_, response) => response.end('y'));
     const answer = await get(transport);
     cut.resolve();
-    for (let i = 0; i < 5; i++) await text((await get(other.transport)).body); // real round trips: the cut arrives meanwhile
+    // real round trips: the cut arrives meanwhile
+    for (let i = 0; i < 5; i++) await text((await get(other.transport)).body);
     expect(await kindOf(text(answer.body))).toBe('reset');
   });
 });
 
 describe('a re-used connection that the server closed', () => {
-  /** Answers the first request on each connection, then resets the connection at the next one, as an idle time-out does. */
+  /**
+   * Answers the first request on each connection, then resets the connection at the next one, as an
+   * idle time-out does.
+   */
   const closesWhenReused = () => {
     const used = new WeakSet<Socket>();
     return (request: IncomingMessage, response: ServerResponse) => {
@@ -270,7 +297,8 @@ describe('a re-used connection that the server closed', () => {
   });
 
   test('costs no more than that when every idle connection was closed, as after a restart of the server', async () => {
-    // Story: a second try that takes another connection from the pool meets the next dead one, and gives up.
+    // Story: a second try that takes another connection from the pool meets the next dead one, and
+    // gives up.
     const { server, transport } = await start(closesWhenReused());
     const first = await Promise.all([get(transport), get(transport), get(transport)]);
     for (const { body } of first) await text(body);
@@ -402,7 +430,8 @@ describe('a body', () => {
     const answer = await get(transport);
     await drained.promise;
     const small = await start((_, response) => response.end());
-    for (let i = 0; i < 50; i++) await text((await get(small.transport)).body); // the server had every chance to send more
+    // the server had every chance to send more
+    for (let i = 0; i < 50; i++) await text((await get(small.transport)).body);
     expect(sent).toBeLessThan(size / 2);
     let received = 0;
     for await (const chunk of answer.body) received += chunk.length;

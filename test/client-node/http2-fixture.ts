@@ -1,4 +1,7 @@
-/** What the tests of HTTP/2 share: servers and transports that end with the test, and watches on them. */
+/**
+ * What the tests of HTTP/2 share: servers and transports that end with the test, and watches on
+ * them.
+ */
 import type { Http2ServerRequest, Http2ServerResponse, SecureServerOptions } from 'node:http2';
 import { type Transport, TransportError } from 'capstan/cache';
 import { type HttpTransportOptions, httpTransport } from 'capstan/client-node';
@@ -32,7 +35,8 @@ export function transportTo(url: string, options: HttpTransportOptions = {}): Tr
 
 export const get = (transport: Transport, path = '/', signal?: AbortSignal) =>
   transport.request({ method: 'GET', path, signal });
-export const ask = async (transport: Transport, path?: string) => text((await get(transport, path)).body);
+export const ask = async (transport: Transport, path?: string) =>
+  text((await get(transport, path)).body);
 
 export async function kindOf(work: Promise<unknown>): Promise<string> {
   const error = await work.then(
@@ -52,7 +56,10 @@ export async function watch(transport: Transport, path = '/watch', signal?: Abor
 
 /** Whether a watch goes on: it is read from now on, and `ended` says how it ended. */
 export function following(reader: AsyncIterator<Uint8Array>) {
-  const state: { ended: string | undefined; end: Promise<string> } = { ended: undefined, end: kindOf(reader.next()) };
+  const state: { ended: string | undefined; end: Promise<string> } = {
+    ended: undefined,
+    end: kindOf(reader.next()),
+  };
   void state.end.then((kind) => {
     state.ended = kind;
   });

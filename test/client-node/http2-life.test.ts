@@ -46,7 +46,8 @@ describe('a server that goes away', () => {
   });
 
   test('and did not look at a request gets it again on a new connection, whatever its method', async () => {
-    // Story: kube-apiserver's --goaway-chance ends connections at random; a write that crossed it must not fail.
+    // Story: kube-apiserver's --goaway-chance ends connections at random; a write that crossed it
+    // must not fail.
     let seen = 0;
     const { url, sessions } = await start((request, response) => {
       const { stream } = request;
@@ -80,7 +81,9 @@ describe('a server that goes away', () => {
     cut = 1;
     expect(await ask(transport, '/cut')).toBe('answered');
     cut = 1;
-    expect(await kindOf(transport.request({ method: 'POST', path: '/cut', body: '{}' }))).toBe('reset');
+    expect(await kindOf(transport.request({ method: 'POST', path: '/cut', body: '{}' }))).toBe(
+      'reset',
+    );
   });
 });
 
@@ -108,7 +111,10 @@ describe('a half-open connection', () => {
 
   test('says why, and the next request takes another', async () => {
     const clock = new FakeClock();
-    const { server, proxy, transport } = await throughProxy(clock, { readIdleTimeout: 1000, pingTimeout: 500 });
+    const { server, proxy, transport } = await throughProxy(clock, {
+      readIdleTimeout: 1000,
+      pingTimeout: 500,
+    });
     const reader = await watch(transport);
     proxy.freeze();
     const end = reader.next().catch((error: unknown) => error);
@@ -155,7 +161,8 @@ describe('a half-open connection', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  // Story: the deadline of a PING was dropped with the last stream, and the next request, seconds later, began the wait anew, for ever.
+  // Story: the deadline of a PING was dropped with the last stream, and the next request, seconds
+  // later, began the wait anew, for ever.
   test('is found beneath requests that give up too early to see it themselves', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock);
@@ -189,7 +196,8 @@ describe('a half-open connection', () => {
     await clock.run(14_000);
     const request = kindOf(transport.request({ method: 'POST', path: '/', body: '{}' }));
     await clock.run(30_000);
-    expect(await request).toBe('refused'); // a new one was tried, and the proxy lets none come about
+    // a new one was tried, and the proxy lets none come about
+    expect(await request).toBe('refused');
   });
 
   test('is found although the server said GOAWAY, for the watches that it keeps', async () => {
@@ -244,12 +252,15 @@ describe('a half-open connection', () => {
 
 describe('a connection that does not come about', () => {
   test('is given up after 30 s, as refused', async () => {
-    const silent = createServer((socket) => socket.on('error', () => undefined)); // never answers the handshake
+    // never answers the handshake
+    const silent = createServer((socket) => socket.on('error', () => undefined));
     silent.listen(0, '127.0.0.1');
     await once(silent, 'listening');
     cleanups.push(async () => silent.close());
     const clock = new FakeClock();
-    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`, { clock });
+    const transport = transportTo(`https://127.0.0.1:${(silent.address() as AddressInfo).port}`, {
+      clock,
+    });
     const requests = [kindOf(get(transport)), kindOf(get(transport))];
     await once(silent, 'connection');
     await clock.run(30_000);
@@ -306,7 +317,8 @@ describe('closing the transport', () => {
     expect(await request).toBe('refused');
   });
 
-  // A dial for material that was rotated meanwhile was forgotten: its request was sent after close() had resolved, and stayed open.
+  // A dial for material that was rotated meanwhile was forgotten: its request was sent after
+  // close() had resolved, and stayed open.
   test('ends the wait for a connection with material that is no longer in use, and nothing is sent after it', async () => {
     const asked: string[] = [];
     const server = await start((request, response) => {
@@ -317,7 +329,10 @@ describe('closing the transport', () => {
     const front = createServer((client) => {
       client.on('error', () => undefined);
       if (held.push(client) === 1) return; // the first handshake waits
-      const upstream = connect(Number(new URL(server.url).port), '127.0.0.1').on('error', () => undefined);
+      const upstream = connect(Number(new URL(server.url).port), '127.0.0.1').on(
+        'error',
+        () => undefined,
+      );
       client.pipe(upstream).pipe(client);
     }).listen(0, '127.0.0.1');
     await once(front, 'listening');
@@ -327,7 +342,9 @@ describe('closing the transport', () => {
     });
     let material = ca.cert;
     const transport = kubeConfigTransport({
-      getCurrentCluster: () => ({ server: `https://127.0.0.1:${(front.address() as AddressInfo).port}` }),
+      getCurrentCluster: () => ({
+        server: `https://127.0.0.1:${(front.address() as AddressInfo).port}`,
+      }),
       applyToHTTPSOptions: async (options: RequestOptions) => {
         options.ca = material;
       },

@@ -6,7 +6,18 @@ import { httpTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { serveH2 } from './h2-servers.ts';
-import { ask, ca, cleanups, get, identity, kindOf, start, transportTo, watch, watchOrAnswer } from './http2-fixture.ts';
+import {
+  ask,
+  ca,
+  cleanups,
+  get,
+  identity,
+  kindOf,
+  start,
+  transportTo,
+  watch,
+  watchOrAnswer,
+} from './http2-fixture.ts';
 import { authority, certificate, serve, text } from './servers.ts';
 
 const alice = await certificate(ca, 'alice');
@@ -17,9 +28,21 @@ describe('a server that offers HTTP/2', () => {
       const { method, url, authority, headers } = request;
       response.writeHead(201, { 'X-Answer': 'yes' });
       const { authorization: auth, connection, 'content-length': length } = headers;
-      response.end(JSON.stringify({ method, url, authority, auth, connection, length, body: await text(request) }));
+      response.end(
+        JSON.stringify({
+          method,
+          url,
+          authority,
+          auth,
+          connection,
+          length,
+          body: await text(request),
+        }),
+      );
     });
-    const transport = transportTo(`${url}/prefix/`, { headers: { Authorization: 'Bearer t', connection: 'close' } });
+    const transport = transportTo(`${url}/prefix/`, {
+      headers: { Authorization: 'Bearer t', connection: 'close' },
+    });
     const answer = await transport.request({
       method: 'POST',
       path: '/api/v1/pods',
@@ -44,7 +67,9 @@ describe('a server that offers HTTP/2', () => {
     const { url, sessions } = await start(watchOrAnswer);
     const transport = transportTo(url);
     await Promise.all(Array.from({ length: 30 }, () => watch(transport)));
-    const answers = await Promise.all(Array.from({ length: 30 }, (_, i) => ask(transport, `/${i}`)));
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => ask(transport, `/${i}`)),
+    );
     expect(answers).toEqual(Array.from({ length: 30 }, (_, i) => `2.0 GET /${i}`));
     expect(sessions).toHaveLength(1);
   });
@@ -62,13 +87,17 @@ describe('a server that offers HTTP/2', () => {
     const { url, sessions } = await start(watchOrAnswer, { settings: { maxConcurrentStreams: 2 } });
     const transport = transportTo(url, { clock });
     const controller = new AbortController();
-    const peak = await Promise.all(Array.from({ length: 5 }, () => watch(transport, '/watch', controller.signal)));
+    const peak = await Promise.all(
+      Array.from({ length: 5 }, () => watch(transport, '/watch', controller.signal)),
+    );
     expect(sessions).toHaveLength(3);
     let closed = 0;
     for (const session of sessions) session.once('close', () => closed++);
     const staying = await watch(transport);
     controller.abort();
-    expect(await Promise.all(peak.map((reader) => kindOf(reader.next())))).toEqual(Array(5).fill('aborted'));
+    expect(await Promise.all(peak.map((reader) => kindOf(reader.next())))).toEqual(
+      Array(5).fill('aborted'),
+    );
     await ask(transport); // round trips, in which the streams have ended
     clock.step(90_000);
     await expect
@@ -118,7 +147,10 @@ describe('a server that offers HTTP/2', () => {
 
 describe('HTTP/1.1 is spoken', () => {
   test('with a server that offers nothing else, over the very connection that asked', async () => {
-    const { url, server, stop } = await serve((request, response) => response.end(request.httpVersion), identity);
+    const { url, server, stop } = await serve(
+      (request, response) => response.end(request.httpVersion),
+      identity,
+    );
     cleanups.push(stop);
     const sockets: Socket[] = [];
     server.on('connection', (socket: Socket) => sockets.push(socket));
@@ -152,10 +184,16 @@ describe('HTTP/1.1 is spoken', () => {
 
   test('and other options are refused', () => {
     for (const http2 of [true, 'on', null] as unknown as false[]) {
-      expect(() => httpTransport('https://127.0.0.1', { http2 })).toThrow(/"options.http2" expected "auto" or false/);
+      expect(() => httpTransport('https://127.0.0.1', { http2 })).toThrow(
+        /"options.http2" expected "auto" or false/,
+      );
     }
-    expect(() => httpTransport('https://127.0.0.1', { readIdleTimeout: -1 })).toThrow(/"options.readIdleTimeout"/);
-    expect(() => httpTransport('https://127.0.0.1', { pingTimeout: 0 })).toThrow(/"options.pingTimeout"/);
+    expect(() => httpTransport('https://127.0.0.1', { readIdleTimeout: -1 })).toThrow(
+      /"options.readIdleTimeout"/,
+    );
+    expect(() => httpTransport('https://127.0.0.1', { pingTimeout: 0 })).toThrow(
+      /"options.pingTimeout"/,
+    );
   });
 });
 
@@ -164,10 +202,14 @@ describe('TLS', () => {
     const { url, sessions } = await start(watchOrAnswer);
     const stranger = await authority();
     expect(await kindOf(get(transportTo(url, { tls: { ca: stranger.cert } })))).toBe('refused');
-    expect(await kindOf(get(transportTo(url, { tls: { servername: 'elsewhere.example' } })))).toBe('refused');
+    expect(await kindOf(get(transportTo(url, { tls: { servername: 'elsewhere.example' } })))).toBe(
+      'refused',
+    );
     expect(sessions).toHaveLength(0);
     expect(await ask(transportTo(url, { tls: { servername: 'localhost' } }))).toBe('2.0 GET /');
-    expect(await ask(transportTo(url, { tls: { ca: stranger.cert, rejectUnauthorized: false } }))).toBe('2.0 GET /');
+    expect(
+      await ask(transportTo(url, { tls: { ca: stranger.cert, rejectUnauthorized: false } })),
+    ).toBe('2.0 GET /');
   });
 
   test('names the server it wants', async () => {
@@ -179,7 +221,11 @@ describe('TLS', () => {
   });
 
   test('is mutual with a client certificate, and without one the server refuses', async () => {
-    const { url } = await start(watchOrAnswer, { ca: ca.cert, requestCert: true, rejectUnauthorized: true });
+    const { url } = await start(watchOrAnswer, {
+      ca: ca.cert,
+      requestCert: true,
+      rejectUnauthorized: true,
+    });
     expect(await ask(transportTo(url, { tls: alice }))).toBe('2.0 GET /');
     expect(await kindOf(get(transportTo(url)))).toBe('refused');
   });
@@ -197,14 +243,20 @@ describe('a stream', () => {
   });
 
   test('that is reset before its answer fails as reset', async () => {
-    const { url } = await start((request) => request.stream.close(constants.NGHTTP2_INTERNAL_ERROR));
+    const { url } = await start((request) =>
+      request.stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+    );
     expect(await kindOf(get(transportTo(url)))).toBe('reset');
   });
 
   test.each([
     ['CANCEL', constants.NGHTTP2_CANCEL, {}],
     ['INTERNAL_ERROR', constants.NGHTTP2_INTERNAL_ERROR, {}],
-    ['NO_ERROR before its length is reached', constants.NGHTTP2_NO_ERROR, { 'content-length': '100' }],
+    [
+      'NO_ERROR before its length is reached',
+      constants.NGHTTP2_NO_ERROR,
+      { 'content-length': '100' },
+    ],
   ])(
     'that is reset in the middle of the body with %s throws reset and never ends cleanly',
     async (_, code, headers) => {
@@ -224,21 +276,26 @@ describe('a stream', () => {
       const rest = kindOf(reader.next());
       reset.resolve();
       expect(await rest).toBe('reset');
-      for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('other'); // the connection is as good as before
-      expect(await kindOf(late.next())).toBe('reset'); // also for a reader who was busy when it came
+      // the connection is as good as before
+      for (let i = 0; i < 3; i++) expect(await ask(transport)).toBe('other');
+      // also for a reader who was busy when it came
+      expect(await kindOf(late.next())).toBe('reset');
       expect(sessions).toHaveLength(1);
     },
   );
 
-  test.each(['destroy', 'resetAndDestroy'] as const)('throws reset when its connection is lost: %s', async (how) => {
-    const { url, sockets } = await start(watchOrAnswer);
-    const transport = transportTo(url);
-    const readers = await Promise.all([watch(transport), watch(transport)]);
-    const ends = readers.map((reader) => kindOf(reader.next()));
-    expect(sockets).toHaveLength(1);
-    sockets[0]?.[how]();
-    expect(await Promise.all(ends)).toEqual(['reset', 'reset']);
-  });
+  test.each(['destroy', 'resetAndDestroy'] as const)(
+    'throws reset when its connection is lost: %s',
+    async (how) => {
+      const { url, sockets } = await start(watchOrAnswer);
+      const transport = transportTo(url);
+      const readers = await Promise.all([watch(transport), watch(transport)]);
+      const ends = readers.map((reader) => kindOf(reader.next()));
+      expect(sockets).toHaveLength(1);
+      sockets[0]?.[how]();
+      expect(await Promise.all(ends)).toEqual(['reset', 'reset']);
+    },
+  );
 
   test('that is aborted is cancelled, at every stage, and takes nothing else with it', async () => {
     const codes: Promise<number>[] = [];
@@ -256,7 +313,10 @@ describe('a stream', () => {
     const next = kindOf(reader.next());
     controller.abort();
     expect(await Promise.all([unanswered, next])).toEqual(['aborted', 'aborted']);
-    expect(await Promise.all(codes.slice(1))).toEqual([constants.NGHTTP2_CANCEL, constants.NGHTTP2_CANCEL]);
+    expect(await Promise.all(codes.slice(1))).toEqual([
+      constants.NGHTTP2_CANCEL,
+      constants.NGHTTP2_CANCEL,
+    ]);
     expect((await reader.next()).done).toBe(true);
     await running.return?.();
     expect(await codes[0]).toBe(constants.NGHTTP2_CANCEL);
@@ -301,7 +361,9 @@ describe('a stream', () => {
     });
     const transport = transportTo(url);
     const reader = await watch(transport);
-    const lists = await Promise.all(Array.from({ length: 20 }, (_, i) => get(transport, `/list-${i}`)));
+    const lists = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => get(transport, `/list-${i}`)),
+    );
     const stream = await events.promise;
     for (let i = 0; i < 100; i++) {
       stream.write(`${i}\n`);

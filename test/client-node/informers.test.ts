@@ -1,7 +1,16 @@
-/** Informers over HTTP/2: a front that speaks it stands before the embedded server, and between the two ends a network that forgets connections. */
+/**
+ * Informers over HTTP/2: a front that speaks it stands before the embedded server, and between the
+ * two ends a network that forgets connections.
+ */
 import { request as httpRequest } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import { defineResource, type KubeObject, ListWatch, SharedIndexInformer, type Transport } from 'capstan/cache';
+import {
+  defineResource,
+  type KubeObject,
+  ListWatch,
+  SharedIndexInformer,
+  type Transport,
+} from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { afterEach, expect, test } from 'vitest';
@@ -23,7 +32,9 @@ afterEach(async () => {
 
 /** Hands every request on, and every byte and end of its answer back. */
 function forward(target: string, request: Http2ServerRequest, response: Http2ServerResponse): void {
-  const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !name.startsWith(':')));
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).filter(([name]) => !name.startsWith(':')),
+  );
   const upstream = httpRequest(`${target}${request.url}`, { method: request.method, headers });
   const cut = (): void => void response.stream.destroy();
   response.stream.on('close', () => upstream.destroy());
@@ -48,7 +59,10 @@ async function start(count: number) {
   const proxy = await freezingProxy(front.url);
   cleanups.push(() => proxy.stop());
   const clock = new FakeClock();
-  const transport = httpTransport(`https://127.0.0.1:${proxy.port}`, { clock, tls: { ca: ca.cert } });
+  const transport = httpTransport(`https://127.0.0.1:${proxy.port}`, {
+    clock,
+    tls: { ca: ca.cert },
+  });
   cleanups.push(async () => transport.close?.());
   const requests: string[] = [];
   const counted: Transport = {
@@ -78,9 +92,19 @@ async function start(count: number) {
     });
     await text(answer.body);
   };
-  const held = (): string[] => informers.map((informer) => informer.getIndexer().listKeys().sort().join(' '));
+  const held = (): string[] =>
+    informers.map((informer) => informer.getIndexer().listKeys().sort().join(' '));
   await expect.poll(() => requests.length).toBe(2 * count);
-  return { api, front, proxy, clock, requests, create, held, all: (keys: string) => Array(count).fill(keys) };
+  return {
+    api,
+    front,
+    proxy,
+    clock,
+    requests,
+    create,
+    held,
+    all: (keys: string) => Array(count).fill(keys),
+  };
 }
 
 test('twenty informers share a connection; when the network forgets it they share another 45 s later, and nothing is lost', async () => {

@@ -1,6 +1,7 @@
 /**
- * Story: node's agents take an option for TCP keep-alive, and Node 22 dropped it on the way to connections over TLS, so that no watch on a
- * cluster was probed. What the kernel does with a socket is asked of the kernel.
+ * Story: node's agents take an option for TCP keep-alive, and Node 22 dropped it on the way to
+ * connections over TLS, so that no watch on a cluster was probed. What the kernel does with a
+ * socket is asked of the kernel.
  */
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:https';
@@ -16,12 +17,18 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 
-/** `02:` and the hundredths of seconds until the first probe: the timer of a connection, seen from the client's end. */
+/**
+ * `02:` and the hundredths of seconds until the first probe: the timer of a connection, seen from
+ * the client's end.
+ */
 function timerOf(serverSide: Socket): string {
-  const port = (number: number | undefined) => `:${Number(number).toString(16).toUpperCase().padStart(4, '0')}`;
+  const port = (number: number | undefined) =>
+    `:${Number(number).toString(16).toUpperCase().padStart(4, '0')}`;
   const ours = port(serverSide.remotePort);
   const theirs = port((serverSide.address() as AddressInfo).port);
-  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) => readFileSync(path, 'utf8').trim().split('\n'));
+  const lines = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((path) =>
+    readFileSync(path, 'utf8').trim().split('\n'),
+  );
   const fields = lines.map((line) => line.trim().split(/\s+/));
   const line = fields.find(([, from, to]) => from?.endsWith(ours) && to?.endsWith(theirs));
   return line?.[5] ?? 'no such connection';
@@ -45,7 +52,10 @@ describe.runIf(process.platform === 'linux')('the kernel probes', () => {
 
   test('a watch over HTTP/1.1 and TLS, on the first connection and on others, in an agent of ours or of somebody else', async () => {
     const ca = await authority();
-    const { url, sockets, stop } = await serve((_, response) => response.write('x'), await certificate(ca, 'server'));
+    const { url, sockets, stop } = await serve(
+      (_, response) => response.write('x'),
+      await certificate(ca, 'server'),
+    );
     cleanups.push(stop);
     const transport = httpTransport(url, { tls: { ca: ca.cert } });
     await firstByte(transport);
@@ -63,7 +73,9 @@ describe.runIf(process.platform === 'linux')('the kernel probes', () => {
 
   test('a connection of HTTP/2', async () => {
     const ca = await authority();
-    const server = await serveH2(await certificate(ca, 'server'), (_, response) => response.write('x'));
+    const server = await serveH2(await certificate(ca, 'server'), (_, response) =>
+      response.write('x'),
+    );
     cleanups.push(() => server.stop());
     await firstByte(httpTransport(server.url, { tls: { ca: ca.cert } }));
     expect(timerOf(server.sockets[0]!)).toEqual(isProbed);

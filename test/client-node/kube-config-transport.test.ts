@@ -64,8 +64,10 @@ async function folder(): Promise<string> {
   return path;
 }
 
-const ask = async (transport: Transport) => text((await transport.request({ method: 'GET', path: '/' })).body);
-const echoAuthorization: RequestListener = (request, response) => response.end(request.headers.authorization ?? 'none');
+const ask = async (transport: Transport) =>
+  text((await transport.request({ method: 'GET', path: '/' })).body);
+const echoAuthorization: RequestListener = (request, response) =>
+  response.end(request.headers.authorization ?? 'none');
 const echoSubject: RequestListener = (request, response) =>
   response.end((request.socket as TLSSocket).getPeerCertificate().subject.CN);
 
@@ -74,7 +76,10 @@ describe('TLS', () => {
     const { url } = await start(echoAuthorization);
     expect(await ask(transportOf(configFor(url, {})))).toBe('none');
     const wrong = transportOf(configFor(url, {}, { caData: base64(otherCa.cert) }));
-    await expect(ask(wrong)).rejects.toMatchObject({ kind: 'refused', cause: { code: expect.any(String) } });
+    await expect(ask(wrong)).rejects.toMatchObject({
+      kind: 'refused',
+      cause: { code: expect.any(String) },
+    });
     const none = transportOf(configFor(url, {}, { caData: undefined }));
     await expect(ask(none)).rejects.toMatchObject({ kind: 'refused' });
   });
@@ -82,7 +87,9 @@ describe('TLS', () => {
   test('refuses a certificate for another name, unless the cluster names it or asks for no check', async () => {
     const { url } = await start(echoAuthorization);
     const named = (cluster: object) => ask(transportOf(configFor(url, {}, cluster)));
-    await expect(named({ tlsServerName: 'elsewhere.example' })).rejects.toMatchObject({ kind: 'refused' });
+    await expect(named({ tlsServerName: 'elsewhere.example' })).rejects.toMatchObject({
+      kind: 'refused',
+    });
     expect(await named({ tlsServerName: 'localhost' })).toBe('none');
     expect(await named({ tlsServerName: 'elsewhere.example', skipTLSVerify: true })).toBe('none');
   });
@@ -96,7 +103,9 @@ describe('TLS', () => {
 
   test('works the same with a plain URL and options.tls', async () => {
     const { url, sockets } = await start(echoSubject, { ca: ca.cert, requestCert: true });
-    const transport = httpTransport(url, { tls: { ca: ca.cert, cert: alice.cert, key: alice.key } });
+    const transport = httpTransport(url, {
+      tls: { ca: ca.cert, cert: alice.cert, key: alice.key },
+    });
     cleanups.push(() => transport.close?.());
     for (let i = 0; i < 5; i++) expect(await ask(transport)).toBe('alice');
     expect(sockets).toHaveLength(1);
@@ -220,7 +229,8 @@ describe('credentials', () => {
     };
     const transport = transportOf(config);
     const first = ask(transport);
-    for (let i = 0; i < 50; i++) await undefined; // the credentials are read; for a connection, sockets have to move
+    // the credentials are read; for a connection, sockets have to move
+    for (let i = 0; i < 50; i++) await undefined;
     user = bob;
     expect(await Promise.all([first, ask(transport)])).toEqual(['alice', 'bob']);
     expect(h2.sessions).toHaveLength(2);
@@ -249,7 +259,9 @@ describe('credentials', () => {
     expect(await ask(expired)).toBe('Bearer run-1');
     expect(await ask(expired)).toBe('Bearer run-2');
     // Requests that start together share one run.
-    expect(await Promise.all([ask(expired), ask(expired), ask(expired)])).toEqual(Array(3).fill('Bearer run-3'));
+    expect(await Promise.all([ask(expired), ask(expired), ask(expired)])).toEqual(
+      Array(3).fill('Bearer run-3'),
+    );
     const valid = transportOf(configFor(url, { exec: plugin('2999-01-01T00:00:00Z') }));
     expect(await ask(valid)).toBe('Bearer run-4');
     expect(await ask(valid)).toBe('Bearer run-4');
@@ -266,7 +278,11 @@ describe('credentials', () => {
     };
     const transport = transportOf(config);
     const error = await ask(transport).catch((e: unknown) => e);
-    expect(error).toMatchObject({ code: 'TRANSPORT', kind: 'unknown', cause: { message: /log in first/ } });
+    expect(error).toMatchObject({
+      code: 'TRANSPORT',
+      kind: 'unknown',
+      cause: { message: /log in first/ },
+    });
     expect(String(error)).toMatch(/credentials.*log in first/);
     fail = false;
     expect(await ask(transport)).toBe('Bearer late');
@@ -289,15 +305,21 @@ describe('credentials', () => {
     const { url } = await start((request, response) =>
       response.end(`${request.headers.authorization} ${request.headers['impersonate-user']}`),
     );
-    const transport = transportOf(configFor(url, { username: 'a', password: 'b:c', impersonateUser: 'eve' }));
+    const transport = transportOf(
+      configFor(url, { username: 'a', password: 'b:c', impersonateUser: 'eve' }),
+    );
     expect(await ask(transport)).toBe(`Basic ${base64('a:b:c')} eve`);
   });
 
   test('no token is ever sent in the clear: an http server needs insecure-skip-tls-verify, as client-node demands', async () => {
     const plain = await serve(echoAuthorization);
     cleanups.push(() => plain.stop());
-    // Said at once: an informer tried for ever, with words of client-node that helped nobody who had no kubeconfig at all.
-    for (const config of [configFor(plain.url, { token: 'abc' }), configFor('http://localhost:8080', {})])
+    // Said at once: an informer tried for ever, with words of client-node that helped nobody who
+    // had no kubeconfig at all.
+    for (const config of [
+      configFor(plain.url, { token: 'abc' }),
+      configFor('http://localhost:8080', {}),
+    ])
       expect(() => transportOf(config)).toThrow(
         expect.objectContaining({
           code: 'INVALID_ARGUMENT',
@@ -307,7 +329,9 @@ describe('credentials', () => {
         }),
       );
     expect(plain.sockets).toHaveLength(0);
-    expect(await ask(transportOf(configFor(plain.url, { token: 'abc' }, { skipTLSVerify: true })))).toBe('Bearer abc');
+    expect(
+      await ask(transportOf(configFor(plain.url, { token: 'abc' }, { skipTLSVerify: true }))),
+    ).toBe('Bearer abc');
   });
 });
 
@@ -331,12 +355,16 @@ describe('a cluster', () => {
   test('behind a proxy is reached through CONNECT', async () => {
     const { url } = await start(echoAuthorization);
     const { proxyUrl, targets } = await startProxy();
-    expect(await ask(transportOf(configFor(url, { token: 'abc' }, { proxyUrl })))).toBe('Bearer abc');
+    expect(await ask(transportOf(configFor(url, { token: 'abc' }, { proxyUrl })))).toBe(
+      'Bearer abc',
+    );
     expect(targets).toEqual([new URL(url).host]);
   });
 
-  // client-node keeps an agent by the names of cluster and user, and another kubeconfig that is loaded often has the same: requests went past its proxy or through the
-  // former one, as the former user, and to a server whose certificate nobody checked. A renewed certificate was not used either.
+  // client-node keeps an agent by the names of cluster and user, and another kubeconfig that is
+  // loaded often has the same: requests went past its proxy or through the former one, as the
+  // former user, and to a server whose certificate nobody checked. A renewed certificate was not
+  // used either.
   test('behind a proxy is reached as the kubeconfig says that was loaded last', async () => {
     const { url } = await start(echoSubject, { ca: ca.cert, requestCert: true });
     const [first, second] = [await startProxy(), await startProxy()];
@@ -374,7 +402,8 @@ describe('a cluster', () => {
     expect(await ask(transport)).toBe('bob');
   });
 
-  // The second try took a connection outside of the agent, and with it the way past the proxy, the token included.
+  // The second try took a connection outside of the agent, and with it the way past the proxy, the
+  // token included.
   test('behind a proxy is never reached past it, also when a request is sent once more', async () => {
     const direct: string[] = [];
     const server = createServer((request, response) => {
@@ -417,14 +446,20 @@ describe('a cluster', () => {
     } as unknown as KubeConfig);
     cleanups.push(async () => transport.close?.());
     for (let i = 0; i < 2; i++)
-      expect(await text((await transport.request({ method: 'GET', path: '/version' })).body)).toBe('proxy');
+      expect(await text((await transport.request({ method: 'GET', path: '/version' })).body)).toBe(
+        'proxy',
+      );
     expect(requests).toBe(3);
     expect(direct).toEqual([]);
   });
 
   test('must be named by the current context', () => {
-    expect(() => kubeConfigTransport(new KubeConfig())).toThrow(/whose current context names a cluster/);
+    expect(() => kubeConfigTransport(new KubeConfig())).toThrow(
+      /whose current context names a cluster/,
+    );
     expect(() => kubeConfigTransport({} as KubeConfig)).toThrow(/"config" expected a KubeConfig/);
-    expect(() => kubeConfigTransport(configFor('localhost:6443', {}))).toThrow(/expected an http or https URL/);
+    expect(() => kubeConfigTransport(configFor('localhost:6443', {}))).toThrow(
+      /expected an http or https URL/,
+    );
   });
 });

@@ -1,6 +1,7 @@
 /**
- * The name that a server's certificate is checked against, where that is an address: node:tls takes none as a name, so each request failed with its
- * TypeError, and behind a proxy-url the process ended; over SOCKS the certificate was checked against "localhost".
+ * The name that a server's certificate is checked against, where that is an address: node:tls takes
+ * none as a name, so each request failed with its TypeError, and behind a proxy-url the process
+ * ended; over SOCKS the certificate was checked against "localhost".
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -13,10 +14,13 @@ import { certificate, text } from './servers.ts';
 const identity = await certificate(ca, 'addressed', [{ type: 7, ip: '127.0.0.1' }]);
 
 async function asked(cluster: Partial<Cluster>, http2: 'auto' | false): Promise<string> {
-  const { url, sockets } = await start((request, response) => response.end(`HTTP ${request.httpVersion}`), {
-    ...identity,
-    allowHTTP1: true,
-  });
+  const { url, sockets } = await start(
+    (request, response) => response.end(`HTTP ${request.httpVersion}`),
+    {
+      ...identity,
+      allowHTTP1: true,
+    },
+  );
   const { port } = new URL(url);
   const server = (cluster.server ?? 'https://127.0.0.1').concat(':', port);
   const config = new KubeConfig();
@@ -54,7 +58,11 @@ async function proxy(scheme: 'http' | 'socks5'): Promise<string> {
     }
     socket.write(Uint8Array.of(5, 0));
     const [request] = (await once(socket, 'data')) as [Buffer];
-    through(socket, request.readUInt16BE(request.length - 2), Uint8Array.of(5, 0, 0, 1, 127, 0, 0, 1, 0, 0));
+    through(
+      socket,
+      request.readUInt16BE(request.length - 2),
+      Uint8Array.of(5, 0, 0, 1, 127, 0, 0, 1, 0, 0),
+    );
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   cleanups.push(async () => {
@@ -69,7 +77,9 @@ test.each([
   [false, 'HTTP 1.1'],
 ] as const)('an address as tls-server-name is checked (http2: %s)', async (http2, answer) => {
   const server = 'https://localhost';
-  expect(await asked({ server }, http2)).toMatch(/^TransportError: .*Hostname.IP does not match .*localhost/);
+  expect(await asked({ server }, http2)).toMatch(
+    /^TransportError: .*Hostname.IP does not match .*localhost/,
+  );
   expect(await asked({ server, tlsServerName: '127.0.0.1' }, http2)).toBe(answer);
   expect(await asked({ server, tlsServerName: '127.0.0.2' }, http2)).toMatch(
     /^TransportError: .*127\.0\.0\.2 is not in/,

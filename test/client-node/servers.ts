@@ -1,4 +1,7 @@
-/** Real servers on loopback for the transport tests, and certificates for them: nothing leaves the machine. */
+/**
+ * Real servers on loopback for the transport tests, and certificates for them: nothing leaves the
+ * machine.
+ */
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
@@ -17,7 +20,9 @@ export async function serve(listener: RequestListener, tls?: ServerOptions): Pro
   const server = tls === undefined ? createHttpServer(listener) : createHttpsServer(tls, listener);
   server.keepAliveTimeout = 0; // a kept-alive connection stays until a test closes it
   const sockets: Socket[] = [];
-  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => sockets.push(socket));
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) =>
+    sockets.push(socket),
+  );
   server.on('tlsClientError', () => undefined);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -47,7 +52,13 @@ export async function authority(): Promise<Authority> {
     algorithm: 'sha256',
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, digitalSignature: true, critical: true },
+      {
+        name: 'keyUsage',
+        keyCertSign: true,
+        cRLSign: true,
+        digitalSignature: true,
+        critical: true,
+      },
     ],
   });
   return { cert: made.cert, key: made.private };

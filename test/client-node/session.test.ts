@@ -1,4 +1,7 @@
-/** How a session of HTTP/2 tells a dead connection from one whose reader was busy: over a stream whose bytes come when the test says so. */
+/**
+ * How a session of HTTP/2 tells a dead connection from one whose reader was busy: over a stream
+ * whose bytes come when the test says so.
+ */
 import { EventEmitter } from 'node:events';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';

@@ -1,6 +1,7 @@
 /**
- * A proxy that takes connections and does not answer CONNECT, or SOCKS, gave node's request neither a socket nor an error: an abort was not seen, close()
- * waited for good, and each try left a connection behind that kept the process alive.
+ * A proxy that takes connections and does not answer CONNECT, or SOCKS, gave node's request neither
+ * a socket nor an error: an abort was not seen, close() waited for good, and each try left a
+ * connection behind that kept the process alive.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -28,7 +29,10 @@ async function behind(scheme: string, server = 'https://10.1.2.3:6443') {
   });
   const config = new KubeConfig();
   const proxyUrl = `${scheme}://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
-  config.loadFromClusterAndUser({ name: 'c', server, proxyUrl, skipTLSVerify: true }, { name: 'u', token: 't' });
+  config.loadFromClusterAndUser(
+    { name: 'c', server, proxyUrl, skipTLSVerify: true },
+    { name: 'u', token: 't' },
+  );
   const clock = new FakeClock();
   const transport = kubeConfigTransport(config, { clock });
   cleanups.push(async () => transport.close?.());
@@ -47,7 +51,8 @@ async function behind(scheme: string, server = 'https://10.1.2.3:6443') {
     const own = connect((proxy.address() as AddressInfo).port, '127.0.0.1');
     cleanups.push(async () => own.on('error', () => undefined).destroy());
     await once(own, 'connect');
-    while (!sockets.some(({ remotePort }) => remotePort === own.localPort)) await once(proxy, 'met');
+    while (!sockets.some(({ remotePort }) => remotePort === own.localPort))
+      await once(proxy, 'met');
   };
   return { sockets, clock, transport, begin, knock };
 }
@@ -63,7 +68,10 @@ describe.each(['https://10.1.2.3:6443', 'http://10.1.2.3:6443'])(
         const controller = new AbortController();
         const { answer } = await begin(controller.signal);
         controller.abort(new Error('enough'));
-        expect(await answer).toMatchObject({ kind: 'aborted', message: expect.stringContaining('enough') });
+        expect(await answer).toMatchObject({
+          kind: 'aborted',
+          message: expect.stringContaining('enough'),
+        });
         await isGone(sockets[i]);
       }
       expect(clock.timers()).toBe(0);
@@ -81,7 +89,10 @@ describe.each(['https://10.1.2.3:6443', 'http://10.1.2.3:6443'])(
       const { sockets, clock, begin } = await behind('http', server);
       const { answer } = await begin();
       clock.step(30_000);
-      expect(await answer).toMatchObject({ kind: 'refused', message: expect.stringContaining('within 30000 ms') });
+      expect(await answer).toMatchObject({
+        kind: 'refused',
+        message: expect.stringContaining('within 30000 ms'),
+      });
       await isGone(sockets[0]);
     });
   },

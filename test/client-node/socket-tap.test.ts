@@ -1,9 +1,17 @@
 /**
- * Bodies that are read past node's parser: the same bytes as through it, whatever the chunks look like and wherever the kernel cuts them, and
- * a connection that is as good afterwards as node would have left it.
+ * Bodies that are read past node's parser: the same bytes as through it, whatever the chunks look
+ * like and wherever the kernel cuts them, and a connection that is as good afterwards as node would
+ * have left it.
  */
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type OnReadOpts, type Server, Socket } from 'node:net';
+import {
+  type AddressInfo,
+  connect,
+  createServer,
+  type OnReadOpts,
+  type Server,
+  Socket,
+} from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import type { TransportResponse } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
@@ -101,7 +109,12 @@ describe('what node sees and what the reader gets', () => {
     ['a size that is none', `${chunk('one')}fg\r\ntwo\r\n`, 'one', 'fg\r\ntwo\r\n'],
     ['a size that is not ended', `${chunk('one')}3\rxtwo\r\n`, 'one', '3\rxtwo\r\n'],
     ['a size of many digits', `${chunk('one')}123456789a\r\n`, 'one', '123456789a\r\n'],
-    ['what follows the end', `${chunk('one')}${END}HTTP/1.1 200 OK\r\n`, 'one', `${END}HTTP/1.1 200 OK\r\n`],
+    [
+      'what follows the end',
+      `${chunk('one')}${END}HTTP/1.1 200 OK\r\n`,
+      'one',
+      `${END}HTTP/1.1 200 OK\r\n`,
+    ],
   ])('goes on with node from %s on', async (_, text, first, rest) => {
     for (let cut = 1; cut < text.length; cut++) {
       const { read, node, pieces } = await tapped();
@@ -192,7 +205,8 @@ async function raw(listener: (socket: Socket, request: number) => void, tls?: ob
     socket.on('error', () => undefined);
     socket.on('data', () => listener(socket, requests++));
   };
-  const server: Server = tls === undefined ? createServer(onConnection) : createTlsServer(tls, onConnection);
+  const server: Server =
+    tls === undefined ? createServer(onConnection) : createTlsServer(tls, onConnection);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
@@ -205,7 +219,8 @@ async function raw(listener: (socket: Socket, request: number) => void, tls?: ob
     await transport.close?.();
     server.close();
   });
-  const get = (signal?: AbortSignal) => transport.request({ method: 'GET', path: '/', transient: true, signal });
+  const get = (signal?: AbortSignal) =>
+    transport.request({ method: 'GET', path: '/', transient: true, signal });
   return { url, get, connections: () => connections };
 }
 
@@ -225,12 +240,14 @@ describe('over a connection', () => {
           `HTTP/1.1 103 Early Hints\r\n\r\n${HEAD}${chunk('first')}${chunk('second')}0\r\nTrailer: 1\r\n\r\n`,
         );
     });
-    for (let i = 0; i < 6; i++) expect(await textOf(await get())).toBe(i % 2 === 1 ? 'plain' : 'firstsecond');
+    for (let i = 0; i < 6; i++)
+      expect(await textOf(await get())).toBe(i % 2 === 1 ? 'plain' : 'firstsecond');
     expect(connections()).toBe(1);
   });
 
   test('to the second address of a server that does not listen on its first', async () => {
-    // node then makes the handle anew, and asks again what to read into: without an answer, the bytes went where nobody looked.
+    // node then makes the handle anew, and asks again what to read into: without an answer, the
+    // bytes went where nobody looked.
     const { url } = await raw((socket) => socket.write(HEAD + chunk('one') + END));
     const addresses = [
       { address: '::1', family: 6 },
@@ -313,7 +330,10 @@ describe('over a connection', () => {
       if (reads === 0) expect(server?.writableLength).toBeGreaterThan(size / 4);
       if (reads++ % 16 === 0) await macrotask();
       if (piece.length >= 4096) buffers.add(piece.buffer); // shorter ones are copies
-      expect(Buffer.compare(piece, data.subarray(at, at + piece.length)), `bytes from ${at} on`).toBe(0);
+      expect(
+        Buffer.compare(piece, data.subarray(at, at + piece.length)),
+        `bytes from ${at} on`,
+      ).toBe(0);
       at += piece.length;
     }
     expect(at).toBe(size);
@@ -376,7 +396,9 @@ describe('over a connection', () => {
       for (let i = 0; i < 40; i++) {
         sent = '';
         const got = await textOf(await get());
-        expect(got === sent, `seed ${seed}, body ${i}: ${got.length} of ${sent.length} bytes`).toBe(true);
+        expect(got === sent, `seed ${seed}, body ${i}: ${got.length} of ${sent.length} bytes`).toBe(
+          true,
+        );
       }
       expect(connections()).toBe(1);
     }

@@ -1,19 +1,42 @@
-/** The client that reads from caches: what it asks of the server and what not, and what its lists select. */
+/**
+ * The client that reads from caches: what it asks of the server and what not, and what its lists
+ * select.
+ */
 import { defineResource, newSharedInformerFactory } from 'capstan/cache';
-import { type Client, createOrUpdate, isNotFound, type ListOptions, newClient } from 'capstan/client';
+import {
+  type Client,
+  createOrUpdate,
+  isNotFound,
+  type ListOptions,
+  newClient,
+} from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { CapstanError, setErrorHandler } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { at, type ConfigMap, ConfigMaps, cached, configMap, lines, Namespaces, Widgets, widget } from './fixtures.ts';
+import {
+  at,
+  type ConfigMap,
+  ConfigMaps,
+  cached,
+  configMap,
+  lines,
+  Namespaces,
+  Widgets,
+  widget,
+} from './fixtures.ts';
 
-/** Requests for objects and lists that are not those of an informer, nor of who asks whether there can be one. */
+/**
+ * Requests for objects and lists that are not those of an informer, nor of who asks whether there
+ * can be one.
+ */
 const reads = (requests: Parameters<typeof lines>[0]) =>
   requests.filter(
     ({ method, path, query }) =>
       method === 'GET' && path !== '/api/v1' && (query === undefined || /configmaps\/./.test(path)),
   );
 
-const names = (items: readonly { metadata: { name?: string } }[]) => items.map(({ metadata }) => metadata.name).sort();
+const names = (items: readonly { metadata: { name?: string } }[]) =>
+  items.map(({ metadata }) => metadata.name).sort();
 
 describe('a cached read', () => {
   test('makes, starts and awaits the informer of its resource at first, and asks nothing afterwards', async () => {
@@ -44,8 +67,12 @@ describe('a cached read', () => {
     await client.create(ConfigMaps, configMap('a'));
     const error = await client.get(ConfigMaps, at('b')).catch((failure: unknown) => failure);
     expect(isNotFound(error)).toBe(true);
-    const live = await client.get(ConfigMaps, at('b'), { live: true }).catch((failure: unknown) => failure);
-    expect({ metadata: {}, ...(error as { body: object }).body }).toEqual((live as { body: object }).body);
+    const live = await client
+      .get(ConfigMaps, at('b'), { live: true })
+      .catch((failure: unknown) => failure);
+    expect({ metadata: {}, ...(error as { body: object }).body }).toEqual(
+      (live as { body: object }).body,
+    );
     expect(reads(requests)).toHaveLength(1);
   });
 
@@ -72,16 +99,27 @@ describe('a cached read', () => {
   test('takes a reconcile request for a resource without namespaces', async () => {
     const { client } = await cached();
     await client.create(Namespaces, { metadata: { name: 'team' } });
-    expect((await client.get(Namespaces, { namespace: '', name: 'team' })).metadata.name).toBe('team');
-    expect((await client.get(Namespaces, { namespace: 'ignored', name: 'team' })).metadata.name).toBe('team');
+    expect((await client.get(Namespaces, { namespace: '', name: 'team' })).metadata.name).toBe(
+      'team',
+    );
+    expect(
+      (await client.get(Namespaces, { namespace: 'ignored', name: 'team' })).metadata.name,
+    ).toBe('team');
   });
 
   test('refuses a key that is no key, though the cache would have something under it', async () => {
     const { client } = await cached();
     await client.create(ConfigMaps, configMap('a'));
     await client.get(ConfigMaps, at('a'));
-    for (const key of [{ name: 'default/a' }, { name: '' }, { namespace: 'default', name: '' }, undefined])
-      await expect(client.get(ConfigMaps, key as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    for (const key of [
+      { name: 'default/a' },
+      { name: '' },
+      { namespace: 'default', name: '' },
+      undefined,
+    ])
+      await expect(client.get(ConfigMaps, key as never)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
   });
 
   test('adds the indices of another definition of the same resource to the same informer', async () => {
@@ -124,7 +162,8 @@ describe('a cached read', () => {
     const abort = new AbortController();
     const first = client.get(ConfigMaps, at('a'), { signal: abort.signal });
     await clock.settle();
-    // All that a log had of a reconcile that came to its timeout in here was "the call was aborted".
+    // All that a log had of a reconcile that came to its timeout in here was "the call was
+    // aborted".
     abort.abort(new CapstanError('TIMEOUT', 'the reconcile has not ended within 10 ms'));
     await expect(first).rejects.toMatchObject({
       code: 'ABORTED',
@@ -183,8 +222,16 @@ describe('a cached list', () => {
       ['default/a', 'default/none'],
     ],
     ['a name', { fieldSelector: 'metadata.name=a' }, ['default/a', 'other/a']],
-    ['a name in a namespace', { fieldSelector: 'metadata.name=a', namespace: 'other' }, ['other/a']],
-    ['a namespace by field', { fieldSelector: 'metadata.namespace==other' }, ['other/a', 'other/c']],
+    [
+      'a name in a namespace',
+      { fieldSelector: 'metadata.name=a', namespace: 'other' },
+      ['other/a'],
+    ],
+    [
+      'a namespace by field',
+      { fieldSelector: 'metadata.namespace==other' },
+      ['other/a', 'other/c'],
+    ],
     ['an indexed path', { fieldSelector: 'data.page=1' }, ['default/a', 'default/b', 'other/c']],
     [
       'an indexed path in a namespace',
@@ -199,7 +246,11 @@ describe('a cached list', () => {
       { index: { name: 'byPage', value: '1' }, labelSelector: 'tier=back', namespace: 'other' },
       ['other/c'],
     ],
-    ['labels as objects select them', { labelSelector: { matchLabels: { tier: 'front' } } }, ['default/a', 'other/a']],
+    [
+      'labels as objects select them',
+      { labelSelector: { matchLabels: { tier: 'front' } } },
+      ['default/a', 'other/a'],
+    ],
     ['nothing', { labelSelector: 'tier=front', fieldSelector: 'metadata.name=b' }, []],
   ])('selects %s', async (_, options, expected) => {
     const client = await filled();
@@ -208,11 +259,15 @@ describe('a cached list', () => {
     expect(keys((await client.list(ConfigMaps, options)).items)).toEqual(expected);
   });
 
-  // Go's MatchingFields names an index, and its IndexField takes a function: here that was UNKNOWN_INDEX, with advice that led to an empty list.
+  // Go's MatchingFields names an index, and its IndexField takes a function: here that was
+  // UNKNOWN_INDEX, with advice that led to an empty list.
   test('takes the name of an index for a field, after a path that is indexed', async () => {
     const { client } = await cached();
     const owner = ({ data }: ConfigMap) => (data?.owner === undefined ? [] : [data.owner]);
-    const Owned = { ...ConfigMaps, indexers: { owner, page: 'data.page', 'data.page': () => ['1'] } };
+    const Owned = {
+      ...ConfigMaps,
+      indexers: { owner, page: 'data.page', 'data.page': () => ['1'] },
+    };
     await client.create(Owned, configMap('a', { owner: 'x', page: '1' }));
     await client.create(Owned, configMap('b', { owner: 'x', page: '2' }));
     await client.create(Owned, configMap('c', { owner: '', page: '2' }));
@@ -228,10 +283,14 @@ describe('a cached list', () => {
     expect(await found('owner=')).toEqual(['c']);
     expect(await found('page=')).toEqual(['d']);
     const failure = await found('toString=x').catch((error: unknown) => error);
-    expect(failure).toMatchObject({ code: 'UNKNOWN_INDEX', message: expect.stringContaining('none of that name') });
+    expect(failure).toMatchObject({
+      code: 'UNKNOWN_INDEX',
+      message: expect.stringContaining('none of that name'),
+    });
   });
 
-  // The index told of it and had no values; where the list was selected by hand, beside another term or from the server, it was rejected.
+  // The index told of it and had no values; where the list was selected by hand, beside another
+  // term or from the server, it was rejected.
   test.each([{}, { maxBytes: 2000, whenFull: 'metadata' as const }])(
     'has no object for which the index function fails, with %o',
     async (factoryOptions) => {
@@ -241,7 +300,12 @@ describe('a cached list', () => {
       const failing = (values: unknown) => (map: ConfigMap) =>
         map.data?.owner ? [map.data.owner] : (values as string[]);
       const throws = ({ data }: ConfigMap) => [data!.owner!.trim()];
-      const indexers = { throws, none: failing(undefined), text: failing('x'), mixed: failing(['x', 1]) };
+      const indexers = {
+        throws,
+        none: failing(undefined),
+        text: failing('x'),
+        mixed: failing(['x', 1]),
+      };
       const Failing = { ...ConfigMaps, indexers };
       const live = newClient({ transport });
       await live.create(Failing, configMap('a', { owner: 'x', filler: 'x'.repeat(2000) }));
@@ -252,7 +316,8 @@ describe('a cached list', () => {
           { fieldSelector: `${name}=x` },
           { fieldSelector: `throws=x,${name}=x`, namespace: 'default' },
         ];
-        for (const options of selections) expect(names((await client.list(Failing, options)).items)).toEqual(['a']);
+        for (const options of selections)
+          expect(names((await client.list(Failing, options)).items)).toEqual(['a']);
         const b = { fieldSelector: `metadata.name=b,${name}=x`, namespace: 'default' };
         expect((await client.list(Failing, b)).items).toEqual([]);
       }
@@ -265,7 +330,9 @@ describe('a cached list', () => {
     expect(items).toHaveLength(2);
     expect(metadata).toMatchObject({ remainingItemCount: 3 });
     expect(Number(metadata.resourceVersion)).toBeGreaterThan(0);
-    await expect(client.list(ConfigMaps, { continue: 'x' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(client.list(ConfigMaps, { continue: 'x' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   test.each<[string, Parameters<Client['list']>[1], string]>([
@@ -273,7 +340,11 @@ describe('a cached list', () => {
     ['an index that there is not', { index: { name: 'byAuthor', value: 'me' } }, 'UNKNOWN_INDEX'],
     ['an inequality', { fieldSelector: 'metadata.name!=a' }, 'INVALID_ARGUMENT'],
     ['a malformed label selector', { labelSelector: 'a in' }, 'INVALID_ARGUMENT'],
-    ['labels for a label selector', { labelSelector: { app: 'web' } as unknown as string }, 'INVALID_ARGUMENT'],
+    [
+      'labels for a label selector',
+      { labelSelector: { app: 'web' } as unknown as string },
+      'INVALID_ARGUMENT',
+    ],
     ['a limit that is no number', { limit: -1 }, 'INVALID_ARGUMENT'],
   ])('refuses %s', async (_, options, code) => {
     const client = await filled();
@@ -288,7 +359,10 @@ describe('a cache that is full', () => {
     const live = newClient({ transport: setup.transport });
     for (let i = 0; i < 10; i++) {
       const labels = { part: i < 5 ? 'low' : 'high' };
-      await live.create(Indexed, configMap(`c${i}`, { page: String(i % 2), precious: 'x'.repeat(1000) }, { labels }));
+      await live.create(
+        Indexed,
+        configMap(`c${i}`, { page: String(i % 2), precious: 'x'.repeat(1000) }, { labels }),
+      );
     }
     const informer = setup.factory.informerFor(Indexed);
     await setup.client.get(Indexed, at('c0'));
@@ -305,7 +379,8 @@ describe('a cache that is full', () => {
   };
   const isWhole = ({ data }: ConfigMap) => data?.precious?.length === 1000;
 
-  // Nothing told such an object from a whole one: createOrUpdate put it back, and the server's was empty.
+  // Nothing told such an object from a whole one: createOrUpdate put it back, and the server's was
+  // empty.
   test('loses nothing on the server to who reads, changes and writes', async () => {
     const { client, live, degraded } = await full();
     expect(degraded.length).toBeGreaterThan(2);
@@ -345,8 +420,16 @@ describe('a cache that is full', () => {
       { labelSelector: { matchLabels: { part: 'low' } } },
       ['c0', 'c1', 'c2', 'c3', 'c4'],
     ],
-    ['by a function', { index: { name: 'page', value: '0' }, labelSelector: 'part=low' }, ['c0', 'c2', 'c4']],
-    ['by a path', { fieldSelector: 'data.page=1,metadata.namespace=default' }, ['c1', 'c3', 'c5', 'c7', 'c9']],
+    [
+      'by a function',
+      { index: { name: 'page', value: '0' }, labelSelector: 'part=low' },
+      ['c0', 'c2', 'c4'],
+    ],
+    [
+      'by a path',
+      { fieldSelector: 'data.page=1,metadata.namespace=default' },
+      ['c1', 'c3', 'c5', 'c7', 'c9'],
+    ],
     ['with a limit', { index: { name: 'byPage', value: '1' }, limit: 2 }, ['c1', 'c3']],
   ])('lists %s whole, from the server', async (_, options, expected) => {
     const { client, requests } = await full();
@@ -359,7 +442,9 @@ describe('a cache that is full', () => {
 
   test('still refuses an index that there is not', async () => {
     const { client, requests } = await full();
-    await expect(client.list(Indexed, { index: { name: 'nope', value: '1' } })).rejects.toMatchObject({
+    await expect(
+      client.list(Indexed, { index: { name: 'nope', value: '1' } }),
+    ).rejects.toMatchObject({
       code: 'UNKNOWN_INDEX',
     });
     expect(requests).toEqual([]);
@@ -395,8 +480,14 @@ test('two clients share the informers of a factory', async () => {
   const { client, transport, factory, requests } = await cached();
   const other = newClient({ transport, cache: factory });
   await client.create(ConfigMaps, configMap('a'));
-  await Promise.all([client.get(ConfigMaps, at('a')), other.list(ConfigMaps), client.list(ConfigMaps)]);
-  const opened = requests.filter(({ query }) => query?.watch === 'true' || query?.limit !== undefined);
+  await Promise.all([
+    client.get(ConfigMaps, at('a')),
+    other.list(ConfigMaps),
+    client.list(ConfigMaps),
+  ]);
+  const opened = requests.filter(
+    ({ query }) => query?.watch === 'true' || query?.limit !== undefined,
+  );
   expect(opened.length).toBeLessThanOrEqual(2);
 });
 

@@ -1,4 +1,7 @@
-/** Helpers on objects as a cache hands them out: read-only, decoded when they are read, and shared with everyone. */
+/**
+ * Helpers on objects as a cache hands them out: read-only, decoded when they are read, and shared
+ * with everyone.
+ */
 import { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } from 'capstan/cache';
 import {
   addFinalizer,
@@ -33,7 +36,13 @@ it('helpers leave an object of a cache as it is, and what they give can be writt
   const informer = new SharedIndexInformer(new ListWatch(transport, Things));
   const client = newClient({ transport });
   const conditions = [
-    { type: 'Ready', status: 'False', reason: 'Wait', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' },
+    {
+      type: 'Ready',
+      status: 'False',
+      reason: 'Wait',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    },
   ];
   for (const name of ['owner', 'thing']) {
     const object = {
@@ -63,7 +72,11 @@ it('helpers leave an object of a cache as it is, and what they give can be writt
     message: '',
   });
   next = { ...next, spec: { ...next.spec, conditions: changed } };
-  expect(objectReference(Things, object)).toMatchObject({ kind: 'Thing', name: 'thing', uid: object.metadata.uid });
+  expect(objectReference(Things, object)).toMatchObject({
+    kind: 'Thing',
+    name: 'thing',
+    uid: object.metadata.uid,
+  });
 
   expect(cached('thing')).toBe(object);
   expect(JSON.stringify(object)).toBe(before);
@@ -72,7 +85,9 @@ it('helpers leave an object of a cache as it is, and what they give can be writt
   expect(written).toMatchObject({
     metadata: {
       finalizers: ['b.example/b'],
-      ownerReferences: [{ kind: 'Thing', name: 'owner', uid: cached('owner').metadata.uid, controller: true }],
+      ownerReferences: [
+        { kind: 'Thing', name: 'owner', uid: cached('owner').metadata.uid, controller: true },
+      ],
     },
     spec: { host: 'thing', conditions: [{ type: 'Ready', status: 'True', reason: 'Done' }] },
   });

@@ -27,7 +27,8 @@ function cache() {
   return { informer, change: change.resolve, reactions: () => reactions };
 }
 
-// A cache that never syncs has one promise for its next change, which kept what each reader hung on it, though the reader had long gone.
+// A cache that never syncs has one promise for its next change, which kept what each reader hung on
+// it, though the reader had long gone.
 test('whoever gave up has left nothing behind, be it by time or by a signal', async () => {
   const clock = new FakeClock();
   const { informer, reactions } = cache();
@@ -65,13 +66,18 @@ test('a cache that fails when it is asked leaves that to who asked', async () =>
   const failing = (): boolean => {
     throw new Error('no cache');
   };
-  const all = [failing, () => true].map((come) => waitForChange(informer, come, clock, 1e6, undefined));
+  const all = [failing, () => true].map((come) =>
+    waitForChange(informer, come, clock, 1e6, undefined),
+  );
   change();
   await Promise.all(all);
   expect(clock.timers()).toBe(0);
 });
 
-/** A cache of so many own writes, of which it shows one after the other; it counts what it is asked, and the timers. */
+/**
+ * A cache of so many own writes, of which it shows one after the other; it counts what it is asked,
+ * and the timers.
+ */
 async function behind(writes: number) {
   const asked = { objects: 0, progress: 0, status: 0, timers: 0 };
   const clock = new FakeClock();
@@ -130,8 +136,8 @@ async function behind(writes: number) {
 
 const never = async () => expect.unreachable('every version is known');
 
-// Every reader went through all that was missing at every event, with a timer of its own each time: 40 lists after 4000 writes held
-// the event loop for seconds, a minute in all.
+// Every reader went through all that was missing at every event, with a timer of its own each time:
+// 40 lists after 4000 writes held the event loop for seconds, a minute in all.
 test('lists that wait for many writes look at one of them, until that has come', async () => {
   const [writes, readers] = [400, 10];
   const { own, clock, asked, show } = await behind(writes);

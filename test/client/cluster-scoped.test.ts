@@ -1,4 +1,7 @@
-/** Objects without a namespace: what is asked for, written and deleted lies beside the namespaces, whatever the verb. */
+/**
+ * Objects without a namespace: what is asked for, written and deleted lies beside the namespaces,
+ * whatever the verb.
+ */
 import { defineResource } from 'capstan/cache';
 import { isNotFound } from 'capstan/client';
 import { expect, test } from 'vitest';

@@ -1,4 +1,7 @@
-/** Conditions as apimachinery keeps them: the time of the last transition moves with the status alone. */
+/**
+ * Conditions as apimachinery keeps them: the time of the last transition moves with the status
+ * alone.
+ */
 import {
   type Condition,
   findStatusCondition,
@@ -89,29 +92,37 @@ describe('a condition that is set', () => {
 
   it('keeps members that are not its own, of types with more of them', () => {
     const list = [{ ...first, severity: 'Info' }];
-    expect(setStatusCondition(list, { ...condition('first', { status: 'False' }), severity: 'Info' })[0]).toMatchObject(
-      {
-        status: 'False',
-        severity: 'Info',
-      },
-    );
+    expect(
+      setStatusCondition(list, { ...condition('first', { status: 'False' }), severity: 'Info' })[0],
+    ).toMatchObject({
+      status: 'False',
+      severity: 'Info',
+    });
   });
 
   it('takes away an observed generation that it no longer has', () => {
-    const [set] = setStatusCondition([condition('first', { observedGeneration: 3 })], condition('first'));
+    const [set] = setStatusCondition(
+      [condition('first', { observedGeneration: 3 })],
+      condition('first'),
+    );
     expect(set).not.toHaveProperty('observedGeneration');
   });
 
   it('needs a type and a status', () => {
     const bad = (value: object) => () => setStatusCondition([], value as Condition);
-    expect(bad({ status: 'True' })).toThrow('"condition.type" expected a type such as "Ready", got undefined');
+    expect(bad({ status: 'True' })).toThrow(
+      '"condition.type" expected a type such as "Ready", got undefined',
+    );
     expect(bad({ type: 'Ready' })).toThrow('"condition.status" expected');
   });
 });
 
 describe('a condition that is removed', () => {
   it('is gone, and the others stay', () => {
-    expect(removeStatusCondition([first, condition('second'), third], 'second')).toEqual([first, third]);
+    expect(removeStatusCondition([first, condition('second'), third], 'second')).toEqual([
+      first,
+      third,
+    ]);
   });
 
   it('and was not there leaves the same list', () => {
@@ -138,6 +149,8 @@ describe('a condition that is looked for', () => {
     expect(isStatusConditionFalse(list, 'first')).toBe(isFalse);
     expect(isStatusConditionPresentAndEqual(list, 'first', status)).toBe(true);
     expect(isStatusConditionTrue(list, 'second')).toBe(false);
-    expect(isStatusConditionFalse(list, 'second'), 'of what is not there nothing is known').toBe(false);
+    expect(isStatusConditionFalse(list, 'second'), 'of what is not there nothing is known').toBe(
+      false,
+    );
   });
 });

@@ -1,8 +1,14 @@
 /**
- * One wide schema in Zod and values for it, each with what has to become of it: judged by the schema in the program (crd.test.ts) and by a
- * real API server through the CustomResourceDefinition that is made of it (test/e2e/helpers.test.ts).
+ * One wide schema in Zod and values for it, each with what has to become of it: judged by the
+ * schema in the program (crd.test.ts) and by a real API server through the CustomResourceDefinition
+ * that is made of it (test/e2e/helpers.test.ts).
  */
-import { defineCustomResource, type JsonSchema, type StandardSchema, withJsonSchema } from 'capstan/client';
+import {
+  defineCustomResource,
+  type JsonSchema,
+  type StandardSchema,
+  withJsonSchema,
+} from 'capstan/client';
 import * as z from 'zod';
 
 const port = z.object({
@@ -38,7 +44,10 @@ export const Wide = defineCustomResource({
     share: z.literal([0.5, -1, 2, null]).optional(),
     rank: z.union([z.literal(1), z.number().min(2.5)]).optional(),
     form: z
-      .discriminatedUnion('v', [z.object({ v: z.literal(1), a: z.string() }), z.object({ v: z.literal(0.5) })])
+      .discriminatedUnion('v', [
+        z.object({ v: z.literal(1), a: z.string() }),
+        z.object({ v: z.literal(0.5) }),
+      ])
       .optional(),
     flag: z.boolean().optional(),
     note: z.string().nullable().optional(),
@@ -59,15 +68,25 @@ export const Wide = defineCustomResource({
     backend: z
       .discriminatedUnion('type', [
         z.object({ type: z.literal('service'), service: z.string() }),
-        z.object({ type: z.literal('bucket'), bucket: z.string().min(3), region: z.string().optional() }),
+        z.object({
+          type: z.literal('bucket'),
+          bucket: z.string().min(3),
+          region: z.string().optional(),
+        }),
       ])
       .optional(),
     either: z
-      .xor([z.object({ git: z.string() }), z.object({ image: z.string(), tag: z.string().optional() })])
+      .xor([
+        z.object({ git: z.string() }),
+        z.object({ image: z.string(), tag: z.string().optional() }),
+      ])
       .nullish(),
     apart: z.xor([z.int().min(5), z.int().max(10)]).optional(),
     volume: z
-      .union([z.strictObject({ path: z.string() }), z.strictObject({ claim: z.string(), size: z.int().optional() })])
+      .union([
+        z.strictObject({ path: z.string() }),
+        z.strictObject({ claim: z.string(), size: z.int().optional() }),
+      ])
       .optional(),
     policy: z
       .discriminatedUnion('mode', [
@@ -80,14 +99,20 @@ export const Wide = defineCustomResource({
       .nullish(),
     nest: z
       .union([
-        z.intersection(z.object({ t: z.string() }), z.union([z.object({ x: z.int() }), z.object({ y: z.int() })])),
+        z.intersection(
+          z.object({ t: z.string() }),
+          z.union([z.object({ x: z.int() }), z.object({ y: z.int() })]),
+        ),
         z.object({ n: z.int() }),
       ])
       .optional(),
     size: z.union([z.literal('auto'), z.string().regex(/^\d+(Mi|Gi)$/)]).optional(),
     maybeSize: z.union([z.literal('auto'), z.string().regex(/^\d+Gi$/)]).nullish(),
     maybeBackend: z
-      .discriminatedUnion('type', [z.object({ type: z.literal('a'), x: z.int() }), z.object({ type: z.literal('b') })])
+      .discriminatedUnion('type', [
+        z.object({ type: z.literal('a'), x: z.int() }),
+        z.object({ type: z.literal('b') }),
+      ])
       .nullish(),
     maybeTarget: z.union([z.int(), z.string()]).nullish(),
     exact: z
@@ -106,19 +131,25 @@ export const Wide = defineCustomResource({
     address: z.ipv4().optional(),
     server: z.hostname().optional(),
     blob: z.base64().optional(),
-    nested: z.object({ deep: z.object({ count: z.int().default(7) }).default({ count: 7 }) }).optional(),
+    nested: z
+      .object({ deep: z.object({ count: z.int().default(7) }).default({ count: 7 }) })
+      .optional(),
     range: z.object({ min: z.int(), max: z.int() }).optional(),
   }),
   status: z.object({ phase: z.string().optional(), ready: z.int().optional() }),
   shortNames: ['gw'],
   categories: ['all'],
-  additionalPrinterColumns: [{ name: 'Host', type: 'string', jsonPath: '.spec.host', description: 'where' }],
+  additionalPrinterColumns: [
+    { name: 'Host', type: 'string', jsonPath: '.spec.host', description: 'where' },
+  ],
   selectableFields: ['.spec.host'],
   subresources: {
     scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.ready' },
   },
   validations: { 'spec.range': [{ rule: 'self.min <= self.max', message: 'min is above max' }] },
-  overrides: { 'spec.ports': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] } },
+  overrides: {
+    'spec.ports': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+  },
 });
 
 /** What is added to a spec that is valid, and whether the result is. */

@@ -1,4 +1,7 @@
-/** Definitions made of schemas, on the embedded server: it checks objects as a real one does, so tests of controllers see the same refusals. */
+/**
+ * Definitions made of schemas, on the embedded server: it checks objects as a real one does, so
+ * tests of controllers see the same refusals.
+ */
 import type { StatusError } from 'capstan/cache';
 import { type Client, installCRDs, newClient } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
@@ -25,7 +28,8 @@ it('the embedded server accepts and refuses what the schema does', async () => {
       () => 'accepted',
       (error: StatusError) => `${error.status}: ${error.message}`,
     );
-    if ((there === 'accepted') !== valid || !/^accepted$|^422/.test(there)) disagreements.push({ spec, valid, there });
+    if ((there === 'accepted') !== valid || !/^accepted$|^422/.test(there))
+      disagreements.push({ spec, valid, there });
   }
   expect(disagreements).toEqual([]);
 });
@@ -41,6 +45,12 @@ it('the embedded server fills in the defaults of a schema', async () => {
 it('the embedded server keeps a null where anything may be', async () => {
   const client = await started();
   await installCRDs(client, [Wide.crd]);
-  const given = objectOf('null', { nested: {}, ports: [{ name: 'http', port: 80 }], anything: null });
-  expect(await client.create(Wide.resource, given as never)).toMatchObject({ spec: { anything: null } });
+  const given = objectOf('null', {
+    nested: {},
+    ports: [{ name: 'http', port: 80 }],
+    anything: null,
+  });
+  expect(await client.create(Wide.resource, given as never)).toMatchObject({
+    spec: { anything: null },
+  });
 });

@@ -1,4 +1,7 @@
-/** Definitions into a server and out of it: what counts as installed, what is waited for, and what ends the waiting. */
+/**
+ * Definitions into a server and out of it: what counts as installed, what is waited for, and what
+ * ends the waiting.
+ */
 import { StatusError } from 'capstan/cache';
 import {
   type Client,
@@ -24,7 +27,12 @@ const { crd, resource } = defineCustomResource({
 const NAME = 'websites.example.com';
 
 type Conditions = NonNullable<NonNullable<CustomResourceDefinition['status']>['conditions']>;
-const condition = (type: string, status: 'True' | 'False', reason = 'Because', message = 'so it is') => ({
+const condition = (
+  type: string,
+  status: 'True' | 'False',
+  reason = 'Because',
+  message = 'so it is',
+) => ({
   type,
   status,
   reason,
@@ -35,7 +43,10 @@ const NAMES = condition('NamesAccepted', 'True');
 const ESTABLISHED = condition('Established', 'True');
 const notFound = () => new StatusError(404, { reason: 'NotFound', message: 'no' }, 'GET');
 
-/** A server that is played: each look at a definition gives the next state, the last one for ever. undefined: it is not there. */
+/**
+ * A server that is played: each look at a definition gives the next state, the last one for ever.
+ * undefined: it is not there.
+ */
 class Played {
   readonly calls: string[] = [];
   states: (Partial<CustomResourceDefinition> | undefined)[] = [{}];
@@ -44,8 +55,14 @@ class Played {
   readonly clock = new FakeClock();
 
   readonly client = {
-    apply: async (_: unknown, object: CustomResourceDefinition, options: { fieldOwner?: string; force?: boolean }) => {
-      this.calls.push(`apply ${object.metadata.name} ${options.fieldOwner} ${options.force} ${'status' in object}`);
+    apply: async (
+      _: unknown,
+      object: CustomResourceDefinition,
+      options: { fieldOwner?: string; force?: boolean },
+    ) => {
+      this.calls.push(
+        `apply ${object.metadata.name} ${options.fieldOwner} ${options.force} ${'status' in object}`,
+      );
       return object;
     },
     get: async () => {
@@ -71,7 +88,11 @@ class Played {
 }
 
 /** The outcome, when time has passed. */
-async function outcomeAfter<T>(ms: number, clock: FakeClock, promise: Promise<T>): Promise<T | Error> {
+async function outcomeAfter<T>(
+  ms: number,
+  clock: FakeClock,
+  promise: Promise<T>,
+): Promise<T | Error> {
   let outcome: T | Error = new Error('it is still waiting');
   promise.then(
     (value) => {
@@ -95,8 +116,14 @@ describe('definitions that are installed', () => {
     });
     const client = newClient({ transport });
     const [installed] = await installCRDs(client, [crd]);
-    expect(installed?.status?.conditions?.map(({ type }) => type)).toEqual(['NamesAccepted', 'Established']);
-    await client.create(resource, { metadata: { name: 'a', namespace: 'default' }, spec: { host: 'a' } });
+    expect(installed?.status?.conditions?.map(({ type }) => type)).toEqual([
+      'NamesAccepted',
+      'Established',
+    ]);
+    await client.create(resource, {
+      metadata: { name: 'a', namespace: 'default' },
+      spec: { host: 'a' },
+    });
     await uninstallCRDs(client, [crd]);
     await expect(client.get(crdResource, { name: NAME })).rejects.toMatchObject({ status: 404 });
     await uninstallCRDs(client, [crd]);
@@ -123,7 +150,9 @@ describe('definitions that are installed', () => {
       played.says(NAMES, ESTABLISHED),
     ];
     const installing = installCRDs(played.client, [crd], { clock: played.clock });
-    expect(await outcomeAfter(399, played.clock, installing)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(399, played.clock, installing)).toMatchObject({
+      message: 'it is still waiting',
+    });
     expect(await outcomeAfter(1, played.clock, installing)).toMatchObject([
       { status: { conditions: [NAMES, ESTABLISHED] } },
     ]);
@@ -137,11 +166,19 @@ describe('definitions that are installed', () => {
   ])('are waited for until each of their versions is served, while %s', async (_, error) => {
     const played = new Played();
     const [version] = crd.spec.versions;
-    const versions = ['v1', 'v2', 'v0'].map((name) => ({ ...version, name, served: name !== 'v0' }));
-    played.states = [{ spec: { ...crd.spec, versions: versions as never }, ...played.says(NAMES, ESTABLISHED) }];
+    const versions = ['v1', 'v2', 'v0'].map((name) => ({
+      ...version,
+      name,
+      served: name !== 'v0',
+    }));
+    played.states = [
+      { spec: { ...crd.spec, versions: versions as never }, ...played.says(NAMES, ESTABLISHED) },
+    ];
     played.lists = [undefined, error, undefined];
     const installing = installCRDs(played.client, [crd], { clock: played.clock });
-    expect(await outcomeAfter(199, played.clock, installing)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(199, played.clock, installing)).toMatchObject({
+      message: 'it is still waiting',
+    });
     expect(await outcomeAfter(1, played.clock, installing)).toHaveLength(1);
     const lists = played.calls.filter((call) => call.startsWith('list'));
     expect(lists, 'not that which is not served').toEqual(
@@ -154,17 +191,25 @@ describe('definitions that are installed', () => {
     played.states = [played.says(NAMES, ESTABLISHED)];
     played.lists = [new StatusError(403, { reason: 'Forbidden', message: 'no' }, 'GET')];
     expect(
-      await outcomeAfter(100, played.clock, installCRDs(played.client, [crd], { clock: played.clock })),
+      await outcomeAfter(
+        100,
+        played.clock,
+        installCRDs(played.client, [crd], { clock: played.clock }),
+      ),
     ).toHaveLength(1);
   });
 
   it('whose names are refused for a second are an error with what the server says', async () => {
     const played = new Played();
     played.states = [
-      played.says(condition('NamesAccepted', 'False', 'PluralConflict', '"websites" is already in use')),
+      played.says(
+        condition('NamesAccepted', 'False', 'PluralConflict', '"websites" is already in use'),
+      ),
     ];
     const installing = installCRDs(played.client, [crd], { clock: played.clock });
-    expect(await outcomeAfter(1000, played.clock, installing)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(1000, played.clock, installing)).toMatchObject({
+      message: 'it is still waiting',
+    });
     const error = await outcomeAfter(200, played.clock, installing);
     expect(error).toBeInstanceOf(CRDError);
     expect(error).toMatchObject({
@@ -179,14 +224,24 @@ describe('definitions that are installed', () => {
     const refused = played.says(condition('NamesAccepted', 'False'));
     played.states = [refused, refused, played.says(NAMES, ESTABLISHED)];
     expect(
-      await outcomeAfter(1000, played.clock, installCRDs(played.client, [crd], { clock: played.clock })),
+      await outcomeAfter(
+        1000,
+        played.clock,
+        installCRDs(played.client, [crd], { clock: played.clock }),
+      ),
     ).toHaveLength(1);
   });
 
   it('whose schema is not structural are an error', async () => {
     const played = new Played();
-    played.states = [played.says(NAMES, condition('NonStructuralSchema', 'True', 'Violations', 'spec.x: type'))];
-    const error = await outcomeAfter(2000, played.clock, installCRDs(played.client, [crd], { clock: played.clock }));
+    played.states = [
+      played.says(NAMES, condition('NonStructuralSchema', 'True', 'Violations', 'spec.x: type')),
+    ];
+    const error = await outcomeAfter(
+      2000,
+      played.clock,
+      installCRDs(played.client, [crd], { clock: played.clock }),
+    );
     expect(error).toMatchObject({
       code: 'CRD',
       message: expect.stringContaining('NonStructuralSchema=True Violations'),
@@ -196,10 +251,17 @@ describe('definitions that are installed', () => {
   it('are applied again once their predecessors are gone', async () => {
     const played = new Played();
     const metadata = { name: NAME, deletionTimestamp: '2026-11-21T12:00:00Z' };
-    const going = { metadata, ...played.says(NAMES, ESTABLISHED, condition('Terminating', 'True')) };
+    const going = {
+      metadata,
+      ...played.says(NAMES, ESTABLISHED, condition('Terminating', 'True')),
+    };
     played.states = [going, going, undefined, played.says(NAMES, ESTABLISHED)];
     expect(
-      await outcomeAfter(1000, played.clock, installCRDs(played.client, [crd], { clock: played.clock })),
+      await outcomeAfter(
+        1000,
+        played.clock,
+        installCRDs(played.client, [crd], { clock: played.clock }),
+      ),
     ).toHaveLength(1);
     expect(played.calls.filter((call) => call.startsWith('apply'))).toHaveLength(2);
   });
@@ -215,7 +277,9 @@ describe('definitions that are installed', () => {
     expect(played.clock.now(), 'the default is ten seconds, as in envtest').toBe(1000);
     const silent = new Played();
     const waiting = installCRDs(silent.client, [crd], { clock: silent.clock });
-    expect(await outcomeAfter(9999, silent.clock, waiting)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(9999, silent.clock, waiting)).toMatchObject({
+      message: 'it is still waiting',
+    });
     expect(await outcomeAfter(100, silent.clock, waiting)).toMatchObject({
       message: `${NAME} is not served after 10000 ms: the server says nothing of it`,
     });
@@ -224,7 +288,10 @@ describe('definitions that are installed', () => {
   it('are waited for until the signal fires', async () => {
     const played = new Played();
     const stop = new AbortController();
-    const installing = installCRDs(played.client, [crd], { clock: played.clock, signal: stop.signal });
+    const installing = installCRDs(played.client, [crd], {
+      clock: played.clock,
+      signal: stop.signal,
+    });
     await outcomeAfter(50, played.clock, installing);
     stop.abort(new Error('enough'));
     expect(await outcomeAfter(0, played.clock, installing)).toMatchObject({
@@ -236,7 +303,9 @@ describe('definitions that are installed', () => {
 
   it('cannot be what has no name, and the timeout has to be a time', async () => {
     const { client } = new Played();
-    await expect(installCRDs(client, [crd], { timeoutMs: Number.NaN })).rejects.toThrow('"timeoutMs" expected');
+    await expect(installCRDs(client, [crd], { timeoutMs: Number.NaN })).rejects.toThrow(
+      '"timeoutMs" expected',
+    );
     for (const call of [installCRDs, uninstallCRDs]) {
       // What came out of `installCRDs(client, crd)` was "crds is not iterable".
       for (const crds of [undefined, {}, crd])
@@ -244,7 +313,9 @@ describe('definitions that are installed', () => {
           code: 'INVALID_ARGUMENT',
           message: expect.stringContaining('"crds" expected an array of definitions, got '),
         });
-      await expect(call(client, [undefined as never])).rejects.toThrow('"crds[]" expected an object');
+      await expect(call(client, [undefined as never])).rejects.toThrow(
+        '"crds[]" expected an object',
+      );
     }
     await expect(uninstallCRDs(client, [{ ...crd, metadata: {} }])).rejects.toThrow(
       '"crd.metadata.name" expected a name',
@@ -257,13 +328,19 @@ describe('definitions that are uninstalled', () => {
     const played = new Played();
     played.states = [{}, {}, undefined];
     const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock }).then(() => 'gone');
-    expect(await outcomeAfter(199, played.clock, leaving)).toMatchObject({ message: 'it is still waiting' });
+    expect(await outcomeAfter(199, played.clock, leaving)).toMatchObject({
+      message: 'it is still waiting',
+    });
     expect(await outcomeAfter(1, played.clock, leaving)).toBe('gone');
   });
 
   it('that do not go in time are an error: somebody holds an object', async () => {
     const played = new Played();
-    played.states = [played.says(condition('Terminating', 'True', 'InstanceDeletionInProgress', 'could not confirm'))];
+    played.states = [
+      played.says(
+        condition('Terminating', 'True', 'InstanceDeletionInProgress', 'could not confirm'),
+      ),
+    ];
     const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock, timeoutMs: 300 });
     expect(await outcomeAfter(1000, played.clock, leaving)).toMatchObject({
       code: 'CRD',
@@ -273,7 +350,10 @@ describe('definitions that are uninstalled', () => {
 
   it('and made anew by somebody else meanwhile are gone', async () => {
     const played = new Played();
-    played.states = [{ metadata: { name: NAME, uid: 'old' } }, { metadata: { name: NAME, uid: 'new' } }];
+    played.states = [
+      { metadata: { name: NAME, uid: 'old' } },
+      { metadata: { name: NAME, uid: 'new' } },
+    ];
     const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock }).then(() => 'gone');
     expect(await outcomeAfter(100, played.clock, leaving)).toBe('gone');
   });

@@ -1,4 +1,7 @@
-/** Unions in structural schemas: what becomes of the alternatives' restrictions, and what is refused. That a server checks the same is for crd-cases.ts. */
+/**
+ * Unions in structural schemas: what becomes of the alternatives' restrictions, and what is
+ * refused. That a server checks the same is for crd-cases.ts.
+ */
 import { SchemaError } from 'capstan/client';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
@@ -11,7 +14,8 @@ const object = (names: readonly string[], more: object = {}) => ({
   ...more,
 });
 
-// The second union was dropped without a word, and the server with it the data that only its alternatives have.
+// The second union was dropped without a word, and the server with it the data that only its
+// alternatives have.
 it('two unions at once are refused with their path, also as one of the alternatives of a third', () => {
   const source = z.union([z.object({ git: z.string() }), z.object({ image: z.string() })]);
   const policy = z.discriminatedUnion('mode', [
@@ -34,7 +38,9 @@ const CLOSED = { additionalProperties: false };
 
 // Both alternatives at once were let in where the schema takes one of them.
 it('alternatives of which exactly one may match stay so, unless a member tells them apart', () => {
-  expect(memberOf(z.xor([z.object({ a: z.string() }), z.object({ b: z.string().optional() })]))).toEqual({
+  expect(
+    memberOf(z.xor([z.object({ a: z.string() }), z.object({ b: z.string().optional() })])),
+  ).toEqual({
     type: 'object',
     properties: { a: text, b: text },
     oneOf: [{ required: ['a'] }, {}],
@@ -45,18 +51,27 @@ it('alternatives of which exactly one may match stay so, unless a member tells t
   });
   const type = z.object({ k: z.literal('a'), a: z.string() });
   const told = z.discriminatedUnion('k', [type, z.object({ k: z.literal('b'), b: z.string() })]);
-  expect(memberOf(told)).toMatchObject({ required: ['k'], anyOf: [{ required: ['a'] }, { required: ['b'] }] });
+  expect(memberOf(told)).toMatchObject({
+    required: ['k'],
+    anyOf: [{ required: ['a'] }, { required: ['b'] }],
+  });
   // Within others they count by themselves.
   const three = { oneOf: [{ oneOf: [object(['a']), object(['b'])] }, object(['c'])] };
   expect(memberOf(three)).toMatchObject({
     oneOf: [{ oneOf: [{ required: ['a'] }, { required: ['b'] }] }, { required: ['c'] }],
   });
-  expect(() => memberOf(z.xor([z.hostname(), z.ipv4()]))).toThrow('"oneOf" has an alternative of the format hostname');
+  expect(() => memberOf(z.xor([z.hostname(), z.ipv4()]))).toThrow(
+    '"oneOf" has an alternative of the format hostname',
+  );
 });
 
-// Members of the other alternatives are known to the server, and so not pruned: it stored what the schema refuses.
+// Members of the other alternatives are known to the server, and so not pruned: it stored what the
+// schema refuses.
 it('strict alternatives have no members of the others', () => {
-  const strict = z.union([z.strictObject({ a: z.string() }), z.strictObject({ a: z.string(), b: z.string() })]);
+  const strict = z.union([
+    z.strictObject({ a: z.string() }),
+    z.strictObject({ a: z.string(), b: z.string() }),
+  ]);
   const not = (...names: string[]) => ({ anyOf: names.map((name) => ({ required: [name] })) });
   expect(memberOf(strict)).toEqual({
     type: 'object',
@@ -64,35 +79,48 @@ it('strict alternatives have no members of the others', () => {
     required: ['a'],
     anyOf: [{ not: not('b') }, { required: ['b'] }],
   });
-  const nested = { anyOf: [{ oneOf: [object(['a'], CLOSED), object(['b'], CLOSED)] }, object(['c', 'd'])] };
-  expect(memberOf(nested)).toMatchObject({ anyOf: [{ not: not('c', 'd') }, { required: ['c', 'd'] }] });
-  expect(memberOf(z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]))).toMatchObject({
+  const nested = {
+    anyOf: [{ oneOf: [object(['a'], CLOSED), object(['b'], CLOSED)] }, object(['c', 'd'])],
+  };
+  expect(memberOf(nested)).toMatchObject({
+    anyOf: [{ not: not('c', 'd') }, { required: ['c', 'd'] }],
+  });
+  expect(
+    memberOf(z.union([z.object({ a: z.string() }), z.object({ b: z.string() })])),
+  ).toMatchObject({
     anyOf: [{ required: ['a'] }, { required: ['b'] }],
   });
 });
 
 // All of these were left out without a word.
 it('what restricts one alternative, or stands beside all, is said or refused', () => {
-  expect(memberOf({ anyOf: [object(['a'], { maxProperties: 1 }), object(['b'], { minProperties: 2 })] })).toMatchObject(
-    {
-      anyOf: [
-        { maxProperties: 1, required: ['a'] },
-        { minProperties: 2, required: ['b'] },
-      ],
-    },
-  );
+  expect(
+    memberOf({ anyOf: [object(['a'], { maxProperties: 1 }), object(['b'], { minProperties: 2 })] }),
+  ).toMatchObject({
+    anyOf: [
+      { maxProperties: 1, required: ['a'] },
+      { minProperties: 2, required: ['b'] },
+    ],
+  });
   const inner = { ...object(['t']), anyOf: [object(['a']), object(['b'])] };
   expect(memberOf({ anyOf: [inner, object(['c'])] })).toMatchObject({
-    anyOf: [{ required: ['t'], anyOf: [{ required: ['a'] }, { required: ['b'] }] }, { required: ['c'] }],
+    anyOf: [
+      { required: ['t'], anyOf: [{ required: ['a'] }, { required: ['b'] }] },
+      { required: ['c'] },
+    ],
   });
   const properties = { t: { type: 'string', maxLength: 5 }, a: text };
   const beside = { type: 'object', properties: { t: { type: 'string', minLength: 3 } } };
-  expect(memberOf({ ...beside, anyOf: [object(['a'], { properties }), object(['b'])] })).toMatchObject({
+  expect(
+    memberOf({ ...beside, anyOf: [object(['a'], { properties }), object(['b'])] }),
+  ).toMatchObject({
     properties: { t: { type: 'string', minLength: 3 } },
     anyOf: [{ properties: { t: { maxLength: 5 } }, required: ['a'] }, { required: ['b'] }],
   });
   expect(
-    memberOf({ oneOf: [{ anyOf: [{ const: 'a' }, { type: 'null' }] }, { type: 'string', minLength: 3 }] }),
+    memberOf({
+      oneOf: [{ anyOf: [{ const: 'a' }, { type: 'null' }] }, { type: 'string', minLength: 3 }],
+    }),
   ).toEqual({
     type: 'string',
     nullable: true,
@@ -109,7 +137,9 @@ it('what restricts one alternative, or stands beside all, is said or refused', (
         message: expect.stringMatching(/"x-kubernetes-.* in an alternative of a union/),
       }),
     );
-  expect(() => memberOf(z.union([z.string().min(3).meta(rule), z.string().max(1)]))).toThrow(SchemaError);
+  expect(() => memberOf(z.union([z.string().min(3).meta(rule), z.string().max(1)]))).toThrow(
+    SchemaError,
+  );
   // Of the union it is said as before, also at its path.
   const both = z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]);
   expect(memberOf(both.meta(rule))).toMatchObject(rule);
@@ -119,14 +149,20 @@ it('what restricts one alternative, or stands beside all, is said or refused', (
 // They were refused for having no type, which stands beside them.
 it('alternatives have the type, and the members, of what stands beside them', () => {
   const anyOf = [{ pattern: '^a' }, { minLength: 3 }];
-  expect(memberOf({ type: 'string', maxLength: 9, anyOf })).toEqual({ type: 'string', maxLength: 9, anyOf });
+  expect(memberOf({ type: 'string', maxLength: 9, anyOf })).toEqual({
+    type: 'string',
+    maxLength: 9,
+    anyOf,
+  });
   const oneOf = [{ required: ['a'] }, { required: ['b'] }];
   expect(memberOf({ type: 'object', properties: { a: text, b: text }, oneOf })).toEqual({
     type: 'object',
     properties: { a: text, b: text },
     oneOf,
   });
-  const some = { anyOf: [{ type: 'integer', minimum: 2 }, { type: 'integer', maximum: 0 }, { type: 'null' }] };
+  const some = {
+    anyOf: [{ type: 'integer', minimum: 2 }, { type: 'integer', maximum: 0 }, { type: 'null' }],
+  };
   expect(memberOf({ ...some, enum: [1, 2, null] })).toEqual({
     type: 'integer',
     nullable: true,
@@ -135,15 +171,22 @@ it('alternatives have the type, and the members, of what stands beside them', ()
   });
 });
 
-// Their restrictions were merged, of one keyword the last: neither alternative was what the server asked for. One of which one may match
-// would be asked of the other type, too, which all of them match.
+// Their restrictions were merged, of one keyword the last: neither alternative was what the server
+// asked for. One of which one may match would be asked of the other type, too, which all of them
+// match.
 it('a value that is an integer or a string has one restricted alternative of each', () => {
   const percent = z.string().regex(/^\d+%$/);
-  expect(memberOf(z.union([z.int32().min(1), percent]))).toMatchObject({ minimum: 1, pattern: '^\\d+%$' });
+  expect(memberOf(z.union([z.int32().min(1), percent]))).toMatchObject({
+    minimum: 1,
+    pattern: '^\\d+%$',
+  });
   for (const [schema, message] of [
     [z.union([z.int(), percent, z.string().max(4)]), 'one alternative can restrict the string'],
     [z.union([z.int(), z.string(), z.string().max(4)]), 'one alternative can restrict the string'],
-    [z.union([z.string(), z.int32().min(5), z.int32().max(1)]), 'one alternative can restrict the integer'],
+    [
+      z.union([z.string(), z.int32().min(5), z.int32().max(1)]),
+      'one alternative can restrict the integer',
+    ],
     [z.union([z.int(), z.xor([z.string().min(3), z.string().max(5)])]), 'by no enum'],
   ] as const)
     expect(() => memberOf(schema)).toThrow(
@@ -151,16 +194,28 @@ it('a value that is an integer or a string has one restricted alternative of eac
     );
 });
 
-// The server was told of all values, also of those that several alternatives have and the schema so refuses.
+// The server was told of all values, also of those that several alternatives have and the schema so
+// refuses.
 it('of values in alternatives of which one may match, those of one alone are left', () => {
-  expect(memberOf(z.xor([z.literal('a'), z.enum(['a', 'b'])]))).toEqual({ type: 'string', enum: ['b'] });
-  expect(memberOf({ oneOf: [{ enum: ['a', 'a'] }, { const: 'b' }] })).toEqual({ type: 'string', enum: ['a', 'b'] });
+  expect(memberOf(z.xor([z.literal('a'), z.enum(['a', 'b'])]))).toEqual({
+    type: 'string',
+    enum: ['b'],
+  });
+  expect(memberOf({ oneOf: [{ enum: ['a', 'a'] }, { const: 'b' }] })).toEqual({
+    type: 'string',
+    enum: ['a', 'b'],
+  });
   expect(() => memberOf(z.xor([z.literal('a'), z.literal('a')]))).toThrow('none is left');
 });
 
 // The alternatives' own type stood against it: 1.5 was stored.
 it('alternatives are of the stricter type beside them', () => {
   const number = z.union([z.number().min(1), z.number().max(-1)]);
-  expect(memberOf(number.and(z.int()))).toMatchObject({ type: 'integer', anyOf: [{ minimum: 1 }, { maximum: -1 }] });
-  expect(() => memberOf(z.union([z.string().min(1), z.int()]).and(z.int()))).toThrow('"type" is given twice');
+  expect(memberOf(number.and(z.int()))).toMatchObject({
+    type: 'integer',
+    anyOf: [{ minimum: 1 }, { maximum: -1 }],
+  });
+  expect(() => memberOf(z.union([z.string().min(1), z.int()]).and(z.int()))).toThrow(
+    '"type" is given twice',
+  );
 });

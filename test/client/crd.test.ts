@@ -1,4 +1,7 @@
-/** Custom resources from schemas: the structural schema that comes out, what is refused and where, the types, and the check in the program. */
+/**
+ * Custom resources from schemas: the structural schema that comes out, what is refused and where,
+ * the types, and the check in the program.
+ */
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
 import type { KubeObject, Resource } from 'capstan/cache';
@@ -19,14 +22,22 @@ import * as z from 'zod';
 import { notInRE2, toRE2 } from '../../bindings/client/crd/patterns.ts';
 import { CASES, memberOf, objectOf, Wide } from './crd-cases.ts';
 
-const named = { group: 'example.com', version: 'v1', kind: 'Website', scope: 'Namespaced' } as const;
+const named = {
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Website',
+  scope: 'Namespaced',
+} as const;
 
 /** A member that may be anything was dropped by the server where it was null. */
 const ANYTHING = { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
 
 describe('a definition', () => {
   it('has the names, the scope and the version that it was given, and guesses the others', () => {
-    const { crd, resource } = defineCustomResource({ ...named, spec: z.object({ host: z.string() }) });
+    const { crd, resource } = defineCustomResource({
+      ...named,
+      spec: z.object({ host: z.string() }),
+    });
     expect(crd).toEqual({
       apiVersion: 'apiextensions.k8s.io/v1',
       kind: 'CustomResourceDefinition',
@@ -34,7 +45,12 @@ describe('a definition', () => {
       spec: {
         group: 'example.com',
         scope: 'Namespaced',
-        names: { plural: 'websites', singular: 'website', kind: 'Website', listKind: 'WebsiteList' },
+        names: {
+          plural: 'websites',
+          singular: 'website',
+          kind: 'Website',
+          listKind: 'WebsiteList',
+        },
         versions: [
           {
             name: 'v1',
@@ -47,7 +63,11 @@ describe('a definition', () => {
                   apiVersion: { type: 'string' },
                   kind: { type: 'string' },
                   metadata: { type: 'object' },
-                  spec: { type: 'object', properties: { host: { type: 'string' } }, required: ['host'] },
+                  spec: {
+                    type: 'object',
+                    properties: { host: { type: 'string' } },
+                    required: ['host'],
+                  },
                 },
                 required: ['spec'],
               },
@@ -70,8 +90,13 @@ describe('a definition', () => {
     const { crd } = Wide;
     expect(crd.spec.names).toMatchObject({ shortNames: ['gw'], categories: ['all'] });
     expect(crd.spec.versions[0]).toMatchObject({
-      subresources: { status: {}, scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.ready' } },
-      additionalPrinterColumns: [{ name: 'Host', type: 'string', jsonPath: '.spec.host', description: 'where' }],
+      subresources: {
+        status: {},
+        scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.ready' },
+      },
+      additionalPrinterColumns: [
+        { name: 'Host', type: 'string', jsonPath: '.spec.host', description: 'where' },
+      ],
       selectableFields: [{ jsonPath: '.spec.host' }],
       schema: { openAPIV3Schema: { description: 'Everything a schema can say' } },
     });
@@ -91,7 +116,9 @@ describe('a definition', () => {
     ['Box', 'boxes'],
     ['Mesh', 'meshes'],
   ])('of the kind %s has the plural %s', (kind, plural) => {
-    expect(defineCustomResource({ ...named, kind, spec: z.object({}) }).resource.plural).toBe(plural);
+    expect(defineCustomResource({ ...named, kind, spec: z.object({}) }).resource.plural).toBe(
+      plural,
+    );
   });
 
   it.each([
@@ -104,7 +131,10 @@ describe('a definition', () => {
     ['status', { status: 7 as never }],
   ])('with a bad %s is refused', (name, bad) => {
     expect(() => defineCustomResource({ ...named, spec: z.object({}), ...bad })).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(`"${name}" expected`) }),
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining(`"${name}" expected`),
+      }),
     );
   });
 
@@ -125,19 +155,32 @@ describe('versions', () => {
     ]);
     expect(crd.spec.versions).toMatchObject([
       { name: 'v1', storage: true, served: true },
-      { name: 'v1beta1', storage: false, served: true, deprecated: true, deprecationWarning: 'use v1' },
+      {
+        name: 'v1beta1',
+        storage: false,
+        served: true,
+        deprecated: true,
+        deprecationWarning: 'use v1',
+      },
       { name: 'v1alpha1', storage: false, served: false },
     ]);
   });
 
   it('are converted as it was asked for', () => {
-    const conversion = { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'] } } as const;
-    const crd = combineVersions([version('v1'), version('v2')], { conversion: structuredClone(conversion) as never });
+    const conversion = {
+      strategy: 'Webhook',
+      webhook: { conversionReviewVersions: ['v1'] },
+    } as const;
+    const crd = combineVersions([version('v1'), version('v2')], {
+      conversion: structuredClone(conversion) as never,
+    });
     expect(crd.spec.conversion).toEqual(conversion);
   });
 
   it('of different kinds, none at all, or one twice are refused', () => {
-    expect(() => combineVersions([version('v1'), version('v2', { kind: 'Other' })])).toThrow('versions of one kind');
+    expect(() => combineVersions([version('v1'), version('v2', { kind: 'Other' })])).toThrow(
+      'versions of one kind',
+    );
     expect(() => combineVersions([])).toThrow('at least one version');
     expect(() => combineVersions([version('v1'), version('v1')])).toThrow('got v1 twice');
   });
@@ -152,7 +195,14 @@ describe('a structural schema', () => {
     ],
     [
       'annotations and a default',
-      { type: 'string', title: 'T', description: 'D', default: 'x', examples: ['a'], readOnly: true },
+      {
+        type: 'string',
+        title: 'T',
+        description: 'D',
+        default: 'x',
+        examples: ['a'],
+        readOnly: true,
+      },
       { type: 'string', title: 'T', description: 'D', default: 'x' },
     ],
     [
@@ -175,7 +225,8 @@ describe('a structural schema', () => {
       { type: 'number', minimum: 5, exclusiveMinimum: true },
       { type: 'number', minimum: 5, exclusiveMinimum: true },
     ],
-    // The server leaves out the fraction of a bound that a whole value is held against; with one it refuses every integer.
+    // The server leaves out the fraction of a bound that a whole value is held against; with one it
+    // refuses every integer.
     [
       'an integer with bounds that are whole',
       { type: 'integer', exclusiveMinimum: -0.5, maximum: 2.5 },
@@ -203,7 +254,11 @@ describe('a structural schema', () => {
       { type: 'number', enum: [1, 2] },
       { type: 'number', enum: [1, 2], multipleOf: 1 },
     ],
-    ['numbers that all have one', { type: 'number', enum: [0.5, 2.5] }, { type: 'number', enum: [0.5, 2.5] }],
+    [
+      'numbers that all have one',
+      { type: 'number', enum: [0.5, 2.5] },
+      { type: 'number', enum: [0.5, 2.5] },
+    ],
     [
       'an enum without a type, of which one number has a fraction',
       { enum: [1, 2.5] },
@@ -265,24 +320,45 @@ describe('a structural schema', () => {
     ],
     [
       'an object without what is not known',
-      { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false },
+      {
+        type: 'object',
+        properties: { a: { type: 'string' } },
+        required: ['a'],
+        additionalProperties: false,
+      },
       { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
     ],
     ['an object of no members', { type: 'object', properties: {} }, { type: 'object' }],
-    ['an object of any members', { type: 'object' }, { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }],
+    [
+      'an object of any members',
+      { type: 'object' },
+      { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    ],
     [
       'an object of known and any members',
       { properties: { a: { type: 'string' } }, additionalProperties: {} },
-      { type: 'object', properties: { a: { type: 'string' } }, 'x-kubernetes-preserve-unknown-fields': true },
+      {
+        type: 'object',
+        properties: { a: { type: 'string' } },
+        'x-kubernetes-preserve-unknown-fields': true,
+      },
     ],
     [
       'a record',
-      { type: 'object', propertyNames: { type: 'string' }, additionalProperties: { type: 'integer' } },
+      {
+        type: 'object',
+        propertyNames: { type: 'string' },
+        additionalProperties: { type: 'integer' },
+      },
       { type: 'object', additionalProperties: { type: 'integer' } },
     ],
     [
       'a record of certain names',
-      { type: 'object', propertyNames: { enum: ['a', 'b'] }, additionalProperties: { type: 'integer' } },
+      {
+        type: 'object',
+        propertyNames: { enum: ['a', 'b'] },
+        additionalProperties: { type: 'integer' },
+      },
       { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer' } } },
     ],
     [
@@ -308,16 +384,32 @@ describe('a structural schema', () => {
           { type: 'object', properties: { b: { type: 'string' } }, required: ['b'] },
         ],
       },
-      { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a', 'b'] },
+      {
+        type: 'object',
+        properties: { a: { type: 'string' }, b: { type: 'string' } },
+        required: ['a', 'b'],
+      },
     ],
-    ['formats that the server knows', { type: 'string', format: 'date-time' }, { type: 'string', format: 'date-time' }],
-    ['base64 by its other name', { type: 'string', format: 'base64' }, { type: 'string', format: 'byte' }],
+    [
+      'formats that the server knows',
+      { type: 'string', format: 'date-time' },
+      { type: 'string', format: 'date-time' },
+    ],
+    [
+      'base64 by its other name',
+      { type: 'string', format: 'base64' },
+      { type: 'string', format: 'byte' },
+    ],
     [
       'base64 by a pattern where there is one, as an empty text is none to the server',
       { type: 'string', format: 'base64', pattern: '^[a-z]*$' },
       { type: 'string', pattern: '^[a-z]*$' },
     ],
-    ['no hostname, which is less to the server', { type: 'string', format: 'hostname' }, { type: 'string' }],
+    [
+      'no hostname, which is less to the server',
+      { type: 'string', format: 'hostname' },
+      { type: 'string' },
+    ],
     ['no format that it does not know', { type: 'string', format: 'cuid2' }, { type: 'string' }],
     [
       'no duration, which is another one to the server, and no pattern of its that RE2 cannot say',
@@ -336,7 +428,10 @@ describe('a structural schema', () => {
     ],
     [
       'what is marked as unknown, whatever it is',
-      { anyOf: [{ type: 'string' }, { type: 'boolean' }], 'x-kubernetes-preserve-unknown-fields': true },
+      {
+        anyOf: [{ type: 'string' }, { type: 'boolean' }],
+        'x-kubernetes-preserve-unknown-fields': true,
+      },
       { 'x-kubernetes-preserve-unknown-fields': true },
     ],
     [
@@ -371,7 +466,11 @@ describe('a structural schema', () => {
     };
     const bucket = {
       type: 'object',
-      properties: { type: { const: 'bucket' }, name: { type: 'string', minLength: 3 }, region: { type: 'string' } },
+      properties: {
+        type: { const: 'bucket' },
+        name: { type: 'string', minLength: 3 },
+        region: { type: 'string' },
+      },
       required: ['type'],
     };
     expect(memberOf({ oneOf: [service, bucket] })).toEqual({
@@ -390,16 +489,24 @@ describe('a structural schema', () => {
   });
 
   it('of a union of objects of which one asks for nothing restricts nothing', () => {
-    const properties = (name: string) => ({ type: 'object', properties: { [name]: { type: 'string' } } });
-    expect(memberOf({ anyOf: [{ ...properties('a'), required: ['a'] }, properties('b')] })).toEqual({
+    const properties = (name: string) => ({
       type: 'object',
-      properties: { a: { type: 'string' }, b: { type: 'string' } },
+      properties: { [name]: { type: 'string' } },
     });
+    expect(memberOf({ anyOf: [{ ...properties('a'), required: ['a'] }, properties('b')] })).toEqual(
+      {
+        type: 'object',
+        properties: { a: { type: 'string' }, b: { type: 'string' } },
+      },
+    );
   });
 
   it('has references put in their places', () => {
     const more = {
-      $defs: { port: { type: 'integer', maximum: 65535 }, ports: { type: 'array', items: { $ref: '#/$defs/port' } } },
+      $defs: {
+        port: { type: 'integer', maximum: 65535 },
+        ports: { type: 'array', items: { $ref: '#/$defs/port' } },
+      },
     };
     expect(memberOf({ $ref: '#/$defs/ports', description: 'D' }, more)).toEqual({
       type: 'array',
@@ -423,8 +530,18 @@ describe('a structural schema', () => {
       'spec.x',
       'these are string, boolean',
     ],
-    ['a union of a string and any number', { type: ['string', 'number'] }, 'spec.x', 'these are string, number'],
-    ['a union of lists', { anyOf: [{ type: 'array' }, { type: 'array', maxItems: 1 }] }, 'spec.x', 'not arrays'],
+    [
+      'a union of a string and any number',
+      { type: ['string', 'number'] },
+      'spec.x',
+      'these are string, number',
+    ],
+    [
+      'a union of lists',
+      { anyOf: [{ type: 'array' }, { type: 'array', maxItems: 1 }] },
+      'spec.x',
+      'not arrays',
+    ],
     ['an enum of different types', { enum: ['a', true] }, 'spec.x', 'of one type'],
     ['an enum of integers and strings', { enum: ['a', 1] }, 'spec.x', 'by no enum'],
     ['an enum of objects', { enum: [{}] }, 'spec.x', 'strings, numbers and booleans'],
@@ -462,7 +579,12 @@ describe('a structural schema', () => {
       'members of any name',
     ],
     ['a tuple', { type: 'array', prefixItems: [{ type: 'string' }] }, 'spec.x', 'a tuple'],
-    ['a tuple as draft 7 writes it', { type: 'array', items: [{ type: 'string' }] }, 'spec.x', 'a tuple'],
+    [
+      'a tuple as draft 7 writes it',
+      { type: 'array', items: [{ type: 'string' }] },
+      'spec.x',
+      'a tuple',
+    ],
     [
       'named members beside any of one schema',
       { type: 'object', properties: { a: {} }, additionalProperties: { type: 'string' } },
@@ -471,14 +593,28 @@ describe('a structural schema', () => {
     ],
     [
       'restricted names of members',
-      { type: 'object', propertyNames: { pattern: '^a' }, additionalProperties: { type: 'string' } },
+      {
+        type: 'object',
+        propertyNames: { pattern: '^a' },
+        additionalProperties: { type: 'string' },
+      },
       'spec.x',
       'CEL',
     ],
-    ['patterns of names', { type: 'object', patternProperties: { '^a': {} } }, 'spec.x', '"patternProperties"'],
+    [
+      'patterns of names',
+      { type: 'object', patternProperties: { '^a': {} } },
+      'spec.x',
+      '"patternProperties"',
+    ],
     ['a negation', { not: { type: 'string' } }, 'spec.x', '"not"'],
     ['conditions', { type: 'string', if: { minLength: 1 } }, 'spec.x', '"if"'],
-    ['unique objects', { type: 'array', uniqueItems: true, items: { type: 'object' } }, 'spec.x', 'only scalars'],
+    [
+      'unique objects',
+      { type: 'array', uniqueItems: true, items: { type: 'object' } },
+      'spec.x',
+      'only scalars',
+    ],
     ['null alone', { type: 'null' }, 'spec.x', 'always null'],
     ['nothing', false as never, 'spec.x', 'nothing matches'],
     ['a restriction without a type', { minLength: 1 }, 'spec.x', 'names no type'],
@@ -486,13 +622,43 @@ describe('a structural schema', () => {
     ['a lookahead', { type: 'string', pattern: '^(?=a)' }, 'spec.x', 'lookahead'],
     ['a back-reference', { type: 'string', pattern: '(a)\\1' }, 'spec.x', 'back-reference'],
     ['many repetitions', { type: 'string', pattern: 'a{1,2000}' }, 'spec.x', '1000 repetitions'],
-    ['repetitions of repetitions', { type: 'string', pattern: '^(?:b|(a{500}){3})$' }, 'spec.x', '1000 repetitions'],
-    ['multiples of a fraction', { type: 'number', multipleOf: 0.01 }, 'spec.x', 'multiples of 0.01'],
-    ['half a character', { type: 'string', pattern: '^[\\uD83D\\uDE00]$' }, 'spec.x', 'half a character, \\uD83D'],
-    ['spaces but some', { type: 'string', pattern: '^[^\\S\\n]$' }, 'spec.x', 'the escape \\S in a class'],
+    [
+      'repetitions of repetitions',
+      { type: 'string', pattern: '^(?:b|(a{500}){3})$' },
+      'spec.x',
+      '1000 repetitions',
+    ],
+    [
+      'multiples of a fraction',
+      { type: 'number', multipleOf: 0.01 },
+      'spec.x',
+      'multiples of 0.01',
+    ],
+    [
+      'half a character',
+      { type: 'string', pattern: '^[\\uD83D\\uDE00]$' },
+      'spec.x',
+      'half a character, \\uD83D',
+    ],
+    [
+      'spaces but some',
+      { type: 'string', pattern: '^[^\\S\\n]$' },
+      'spec.x',
+      'the escape \\S in a class',
+    ],
     ['a flag within', { type: 'string', pattern: '^(?s:.)$' }, 'spec.x', 'the flag s'],
-    ['a class of nothing', { type: 'string', pattern: '^[]$' }, 'spec.x', 'a class of no characters'],
-    ['a property of JavaScript', { type: 'string', pattern: '\\p{Emoji}' }, 'spec.x', 'the property \\p{Emoji}'],
+    [
+      'a class of nothing',
+      { type: 'string', pattern: '^[]$' },
+      'spec.x',
+      'a class of no characters',
+    ],
+    [
+      'a property of JavaScript',
+      { type: 'string', pattern: '\\p{Emoji}' },
+      'spec.x',
+      'the property \\p{Emoji}',
+    ],
     ['an escape of JavaScript', { type: 'string', pattern: '\\e' }, 'spec.x', 'the escape \\e'],
     [
       'two restrictions that exclude each other',
@@ -520,14 +686,20 @@ describe('a structural schema', () => {
 
   it('is changed at a path by overrides, or replaced where they have a type', () => {
     expect(
-      memberOf({ type: 'array', items: { type: 'string' } }, {}, { 'spec.x': { 'x-kubernetes-list-type': 'atomic' } }),
+      memberOf(
+        { type: 'array', items: { type: 'string' } },
+        {},
+        { 'spec.x': { 'x-kubernetes-list-type': 'atomic' } },
+      ),
     ).toEqual({
       type: 'array',
       items: { type: 'string' },
       'x-kubernetes-list-type': 'atomic',
     });
     expect(memberOf({ not: {} }, {}, { 'spec.x': { type: 'string' } })).toEqual({ type: 'string' });
-    expect(() => memberOf({}, {}, { 'spec.y': { type: 'string' } })).toThrow('spec.y: there is nothing at this path');
+    expect(() => memberOf({}, {}, { 'spec.y': { type: 'string' } })).toThrow(
+      'spec.y: there is nothing at this path',
+    );
   });
 
   it('has rules in CEL at their paths, also of the object itself', () => {
@@ -544,14 +716,17 @@ describe('a structural schema', () => {
   });
 
   it('is of an object', () => {
-    expect(() => defineCustomResource({ ...named, spec: z.string() })).toThrow('spec: expected a schema of objects');
+    expect(() => defineCustomResource({ ...named, spec: z.string() })).toThrow(
+      'spec: expected a schema of objects',
+    );
   });
 });
 
 describe('a schema library', () => {
   it('may be Zod, Valibot or ArkType, which all give the same', () => {
     const spec = (schema: StandardSchema) =>
-      defineCustomResource({ ...named, spec: schema }).crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec;
+      defineCustomResource({ ...named, spec: schema }).crd.spec.versions[0]?.schema.openAPIV3Schema
+        .properties?.spec;
     const members = {
       host: { type: 'string', minLength: 1 },
       mode: { type: 'string', enum: ['a', 'b'] },
@@ -607,7 +782,10 @@ describe('a schema library', () => {
 
   it('that gives no JSON Schema is refused, with what to do', () => {
     expect(() => defineCustomResource({ ...named, spec: v.object({}) })).toThrow(
-      expect.objectContaining({ code: 'SCHEMA', message: expect.stringContaining('toStandardJsonSchema(schema)') }),
+      expect.objectContaining({
+        code: 'SCHEMA',
+        message: expect.stringContaining('toStandardJsonSchema(schema)'),
+      }),
     );
   });
 
@@ -622,7 +800,8 @@ describe('a schema library', () => {
   });
 });
 
-// Seen with Go's regexp: each matches the same texts there as here. Replacing piece by piece of the text had changed what an escaped `(` or `\` began.
+// Seen with Go's regexp: each matches the same texts there as here. Replacing piece by piece of the
+// text had changed what an escaped `(` or `\` began.
 it.each([
   ['^\\(?<x>$', '^\\(?<x>$'],
   ['^\\\\u0041$', '^\\\\u0041$'],
@@ -632,7 +811,8 @@ it.each([
   ['^\\p{Script=Greek}\\P{gc=Lu}$', '^\\p{Greek}\\P{Lu}$'],
   ['^\\cA[\\cA\\b\\]]$', '^\\x{1}[\\x{1}\\x08\\]]$'],
   ['(?<year>\\d{4})[(?<x>]', '(?P<year>\\d{4})[(?<x>]'],
-  // What means something else there: it let in a line separator for a dot, refused a no-break space for a space, and `[:` in a class.
+  // What means something else there: it let in a line separator for a dot, refused a no-break space
+  // for a space, and `[:` in a class.
   ['^.\\.$', '^[^\\n\\r\\x{2028}\\x{2029}]\\.$'],
   ['^\\s\\S$', '^[\\x{feff}\\v\\p{Z}\\s][^\\x{feff}\\v\\p{Z}\\s]$'],
   ['^[^\\s-z][\\s\\S]$', '^[^\\x{feff}\\v\\p{Z}\\s-z][\\x{feff}\\v\\p{Z}\\s\\S]$'],
@@ -644,29 +824,43 @@ it.each([
 });
 
 describe('a schema that transforms', () => {
-  const define = (schema: z.ZodType) => () => defineCustomResource({ ...named, spec: z.object({ x: schema }) });
+  const define = (schema: z.ZodType) => () =>
+    defineCustomResource({ ...named, spec: z.object({ x: schema }) });
 
   // The type of what comes out would be that of an object which the server never stores.
   it('is refused, as objects are stored as they were written', () => {
     expect(define(z.string().transform((text) => text.length))).toThrow(
-      expect.objectContaining({ code: 'SCHEMA', message: expect.stringContaining('Transforms cannot be represented') }),
+      expect.objectContaining({
+        code: 'SCHEMA',
+        message: expect.stringContaining('Transforms cannot be represented'),
+      }),
     );
-    expect(define(z.string().pipe(z.coerce.number()))).toThrow('spec: the schema transforms values');
+    expect(define(z.string().pipe(z.coerce.number()))).toThrow(
+      'spec: the schema transforms values',
+    );
     expect(define(z.codec(z.string(), z.int(), { decode: Number, encode: String }))).toThrow(
       'spec: the schema transforms',
     );
   });
 
   // Members of these names were taken for the keywords, and not compared.
-  it.each(['default', 'required', 'properties', 'items'])('is seen in a member with the name %s', (name) => {
-    expect(define(z.array(z.object({ [name]: z.stringbool() })))).toThrow('spec: the schema transforms values');
-    expect(define(z.object({ [name]: z.string().default('x') }))).not.toThrow();
-  });
+  it.each(['default', 'required', 'properties', 'items'])(
+    'is seen in a member with the name %s',
+    (name) => {
+      expect(define(z.array(z.object({ [name]: z.stringbool() })))).toThrow(
+        'spec: the schema transforms values',
+      );
+      expect(define(z.object({ [name]: z.string().default('x') }))).not.toThrow();
+    },
+  );
 
   // A server takes it for no default: what the type says is always there was not.
   it('is one with a default of null', () => {
     expect(define(z.string().nullable().default(null))).toThrow(
-      expect.objectContaining({ path: 'spec.x', message: expect.stringContaining('its default is null') }),
+      expect.objectContaining({
+        path: 'spec.x',
+        message: expect.stringContaining('its default is null'),
+      }),
     );
     expect(define(z.string().nullable().default('a'))).not.toThrow();
     expect(define(z.string().nullable().optional())).not.toThrow();
@@ -684,7 +878,10 @@ describe('a schema that transforms', () => {
     const overrides = { 'spec.list[].replicas': { default: 1 } };
     const { crd } = defineCustomResource({ ...named, spec: inner, overrides });
     const spec = crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec;
-    expect(spec?.properties?.list?.items?.properties?.replicas).toEqual({ type: 'integer', default: 1 });
+    expect(spec?.properties?.list?.items?.properties?.replicas).toEqual({
+      type: 'integer',
+      default: 1,
+    });
     const valibot = toStandardJsonSchema(v.object({ replicas: v.optional(v.number(), 1) }));
     expect(() => defineCustomResource({ ...named, spec: valibot })).not.toThrow();
   });
@@ -693,13 +890,19 @@ describe('a schema that transforms', () => {
   it('is one with a default for the members of a record that may be missing', () => {
     const value = z.string().default('x');
     expect(define(z.partialRecord(z.enum(['k', 'l']), value))).toThrow(
-      expect.objectContaining({ path: 'spec.x.*', message: expect.stringContaining('given to all of them') }),
+      expect.objectContaining({
+        path: 'spec.x.*',
+        message: expect.stringContaining('given to all of them'),
+      }),
     );
     expect(define(z.record(z.enum(['k', 'l']), value))).not.toThrow();
   });
 
   it('is none for a default, a refinement or a brand', () => {
-    const plain = z.object({ a: z.string().default('x'), b: z.record(z.string(), z.int()).prefault({}) });
+    const plain = z.object({
+      a: z.string().default('x'),
+      b: z.record(z.string(), z.int()).prefault({}),
+    });
     expect(define(plain.refine(() => true).readonly())).not.toThrow();
     expect(define(z.string().trim().toLowerCase().brand('name'))).not.toThrow();
     expect(define(z.string().catch('y'))).not.toThrow();
@@ -743,10 +946,13 @@ describe('an object', () => {
     ]);
     expect(issues?.[0]).toEqual({ path: 'apiVersion', message: 'expected "e2e.capstan.dev/v1"' });
     for (const nothing of [undefined, null, 7, []])
-      expect(await Wide.validate(nothing)).toEqual({ issues: [{ path: '', message: 'expected an object' }] });
-    const error = await Wide.parse({ metadata: { name: 'a', namespace: 'n' }, spec: { host: '' } }).catch(
-      (e: unknown) => e,
-    );
+      expect(await Wide.validate(nothing)).toEqual({
+        issues: [{ path: '', message: 'expected an object' }],
+      });
+    const error = await Wide.parse({
+      metadata: { name: 'a', namespace: 'n' },
+      spec: { host: '' },
+    }).catch((e: unknown) => e);
     expect(error).toBeInstanceOf(InvalidObjectError);
     expect(error).toMatchObject({
       code: 'INVALID_OBJECT',
@@ -762,13 +968,22 @@ describe('an object', () => {
         validate: async () => ({ issues: [{ message: 'no', path: [{ key: 'a' }] }] }),
       },
     };
-    const { validate } = defineCustomResource({ ...named, spec: withJsonSchema(slow, { type: 'object' }) });
-    expect(await validate({ metadata: {}, spec: {} })).toEqual({ issues: [{ path: 'spec.a', message: 'no' }] });
+    const { validate } = defineCustomResource({
+      ...named,
+      spec: withJsonSchema(slow, { type: 'object' }),
+    });
+    expect(await validate({ metadata: {}, spec: {} })).toEqual({
+      issues: [{ path: 'spec.a', message: 'no' }],
+    });
   });
 
-  // What is wrong with an object were the arguments of one call, and who makes the object says how much that is: `validate` rejected, which it never does.
+  // What is wrong with an object were the arguments of one call, and who makes the object says how
+  // much that is: `validate` rejected, which it never does.
   it('is told all that is wrong with it, however much that is', async () => {
-    const { validate } = defineCustomResource({ ...named, spec: z.object({ hosts: z.array(z.string()) }) });
+    const { validate } = defineCustomResource({
+      ...named,
+      spec: z.object({ hosts: z.array(z.string()) }),
+    });
     const { issues } = await validate({ metadata: {}, spec: { hosts: Array(200_000).fill(0) } });
     expect(issues).toHaveLength(200_000);
   });
@@ -789,8 +1004,13 @@ describe('an object', () => {
     expectTypeOf<keyof typeof Website.resource.indexers>().toEqualTypeOf<'byHost'>();
     const Ark = defineCustomResource({ ...named, spec: type({ host: 'string' }) });
     expectTypeOf<Awaited<ReturnType<typeof Ark.parse>>['spec']>().toEqualTypeOf<{ host: string }>();
-    const Vali = defineCustomResource({ ...named, spec: toStandardJsonSchema(v.object({ host: v.string() })) });
-    expectTypeOf<Awaited<ReturnType<typeof Vali.parse>>['spec']>().toEqualTypeOf<{ host: string }>();
+    const Vali = defineCustomResource({
+      ...named,
+      spec: toStandardJsonSchema(v.object({ host: v.string() })),
+    });
+    expectTypeOf<Awaited<ReturnType<typeof Vali.parse>>['spec']>().toEqualTypeOf<{
+      host: string;
+    }>();
     expect(Website.resource.indexers).toEqual({ byHost: 'spec.host' });
     // It was for what has a schema alone: programs with plain resources wrote one of their own.
     expectTypeOf<ObjectOf<typeof Website>>().toEqualTypeOf<Site>();

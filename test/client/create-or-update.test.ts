@@ -1,4 +1,7 @@
-/** Bringing an object to a state. controller-runtime: pkg/controller/controllerutil/controllerutil_test.go CreateOrUpdate, CreateOrPatch. */
+/**
+ * Bringing an object to a state. controller-runtime:
+ * pkg/controller/controllerutil/controllerutil_test.go CreateOrUpdate, CreateOrPatch.
+ */
 import {
   type Client,
   createOrPatch,
@@ -9,7 +12,17 @@ import {
   retryOnConflict,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { at, ConfigMaps, cached, configMap, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
+import {
+  at,
+  ConfigMaps,
+  cached,
+  configMap,
+  lines,
+  live,
+  Namespaces,
+  Widgets,
+  widget,
+} from './fixtures.ts';
 
 describe.each([
   ['createOrUpdate', createOrUpdate],
@@ -18,12 +31,18 @@ describe.each([
   test('creates an object that is not there, from its names', async () => {
     const { client } = await live();
     const { result, object } = await bring(client, ConfigMaps, at('a'), (draft) => {
-      expect(draft).toEqual({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } });
+      expect(draft).toEqual({
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { namespace: 'default', name: 'a' },
+      });
       draft.data = { page: '1' };
     });
     expect(result).toBe('created');
     expect(object).toEqual(await client.get(ConfigMaps, at('a')));
-    expect((await bring(client, Namespaces, { name: 'team' }, () => undefined)).result).toBe('created');
+    expect((await bring(client, Namespaces, { name: 'team' }, () => undefined)).result).toBe(
+      'created',
+    );
   });
 
   test('changes an object that is there, and only if anything is different', async () => {
@@ -39,7 +58,8 @@ describe.each([
     expect(requests).toHaveLength(before + 1);
   });
 
-  // Story: ports of Go's `if annotations == nil` wrote at each reconcile, and said each time that they had updated the object.
+  // Story: ports of Go's `if annotations == nil` wrote at each reconcile, and said each time that
+  // they had updated the object.
   test('takes empty metadata for none, and removes what becomes empty', async () => {
     const { client, requests } = await live();
     await client.create(ConfigMaps, configMap('a'));
@@ -66,7 +86,8 @@ describe.each([
     expect((await turn(change)).result).toBe('updated');
   });
 
-  // Items of a list do not say their kind, and the answer to a write does: what had been listed was never unchanged.
+  // Items of a list do not say their kind, and the answer to a write does: what had been listed was
+  // never unchanged.
   test('is unchanged for what a cache has listed, and changed where a client of the user answers nothing', async () => {
     const { client, transport } = await cached();
     await newClient({ transport }).create(ConfigMaps, configMap('a', { page: '1' }));
@@ -82,7 +103,10 @@ describe.each([
 
   test('takes another object from the function', async () => {
     const { client } = await live();
-    const { object } = await bring(client, ConfigMaps, at('a'), (draft) => ({ ...draft, data: { page: '1' } }));
+    const { object } = await bring(client, ConfigMaps, at('a'), (draft) => ({
+      ...draft,
+      data: { page: '1' },
+    }));
     expect(object.data).toEqual({ page: '1' });
   });
 
@@ -100,7 +124,8 @@ describe.each([
           draft.metadata.namespace = 'other';
         }),
       ];
-      for (const attempt of attempts) await expect(attempt).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      for (const attempt of attempts)
+        await expect(attempt).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
       const wrong = new Error('no');
       const failing = bring(client, ConfigMaps, at('a'), () => {
         throw wrong;
@@ -134,7 +159,9 @@ describe.each([
   test('passes options on to the write', async () => {
     const { client, requests } = await live();
     await bring(client, ConfigMaps, at('a'), () => undefined, { dryRun: true, fieldOwner: 'me' });
-    expect(lines(requests).at(-1)).toBe('POST /api/v1/namespaces/default/configmaps?dryRun=All&fieldManager=me');
+    expect(lines(requests).at(-1)).toBe(
+      'POST /api/v1/namespaces/default/configmaps?dryRun=All&fieldManager=me',
+    );
   });
 });
 
@@ -148,7 +175,8 @@ test('an update is a conflict where others were faster, and goes through when it
     });
   let once = true;
   const interfere = async () => {
-    if (once) await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { n: '10' } } });
+    if (once)
+      await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { n: '10' } } });
     once = false;
   };
   const attempts: unknown[] = [];
@@ -173,15 +201,23 @@ describe('createOrPatch and the status', () => {
         draft.spec = { size };
         draft.status = status;
       });
-    expect(await bring(1, ready)).toMatchObject({ result: 'updatedStatusOnly', object: { status: ready } });
-    expect(await bring(2, ready)).toMatchObject({ result: 'updated', object: { spec: { size: 2 }, status: ready } });
+    expect(await bring(1, ready)).toMatchObject({
+      result: 'updatedStatusOnly',
+      object: { status: ready },
+    });
+    expect(await bring(2, ready)).toMatchObject({
+      result: 'updated',
+      object: { spec: { size: 2 }, status: ready },
+    });
     expect(await bring(3, { ready: false })).toMatchObject({
       result: 'updatedStatus',
       object: { spec: { size: 3 }, status: { ready: false } },
     });
     expect((await bring(3, { ready: false })).result).toBe('unchanged');
     const patches = requests.filter(({ method }) => method === 'PATCH');
-    expect(patches.map(({ path, body }) => [path.endsWith('/status'), JSON.parse(String(body))])).toEqual([
+    expect(
+      patches.map(({ path, body }) => [path.endsWith('/status'), JSON.parse(String(body))]),
+    ).toEqual([
       [true, { status: ready }],
       [false, { spec: { size: 2 } }],
       [false, { spec: { size: 3 } }],
@@ -210,8 +246,14 @@ test('what was read as metadata alone is not written back, and the error says wh
       '"object" expected a v1 ConfigMap, got a "meta.k8s.io/v1" "PartialObjectMetadata": ' +
       'it was read as metadata alone and would lose the rest; patch it, or read it with { live: true }',
   };
-  await expect(client.update(ConfigMaps, await client.get(ConfigMaps, at('a')))).rejects.toMatchObject(asMetadata);
+  await expect(
+    client.update(ConfigMaps, await client.get(ConfigMaps, at('a'))),
+  ).rejects.toMatchObject(asMetadata);
   const mutate = (draft: object) => ({ ...configMap('a'), ...draft, data: { page: '2' } });
-  await expect(createOrUpdate(client, ConfigMaps, at('a'), mutate)).rejects.toMatchObject(asMetadata);
-  expect((await createOrUpdate(client, ConfigMaps, at('a'), mutate, { live: true })).result).toBe('updated');
+  await expect(createOrUpdate(client, ConfigMaps, at('a'), mutate)).rejects.toMatchObject(
+    asMetadata,
+  );
+  expect((await createOrUpdate(client, ConfigMaps, at('a'), mutate, { live: true })).result).toBe(
+    'updated',
+  );
 });

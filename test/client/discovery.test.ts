@@ -1,5 +1,15 @@
-/** Kinds to resources, as the server tells them. controller-runtime: pkg/client/apiutil/restmapper_test.go. */
-import { Discovery, discover, groupVersionKindFor, isNotFound, isObjectNamespaced, newClient } from 'capstan/client';
+/**
+ * Kinds to resources, as the server tells them. controller-runtime:
+ * pkg/client/apiutil/restmapper_test.go.
+ */
+import {
+  Discovery,
+  discover,
+  groupVersionKindFor,
+  isNotFound,
+  isObjectNamespaced,
+  newClient,
+} from 'capstan/client';
 import { describe, expect, test } from 'vitest';
 import { ConfigMaps, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
 
@@ -17,7 +27,9 @@ const definition = (plural: string, kind: string, scope: string) => ({
         name: 'v1',
         served: true,
         storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        schema: {
+          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
       },
     ],
   },
@@ -45,7 +57,9 @@ describe('discovery', () => {
     const { transport } = await live();
     await define(transport, definition('gizmos', 'Gizmo', 'Cluster'));
     const discovery = new Discovery(transport);
-    expect(await discovery.resourceFor({ group: '', version: 'v1', kind: 'ConfigMap' })).toMatchObject({
+    expect(
+      await discovery.resourceFor({ group: '', version: 'v1', kind: 'ConfigMap' }),
+    ).toMatchObject({
       plural: 'configmaps',
       namespaced: true,
     });
@@ -58,7 +72,13 @@ describe('discovery', () => {
       plural: 'deployments',
     });
     expect(await discovery.resourceFor({ group: 'example.com', kind: 'Gizmo' })).toEqual({
-      ...{ group: 'example.com', version: 'v1', kind: 'Gizmo', plural: 'gizmos', namespaced: false },
+      ...{
+        group: 'example.com',
+        version: 'v1',
+        kind: 'Gizmo',
+        plural: 'gizmos',
+        namespaced: false,
+      },
       indexers: {},
     });
   });
@@ -67,7 +87,9 @@ describe('discovery', () => {
     const { transport, requests } = await live();
     const discovery = new Discovery(transport);
     await Promise.all(
-      ['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) => discovery.resourceFor({ group: 'apps', kind })),
+      ['Deployment', 'StatefulSet', 'DaemonSet'].map((kind) =>
+        discovery.resourceFor({ group: 'apps', kind }),
+      ),
     );
     await discovery.resourceFor({ group: 'apps', version: 'v1', kind: 'ReplicaSet' });
     expect(lines(requests)).toEqual(['GET /apis/apps', 'GET /apis/apps/v1']);
@@ -98,8 +120,9 @@ describe('discovery', () => {
       await expect(discover(transport, kind)).rejects.toSatisfy(isNotFound);
   });
 
-  // Whose apiVersion it is, a tenant chose: "../api" went up in the path, over fetch and through proxies, and gave the Secrets of the core group under a group that no list of
-  // refused ones has; with "a/b" of v1 what was kept of it was given for v1 of "a/b" too.
+  // Whose apiVersion it is, a tenant chose: "../api" went up in the path, over fetch and through
+  // proxies, and gave the Secrets of the core group under a group that no list of refused ones has;
+  // with "a/b" of v1 what was kept of it was given for v1 of "a/b" too.
   test.each([
     { group: '../api', version: 'v1', kind: 'Secret' },
     { group: '..', kind: 'Secret' },
@@ -118,12 +141,15 @@ describe('discovery', () => {
 
   test('a group that has a query in it is asked for as it is', async () => {
     const { transport, requests } = await live();
-    await expect(discover(transport, { group: 'apps?a=#b', kind: 'Secret' })).rejects.toSatisfy(isNotFound);
+    await expect(discover(transport, { group: 'apps?a=#b', kind: 'Secret' })).rejects.toSatisfy(
+      isNotFound,
+    );
     expect(lines(requests)).toEqual(['GET /apis/apps%3Fa%3D%23b']);
   });
 
-  // That there is none was kept for each of them, and which they are may be a tenant's word: memory grew with them, and the time of each question. Each was asked for
-  // twice, too, once anything was kept.
+  // That there is none was kept for each of them, and which they are may be a tenant's word: memory
+  // grew with them, and the time of each question. Each was asked for twice, too, once anything was
+  // kept.
   test('keeps nothing of groups that the server does not have', async () => {
     const { transport, requests } = await live();
     const discovery = new Discovery(transport);
@@ -131,9 +157,9 @@ describe('discovery', () => {
     requests.length = 0;
     for (const version of [undefined, 'v1'])
       for (const group of ['a.example', 'b.example'])
-        await expect(discovery.resourceFor({ group, kind: 'Gizmo', ...(version && { version }) })).rejects.toSatisfy(
-          isNotFound,
-        );
+        await expect(
+          discovery.resourceFor({ group, kind: 'Gizmo', ...(version && { version }) }),
+        ).rejects.toSatisfy(isNotFound);
     expect(lines(requests)).toEqual(
       ['a.example', 'b.example', 'a.example/v1', 'b.example/v1'].map((path) => `GET /apis/${path}`),
     );
@@ -144,7 +170,8 @@ describe('discovery', () => {
     const { transport } = await live();
     let failing = true;
     const discovery = new Discovery({
-      request: (request) => (failing ? Promise.reject(new Error('down')) : transport.request(request)),
+      request: (request) =>
+        failing ? Promise.reject(new Error('down')) : transport.request(request),
     });
     const kind = { group: 'apps', kind: 'Deployment' };
     await expect(discovery.resourceFor(kind)).rejects.toThrow('down');
@@ -167,7 +194,10 @@ describe('discovery', () => {
   // The second call waited for the first one's request with nothing to end it.
   test('ends with its signal also where it waits for what another call has asked', async () => {
     const { transport } = await live();
-    const discovery = new Discovery({ ...transport, request: () => new Promise<never>(() => undefined) });
+    const discovery = new Discovery({
+      ...transport,
+      request: () => new Promise<never>(() => undefined),
+    });
     const abort = new AbortController();
     const kind = { group: 'apps', kind: 'Deployment' };
     void discovery.resourceFor(kind);
@@ -186,11 +216,15 @@ describe('discovery', () => {
       return resources.map(({ group, version, plural }) => `${plural}.${version}.${group}`);
     };
     const all = await plurals();
-    expect(all).toEqual(expect.arrayContaining(['configmaps.v1.', 'deployments.v1.apps', 'namespaces.v1.']));
+    expect(all).toEqual(
+      expect.arrayContaining(['configmaps.v1.', 'deployments.v1.apps', 'namespaces.v1.']),
+    );
     expect(new Set(all).size).toBe(all.length);
     expect(all.filter((name) => name.includes('/'))).toEqual([]);
     await define(transport, definition('gizmos', 'Gizmo', 'Cluster'));
-    expect((await plurals()).filter((name) => !all.includes(name))).toEqual(['gizmos.v1.example.com']);
+    expect((await plurals()).filter((name) => !all.includes(name))).toEqual([
+      'gizmos.v1.example.com',
+    ]);
     expect(await plurals('list', 'delete')).toContain('gizmos.v1.example.com');
     expect(await plurals('list', 'fly')).toEqual([]);
     const found = (await discovery.resources()).resources.find(({ kind }) => kind === 'Gizmo');
@@ -200,9 +234,17 @@ describe('discovery', () => {
   /** Answers by path; what is not there is an aggregated API that is down. */
   const scripted = (answers: Record<string, object>) => ({
     request: async ({ path }: { path: string }) => {
-      const body = answers[path] ?? { kind: 'Status', status: 'Failure', code: 503, reason: 'ServiceUnavailable' };
+      const body = answers[path] ?? {
+        kind: 'Status',
+        status: 'Failure',
+        code: 503,
+        reason: 'ServiceUnavailable',
+      };
       const status = path in answers ? 200 : 503;
-      return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });
+      return new Response(JSON.stringify(body), {
+        status,
+        headers: { 'content-type': 'application/json' },
+      });
     },
   });
 
@@ -213,7 +255,11 @@ describe('discovery', () => {
       '/apis': {
         groups: [
           { name: 'metrics.example', versions: [version('v1')], preferredVersion: version('v1') },
-          { name: 'example.com', versions: [version('v1'), version('v2')], preferredVersion: version('v2') },
+          {
+            name: 'example.com',
+            versions: [version('v1'), version('v2')],
+            preferredVersion: version('v2'),
+          },
         ],
       },
       '/api/v1': { resources: [{ name: 'pods', kind: 'Pod', namespaced: true, verbs: ['list'] }] },
@@ -250,9 +296,15 @@ describe('discovery', () => {
     const { transport, client } = await live();
     await client.create(Widgets, widget('w', { size: 1 }));
     const discovery = new Discovery(transport);
-    const object = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'default' } };
+    const object = {
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name: 'w', namespace: 'default' },
+    };
     const resource = await discovery.resourceOf<typeof object>(object);
-    expect(await newClient({ transport }).get(resource, object.metadata)).toMatchObject({ spec: { size: 1 } });
+    expect(await newClient({ transport }).get(resource, object.metadata)).toMatchObject({
+      spec: { size: 1 },
+    });
     expect(await discovery.isObjectNamespaced(object)).toBe(true);
     expect(await discovery.isObjectNamespaced({ apiVersion: 'v1', kind: 'Namespace' })).toBe(false);
   });
@@ -261,7 +313,9 @@ describe('discovery', () => {
     const { transport } = await live();
     const discovery = new Discovery(transport);
     for (const wrong of [{}, { group: 'apps' }, { group: 1, kind: 'A' }, null])
-      await expect(discovery.resourceFor(wrong as never)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      await expect(discovery.resourceFor(wrong as never)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
   });
 });
 
@@ -272,9 +326,20 @@ test('a kind is told by a resource, or by an object that says it', () => {
     version: 'v1',
     kind: 'Deployment',
   });
-  expect(groupVersionKindFor({ apiVersion: 'v1', kind: 'Pod' })).toEqual({ group: '', version: 'v1', kind: 'Pod' });
-  for (const wrong of [{}, { kind: 'Pod' }, { apiVersion: 'a/b/c', kind: 'Pod' }, { apiVersion: '/v1', kind: 'Pod' }])
-    expect(() => groupVersionKindFor(wrong)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+  expect(groupVersionKindFor({ apiVersion: 'v1', kind: 'Pod' })).toEqual({
+    group: '',
+    version: 'v1',
+    kind: 'Pod',
+  });
+  for (const wrong of [
+    {},
+    { kind: 'Pod' },
+    { apiVersion: 'a/b/c', kind: 'Pod' },
+    { apiVersion: '/v1', kind: 'Pod' },
+  ])
+    expect(() => groupVersionKindFor(wrong)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   expect(isObjectNamespaced(ConfigMaps)).toBe(true);
   expect(isObjectNamespaced(Namespaces)).toBe(false);
 });

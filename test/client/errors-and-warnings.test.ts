@@ -1,4 +1,7 @@
-/** Which failure it was, and what the server remarks. apimachinery: pkg/api/errors/errors_test.go, pkg/util/net/http_test.go warnings. */
+/**
+ * Which failure it was, and what the server remarks. apimachinery: pkg/api/errors/errors_test.go,
+ * pkg/util/net/http_test.go warnings.
+ */
 import { StatusError, type Transport, TransportError } from 'capstan/cache';
 import {
   hasStatusCause,
@@ -37,28 +40,33 @@ afterEach(() => {
 });
 
 const failure = (code: number, reason = '', details?: object) =>
-  new StatusError(code, { kind: 'Status', reason, message: 'm', code, ...(details && { details }) }, 'GET /x');
+  new StatusError(
+    code,
+    { kind: 'Status', reason, message: 'm', code, ...(details && { details }) },
+    'GET /x',
+  );
 
-const KINDS: [is: (error: unknown) => boolean, reason: string, code: number, codeAlone: boolean][] = [
-  [isNotFound, 'NotFound', 404, true],
-  [isAlreadyExists, 'AlreadyExists', 409, false],
-  [isConflict, 'Conflict', 409, true],
-  [isInvalid, 'Invalid', 422, true],
-  [isBadRequest, 'BadRequest', 400, true],
-  [isUnauthorized, 'Unauthorized', 401, true],
-  [isForbidden, 'Forbidden', 403, true],
-  [isMethodNotSupported, 'MethodNotAllowed', 405, true],
-  [isNotAcceptable, 'NotAcceptable', 406, true],
-  [isGone, 'Gone', 410, true],
-  [isResourceExpired, 'Expired', 410, false],
-  [isRequestEntityTooLarge, 'RequestEntityTooLarge', 413, true],
-  [isUnsupportedMediaType, 'UnsupportedMediaType', 415, true],
-  [isTooManyRequests, 'TooManyRequests', 429, true],
-  [isInternalError, 'InternalError', 500, true],
-  [isServerTimeout, 'ServerTimeout', 500, false],
-  [isServiceUnavailable, 'ServiceUnavailable', 503, true],
-  [isTimeout, 'Timeout', 504, true],
-];
+const KINDS: [is: (error: unknown) => boolean, reason: string, code: number, codeAlone: boolean][] =
+  [
+    [isNotFound, 'NotFound', 404, true],
+    [isAlreadyExists, 'AlreadyExists', 409, false],
+    [isConflict, 'Conflict', 409, true],
+    [isInvalid, 'Invalid', 422, true],
+    [isBadRequest, 'BadRequest', 400, true],
+    [isUnauthorized, 'Unauthorized', 401, true],
+    [isForbidden, 'Forbidden', 403, true],
+    [isMethodNotSupported, 'MethodNotAllowed', 405, true],
+    [isNotAcceptable, 'NotAcceptable', 406, true],
+    [isGone, 'Gone', 410, true],
+    [isResourceExpired, 'Expired', 410, false],
+    [isRequestEntityTooLarge, 'RequestEntityTooLarge', 413, true],
+    [isUnsupportedMediaType, 'UnsupportedMediaType', 415, true],
+    [isTooManyRequests, 'TooManyRequests', 429, true],
+    [isInternalError, 'InternalError', 500, true],
+    [isServerTimeout, 'ServerTimeout', 500, false],
+    [isServiceUnavailable, 'ServiceUnavailable', 503, true],
+    [isTimeout, 'Timeout', 504, true],
+  ];
 
 describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
   test('is told by the reason, and by the code only where no reason is known', () => {
@@ -86,26 +94,39 @@ describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
 });
 
 test('errors that mean that there is nothing to do are left out, and all others thrown again', async () => {
-  // Story: they returned the error, as in Go. `client.delete(…).catch(ignoreNotFound)` compiled, and swallowed every failure.
-  const [gone, there, other] = [failure(404, 'NotFound'), failure(409, 'AlreadyExists'), new Error('x')];
+  // Story: they returned the error, as in Go. `client.delete(…).catch(ignoreNotFound)` compiled,
+  // and swallowed every failure.
+  const [gone, there, other] = [
+    failure(404, 'NotFound'),
+    failure(409, 'AlreadyExists'),
+    new Error('x'),
+  ];
   expect(await Promise.reject(gone).catch(ignoreNotFound)).toBeUndefined();
   expect(await Promise.reject(there).catch(ignoreAlreadyExists)).toBeUndefined();
   for (const error of [there, other, null])
     await expect(Promise.reject(error).catch(ignoreNotFound)).rejects.toBe(error);
   for (const error of [gone, other, null])
     await expect(Promise.reject(error).catch(ignoreAlreadyExists)).rejects.toBe(error);
-  expect([ignoreNotFound(undefined), ignoreAlreadyExists(undefined)]).toEqual([undefined, undefined]);
+  expect([ignoreNotFound(undefined), ignoreAlreadyExists(undefined)]).toEqual([
+    undefined,
+    undefined,
+  ]);
 });
 
 test('causes and the delay that the server asks for are read from the details', () => {
-  const conflict = failure(409, 'Conflict', { causes: [{ reason: 'FieldManagerConflict', field: '.spec' }] });
+  const conflict = failure(409, 'Conflict', {
+    causes: [{ reason: 'FieldManagerConflict', field: '.spec' }],
+  });
   expect(hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
   expect(hasStatusCause(conflict, 'Other')).toBe(false);
   expect(hasStatusCause(new Error('x'), 'Other')).toBe(false);
   expect(suggestsClientDelay(failure(429, 'TooManyRequests', { retryAfterSeconds: 2 }))).toBe(2000);
   expect(suggestsClientDelay(failure(500, 'ServerTimeout', { retryAfterSeconds: 0 }))).toBe(0);
-  expect(suggestsClientDelay(failure(503, 'ServiceUnavailable', { retryAfterSeconds: 0 }))).toBeUndefined();
-  expect(suggestsClientDelay(failure(504, 'ServerTimeout', { kind: 'pods' }))).toBe(0); // Go does not write a zero
+  expect(
+    suggestsClientDelay(failure(503, 'ServiceUnavailable', { retryAfterSeconds: 0 })),
+  ).toBeUndefined();
+  // Go does not write a zero
+  expect(suggestsClientDelay(failure(504, 'ServerTimeout', { kind: 'pods' }))).toBe(0);
   expect(suggestsClientDelay(failure(429, '', { retryAfterSeconds: 0 }))).toBeUndefined();
   expect(suggestsClientDelay(failure(504, 'ServerTimeout'))).toBeUndefined();
   expect(suggestsClientDelay(failure(404, 'NotFound'))).toBeUndefined();
@@ -133,7 +154,9 @@ describe('warnings', () => {
     request: async () => ({
       status: 200,
       headers: new Headers({ warning: text }),
-      body: new Blob(['{"kind":"ConfigMap","metadata":{"name":"a"}}']).stream() as unknown as AsyncIterable<Uint8Array>,
+      body: new Blob([
+        '{"kind":"ConfigMap","metadata":{"name":"a"}}',
+      ]).stream() as unknown as AsyncIterable<Uint8Array>,
     }),
   });
 
@@ -154,9 +177,16 @@ describe('warnings', () => {
   test('go to the logger where there is no hook, and nowhere without either', async () => {
     const said: unknown[] = [];
     const silent = () => undefined;
-    const logger = { debug: silent, info: silent, error: silent, warn: (...all: unknown[]) => void said.push(all) };
+    const logger = {
+      debug: silent,
+      info: silent,
+      error: silent,
+      warn: (...all: unknown[]) => void said.push(all),
+    };
     await newClient({ transport: warned('299 - "old"'), logger }).get(ConfigMaps, at('a'));
-    expect(said).toEqual([['old', { method: 'GET', path: '/api/v1/namespaces/default/configmaps/a' }]]);
+    expect(said).toEqual([
+      ['old', { method: 'GET', path: '/api/v1/namespaces/default/configmaps/a' }],
+    ]);
     await newClient({ transport: warned('299 - "old"') }).get(ConfigMaps, at('a'));
   });
 
@@ -168,7 +198,10 @@ describe('warnings', () => {
       throw wrong;
     };
     for (const hook of [onWarning, async () => onWarning()]) {
-      const got = await newClient({ transport: warned('299 - "old"'), onWarning: hook }).get(ConfigMaps, at('a'));
+      const got = await newClient({ transport: warned('299 - "old"'), onWarning: hook }).get(
+        ConfigMaps,
+        at('a'),
+      );
       expect(got.metadata.name).toBe('a');
     }
     await new FakeClock().settle();

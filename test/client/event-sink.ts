@@ -1,4 +1,6 @@
-/** Where the recorders of these tests write to: every request is kept, and answered as a test wants. */
+/**
+ * Where the recorders of these tests write to: every request is kept, and answered as a test wants.
+ */
 import type { StatusError } from 'capstan/cache';
 import type { Client, EventSeries, KubeEvent, Patch } from 'capstan/client';
 
@@ -12,7 +14,10 @@ export interface Sent {
 
 export type Answer = (sent: Sent) => unknown;
 
-/** Answers nothing but success, until `answer` is set: what it returns is thrown unless it is undefined. A promise is awaited. */
+/**
+ * Answers nothing but success, until `answer` is set: what it returns is thrown unless it is
+ * undefined. A promise is awaited.
+ */
 export class ScriptedSink {
   readonly sent: Sent[] = [];
   answer: Answer = () => undefined;
@@ -31,7 +36,11 @@ export class ScriptedSink {
         await answered({ verb: 'create', name, namespace, series: event.series, event });
         return object;
       },
-      patch: async <T>(_resource: unknown, key: { name: string; namespace?: string }, patch: Patch) => {
+      patch: async <T>(
+        _resource: unknown,
+        key: { name: string; namespace?: string },
+        patch: Patch,
+      ) => {
         const { series } = (patch as unknown as { body: { series: EventSeries } }).body;
         await answered({
           verb: 'patch',
@@ -46,7 +55,9 @@ export class ScriptedSink {
   }
 
   get verbs(): string[] {
-    return this.sent.map(({ verb, series }) => (series === undefined ? verb : `${verb} ${series.count}`));
+    return this.sent.map(({ verb, series }) =>
+      series === undefined ? verb : `${verb} ${series.count}`,
+    );
   }
 }
 

@@ -1,4 +1,7 @@
-/** The event recorder when there is more to write than waits in its queue: who needs room there, who needs none, and who waits for whom. */
+/**
+ * The event recorder when there is more to write than waits in its queue: who needs room there, who
+ * needs none, and who waits for whom.
+ */
 import { StatusError } from 'capstan/cache';
 import { type EventRecorder, type EventRecorderOptions, newEventRecorder } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
@@ -9,7 +12,11 @@ import { ScriptedSink } from './event-sink.ts';
 const MINUTE = 60_000;
 const OBJECTS = 30;
 const failed = { type: 'Warning', reason: 'Failed', action: 'Syncing' } as const;
-const pod = (namespace: string, name: string) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace, name } });
+const pod = (namespace: string, name: string) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { namespace, name },
+});
 
 const reported = hearReports();
 let clock: FakeClock;
@@ -48,14 +55,19 @@ function onServer(): Record<number, number> {
   return tally;
 }
 
-// They asked for room among the new ones: of 1500 series, 500 stayed as they were when they began, on a server that had nothing else to do.
+// They asked for room among the new ones: of 1500 series, 500 stayed as they were when they began,
+// on a server that had nothing else to do.
 describe('more series than new Events may wait', () => {
   it('are all told when the recorder is shut down', async () => {
     const recorder = start();
     for (let round = 0; round < 5; round++) await sweep(recorder);
     await recorder.shutdown();
     expect(onServer()).toEqual({ 5: OBJECTS });
-    expect(recorder.counts()).toMatchObject({ recorded: 5 * OBJECTS, written: 3 * OBJECTS, lost: 0 });
+    expect(recorder.counts()).toMatchObject({
+      recorded: 5 * OBJECTS,
+      written: 3 * OBJECTS,
+      lost: 0,
+    });
   });
 
   it('are all told when they end together', async () => {
@@ -110,7 +122,9 @@ describe('writes that fail', () => {
   /** As where the webhook of one namespace's admission is gone. */
   function refuse(): void {
     sink.answer = ({ namespace }) =>
-      namespace === refusing ? new StatusError(500, { reason: 'InternalError' }, 'POST') : undefined;
+      namespace === refusing
+        ? new StatusError(500, { reason: 'InternalError' }, 'POST')
+        : undefined;
   }
 
   async function fail(recorder: EventRecorder, count: number): Promise<void> {
@@ -120,7 +134,8 @@ describe('writes that fail', () => {
     }
   }
 
-  // Each slept for two minutes in one of the eight workers: with eight of them the events of everybody else waited, and were dropped.
+  // Each slept for two minutes in one of the eight workers: with eight of them the events of
+  // everybody else waited, and were dropped.
   it('hold up no others, and take no room from them', async () => {
     refuse();
     const recorder = start();
@@ -174,7 +189,9 @@ describe('writes that fail', () => {
     await clock.settle();
     expect(recorder.counts().lost).toBe(4);
     const message = '4096 events wait to be tried again: what else fails is given up';
-    expect(reported).toEqual([expect.objectContaining({ message, cause: expect.any(StatusError) })]);
+    expect(reported).toEqual([
+      expect.objectContaining({ message, cause: expect.any(StatusError) }),
+    ]);
     expect(clock.timers(), 'and two of the series').toBe(4098);
     for (let i = 0; i < 5; i++) recorder.event(pod(refusing, `late${i}`), failed);
     await recorder.shutdown();
@@ -210,17 +227,21 @@ describe('writes that fail', () => {
   });
 });
 
-// Only the pause between two tries left the workers: a webhook that lets each write fail after ten seconds held all eight with tries, and
-// the events of everybody else came 13 s late beside 30 objects that failed, 233 s beside 200, and never beside 900.
+// Only the pause between two tries left the workers: a webhook that lets each write fail after ten
+// seconds held all eight with tries, and the events of everybody else came 13 s late beside 30
+// objects that failed, 233 s beside 200, and never beside 900.
 describe('writes that fail slowly', () => {
   const WEBHOOK_MS = 10_000;
-  const later = <T>(ms: number, value: T) => new Promise<T>((resolve) => clock.setTimer(() => resolve(value), ms));
+  const later = <T>(ms: number, value: T) =>
+    new Promise<T>((resolve) => clock.setTimer(() => resolve(value), ms));
   const timedOut = () => new StatusError(500, { reason: 'InternalError' }, 'POST');
   const blocked = (namespace: string) => namespace.startsWith('blocked');
-  const triesIn = (namespace: string) => sink.sent.filter((sent) => sent.namespace === namespace).length;
+  const triesIn = (namespace: string) =>
+    sink.sent.filter((sent) => sent.namespace === namespace).length;
 
   beforeEach(() => {
-    sink.answer = ({ namespace }) => (blocked(namespace) ? later(WEBHOOK_MS, timedOut()) : undefined);
+    sink.answer = ({ namespace }) =>
+      blocked(namespace) ? later(WEBHOOK_MS, timedOut()) : undefined;
   });
 
   function record(recorder: EventRecorder, namespace: string, count: number): void {
@@ -257,14 +278,18 @@ describe('writes that fail slowly', () => {
     expect(recorder.counts().lost).toBe(0);
     const before = sink.sent.length;
     await end(recorder);
-    expect(sink.sent.length - before, 'each is tried once more').toBeLessThanOrEqual(objects * namespaces);
+    expect(sink.sent.length - before, 'each is tried once more').toBeLessThanOrEqual(
+      objects * namespaces,
+    );
     expect(recorder.counts()).toMatchObject({ written: 1200 + objects * namespaces, lost: 0 });
   });
 
   it('hold up others of their own namespace until each has failed once', async () => {
-    sink.answer = ({ event }) => (event?.reason === 'Hangs' ? later(WEBHOOK_MS, timedOut()) : undefined);
+    sink.answer = ({ event }) =>
+      event?.reason === 'Hangs' ? later(WEBHOOK_MS, timedOut()) : undefined;
     const recorder = start({ maxQueued: 1000 });
-    for (let i = 0; i < 30; i++) recorder.event(pod('shop', `p${i}`), { ...failed, reason: 'Hangs' });
+    for (let i = 0; i < 30; i++)
+      recorder.event(pod('shop', `p${i}`), { ...failed, reason: 'Hangs' });
     const told = () => sink.sent.filter(({ event }) => event?.reason === 'Failed').length;
     for (let second = 0; second < 300; second++) {
       recorder.event(pod('shop', `ok${second}`), failed);

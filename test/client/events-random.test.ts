@@ -1,6 +1,6 @@
 /**
- * The recorder beside a count: whatever fails on the way, answers that are lost included, each event that was asked for is told once, by an
- * Event of its own or in the count of a series.
+ * The recorder beside a count: whatever fails on the way, answers that are lost included, each
+ * event that was asked for is told once, by an Event of its own or in the count of a series.
  */
 import { StatusError, TransportError } from 'capstan/cache';
 import { type KubeEvent, newEventRecorder } from 'capstan/client';
@@ -16,13 +16,17 @@ const seed = testSeed();
 /** The request has no answer, and ends when its time is over. */
 const HANGS = new Promise<never>(() => undefined);
 
-/** What a server keeps, and what it answers: at random it fails before it does what it was asked, or its answer is lost after it did. */
+/**
+ * What a server keeps, and what it answers: at random it fails before it does what it was asked, or
+ * its answer is lost after it did.
+ */
 class Kept {
   readonly events = new Map<string, { reason: string; count: number }>();
   readonly #random: Random;
   /**
-   * Failures in a row of one Event: with twelve it is given up, and chance must not come to that, nor must two rows: a create that finds its
-   * Event there ends one here, and is of the same try as the patch after it.
+   * Failures in a row of one Event: with twelve it is given up, and chance must not come to that,
+   * nor must two rows: a create that finds its Event there ends one here, and is of the same try as
+   * the patch after it.
    */
   readonly #inRow = new Map<string, number>();
   failing = true;
@@ -41,7 +45,8 @@ class Kept {
     const known = this.events.get(sent.name);
     if (sent.verb === 'create' && known !== undefined)
       return new StatusError(409, { reason: 'AlreadyExists', message: 'there' }, 'POST');
-    if (sent.verb === 'patch' && known === undefined) return new StatusError(404, { reason: 'NotFound' }, 'PATCH');
+    if (sent.verb === 'patch' && known === undefined)
+      return new StatusError(404, { reason: 'NotFound' }, 'PATCH');
     const reason = known?.reason ?? (sent.event as KubeEvent).reason;
     const count = sent.series?.count ?? 1;
     expect(count, 'no older count overtakes a newer').toBeGreaterThanOrEqual(known?.count ?? 1);
@@ -70,7 +75,8 @@ it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SE
       const ms = slow.pick([0, 0, 100, 3000]);
       if (ms > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, ms));
       const answer = kept.answer(sent);
-      if (ms > 0 && answer !== HANGS) await new Promise<void>((resolve) => clock.setTimer(resolve, ms));
+      if (ms > 0 && answer !== HANGS)
+        await new Promise<void>((resolve) => clock.setTimer(resolve, ms));
       underWay.delete(sent.name);
       return answer;
     };
@@ -88,11 +94,17 @@ it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SE
         const reason = random.pick(REASONS);
         told.set(reason, (told.get(reason) ?? 0) + 1);
         recorder.event(
-          { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: reason < 'C' ? 'a' : 'b', uid: 'u' } },
+          {
+            apiVersion: 'v1',
+            kind: 'Pod',
+            metadata: { name: 'web', namespace: reason < 'C' ? 'a' : 'b', uid: 'u' },
+          },
           { reason, action: 'Do', note: `${random.int(30)}` },
         );
       }
-      await clock.run(random.pick([0, 1, 150, 2000, 5000, 20_000, MINUTE, 3 * MINUTE, 6 * MINUTE, 7 * MINUTE]));
+      await clock.run(
+        random.pick([0, 1, 150, 2000, 5000, 20_000, MINUTE, 3 * MINUTE, 6 * MINUTE, 7 * MINUTE]),
+      );
     }
     kept.failing = false;
     const done = recorder.shutdown();
@@ -102,7 +114,8 @@ it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SE
     expect([lost, filtered]).toEqual([0, 0]);
     expect(crowded, 'two requests for one Event at once').toBe(false);
     const kinds = new Map(REASONS.map((reason) => [reason, 0]));
-    for (const { reason, count } of kept.events.values()) kinds.set(reason, (kinds.get(reason) ?? 0) + count);
+    for (const { reason, count } of kept.events.values())
+      kinds.set(reason, (kinds.get(reason) ?? 0) + count);
     expect([...kinds], `round ${round}`).toEqual([...told]);
     expect(clock.timers()).toBe(0);
   }

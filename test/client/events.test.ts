@@ -1,4 +1,7 @@
-/** The event recorder: what an Event looks like, when it is a series, what is tried again, and that nobody ever waits for it. */
+/**
+ * The event recorder: what an Event looks like, when it is a series, what is tried again, and that
+ * nobody ever waits for it.
+ */
 import { defineResource, StatusError, TransportError } from 'capstan/cache';
 import {
   type EventRecorder,
@@ -65,7 +68,8 @@ function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
   return recorder;
 }
 
-const status = (code: number, reason: string) => new StatusError(code, { reason, message: 'no' }, 'POST events');
+const status = (code: number, reason: string) =>
+  new StatusError(code, { reason, message: 'no' }, 'POST events');
 const first = (): Sent => sink.sent[0] as Sent;
 
 describe('an event', () => {
@@ -89,7 +93,18 @@ describe('an event', () => {
   it('names a second object, and takes a note with arguments', async () => {
     const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1', uid: 'u-2' } };
     const recorder = start();
-    recorder.eventf(pod, node, 'Warning', 'Failed', 'Scheduling', 'on %s: %q, %d of %v%%', 'node1', 'no', 3, 100);
+    recorder.eventf(
+      pod,
+      node,
+      'Warning',
+      'Failed',
+      'Scheduling',
+      'on %s: %q, %d of %v%%',
+      'node1',
+      'no',
+      3,
+      100,
+    );
     await clock.settle();
     expect(first().event).toMatchObject({
       related: { apiVersion: 'v1', kind: 'Node', name: 'node1', uid: 'u-2' },
@@ -99,7 +114,15 @@ describe('an event', () => {
   });
 
   it('loses no argument of its note, and takes an error for its message', async () => {
-    start().eventf(pod, undefined, 'Normal', 'Started', 'Starting', 'why: %s, %s', new Error('full'));
+    start().eventf(
+      pod,
+      undefined,
+      'Normal',
+      'Started',
+      'Starting',
+      'why: %s, %s',
+      new Error('full'),
+    );
     start().eventf(pod, undefined, 'Normal', 'Stopped', 'Stopping', 'left:', 'a', { b: 1 });
     await clock.settle();
     expect(sink.sent.map(({ event }) => event?.note)).toEqual(['why: full, %s', 'left: a {"b":1}']);
@@ -117,7 +140,10 @@ describe('an event', () => {
     ['an address', '2001:db8::123'],
     ['too long a name', 'x'.repeat(1000)],
   ])('about %s, which is no name for an Event, has a name of its own', async (_, name) => {
-    start().event({ apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: { name, uid: 'u-3' } }, details);
+    start().event(
+      { apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: { name, uid: 'u-3' } },
+      details,
+    );
     await clock.settle();
     expect(first().name).toMatch(/^event\.[0-9a-f]{16}\.[0-9a-f]{16}$/);
     expect(first().event?.regarding.name).toBe(name);
@@ -168,7 +194,9 @@ describe('an event', () => {
     start().event(pod, { ...details, related: { metadata: { name: 'x' } } });
     await clock.settle();
     expect(first().event).not.toHaveProperty('related');
-    expect(reported).toEqual([expect.stringContaining('"related" expected an object with apiVersion and kind')]);
+    expect(reported).toEqual([
+      expect.stringContaining('"related" expected an object with apiVersion and kind'),
+    ]);
   });
 
   it('is about a reference of a kind and a name, which needs no more', async () => {
@@ -176,7 +204,9 @@ describe('an event', () => {
     await clock.settle();
     expect(first().event?.regarding).toEqual({ kind: 'Pod', name: 'foo' });
     expect(first().event).not.toHaveProperty('related');
-    expect(reported).toEqual([expect.stringContaining('"related" expected an object with metadata')]);
+    expect(reported).toEqual([
+      expect.stringContaining('"related" expected an object with metadata'),
+    ]);
   });
 
   it('takes annotations', async () => {
@@ -188,7 +218,12 @@ describe('an event', () => {
   it.each([
     ['no reason', pod, { ...details, reason: '' }, '"reason" expected a word of 1 to 128 bytes'],
     // The server counts bytes: these came back as refused.
-    ['65 characters of 130 bytes', pod, { ...details, reason: 'ä'.repeat(65) }, '"reason" expected a word of 1'],
+    [
+      '65 characters of 130 bytes',
+      pod,
+      { ...details, reason: 'ä'.repeat(65) },
+      '"reason" expected a word of 1',
+    ],
     ['too long an action', pod, { ...details, action: 'x'.repeat(129) }, '"action" expected'],
     [
       'an unknown type',
@@ -199,12 +234,32 @@ describe('an event', () => {
     ['an object of no kind', { metadata: {} }, details, 'use objectReference(resource, object)'],
     ['no object', undefined as unknown as object, details, '"regarding" expected an object'],
     // Whatever had no metadata was taken for a reference: Events about nothing were written.
-    ['an empty object', {}, details, '"regarding" expected an object with metadata, or a reference with kind and name'],
+    [
+      'an empty object',
+      {},
+      details,
+      '"regarding" expected an object with metadata, or a reference with kind and name',
+    ],
     ['no Kubernetes object', new Date(0), details, 'got an object of class Date'],
     ['a list', [pod], details, 'got an array of 1'],
-    ['a reference without a name', { kind: 'Pod', namespace: 'baz' }, details, 'a reference with kind and name'],
-    ['a reference of an empty name', { kind: 'Pod', name: '' }, details, 'a reference with kind and name'],
-    ['a reference without a kind', { apiVersion: 'v1', name: 'foo' }, details, 'a reference with kind and name'],
+    [
+      'a reference without a name',
+      { kind: 'Pod', namespace: 'baz' },
+      details,
+      'a reference with kind and name',
+    ],
+    [
+      'a reference of an empty name',
+      { kind: 'Pod', name: '' },
+      details,
+      'a reference with kind and name',
+    ],
+    [
+      'a reference without a kind',
+      { apiVersion: 'v1', name: 'foo' },
+      details,
+      'a reference with kind and name',
+    ],
   ])('with %s is reported and not sent, and throws nothing', async (_, object, what, message) => {
     const recorder = start();
     recorder.event(object, what);
@@ -243,7 +298,9 @@ describe('a recorder', () => {
     [{ maxQueued: 0 }, 'maxQueued'],
     [{ client: {} as never }, 'client.create'],
   ])('with %o is refused', (options, name) => {
-    expect(() => start(options)).toThrow(expect.objectContaining({ message: expect.stringContaining(`"${name}"`) }));
+    expect(() => start(options)).toThrow(
+      expect.objectContaining({ message: expect.stringContaining(`"${name}"`) }),
+    );
   });
 
   it('has an instance of its own if none is given', async () => {
@@ -311,7 +368,8 @@ describe('isomorphic events', () => {
     expect(sink.verbs).toEqual(['create', 'create', 'create']);
   });
 
-  // client-go compares the whole reference: a controller that writes the object's status at each failure has an Event for each.
+  // client-go compares the whole reference: a controller that writes the object's status at each
+  // failure has an Event for each.
   it('are those about another version of the object too', async () => {
     const recorder = start();
     recorder.event(regarding, details);
@@ -320,14 +378,16 @@ describe('isomorphic events', () => {
     expect(sink.verbs).toEqual(['create 2']);
   });
 
-  // Six jobs were one Event that named the first of them, and a failure kept its first text however it went on.
+  // Six jobs were one Event that named the first of them, and a failure kept its first text however
+  // it went on.
   it('of more than ten notes are combined beyond these, until they are forgotten', async () => {
     const recorder = start();
     const tell = async (from: number, to: number) => {
       for (let i = from; i < to; i++) recorder.event(pod, { ...details, note: `job ${i}` });
       await clock.settle();
     };
-    const notes = () => sink.sent.splice(0).map(({ event, name, series }) => [event?.note ?? name, series?.count]);
+    const notes = () =>
+      sink.sent.splice(0).map(({ event, name, series }) => [event?.note ?? name, series?.count]);
     await tell(0, 10);
     expect(notes()).toEqual(Array.from({ length: 10 }, (_, i) => [`job ${i}`, undefined]));
     await tell(10, 11);
@@ -350,8 +410,9 @@ describe('isomorphic events', () => {
     expect(recorder.counts()).toMatchObject({ recorded: 16, filtered: 0, lost: 0 });
   });
 
-  // Each note was forgotten six minutes after it came: one a minute with a new text each time asked for a new Event each, and of 120 the spam
-  // filter left out 72 that no series counted. So was one that came again with each of eight texts.
+  // Each note was forgotten six minutes after it came: one a minute with a new text each time asked
+  // for a new Event each, and of 120 the spam filter left out 72 that no series counted. So was one
+  // that came again with each of eight texts.
   it.each([
     ['a minute apart', MINUTE, 120],
     ['45 s apart', 45_000, 120],
@@ -365,12 +426,16 @@ describe('isomorphic events', () => {
     }
     await recorder.shutdown();
     const counts = new Map(sink.sent.map(({ name, series }) => [name, series?.count ?? 1]));
-    const single = notes > 10 ? [...Array.from({ length: 10 }, () => 1), 110] : Array.from({ length: 8 }, () => 15);
+    const single =
+      notes > 10
+        ? [...Array.from({ length: 10 }, () => 1), 110]
+        : Array.from({ length: 8 }, () => 15);
     expect([...counts.values()]).toEqual(single);
     expect(recorder.counts()).toMatchObject({ recorded: 120, filtered: 0, lost: 0 });
   });
 
-  // What the filter refused was no sign that a group went on: where three shared the tokens, none came to its combined series.
+  // What the filter refused was no sign that a group went on: where three shared the tokens, none
+  // came to its combined series.
   it('whose Events are refused keep their group alive', async () => {
     const recorder = start({ burst: 1, refillMs: 8 * MINUTE });
     for (let i = 0; i < 100; i++) {
@@ -500,7 +565,8 @@ describe('isomorphic events', () => {
     expect(reported).toEqual([]);
   });
 
-  // Somebody else's write is not expected; a proxy's cache, or a second server that is behind, can look like this.
+  // Somebody else's write is not expected; a proxy's cache, or a second server that is behind, can
+  // look like this.
   it('that are not there to be patched and there when they are created are patched ten seconds later', async () => {
     const recorder = start();
     recorder.event(pod, details);
@@ -525,9 +591,12 @@ describe('isomorphic events', () => {
     for (let i = 0; i < 3; i++) recorder.event(pod, details);
     await clock.settle();
     recorder.event(pod, details);
-    for (let i = 0; i < 4096; i++) recorder.event({ ...regarding, name: `n${i}`, uid: `u${i}` }, details);
+    for (let i = 0; i < 4096; i++)
+      recorder.event({ ...regarding, name: `n${i}`, uid: `u${i}` }, details);
     await clock.settle();
-    expect(sink.sent.filter(({ verb }) => verb === 'patch').map(({ series }) => series?.count)).toEqual([5]);
+    expect(
+      sink.sent.filter(({ verb }) => verb === 'patch').map(({ series }) => series?.count),
+    ).toEqual([5]);
   });
 });
 
@@ -617,7 +686,8 @@ describe('a write that fails', () => {
     expect(reported).toHaveLength(1);
   });
 
-  // Each that was given up was sent once more six minutes later, or at the shutdown, and lost a second time.
+  // Each that was given up was sent once more six minutes later, or at the shutdown, and lost a
+  // second time.
   it('is given up for good if it happened once', async () => {
     sink.answer = () => status(403, 'Forbidden');
     const recorder = start();
@@ -657,7 +727,8 @@ describe('a write that fails', () => {
       return (tries.get(name) ?? 0) < 5 ? new Error('weird') : undefined;
     };
     const recorder = start();
-    for (let i = 0; i < 1000; i++) recorder.event({ ...regarding, name: `foo-${i}`, uid: `u-${i}` }, details);
+    for (let i = 0; i < 1000; i++)
+      recorder.event({ ...regarding, name: `foo-${i}`, uid: `u-${i}` }, details);
     while (recorder.counts().written < 1000) await clock.run(10_000);
     expect([...tries.values()].every((count) => count === 5)).toBe(true);
     expect(recorder.counts()).toMatchObject({ recorded: 1000, written: 1000, lost: 0 });
@@ -669,9 +740,12 @@ describe('a recorder that cannot keep up', () => {
     let stuck = true;
     const waiting: (() => void)[] = [];
     sink.answer = () =>
-      stuck ? new Promise<undefined>((resolve) => waiting.push(() => resolve(undefined))) : undefined;
+      stuck
+        ? new Promise<undefined>((resolve) => waiting.push(() => resolve(undefined)))
+        : undefined;
     const recorder = start({ maxQueued: 10 });
-    for (let i = 0; i < 30; i++) recorder.event({ ...regarding, name: `n${i}`, uid: `u${i}` }, details);
+    for (let i = 0; i < 30; i++)
+      recorder.event({ ...regarding, name: `n${i}`, uid: `u${i}` }, details);
     await clock.settle();
     expect(sink.sent).toHaveLength(8);
     expect(recorder.counts()).toMatchObject({ lost: 20 });
@@ -682,7 +756,11 @@ describe('a recorder that cannot keep up', () => {
     expect(recorder.counts()).toMatchObject({ written: 10 });
     recorder.event({ ...regarding, name: 'n29', uid: 'u29' }, details);
     await clock.settle();
-    expect(recorder.counts(), 'there is room again').toMatchObject({ written: 11, lost: 20, aggregated: 0 });
+    expect(recorder.counts(), 'there is room again').toMatchObject({
+      written: 11,
+      lost: 20,
+      aggregated: 0,
+    });
   });
 });
 
@@ -719,8 +797,9 @@ describe('a recorder that is shut down', () => {
     expect(recorder.counts().lost).toBe(1);
   });
 
-  // An event that was on its way for the second time when its recorder was shut down, and failed then, was given up at once, though the server
-  // was there again: a failed try counted that had begun before.
+  // An event that was on its way for the second time when its recorder was shut down, and failed
+  // then, was given up at once, though the server was there again: a failed try counted that had
+  // begun before.
   it('tries once more what was on its way when that began, however often it had failed before', async () => {
     const onItsWay = Promise.withResolvers<unknown>();
     sink.answer = () => (sink.sent.length === 1 ? new Error('weird') : onItsWay.promise);
@@ -759,12 +838,19 @@ describe('on a server', () => {
       await transport.close?.();
       await server.stop();
     });
-    const recorder = newEventRecorder({ client: newClient({ transport }), reportingController: 'c1', clock });
+    const recorder = newEventRecorder({
+      client: newClient({ transport }),
+      reportingController: 'c1',
+      clock,
+    });
     recorder.event(pod, details);
     recorder.event(pod, details);
     recorder.event(pod, { ...details, reason: 'Stopped' });
     await recorder.shutdown();
-    const { body } = await transport.request({ method: 'GET', path: '/apis/events.k8s.io/v1/namespaces/shop/events' });
+    const { body } = await transport.request({
+      method: 'GET',
+      path: '/apis/events.k8s.io/v1/namespaces/shop/events',
+    });
     const chunks = await Array.fromAsync(body);
     const { items } = JSON.parse(Buffer.concat(chunks).toString()) as { items: Sent['event'][] };
     expect(items.map((item) => [item?.reason, item?.series?.count])).toEqual([

@@ -1,4 +1,6 @@
-/** Finalizers: on an object before anything is made for it, off it only after that was cleaned up. */
+/**
+ * Finalizers: on an object before anything is made for it, off it only after that was cleaned up.
+ */
 import { defineResource, type Resource } from 'capstan/cache';
 import {
   addFinalizer,
@@ -22,7 +24,9 @@ interface Thing {
 
 const NAME = 'example.com/cleanup';
 const deletionTimestamp = '2026-11-21T12:00:00Z';
-const living = (...finalizers: string[]): Thing => ({ metadata: { name: 'a', namespace: 'default', finalizers } });
+const living = (...finalizers: string[]): Thing => ({
+  metadata: { name: 'a', namespace: 'default', finalizers },
+});
 const deleted = (...finalizers: string[]): Thing => ({
   metadata: { name: 'a', namespace: 'default', finalizers, deletionTimestamp },
 });
@@ -57,14 +61,18 @@ describe('a finalizer', () => {
   });
 
   it('leaves the object that was given as it was', () => {
-    const object = Object.freeze({ metadata: Object.freeze({ finalizers: Object.freeze(['x']) as string[] }) });
+    const object = Object.freeze({
+      metadata: Object.freeze({ finalizers: Object.freeze(['x']) as string[] }),
+    });
     expect(addFinalizer(object, NAME).metadata.finalizers).toEqual(['x', NAME]);
     expect(removeFinalizer(object, 'x').metadata.finalizers).toEqual([]);
     expect(object.metadata.finalizers).toEqual(['x']);
   });
 
   it('needs a name', () => {
-    expect(() => addFinalizer(living(), '')).toThrow('"finalizer" expected a name such as "example.com/cleanup"');
+    expect(() => addFinalizer(living(), '')).toThrow(
+      '"finalizer" expected a name such as "example.com/cleanup"',
+    );
   });
 });
 
@@ -111,14 +119,22 @@ describe('registered finalizers', () => {
   it('that are not on an object that is being deleted neither run nor are added', async () => {
     const { finalizers, run } = registered(NAME);
     const object = deleted();
-    expect(await finalizers.finalize(object)).toEqual({ object, updated: false, statusUpdated: false });
+    expect(await finalizers.finalize(object)).toEqual({
+      object,
+      updated: false,
+      statusUpdated: false,
+    });
     expect(run).not.toHaveBeenCalled();
   });
 
   it('of which none is registered leave every object alone', async () => {
     const { finalizers } = registered();
     for (const object of [living(), deleted(NAME)])
-      expect(await finalizers.finalize(object)).toEqual({ object, updated: false, statusUpdated: false });
+      expect(await finalizers.finalize(object)).toEqual({
+        object,
+        updated: false,
+        statusUpdated: false,
+      });
   });
 
   it('that fail stay on the object, and the error says which', async () => {
@@ -128,7 +144,9 @@ describe('registered finalizers', () => {
       throw cause;
     });
     const object = deleted(NAME);
-    const error = await finalizers.finalize(object).catch((thrown: unknown) => thrown as FinalizeError<Thing>);
+    const error = await finalizers
+      .finalize(object)
+      .catch((thrown: unknown) => thrown as FinalizeError<Thing>);
     expect(error).toBeInstanceOf(FinalizeError);
     expect(error).toMatchObject({
       code: 'FINALIZE',
@@ -157,14 +175,20 @@ describe('registered finalizers', () => {
     const { errors, result, message } = error as FinalizeError<Thing>;
     expect([...errors.keys()]).toEqual(['a.example/2', 'a.example/3']);
     expect(message).toContain('a.example/2: second failed; a.example/3: third failed');
-    expect(result).toMatchObject({ updated: true, statusUpdated: true, object: { status: { phase: 'Stuck' } } });
+    expect(result).toMatchObject({
+      updated: true,
+      statusUpdated: true,
+      object: { status: { phase: 'Stuck' } },
+    });
     expect(names(result.object)).toEqual(['a.example/2', 'a.example/3']);
   });
 
   it('that fail and changed nothing ask for no write', async () => {
     const finalizers = new Finalizers<Thing>();
     finalizers.register(NAME, () => ({ error: new Error('no') }));
-    await expect(finalizers.finalize(deleted(NAME))).rejects.toMatchObject({ result: { updated: false } });
+    await expect(finalizers.finalize(deleted(NAME))).rejects.toMatchObject({
+      result: { updated: false },
+    });
   });
 
   it('are given the signal', async () => {
@@ -192,7 +216,11 @@ describe('the frame of one finalizer', () => {
       await server.stop();
     });
     const client: Client = newClient({ transport });
-    return { transport, client, create: (...finalizers: string[]) => client.create(Things, living(...finalizers)) };
+    return {
+      transport,
+      client,
+      create: (...finalizers: string[]) => client.create(Things, living(...finalizers)),
+    };
   }
   const handlers = () => ({
     apply: vi.fn((_: Thing): string | Promise<string> => 'applied'),
@@ -215,8 +243,9 @@ describe('the frame of one finalizer', () => {
     expect(run.apply).toHaveBeenLastCalledWith(written);
   });
 
-  // The event of the write changes no generation. When the frame left the work to the reconcile that follows from it, a controller with
-  // generationChangedPredicate() wrote the finalizer and never did anything else.
+  // The event of the write changes no generation. When the frame left the work to the reconcile
+  // that follows from it, a controller with generationChangedPredicate() wrote the finalizer and
+  // never did anything else.
   it('applies in a controller that looks at generations alone', async () => {
     const { client, create, transport } = await started();
     const applied = Promise.withResolvers<Thing>();
@@ -227,7 +256,10 @@ describe('the frame of one finalizer', () => {
       reconcile: async (request, { get }) => {
         const object = get(request);
         if (object !== undefined)
-          await finalizer(client, Things, NAME, object, { apply: applied.resolve, cleanup: () => undefined });
+          await finalizer(client, Things, NAME, object, {
+            apply: applied.resolve,
+            cleanup: () => undefined,
+          });
         return {};
       },
     });
@@ -258,7 +290,10 @@ describe('the frame of one finalizer', () => {
     expect(names(await client.get(Things, key))).toEqual([NAME]);
     expect(await finalizer(client, Things, NAME, object, run)).toBe('cleaned');
     await expect(client.get(Things, key)).rejects.toMatchObject({ status: 404 });
-    expect(await finalizer(client, Things, NAME, object, run), 'gone already, by a stale cache').toBe('cleaned');
+    expect(
+      await finalizer(client, Things, NAME, object, run),
+      'gone already, by a stale cache',
+    ).toBe('cleaned');
   });
 
   it('leaves alone what is being deleted without its finalizer', async () => {
@@ -275,12 +310,18 @@ describe('the frame of one finalizer', () => {
   ])('writes nothing where the finalizers are others than were seen, when %s', async (_, seen) => {
     const { client, create } = await started();
     const object = await create(...seen);
-    await client.patch(Things, key, { type: 'merge', body: { metadata: { finalizers: ['other.example/x'] } } });
-    await expect(finalizer(client, Things, NAME, object, handlers())).rejects.toMatchObject({ status: 422 });
+    await client.patch(Things, key, {
+      type: 'merge',
+      body: { metadata: { finalizers: ['other.example/x'] } },
+    });
+    await expect(finalizer(client, Things, NAME, object, handlers())).rejects.toMatchObject({
+      status: 422,
+    });
     expect(names(await client.get(Things, key))).toEqual(['other.example/x']);
   });
 
-  // A cache may still have a deleted object when its successor has the same name: taking the finalizer off that one would lose its clean-up.
+  // A cache may still have a deleted object when its successor has the same name: taking the
+  // finalizer off that one would lose its clean-up.
   it('takes its finalizer off the very object that was cleaned up, not off its successor', async () => {
     const { client, create } = await started();
     await create(NAME);
@@ -288,7 +329,9 @@ describe('the frame of one finalizer', () => {
     const stale = await client.get(Things, key);
     await client.patch(Things, key, { type: 'merge', body: { metadata: { finalizers: null } } });
     await create(NAME);
-    await expect(finalizer(client, Things, NAME, stale, handlers())).rejects.toMatchObject({ status: 422 });
+    await expect(finalizer(client, Things, NAME, stale, handlers())).rejects.toMatchObject({
+      status: 422,
+    });
     expect(names(await client.get(Things, key))).toEqual([NAME]);
   });
 });

@@ -58,7 +58,11 @@ export const Widgets = defineResource<Widget>()({
   indexers: { byColor: 'spec.color' },
 });
 
-export const Namespaces = defineResource<{ apiVersion?: string; kind?: string; metadata: Metadata }>()({
+export const Namespaces = defineResource<{
+  apiVersion?: string;
+  kind?: string;
+  metadata: Metadata;
+}>()({
   group: '',
   version: 'v1',
   kind: 'Namespace',
@@ -68,7 +72,11 @@ export const Namespaces = defineResource<{ apiVersion?: string; kind?: string; m
 
 export const at = (name: string, namespace = 'default') => ({ namespace, name });
 
-export const configMap = (name: string, data?: Record<string, string>, metadata: Metadata = {}): ConfigMap => ({
+export const configMap = (
+  name: string,
+  data?: Record<string, string>,
+  metadata: Metadata = {},
+): ConfigMap => ({
   metadata: { namespace: 'default', name, ...metadata },
   ...(data === undefined ? {} : { data }),
 });
@@ -87,7 +95,10 @@ export interface Setup {
 }
 
 /** A server, and a client that asks it each time. */
-export async function live(options: Partial<ClientOptions> = {}, serverOptions: ApiServerOptions = {}): Promise<Setup> {
+export async function live(
+  options: Partial<ClientOptions> = {},
+  serverOptions: ApiServerOptions = {},
+): Promise<Setup> {
   const server = await ApiServer.start(serverOptions);
   const { transport, requests } = recorded(server.transport());
   onTestFinished(async () => {
@@ -97,7 +108,10 @@ export async function live(options: Partial<ClientOptions> = {}, serverOptions: 
   return { server, client: newClient({ transport, ...options }), requests, transport };
 }
 
-/** A server, and a client that reads from caches. The caches have a transport of their own, as they have pools of their own. */
+/**
+ * A server, and a client that reads from caches. The caches have a transport of their own, as they
+ * have pools of their own.
+ */
 export async function cached(
   options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {},
   serverOptions: ApiServerOptions = {},

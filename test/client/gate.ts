@@ -1,4 +1,7 @@
-/** Caches that are behind, as a test says: a transport whose watches deliver nothing while its gate is shut. */
+/**
+ * Caches that are behind, as a test says: a transport whose watches deliver nothing while its gate
+ * is shut.
+ */
 import {
   type FactoryOptions,
   newSharedInformerFactory,
@@ -36,7 +39,9 @@ export class Gate {
     this.#wake();
   }
 
-  /** What is held back is lost, with its connections; watches that are opened afterwards deliver. */
+  /**
+   * What is held back is lost, with its connections; watches that are opened afterwards deliver.
+   */
   cut(): void {
     this.#cuts++;
     this.open();
@@ -57,7 +62,8 @@ export class Gate {
   async *#held({ body }: TransportResponse): AsyncGenerator<Uint8Array> {
     for await (const event of linesOf(body)) {
       const cuts = this.#cuts;
-      while (!this.#open && this.#passes === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      while (!this.#open && this.#passes === 0)
+        await new Promise<void>((resolve) => this.#waiting.push(resolve));
       if (cuts !== this.#cuts) throw new TransportError('reset', 'the gate cut the watch');
       if (!this.#open) this.#passes--;
       yield event;
@@ -85,7 +91,9 @@ async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
 }
 
 /** A client whose cache reads through a gate, and one of others. */
-export async function behind(options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {}) {
+export async function behind(
+  options: Partial<ClientOptions> & { factoryOptions?: FactoryOptions } = {},
+) {
   const clock = new FakeClock();
   const gate = new Gate();
   const { server, client: others, transport, requests } = await live();

@@ -1,4 +1,7 @@
-/** The client that asks the server each time, over real HTTP: each verb, its options on the wire, and its errors. */
+/**
+ * The client that asks the server each time, over real HTTP: each verb, its options on the wire,
+ * and its errors.
+ */
 import { fetchTransport, type LabelSelector, StatusError, TransportError } from 'capstan/cache';
 import {
   type Client,
@@ -14,7 +17,17 @@ import {
 } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { at, type ConfigMap, ConfigMaps, configMap, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
+import {
+  at,
+  type ConfigMap,
+  ConfigMaps,
+  configMap,
+  lines,
+  live,
+  Namespaces,
+  Widgets,
+  widget,
+} from './fixtures.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
@@ -26,7 +39,10 @@ describe('create', () => {
     expect(made).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '1' } });
     expect(made.metadata.uid).toMatch(/-/);
     expect(lines(requests)).toEqual([`POST ${MAPS}`]);
-    expect(JSON.parse(String(requests[0]?.body))).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+    expect(JSON.parse(String(requests[0]?.body))).toMatchObject({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+    });
     expect(requests[0]?.headers?.['content-type']).toBe('application/json');
     expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
   });
@@ -39,19 +55,24 @@ describe('create', () => {
     expect(lines(requests)).toEqual(['POST /api/v1/namespaces', `POST ${WIDGETS}`]);
   });
 
-  // A program that copies what a list's items have copies an undefined, too: JSON leaves it out, and a custom resource was refused with 400.
+  // A program that copies what a list's items have copies an undefined, too: JSON leaves it out,
+  // and a custom resource was refused with 400.
   test('fills in an apiVersion and kind that are there as undefined', async () => {
     const { client } = await live();
     const head = { apiVersion: undefined, kind: undefined };
     const expected = { apiVersion: 'example.com/v1', kind: 'Widget', spec: { size: 1 } };
-    expect(await client.create(Widgets, { ...head, ...widget('w', { size: 1 }) })).toMatchObject(expected);
+    expect(await client.create(Widgets, { ...head, ...widget('w', { size: 1 }) })).toMatchObject(
+      expected,
+    );
     const applied = { ...head, ...widget('v', { size: 1 }) };
     expect(await client.apply(Widgets, applied, { fieldOwner: 'me' })).toMatchObject(expected);
   });
 
   test('takes a name that the server generates', async () => {
     const { client } = await live();
-    const made = await client.create(ConfigMaps, { metadata: { namespace: 'default', generateName: 'page-' } });
+    const made = await client.create(ConfigMaps, {
+      metadata: { namespace: 'default', generateName: 'page-' },
+    });
     expect(made.metadata.name).toMatch(/^page-[a-z0-9]{5}$/);
   });
 
@@ -62,7 +83,9 @@ describe('create', () => {
     expect(again).toBeInstanceOf(StatusError);
     expect(isAlreadyExists(again)).toBe(true);
     expect(isConflict(again)).toBe(false);
-    const wrong = await client.create(ConfigMaps, configMap('No_Name')).catch((error: unknown) => error);
+    const wrong = await client
+      .create(ConfigMaps, configMap('No_Name'))
+      .catch((error: unknown) => error);
     expect(isInvalid(wrong)).toBe(true);
   });
 
@@ -83,7 +106,10 @@ describe('update', () => {
     expect(updated).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { page: '2' } });
     expect(lines(requests)[1]).toBe(`PUT ${MAPS}/a`);
     const space = await client.create(Namespaces, { metadata: { name: 'team' } });
-    const labelled = await client.update(Namespaces, { ...space, metadata: { ...space.metadata, labels: { a: 'b' } } });
+    const labelled = await client.update(Namespaces, {
+      ...space,
+      metadata: { ...space.metadata, labels: { a: 'b' } },
+    });
     expect(labelled.metadata.labels).toMatchObject({ a: 'b' });
   });
 
@@ -91,7 +117,9 @@ describe('update', () => {
     const { client } = await live();
     const made = await client.create(ConfigMaps, configMap('a'));
     await client.update(ConfigMaps, { ...made, data: { page: '1' } });
-    await expect(client.update(ConfigMaps, { ...made, data: { page: '2' } })).rejects.toSatisfy(isConflict);
+    await expect(client.update(ConfigMaps, { ...made, data: { page: '2' } })).rejects.toSatisfy(
+      isConflict,
+    );
     await expect(client.update(ConfigMaps, configMap('b'))).rejects.toSatisfy(isNotFound);
   });
 });
@@ -100,10 +128,15 @@ describe('patch', () => {
   test('speaks JSON patch, merge patch, and what it is given as it is', async () => {
     const { client, requests } = await live();
     await client.create(Widgets, widget('w', { size: 1, color: 'red' }));
-    const merged = await client.patch(Widgets, at('w'), { type: 'merge', body: { spec: { color: null } } });
+    const merged = await client.patch(Widgets, at('w'), {
+      type: 'merge',
+      body: { spec: { color: null } },
+    });
     expect(merged.spec).toEqual({ size: 1 });
     const operations = [{ op: 'replace', path: '/spec/size', value: 2 }] as const;
-    expect((await client.patch(Widgets, at('w'), { type: 'json', operations })).spec).toEqual({ size: 2 });
+    expect((await client.patch(Widgets, at('w'), { type: 'json', operations })).spec).toEqual({
+      size: 2,
+    });
     const raw = await client.patch(Widgets, at('w'), rawPatch('merge', '{"spec":{"size":3}}'));
     expect(raw.spec).toEqual({ size: 3 });
     expect(requests.slice(1).map(({ headers }) => headers?.['content-type'])).toEqual([
@@ -145,16 +178,24 @@ describe('apply', () => {
   test('is a conflict where another owns the field, and takes it over by force', async () => {
     const { client } = await live();
     const page = (value: string) => configMap('a', { page: value });
-    expect((await client.apply(ConfigMaps, page('1'), { fieldOwner: 'me' })).data).toEqual({ page: '1' });
-    const conflict = await client.apply(ConfigMaps, page('2'), { fieldOwner: 'you' }).catch((error: unknown) => error);
+    expect((await client.apply(ConfigMaps, page('1'), { fieldOwner: 'me' })).data).toEqual({
+      page: '1',
+    });
+    const conflict = await client
+      .apply(ConfigMaps, page('2'), { fieldOwner: 'you' })
+      .catch((error: unknown) => error);
     expect(isConflict(conflict)).toBe(true);
     expect(hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
-    expect((await client.apply(ConfigMaps, page('2'), { fieldOwner: 'you', force: true })).data).toEqual({ page: '2' });
+    expect(
+      (await client.apply(ConfigMaps, page('2'), { fieldOwner: 'you', force: true })).data,
+    ).toEqual({ page: '2' });
   });
 
   test('is refused without a field owner, before anything is sent', async () => {
     const { client, requests } = await live();
-    await expect(client.apply(ConfigMaps, configMap('a'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(client.apply(ConfigMaps, configMap('a'))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
     expect(requests).toEqual([]);
   });
 });
@@ -172,7 +213,9 @@ describe('delete', () => {
   test('sends its options, and fails where a precondition does not hold', async () => {
     const { client, requests } = await live();
     const made = await client.create(ConfigMaps, configMap('a'));
-    await expect(client.delete(ConfigMaps, at('a'), { preconditions: { uid: 'other' } })).rejects.toSatisfy(isConflict);
+    await expect(
+      client.delete(ConfigMaps, at('a'), { preconditions: { uid: 'other' } }),
+    ).rejects.toSatisfy(isConflict);
     await client.delete(ConfigMaps, at('a'), { dryRun: true });
     expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
     await client.delete(ConfigMaps, at('a'), {
@@ -193,13 +236,24 @@ describe('delete', () => {
   test('removes a collection, as far as its selectors go', async () => {
     const { client, requests } = await live();
     for (const name of ['a', 'b', 'c'])
-      await client.create(ConfigMaps, configMap(name, {}, { labels: { tier: name === 'c' ? 'back' : 'front' } }));
-    await client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector: 'tier=front', dryRun: true });
+      await client.create(
+        ConfigMaps,
+        configMap(name, {}, { labels: { tier: name === 'c' ? 'back' : 'front' } }),
+      );
+    await client.deleteAllOf(ConfigMaps, {
+      namespace: 'default',
+      labelSelector: 'tier=front',
+      dryRun: true,
+    });
     expect((await client.list(ConfigMaps)).items).toHaveLength(3);
     await client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector: 'tier=front' });
-    expect((await client.list(ConfigMaps)).items.map(({ metadata }) => metadata.name)).toEqual(['c']);
+    expect((await client.list(ConfigMaps)).items.map(({ metadata }) => metadata.name)).toEqual([
+      'c',
+    ]);
     expect(lines(requests).at(-2)).toBe(`DELETE ${MAPS}?labelSelector=tier%3Dfront`);
-    await expect(client.deleteAllOf(ConfigMaps)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(client.deleteAllOf(ConfigMaps)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 });
 
@@ -215,7 +269,10 @@ describe('get', () => {
     await client.create(Namespaces, { metadata: { name: 'team' } });
     await client.get(Namespaces, { namespace: '', name: 'team' });
     await client.get(Namespaces, { namespace: 'ignored', name: 'team' });
-    expect(lines(requests).slice(1)).toEqual(['GET /api/v1/namespaces/team', 'GET /api/v1/namespaces/team']);
+    expect(lines(requests).slice(1)).toEqual([
+      'GET /api/v1/namespaces/team',
+      'GET /api/v1/namespaces/team',
+    ]);
   });
 });
 
@@ -228,9 +285,12 @@ describe('list', () => {
       return [client.list(ConfigMaps, options), client.deleteAllOf(ConfigMaps, options)];
     };
     await Promise.all(both({ matchLabels: { app: 'web' } }));
-    expect(lines(requests).sort()).toEqual(['DELETE', 'GET'].map((verb) => `${verb} ${MAPS}?labelSelector=app%3Dweb`));
+    expect(lines(requests).sort()).toEqual(
+      ['DELETE', 'GET'].map((verb) => `${verb} ${MAPS}?labelSelector=app%3Dweb`),
+    );
     const refused = await Promise.allSettled(both({ app: 'web' } as object));
-    for (const each of refused) expect(each).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
+    for (const each of refused)
+      expect(each).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
   });
 
   test('gives what its namespace and selectors select, each with its kind', async () => {
@@ -242,7 +302,9 @@ describe('list', () => {
     ] as const)
       await client.create(ConfigMaps, configMap(name, {}, { namespace, labels: { app: name } }));
     const keys = async (options: Parameters<Client['list']>[1]) =>
-      (await client.list(ConfigMaps, options)).items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+      (await client.list(ConfigMaps, options)).items.map(
+        ({ metadata }) => `${metadata.namespace}/${metadata.name}`,
+      );
     expect(await keys({})).toEqual(['default/a', 'default/b', 'other/a']);
     expect(await keys({ namespace: 'default' })).toEqual(['default/a', 'default/b']);
     expect(await keys({ labelSelector: 'app=a' })).toEqual(['default/a', 'other/a']);
@@ -262,10 +324,14 @@ describe('list', () => {
     const second = await client.list(ConfigMaps, { limit: 2, continue: first.metadata.continue });
     expect(second.items.map(({ metadata }) => metadata.name)).toEqual(['c', 'd']);
     const names: string[] = [];
-    for await (const { metadata } of listAll(client, ConfigMaps, { pageSize: 2 })) names.push(metadata.name ?? '');
+    for await (const { metadata } of listAll(client, ConfigMaps, { pageSize: 2 }))
+      names.push(metadata.name ?? '');
     expect(names).toEqual(['a', 'b', 'c', 'd', 'e']);
     const sizes: number[] = [];
-    for await (const { items } of listPages(client, ConfigMaps, { namespace: 'default', pageSize: 3 }))
+    for await (const { items } of listPages(client, ConfigMaps, {
+      namespace: 'default',
+      pageSize: 3,
+    }))
       sizes.push(items.length);
     expect(sizes).toEqual([3, 2]);
   });
@@ -291,9 +357,13 @@ describe('status', () => {
   test('is read and written apart from the rest', async () => {
     const { client, requests } = await live();
     const made = await client.create(Widgets, widget('w', { size: 1 }));
-    const updated = await client.status().update(Widgets, { ...made, spec: { size: 9 }, status: { ready: true } });
+    const updated = await client
+      .status()
+      .update(Widgets, { ...made, spec: { size: 9 }, status: { ready: true } });
     expect(updated).toMatchObject({ kind: 'Widget', spec: { size: 1 }, status: { ready: true } });
-    const patched = await client.status().patch(Widgets, at('w'), { type: 'merge', body: { status: { size: 1 } } });
+    const patched = await client
+      .status()
+      .patch(Widgets, at('w'), { type: 'merge', body: { status: { size: 1 } } });
     expect(patched.status).toEqual({ ready: true, size: 1 });
     expect((await client.status().get(Widgets, at('w'))).status).toEqual({ ready: true, size: 1 });
     expect(lines(requests).slice(1)).toEqual([
@@ -306,7 +376,12 @@ describe('status', () => {
 
   test('a body of a subresource is sent in place of the object', async () => {
     const { client, requests } = await live();
-    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'w' }, spec: { replicas: 2 } };
+    const scale = {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: 'w' },
+      spec: { replicas: 2 },
+    };
     await client
       .subResource('scale')
       .update(Widgets, widget('w'), { body: scale })
@@ -320,7 +395,10 @@ describe('the defaults of a client', () => {
   test('stand in each write, unless the call says otherwise; apply validates by itself', async () => {
     const { client, requests } = await live({ fieldOwner: 'me', fieldValidation: 'Strict' });
     await client.create(ConfigMaps, configMap('a'));
-    await client.create(ConfigMaps, configMap('b'), { fieldOwner: 'you', fieldValidation: 'Ignore' });
+    await client.create(ConfigMaps, configMap('b'), {
+      fieldOwner: 'you',
+      fieldValidation: 'Ignore',
+    });
     await client.apply(ConfigMaps, configMap('a')).catch((error: unknown) => error);
     await client.delete(ConfigMaps, at('a'));
     expect(lines(requests)).toEqual([
@@ -336,8 +414,13 @@ test('the client works over fetch as over any transport, the bodies of deletions
   const { server } = await live();
   const client = newClient({ transport: fetchTransport(server.url), fieldOwner: 'me' });
   const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
-  expect((await client.apply(ConfigMaps, configMap('a', { more: '2' }))).data).toEqual({ page: '1', more: '2' });
-  expect((await client.list(ConfigMaps, { namespace: 'default', labelSelector: '!none' })).items).toHaveLength(1);
+  expect((await client.apply(ConfigMaps, configMap('a', { more: '2' }))).data).toEqual({
+    page: '1',
+    more: '2',
+  });
+  expect(
+    (await client.list(ConfigMaps, { namespace: 'default', labelSelector: '!none' })).items,
+  ).toHaveLength(1);
   const stale = { preconditions: { resourceVersion: made.metadata.resourceVersion } };
   await expect(client.delete(ConfigMaps, at('a'), stale)).rejects.toSatisfy(isConflict);
   await client.delete(ConfigMaps, at('a'), { preconditions: { uid: made.metadata.uid } });
@@ -346,19 +429,43 @@ test('the client works over fetch as over any transport, the bodies of deletions
 
 describe('what cannot be sent', () => {
   test.each<[string, (client: Client) => Promise<unknown>]>([
-    ['an object of another kind', (client) => client.create(ConfigMaps, { ...configMap('a'), kind: 'Secret' })],
-    ['an object of another version', (client) => client.update(ConfigMaps, { ...configMap('a'), apiVersion: 'v2' })],
-    ['an object without a name', (client) => client.update(ConfigMaps, { metadata: { namespace: 'default' } })],
-    ['a new object without any name', (client) => client.create(ConfigMaps, { metadata: { namespace: 'default' } })],
-    ['an object without a namespace', (client) => client.create(ConfigMaps, { metadata: { name: 'a' } })],
+    [
+      'an object of another kind',
+      (client) => client.create(ConfigMaps, { ...configMap('a'), kind: 'Secret' }),
+    ],
+    [
+      'an object of another version',
+      (client) => client.update(ConfigMaps, { ...configMap('a'), apiVersion: 'v2' }),
+    ],
+    [
+      'an object without a name',
+      (client) => client.update(ConfigMaps, { metadata: { namespace: 'default' } }),
+    ],
+    [
+      'a new object without any name',
+      (client) => client.create(ConfigMaps, { metadata: { namespace: 'default' } }),
+    ],
+    [
+      'an object without a namespace',
+      (client) => client.create(ConfigMaps, { metadata: { name: 'a' } }),
+    ],
     ['a key without a namespace', (client) => client.get(ConfigMaps, { name: 'a' })],
     ['a name that is a path', (client) => client.get(ConfigMaps, at('../secrets/s'))],
     ['a name with an escape', (client) => client.get(ConfigMaps, at('a%2fb'))],
     ['half a character', (client) => client.get(ConfigMaps, at('\ud800'))],
     ['a namespace that is a path', (client) => client.list(ConfigMaps, { namespace: 'a/b' })],
-    ['a subresource that is a path', (client) => client.subResource('a/b').get(ConfigMaps, at('a'))],
-    ['a cycle', (client) => client.create(ConfigMaps, Object.assign(configMap('a'), { self: cycle() }))],
-    ['a patch of no type', (client) => client.patch(ConfigMaps, at('a'), { type: 'other' } as never)],
+    [
+      'a subresource that is a path',
+      (client) => client.subResource('a/b').get(ConfigMaps, at('a')),
+    ],
+    [
+      'a cycle',
+      (client) => client.create(ConfigMaps, Object.assign(configMap('a'), { self: cycle() })),
+    ],
+    [
+      'a patch of no type',
+      (client) => client.patch(ConfigMaps, at('a'), { type: 'other' } as never),
+    ],
   ])('is refused with a clear error: %s', async (_, call) => {
     const { client, requests } = await live();
     await expect(call(client)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -409,7 +516,8 @@ describe('repeats', () => {
   test('a write whose connection was lost is never sent twice, and a read is', async () => {
     const clock = new FakeClock();
     const { client, server, requests } = await live({ clock });
-    for (const verb of ['create', 'update', 'patch', 'delete'] as const) server.inject({ verb, do: 'reset', times: 1 });
+    for (const verb of ['create', 'update', 'patch', 'delete'] as const)
+      server.inject({ verb, do: 'reset', times: 1 });
     for (const call of [
       () => client.create(ConfigMaps, configMap('a')),
       () => client.update(ConfigMaps, configMap('a')),
@@ -427,7 +535,9 @@ describe('repeats', () => {
 
   test('nothing is sent, and nothing is waited for, once the signal has fired', async () => {
     const { client, requests } = await live();
-    await expect(client.get(ConfigMaps, at('a'), { signal: AbortSignal.abort() })).rejects.toMatchObject({
+    await expect(
+      client.get(ConfigMaps, at('a'), { signal: AbortSignal.abort() }),
+    ).rejects.toMatchObject({
       code: 'ABORTED',
     });
     expect(requests).toEqual([]);

@@ -1,14 +1,24 @@
-/** Deletions whose version neither the server said nor the cache knew: what a read asks of the server for them, and that it waits for nothing else. */
+/**
+ * Deletions whose version neither the server said nor the cache knew: what a read asks of the
+ * server for them, and that it waits for nothing else.
+ */
 import { defineResource } from 'capstan/cache';
 import { expect, test, vi } from 'vitest';
 import { at, ConfigMaps, configMap, Widgets, widget } from './fixtures.ts';
 import { behind, settled } from './gate.ts';
 
 const Roles = defineResource<{ metadata: { namespace: string; name: string } }>()({
-  ...{ group: 'rbac.authorization.k8s.io', version: 'v1', kind: 'Role', plural: 'roles', namespaced: true },
+  ...{
+    group: 'rbac.authorization.k8s.io',
+    version: 'v1',
+    kind: 'Role',
+    plural: 'roles',
+    namespaced: true,
+  },
 });
 
-// A clean-up deleted what others had made, and the next list asked for each of it, all at once: thousands of requests in flight.
+// A clean-up deleted what others had made, and the next list asked for each of it, all at once:
+// thousands of requests in flight.
 test('a list asks once, however many deletions are at no known version, and waits for what the cache still shows', async () => {
   const { client, others, clock, gate, requests } = await behind();
   await others.create(ConfigMaps, configMap('shown'));
@@ -37,7 +47,10 @@ test('a list asks once, however many deletions are at no known version, and wait
   expect(requests).toHaveLength(3);
 });
 
-/** Others made six, which this client has deleted, and make them again; the cache has heard of `heard` events. The server is further than they are. */
+/**
+ * Others made six, which this client has deleted, and make them again; the cache has heard of
+ * `heard` events. The server is further than they are.
+ */
 async function recreated(heard: number) {
   const setting = await behind();
   const { client, others, clock, gate, requests } = setting;
@@ -57,7 +70,8 @@ async function recreated(heard: number) {
   return { ...setting, asked, names: names.map((name) => `metadata.name=${name}`) };
 }
 
-// The server's version at the time was waited for, to which the cache of a quiet kind comes much later: each read waited for five seconds.
+// The server's version at the time was waited for, to which the cache of a quiet kind comes much
+// later: each read waited for five seconds.
 test('what others made under the names is shown without a wait, and asked for once each', async () => {
   const { client, clock, gate, asked, names } = await recreated(0);
   expect((await client.list(ConfigMaps)).items).toEqual([]);
@@ -86,8 +100,8 @@ test('also where it comes while a list waits for the cache to lose the deleted o
   expect(asked()).toEqual(['1', ...names.slice(0, 5)]);
 });
 
-// Whoever may make a Role may call it so: what came after the comma was another field to the server, which refused that, and each list of Roles failed from then on, of
-// all namespaces too.
+// Whoever may make a Role may call it so: what came after the comma was another field to the
+// server, which refused that, and each list of Roles failed from then on, of all namespaces too.
 test('an object is asked for by its name, whatever that has in it', async () => {
   const { client, others, gate, requests } = await behind();
   await client.list(Roles);

@@ -1,4 +1,7 @@
-/** Patches from two states: what they name, that they lead from one to the other, and what they cannot say. */
+/**
+ * Patches from two states: what they name, that they lead from one to the other, and what they
+ * cannot say.
+ */
 import { mergeFrom, rawPatch } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../../bindings/testing/patch.ts';
@@ -6,7 +9,11 @@ import { Random, testSeed } from '../random.ts';
 import { at, ConfigMaps, configMap, live } from './fixtures.ts';
 
 const base = {
-  metadata: { name: 'a', resourceVersion: '7', labels: { x: '1', y: '2' } as Record<string, string> },
+  metadata: {
+    name: 'a',
+    resourceVersion: '7',
+    labels: { x: '1', y: '2' } as Record<string, string>,
+  },
   spec: { list: [1, 2], deep: { a: 1, b: 2 } },
 };
 
@@ -25,7 +32,10 @@ describe('mergeFrom', () => {
   });
 
   test('carries the version it began with, where that is asked for', () => {
-    const { body } = mergeFrom(base, { optimisticLock: true }).to({ ...base, spec: { ...base.spec, list: [] } });
+    const { body } = mergeFrom(base, { optimisticLock: true }).to({
+      ...base,
+      spec: { ...base.spec, list: [] },
+    });
     expect(body).toEqual({ metadata: { resourceVersion: '7' }, spec: { list: [] } });
     expect(() => mergeFrom({ metadata: {} }, { optimisticLock: true })).toThrow(/version/);
   });
@@ -39,7 +49,9 @@ describe('mergeFrom', () => {
 
   test('takes members that are undefined for none, whatever their order', () => {
     const before: { a?: number; b?: number; c: object } = { a: 1, b: 2, c: { x: 1, y: 2 } };
-    expect(mergeFrom(before).to({ c: { y: 2, x: 1 }, b: undefined, a: 1 }).body).toEqual({ b: null });
+    expect(mergeFrom(before).to({ c: { y: 2, x: 1 }, b: undefined, a: 1 }).body).toEqual({
+      b: null,
+    });
   });
 
   test('keeps a name that objects treat apart', () => {
@@ -52,10 +64,15 @@ describe('mergeFrom', () => {
     for (const modified of [
       { a: null, b: {} },
       { a: 1, b: { deep: { c: null } } },
-      { a: 1, b: { list: [[{ c: null, d: 1 }]] } }, // kept in the patch, and left out by the server without a word
+      // kept in the patch, and left out by the server without a word
+      { a: 1, b: { list: [[{ c: null, d: 1 }]] } },
     ])
-      expect(() => mergeFrom(before).to(modified)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
-    expect(mergeFrom(before).to({ a: 1, b: { list: [null] } }).body).toEqual({ b: { list: [null] } });
+      expect(() => mergeFrom(before).to(modified)).toThrow(
+        expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+      );
+    expect(mergeFrom(before).to({ a: 1, b: { list: [null] } }).body).toEqual({
+      b: { list: [null] },
+    });
   });
 
   test('leads from any state to any other', () => {
@@ -74,7 +91,9 @@ describe('mergeFrom', () => {
     const made = await client.create(ConfigMaps, configMap('a', { page: '1' }));
     await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { other: '1' } } });
     const locked = mergeFrom(made, { optimisticLock: true }).to({ ...made, data: { page: '2' } });
-    await expect(client.patch(ConfigMaps, at('a'), locked)).rejects.toMatchObject({ reason: 'Conflict' });
+    await expect(client.patch(ConfigMaps, at('a'), locked)).rejects.toMatchObject({
+      reason: 'Conflict',
+    });
     const free = mergeFrom(made).to({ ...made, data: { page: '2' } });
     expect((await client.patch(ConfigMaps, at('a'), free)).data).toEqual({ page: '2', other: '1' });
   });
@@ -93,7 +112,11 @@ function state(random: Random, depth: number): Record<string, unknown> {
 describe('rawPatch', () => {
   test('is sent to the byte, with numbers that JavaScript cannot hold', () => {
     const data = '{"spec":{"big":9223372036854775807}}';
-    expect(rawPatch('merge', data)).toEqual({ type: 'raw', contentType: 'application/merge-patch+json', data });
+    expect(rawPatch('merge', data)).toEqual({
+      type: 'raw',
+      contentType: 'application/merge-patch+json',
+      data,
+    });
     expect(rawPatch('application/apply-patch+cbor', data)).toMatchObject({
       contentType: 'application/apply-patch+cbor',
     });

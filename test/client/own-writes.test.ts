@@ -1,4 +1,7 @@
-/** What is remembered of one's own writes, step by step: when a cache has caught up, in whatever order answers and events come, and what it costs. */
+/**
+ * What is remembered of one's own writes, step by step: when a cache has caught up, in whatever
+ * order answers and events come, and what it costs.
+ */
 import { describe, expect, test } from 'vitest';
 import {
   type CacheView,
@@ -19,7 +22,12 @@ function view() {
   const cache: CacheView = { object: (key) => objects.get(key), progress: () => progress };
   return {
     cache,
-    shows(uid: string, resourceVersion: string, more: WrittenObject['metadata'] = {}, key = KEY): void {
+    shows(
+      uid: string,
+      resourceVersion: string,
+      more: WrittenObject['metadata'] = {},
+      key = KEY,
+    ): void {
       objects.set(key, { metadata: { uid, resourceVersion, ...more } });
       progress = resourceVersion;
     },
@@ -56,7 +64,8 @@ describe('a write', () => {
     expect(writes.isEmpty()).toBe(true);
   });
 
-  // Any version from after it tells enough of a deletion, and not of what was created beside it, whichever was answered first.
+  // Any version from after it tells enough of a deletion, and not of what was created beside it,
+  // whichever was answered first.
   test('is a deletion that is lost only while nothing else is known of its name', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     const lost = () => writes.missing(cache, KEY).all.map((each) => isLost(cache, each));
@@ -73,7 +82,9 @@ describe('a write', () => {
     ]) {
       const both = new OwnWrites();
       for (const each of order) both.add(each, undefined);
-      expect(both.missing(view().cache, KEY).all.map((each) => isLost(view().cache, each))).toEqual([false]);
+      expect(both.missing(view().cache, KEY).all.map((each) => isLost(view().cache, each))).toEqual(
+        [false],
+      );
     }
   });
 
@@ -89,7 +100,10 @@ describe('a write', () => {
   test('is caught up with by the object itself, where the cache does not say how far it is', () => {
     const writes = new OwnWrites();
     writes.add(write('u', '10'), undefined);
-    const listed: CacheView = { object: () => ({ metadata: { uid: 'u', resourceVersion: '10' } }), progress: () => '' };
+    const listed: CacheView = {
+      object: () => ({ metadata: { uid: 'u', resourceVersion: '10' } }),
+      progress: () => '',
+    };
     expect(writes.missing(listed, KEY).all).toEqual([]);
   });
 
@@ -134,8 +148,12 @@ describe('two writes to one name', () => {
 
   test('take asking where one is a deletion at no known version, and are no deletion unless both are', () => {
     expect(left(write('v', '12'), write('u', undefined, 'gone'))).toEqual([['there', undefined]]);
-    expect(left(write(undefined, undefined, 'gone'), write(undefined, undefined))).toEqual([['there', undefined]]);
-    expect(left(write('u', undefined, 'gone'), write('v', undefined, 'gone'))).toEqual([['gone', undefined]]);
+    expect(left(write(undefined, undefined, 'gone'), write(undefined, undefined))).toEqual([
+      ['there', undefined],
+    ]);
+    expect(left(write('u', undefined, 'gone'), write('v', undefined, 'gone'))).toEqual([
+      ['gone', undefined],
+    ]);
   });
 
   test('leave nothing where the cache has come past both', () => {
@@ -193,7 +211,8 @@ describe('a deletion', () => {
   });
 
   test('right after a write that the cache does not have is not taken for the older of the two', () => {
-    // The cache says which version it had when the object was deleted, and that is older than the write's.
+    // The cache says which version it had when the object was deleted, and that is older than the
+    // write's.
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     shows('u', '9');
     writes.add(write('u', '10'), cache);
@@ -217,7 +236,10 @@ describe('a deletion', () => {
     writes.add(write('u', '10'), cache);
     writes.add(write('u', undefined, 'gone'), cache);
     // A reader that waits for something else has to look at this again.
-    expect(writes.missing(cache, KEY)).toMatchObject({ now: [], all: [{ version: '10', state: 'gone' }] });
+    expect(writes.missing(cache, KEY)).toMatchObject({
+      now: [],
+      all: [{ version: '10', state: 'gone' }],
+    });
     shows('u', '10');
     expect(writes.missing(cache, KEY).now).toHaveLength(1);
     showsNone('11');
@@ -245,7 +267,10 @@ describe('a deletion', () => {
     shows('after', '9');
     writes.add(write('u', undefined, 'gone'), cache);
     const [unknown] = writes.missing(cache, KEY).now as [OwnWrite];
-    writes.resolve(unknown, { object: { metadata: { uid: 'after', resourceVersion: '9' } }, version: '20' });
+    writes.resolve(unknown, {
+      object: { metadata: { uid: 'after', resourceVersion: '9' } },
+      version: '20',
+    });
     expect(writes.missing(cache, KEY).now).toEqual([]);
     expect(writes.isEmpty()).toBe(true);
   });
@@ -258,21 +283,38 @@ describe('a deletion', () => {
       return { writes, cache };
     };
     const none = asked({ object: undefined, version: '20' });
-    expect(none.writes.missing(none.cache, KEY)).toMatchObject({ now: [], all: [{ version: '20' }] });
-    const after = asked({ object: { metadata: { uid: 'after', resourceVersion: '12' } }, version: '20' });
+    expect(none.writes.missing(none.cache, KEY)).toMatchObject({
+      now: [],
+      all: [{ version: '20' }],
+    });
+    const after = asked({
+      object: { metadata: { uid: 'after', resourceVersion: '12' } },
+      version: '20',
+    });
     after.writes.add(write('after', '11', 'gone'), after.cache);
-    expect(after.writes.missing(after.cache, KEY).all).toMatchObject([{ state: 'gone', version: '12' }]);
-    const opaque = asked({ object: { metadata: { uid: 'after', resourceVersion: 'opaque' } }, version: undefined });
+    expect(after.writes.missing(after.cache, KEY).all).toMatchObject([
+      { state: 'gone', version: '12' },
+    ]);
+    const opaque = asked({
+      object: { metadata: { uid: 'after', resourceVersion: 'opaque' } },
+      version: undefined,
+    });
     expect(opaque.writes.missing(opaque.cache, KEY).all).toEqual([]);
   });
 
   test('counts as lost only at no known version, and where it is one', () => {
     const { cache } = view();
-    const lost = (...each: Parameters<typeof write>) => isLost(cache, { ...write(...each), late: false });
-    expect([lost('u', undefined, 'gone'), lost('u', '9', 'gone'), lost('u', undefined)]).toEqual([true, false, false]);
+    const lost = (...each: Parameters<typeof write>) =>
+      isLost(cache, { ...write(...each), late: false });
+    expect([lost('u', undefined, 'gone'), lost('u', '9', 'gone'), lost('u', undefined)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
   });
 
-  // The cache may be so far behind that an object of the name is from before the deleted one, and versions do not tell.
+  // The cache may be so far behind that an object of the name is from before the deleted one, and
+  // versions do not tell.
   test('that is lost takes asking where the cache shows another object of the name, or this client made one', () => {
     const lost = () => {
       const [writes, shown] = [new OwnWrites(), view()];
@@ -289,7 +331,10 @@ describe('a deletion', () => {
     expect(other.look().now).toMatchObject([{ state: 'lost', version: '20' }]);
     other.shows('other', '11');
     const [asked] = other.look().unknown as [OwnWrite];
-    other.writes.resolve(asked, { object: { metadata: { uid: 'other', resourceVersion: '12' } }, version: '25' });
+    other.writes.resolve(asked, {
+      object: { metadata: { uid: 'other', resourceVersion: '12' } },
+      version: '25',
+    });
     expect(other.look().now.map((each) => isMissing(other.cache, each))).toEqual([true]);
     other.shows('other', '12');
     expect(other.look().all).toEqual([]);
@@ -312,7 +357,8 @@ describe('a deletion', () => {
     expect(isGone({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 0 } })).toBe(true);
   });
 
-  // A Namespace that ends is held by its spec alone: taken for gone, each write to it made its readers wait for five seconds.
+  // A Namespace that ends is held by its spec alone: taken for gone, each write to it made its
+  // readers wait for five seconds.
   test('is not what an answer leaves that its spec holds, as that of a Namespace does', () => {
     const metadata = { deletionTimestamp: 'now' };
     expect(isGone({ metadata, spec: { finalizers: ['kubernetes'] } })).toBe(false);
@@ -321,7 +367,8 @@ describe('a deletion', () => {
   });
 });
 
-// Each apply that changed nothing made the next reader wait for five seconds again, while the watch was down.
+// Each apply that changed nothing made the next reader wait for five seconds again, while the watch
+// was down.
 test('a reader that waited in vain has done so for a write that changes nothing, too, and not for one that does', () => {
   const [writes, { cache, shows }] = [new OwnWrites(), view()];
   shows('u', '9');
@@ -364,9 +411,13 @@ describe('what the server says after a wait in vain', () => {
       const [writes, { cache, shows }] = [new OwnWrites(), view()];
       shows('u', '9');
       writes.add(write('u', '9', state), cache);
-      writes.learn(writes.missing(cache, KEY).now, { metadata: { uid: 'other', resourceVersion: '8' } });
+      writes.learn(writes.missing(cache, KEY).now, {
+        metadata: { uid: 'other', resourceVersion: '8' },
+      });
       expect(writes.missing(cache, KEY).now).toHaveLength(1);
-      writes.learn(writes.missing(cache, KEY).now, { metadata: { uid: 'u', resourceVersion: '10' } });
+      writes.learn(writes.missing(cache, KEY).now, {
+        metadata: { uid: 'u', resourceVersion: '10' },
+      });
       expect(writes.isEmpty()).toBe(true);
     },
   );
@@ -387,7 +438,8 @@ describe('the memory of writes', () => {
   test('is bounded where the cache does not go on: all reads wait until it is past the oldest', () => {
     const [writes, { cache, showsNone }] = [new OwnWrites(100), view()];
     showsNone('0');
-    for (let i = 1; i <= 1000; i++) writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), cache);
+    for (let i = 1; i <= 1000; i++)
+      writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), cache);
     expect(writes.size()).toBeLessThanOrEqual(201);
     const { now } = writes.missing(cache, 'default/1');
     expect(now).toMatchObject([{ key: '' }]);
@@ -400,12 +452,14 @@ describe('the memory of writes', () => {
 
   test('is bounded where there is no cache yet', () => {
     const writes = new OwnWrites(100);
-    for (let i = 1; i <= 1000; i++) writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), undefined);
+    for (let i = 1; i <= 1000; i++)
+      writes.add(write(`u${i}`, String(i), 'there', `default/${i}`), undefined);
     expect(writes.size()).toBe(101);
   });
 
   const key = (name: string) => `default/${name}`;
-  const floor = (writes: OwnWrites) => writes.missing(view().cache, 'none').all.map((each) => each.version);
+  const floor = (writes: OwnWrites) =>
+    writes.missing(view().cache, 'none').all.map((each) => each.version);
 
   test('is empty, and touches no read, until something is written', () => {
     const writes = new OwnWrites();

@@ -1,4 +1,7 @@
-/** Owner references as controller-runtime sets them: what goes into the list, what is refused, and that nothing given is changed. */
+/**
+ * Owner references as controller-runtime sets them: what goes into the list, what is refused, and
+ * that nothing given is changed.
+ */
 
 import { defineResource } from 'capstan/cache';
 import {
@@ -29,16 +32,29 @@ const Deployment = defineResource<Thing>()({
 });
 const DeploymentBeta = { ...Deployment, version: 'v1beta1' };
 const OtherDeployment = { ...Deployment, group: 'extensions' };
-const Node = defineResource<Thing>()({ group: '', version: 'v1', kind: 'Node', plural: 'nodes', namespaced: false });
+const Node = defineResource<Thing>()({
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
+  namespaced: false,
+});
 
 const owner: Thing = { metadata: { namespace: 'default', name: 'foo', uid: 'foo-uid' } };
 const other: Thing = { metadata: { namespace: 'default', name: 'bar', uid: 'bar-uid' } };
 const reference = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'foo', uid: 'foo-uid' };
 const controller = { ...reference, controller: true, blockOwnerDeletion: true };
 
-const dependent = (ownerReferences?: ObjectMeta['ownerReferences'], namespace = 'default'): Thing => ({
+const dependent = (
+  ownerReferences?: ObjectMeta['ownerReferences'],
+  namespace = 'default',
+): Thing => ({
   kind: 'ConfigMap',
-  metadata: { namespace, name: 'config', ...(ownerReferences === undefined ? {} : { ownerReferences }) },
+  metadata: {
+    namespace,
+    name: 'config',
+    ...(ownerReferences === undefined ? {} : { ownerReferences }),
+  },
   data: { a: 'b' },
 });
 const owners = (thing: Thing) => thing.metadata.ownerReferences;
@@ -70,21 +86,34 @@ describe('an owner reference', () => {
       { ...reference, apiVersion: 'apps/v1beta1', uid: 'old-uid' },
       { ...reference, name: 'bar' },
     ];
-    expect(owners(setOwnerReference(owner, dependent(there), Deployment))).toEqual([reference, there[1]]);
+    expect(owners(setOwnerReference(owner, dependent(there), Deployment))).toEqual([
+      reference,
+      there[1],
+    ]);
   });
 
   it('to the same name in another group or of another kind is another one', () => {
-    const both = setOwnerReference(owner, setOwnerReference(owner, dependent(), OtherDeployment), Deployment);
+    const both = setOwnerReference(
+      owner,
+      setOwnerReference(owner, dependent(), OtherDeployment),
+      Deployment,
+    );
     expect(owners(both)).toHaveLength(2);
     const set = { ...Deployment, kind: 'StatefulSet' };
     expect(owners(setOwnerReference(owner, both, set))).toHaveLength(3);
   });
 
   it('is removed, also where a controller reference set it', () => {
-    expect(owners(removeOwnerReference(owner, setOwnerReference(owner, dependent(), Deployment), Deployment))).toEqual(
-      [],
+    expect(
+      owners(
+        removeOwnerReference(owner, setOwnerReference(owner, dependent(), Deployment), Deployment),
+      ),
+    ).toEqual([]);
+    const controlled = setControllerReference(
+      owner,
+      setOwnerReference(other, dependent(), Deployment),
+      Deployment,
     );
-    const controlled = setControllerReference(owner, setOwnerReference(other, dependent(), Deployment), Deployment);
     expect(owners(removeOwnerReference(owner, controlled, Deployment))).toEqual([
       { ...reference, name: 'bar', uid: 'bar-uid' },
     ]);
@@ -117,7 +146,9 @@ describe('a controller reference', () => {
   });
 
   it('does not block the deletion of its owner when that is not wanted', () => {
-    const owned = setControllerReference(owner, dependent(), Deployment, { blockOwnerDeletion: false });
+    const owned = setControllerReference(owner, dependent(), Deployment, {
+      blockOwnerDeletion: false,
+    });
     expect(owners(owned)).toEqual([{ ...controller, blockOwnerDeletion: false }]);
   });
 
@@ -149,7 +180,11 @@ describe('a controller reference', () => {
   });
 
   it('is told from other references', () => {
-    const controlled = setControllerReference(owner, setOwnerReference(other, dependent(), Deployment), Deployment);
+    const controlled = setControllerReference(
+      owner,
+      setOwnerReference(other, dependent(), Deployment),
+      Deployment,
+    );
     expect(hasControllerReference(controlled)).toBe(true);
     expect(getControllerOf(controlled)).toEqual(controller);
     const owned = setOwnerReference(owner, dependent(), Deployment);
@@ -165,10 +200,16 @@ describe('a controller reference', () => {
   it('is not removed where the owner is no controller, or another owner is', () => {
     const notController = (thing: Thing, message: string) =>
       expect(() => removeControllerReference(owner, thing, Deployment)).toThrow(
-        expect.objectContaining({ code: 'NOT_OWNED', message: `ConfigMap default/config ${message}` }),
+        expect.objectContaining({
+          code: 'NOT_OWNED',
+          message: `ConfigMap default/config ${message}`,
+        }),
       );
     notController(setOwnerReference(owner, dependent(), Deployment), 'has no controller');
-    notController(setControllerReference(other, dependent(), Deployment), 'has no owner reference to Deployment foo');
+    notController(
+      setControllerReference(other, dependent(), Deployment),
+      'has no owner reference to Deployment foo',
+    );
     notController(
       setControllerReference(other, setOwnerReference(owner, dependent(), Deployment), Deployment),
       'has Deployment foo as an owner, but not as its controller',
@@ -178,12 +219,23 @@ describe('a controller reference', () => {
 
 describe('an owner', () => {
   it.each([
-    ['in another namespace', dependent(undefined, 'elsewhere'), 'an owner has to be in the namespace'],
-    ['in a namespace, of an object that is in none', dependent(undefined, ''), 'a cluster-scoped object cannot have'],
+    [
+      'in another namespace',
+      dependent(undefined, 'elsewhere'),
+      'an owner has to be in the namespace',
+    ],
+    [
+      'in a namespace, of an object that is in none',
+      dependent(undefined, ''),
+      'a cluster-scoped object cannot have',
+    ],
   ])('%s is refused', (_, object, message) => {
     for (const set of [setControllerReference, setOwnerReference]) {
       expect(() => set(owner, object, Deployment)).toThrow(
-        expect.objectContaining({ code: 'INVALID_OWNER', message: expect.stringContaining(message) }),
+        expect.objectContaining({
+          code: 'INVALID_OWNER',
+          message: expect.stringContaining(message),
+        }),
       );
     }
   });
@@ -197,9 +249,14 @@ describe('an owner', () => {
   it('that does not exist yet, and so has no uid, is refused', () => {
     const draft = { metadata: { namespace: 'default', name: 'foo' } };
     expect(() => setControllerReference(draft, dependent(), Deployment)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining('owner.metadata.uid') }),
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringContaining('owner.metadata.uid'),
+      }),
     );
-    expect(() => setControllerReference({}, dependent(), Deployment)).toThrow('owner.metadata.name');
+    expect(() => setControllerReference({}, dependent(), Deployment)).toThrow(
+      'owner.metadata.name',
+    );
   });
 });
 

@@ -1,6 +1,7 @@
 /**
- * Random schemas in Zod of what a CustomResourceDefinition can say, and random values for them: many that match, many that nearly do. What
- * TypeScript and a server make of each has to be the same.
+ * Random schemas in Zod of what a CustomResourceDefinition can say, and random values for them:
+ * many that match, many that nearly do. What TypeScript and a server make of each has to be the
+ * same.
  */
 import { type Client, defineCustomResource, installCRDs } from 'capstan/client';
 import * as z from 'zod';
@@ -18,7 +19,11 @@ const NUMBERS = [-7, -1, 0, 0.5, 1, 1.5, 2, 3, 5, 10, 15, 100, 2 ** 31, 1e15];
 const OTHERS = [true, false, null, [], {}, [1], ['a'], { a: 1 }, { a: 'a' }, { type: 'a' }];
 
 const anyScalar = (random: Random): unknown =>
-  random.pick<() => unknown>([() => random.pick(STRINGS), () => random.pick(NUMBERS), () => random.pick(OTHERS)])();
+  random.pick<() => unknown>([
+    () => random.pick(STRINGS),
+    () => random.pick(NUMBERS),
+    () => random.pick(OTHERS),
+  ])();
 
 /** One in eight values is of any kind. */
 const mostly = (random: Random, value: () => unknown) => (): unknown =>
@@ -28,14 +33,17 @@ function string(random: Random): Sample {
   let schema = z.string();
   if (random.chance(0.4)) schema = schema.min(random.int(3));
   if (random.chance(0.4)) schema = schema.max(2 + random.int(4));
-  if (random.chance(0.3)) schema = schema.regex(random.pick([/^[a-z]*$/, /^\d+(Mi|Gi)?$/, /b/, /^a|c$/, /^\w{1,3}$/]));
+  if (random.chance(0.3))
+    schema = schema.regex(random.pick([/^[a-z]*$/, /^\d+(Mi|Gi)?$/, /b/, /^a|c$/, /^\w{1,3}$/]));
   return { schema, value: mostly(random, () => random.pick(STRINGS)) };
 }
 
 function number(random: Random): Sample {
   let schema = random.chance(0.5) ? z.int() : z.number();
-  if (random.chance(0.4)) schema = random.chance(0.5) ? schema.min(random.int(3)) : schema.gt(random.int(3));
-  if (random.chance(0.4)) schema = random.chance(0.5) ? schema.max(3 + random.int(9)) : schema.lt(3 + random.int(9));
+  if (random.chance(0.4))
+    schema = random.chance(0.5) ? schema.min(random.int(3)) : schema.gt(random.int(3));
+  if (random.chance(0.4))
+    schema = random.chance(0.5) ? schema.max(3 + random.int(9)) : schema.lt(3 + random.int(9));
   if (random.chance(0.2)) schema = schema.multipleOf(random.pick([2, 5]));
   return { schema, value: mostly(random, () => random.pick(NUMBERS)) };
 }
@@ -58,7 +66,10 @@ function intOrString(random: Random): Sample {
 }
 
 function scalars(random: Random): Sample {
-  const schema = z.union([z.literal(random.pick(['auto', 'ab'])), z.string().regex(/^\d+(Mi|Gi)?$/)]);
+  const schema = z.union([
+    z.literal(random.pick(['auto', 'ab'])),
+    z.string().regex(/^\d+(Mi|Gi)?$/),
+  ]);
   return { schema, value: mostly(random, () => random.pick(STRINGS)) };
 }
 
@@ -67,17 +78,25 @@ function list(random: Random, depth: number): Sample {
   let schema = z.array(item.schema);
   if (random.chance(0.3)) schema = schema.min(random.int(3));
   if (random.chance(0.3)) schema = schema.max(1 + random.int(3));
-  return { schema, value: mostly(random, () => Array.from({ length: random.int(4) }, () => item.value())) };
+  return {
+    schema,
+    value: mostly(random, () => Array.from({ length: random.int(4) }, () => item.value())),
+  };
 }
 
 function record(random: Random, depth: number): Sample {
   const item = sample(random, depth - 1);
   const some = () =>
-    Object.fromEntries(['a', 'b', 'c'].filter(() => random.chance(0.4)).map((name) => [name, item.value()]));
+    Object.fromEntries(
+      ['a', 'b', 'c'].filter(() => random.chance(0.4)).map((name) => [name, item.value()]),
+    );
   return { schema: z.record(z.string(), item.schema), value: mostly(random, some) };
 }
 
-function members(random: Random, depth: number): { schemas: Record<string, z.ZodType>; value: () => object } {
+function members(
+  random: Random,
+  depth: number,
+): { schemas: Record<string, z.ZodType>; value: () => object } {
   const schemas: Record<string, z.ZodType> = {};
   const samples = new Map<string, Sample>();
   for (const name of ['p', 'q', 'r'].slice(0, 1 + random.int(3))) {
@@ -86,7 +105,11 @@ function members(random: Random, depth: number): { schemas: Record<string, z.Zod
     schemas[name] = random.chance(0.5) ? member.schema.optional() : member.schema;
   }
   const value = () =>
-    Object.fromEntries([...samples].filter(() => random.chance(0.85)).map(([name, member]) => [name, member.value()]));
+    Object.fromEntries(
+      [...samples]
+        .filter(() => random.chance(0.85))
+        .map(([name, member]) => [name, member.value()]),
+    );
   return { schemas, value };
 }
 
@@ -96,18 +119,27 @@ function object(random: Random, depth: number): Sample {
   return { schema, value: mostly(random, value) };
 }
 
-/** The members of alternatives have names of their own: where they share one, its schemas would have to be alike. */
+/**
+ * The members of alternatives have names of their own: where they share one, its schemas would have
+ * to be alike.
+ */
 function alternatives(random: Random, depth: number): Sample {
-  const own = ['a', 'b', 'c'].slice(0, 2 + random.int(2)).map((type) => ({ type, ...members(random, depth) }));
+  const own = ['a', 'b', 'c']
+    .slice(0, 2 + random.int(2))
+    .map((type) => ({ type, ...members(random, depth) }));
   const renamed = own.map(({ type, schemas }) =>
     z.object({
       type: z.literal(type),
-      ...Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [`${type}${name}`, schema])),
+      ...Object.fromEntries(
+        Object.entries(schemas).map(([name, schema]) => [`${type}${name}`, schema]),
+      ),
     }),
   );
   const value = () => {
     const { type, value: inner } = random.pick(own);
-    const named = Object.fromEntries(Object.entries(inner()).map(([name, each]) => [`${type}${name}`, each]));
+    const named = Object.fromEntries(
+      Object.entries(inner()).map(([name, each]) => [`${type}${name}`, each]),
+    );
     return { type: random.chance(0.9) ? type : 'x', ...named };
   };
   return { schema: z.union(renamed), value: mostly(random, value) };
@@ -126,10 +158,16 @@ export function sample(random: Random, depth = 2): Sample {
   const make = depth > 0 ? random.pick([...leaves, ...inner, ...inner]) : random.pick(leaves);
   const made = make(random, depth);
   if (!random.chance(0.25)) return made;
-  return { schema: made.schema.nullable(), value: () => (random.chance(0.3) ? null : made.value()) };
+  return {
+    schema: made.schema.nullable(),
+    value: () => (random.chance(0.3) ? null : made.value()),
+  };
 }
 
-/** One definition of many random members; every value that schema and server do not agree on, and how many the server accepted. */
+/**
+ * One definition of many random members; every value that schema and server do not agree on, and
+ * how many the server accepted.
+ */
 export async function judge(
   client: Client,
   seed: number,
@@ -137,7 +175,9 @@ export async function judge(
 ): Promise<{ disagreements: string[]; accepted: number }> {
   const random = new Random(seed);
   const samples = Array.from({ length: 60 }, () => sample(random));
-  const members = Object.fromEntries(samples.map(({ schema }, index) => [`m${index}`, schema.optional()]));
+  const members = Object.fromEntries(
+    samples.map(({ schema }, index) => [`m${index}`, schema.optional()]),
+  );
   const { crd, resource, validate } = defineCustomResource({
     group: 'e2e.capstan.dev',
     version: 'v1',
@@ -160,9 +200,11 @@ export async function judge(
     );
     accepted += refusal === undefined ? 1 : 0;
     if ((issues === undefined) === (refusal === undefined)) continue;
-    // A null that may not be there is dropped by the server before it looks, and so accepted; here it is what it is.
+    // A null that may not be there is dropped by the server before it looks, and so accepted; here
+    // it is what it is.
     if (refusal === undefined && JSON.stringify(value).includes('null')) continue;
-    const schema = crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties?.[name];
+    const schema =
+      crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties?.[name];
     disagreements.push(JSON.stringify({ value, issues, refusal, schema }));
   }
   return { disagreements, accepted };

@@ -1,4 +1,7 @@
-/** The limit on requests: who waits, for how long, in which order, and that giving up costs nobody else. */
+/**
+ * The limit on requests: who waits, for how long, in which order, and that giving up costs nobody
+ * else.
+ */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
@@ -30,7 +33,9 @@ test('takes ten at once and five a second, as client-go does, where nothing else
 
 test('is off where it is not asked for', async () => {
   const { client, requests } = await live({ clock: new FakeClock() });
-  await Promise.all(Array.from({ length: 30 }, (_, i) => client.create(ConfigMaps, configMap(`m${i}`))));
+  await Promise.all(
+    Array.from({ length: 30 }, (_, i) => client.create(ConfigMaps, configMap(`m${i}`))),
+  );
   expect(requests).toHaveLength(30);
 });
 
@@ -71,7 +76,8 @@ test('is kept by order of arrival, and whoever gives up takes no token', async (
   expect(clock.timers()).toBe(0);
 });
 
-// Each that gave up while it was the first in line took its token along: four of them made the next one wait for two and a half seconds.
+// Each that gave up while it was the first in line took its token along: four of them made the next
+// one wait for two and a half seconds.
 test('is not used up by those who give up while they wait for a token', async () => {
   const clock = new FakeClock();
   const limiter = new RequestRateLimiter({ qps: 2, burst: 1, clock });
@@ -114,7 +120,12 @@ test('holds no watch back, and lists wait with the other requests', async () => 
   onTestFinished(async () => limited.close?.());
   const abort = new AbortController();
   const watches = Array.from({ length: 5 }, () =>
-    limited.request({ method: 'GET', path: '/api/v1/pods', query: { watch: 'true' }, signal: abort.signal }),
+    limited.request({
+      method: 'GET',
+      path: '/api/v1/pods',
+      query: { watch: 'true' },
+      signal: abort.signal,
+    }),
   );
   await Promise.all(watches);
   expect(requests).toHaveLength(5);
@@ -132,7 +143,9 @@ test('may be shared', async () => {
   const limiter = new RequestRateLimiter({ qps: 1, burst: 2, clock });
   const { transport, requests } = await live();
   const clients = [1, 2].map(() => newClient({ transport, clock, rateLimit: limiter }));
-  const listing = Promise.all(clients.flatMap((client) => [client.list(ConfigMaps), client.list(ConfigMaps)]));
+  const listing = Promise.all(
+    clients.flatMap((client) => [client.list(ConfigMaps), client.list(ConfigMaps)]),
+  );
   await clock.settle();
   expect(requests).toHaveLength(2);
   await clock.run(2000);
@@ -141,10 +154,13 @@ test('may be shared', async () => {
 
 test('is made of numbers', () => {
   for (const wrong of [{ qps: 0 }, { qps: Number.NaN }, { burst: 0 }, { burst: 1.5 }, null])
-    expect(() => new RequestRateLimiter(wrong as never)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => new RequestRateLimiter(wrong as never)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
 });
 
-// Each turn kept the outcome of the one before, and so of all before that: 176 bytes a request, for as long as the process ran.
+// Each turn kept the outcome of the one before, and so of all before that: 176 bytes a request, for
+// as long as the process ran.
 test('keeps nothing of the requests that have gone out', async () => {
   const limiter = new RequestRateLimiter({ qps: 1e9, burst: 1e9 });
   const heldAfter = async (requests: number): Promise<number> => {

@@ -1,7 +1,8 @@
 /**
- * Random writes and reads through one client against a real server on loopback, while the watch is held back, cut, answered with 410 or
- * refused, and while others write too. What must hold after every read, whatever the schedule: it is never older than this
- * client's own last write that was answered before the read began, and every call ends.
+ * Random writes and reads through one client against a real server on loopback, while the watch is
+ * held back, cut, answered with 410 or refused, and while others write too. What must hold after
+ * every read, whatever the schedule: it is never older than this client's own last write that was
+ * answered before the read began, and every call ends.
  */
 
 import { setErrorHandler } from 'capstan';
@@ -39,12 +40,15 @@ test.each([0, 1, 2, 3, 4, 5])(
     const server = await ApiServer.start({ bookmarkInterval: 20 });
     const transport = server.transport();
     const gate = new Gate();
-    // In one round the selectors of the cache leave objects out; those are then expected to be absent.
+    // In one round the selectors of the cache leave objects out; those are then expected to be
+    // absent.
     const selects = round === 5;
     const factory = newSharedInformerFactory(gate.transport(transport), {
       watchList: round % 2 === 0,
       backoff: { initialMs: 1, capMs: 5 },
-      ...(selects ? { tweakListOptions: (query) => Object.assign(query, { labelSelector: 'in=cache' }) } : {}),
+      ...(selects
+        ? { tweakListOptions: (query) => Object.assign(query, { labelSelector: 'in=cache' }) }
+        : {}),
     });
     onTestFinished(async () => {
       gate.open();
@@ -68,7 +72,9 @@ test.each([0, 1, 2, 3, 4, 5])(
     ) => {
       if (read === undefined) return;
       const { uid = '', resourceVersion = '' } = read.metadata;
-      expect(before.gone.has(uid), `${key}: an object that was deleted before the read`).toBe(false);
+      expect(before.gone.has(uid), `${key}: an object that was deleted before the read`).toBe(
+        false,
+      );
       if (before.version !== undefined)
         expect(
           compareResourceVersion(resourceVersion, before.version),
@@ -107,16 +113,21 @@ test.each([0, 1, 2, 3, 4, 5])(
         case 2:
           return client
             .status()
-            .patch(Widgets, at(name, namespace), { type: 'merge', body: { status: { size: mine.int(100) } } })
+            .patch(Widgets, at(name, namespace), {
+              type: 'merge',
+              body: { status: { size: mine.int(100) } },
+            })
             .then((made) => wrote(key, made), ignore);
         case 3: {
           // By its uid, so that the test knows what was deleted.
           const uid = (await others.get(Widgets, at(name, namespace)).catch(ignore))?.metadata.uid;
           if (uid === undefined) return;
-          return client.delete(Widgets, at(name, namespace), { preconditions: { uid } }).then(() => {
-            writes++;
-            knownOf(key).gone.add(uid);
-          }, ignore);
+          return client
+            .delete(Widgets, at(name, namespace), { preconditions: { uid } })
+            .then(() => {
+              writes++;
+              knownOf(key).gone.add(uid);
+            }, ignore);
         }
         case 4:
           return client.create(Widgets, object, { dryRun: true }).then(() => undefined, ignore);
@@ -141,7 +152,8 @@ test.each([0, 1, 2, 3, 4, 5])(
           reads++;
           if (read === undefined) {
             absent++;
-            // Absent is right if it is absent on the server, is not for this cache, or was so at some time since the write.
+            // Absent is right if it is absent on the server, is not for this cache, or was so at
+            // some time since the write.
             const now = await others.get(Widgets, at(name, namespace)).catch(ignore);
             const { resourceVersion = '0' } = now?.metadata ?? {};
             const unchanged = before.version !== undefined && resourceVersion === before.version;
@@ -186,7 +198,8 @@ test.each([0, 1, 2, 3, 4, 5])(
         if ((error as { code?: string }).code !== 'TRANSPORT') throw error;
       }
     };
-    // Synced first: a gate that is shut before would hold everybody, and nobody would be left to open it.
+    // Synced first: a gate that is shut before would hold everybody, and nobody would be left to
+    // open it.
     await client.list(Widgets);
     const workers = Array.from({ length: WORKERS }, async (_, worker) => {
       const mine = random.fork();
@@ -210,9 +223,13 @@ async function mutateByOthers(
   object: Widget,
 ): Promise<void> {
   const known = (error: unknown): void => {
-    if (!isNotFound(error) && !isConflict(error) && (error as { code?: string }).code === undefined) throw error;
+    if (!isNotFound(error) && !isConflict(error) && (error as { code?: string }).code === undefined)
+      throw error;
   };
   if (mine.chance(0.3)) await others.delete(Widgets, key).catch(known);
   else if (mine.chance(0.4)) await others.create(Widgets, object).catch(known);
-  else await others.patch(Widgets, key, { type: 'merge', body: { spec: { color: 'other' } } }).catch(known);
+  else
+    await others
+      .patch(Widgets, key, { type: 'merge', body: { spec: { color: 'other' } } })
+      .catch(known);
 }

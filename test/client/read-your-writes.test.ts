@@ -1,6 +1,7 @@
 /**
- * A client reads what it wrote, however far its cache is behind: the watch is held back by a gate, and the test looks at what a read
- * does meanwhile. The server, its versions and its deletions are real HTTP.
+ * A client reads what it wrote, however far its cache is behind: the watch is held back by a gate,
+ * and the test looks at what a read does meanwhile. The server, its versions and its deletions are
+ * real HTTP.
  */
 import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'capstan/cache';
 import { type Client, isNotFound, newClient } from 'capstan/client';
@@ -33,17 +34,29 @@ describe('a read after a write', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  // The server says of these only that they were done: a read right after them gave the Pod as it was before.
+  // The server says of these only that they were done: a read right after them gave the Pod as it
+  // was before.
   test('asks what became of an object that was bound or evicted', async () => {
     const { client, clock, gate } = await behind();
-    const pod = (name: string) => ({ metadata: { namespace: 'default', name }, spec: { containers: [] } });
+    const pod = (name: string) => ({
+      metadata: { namespace: 'default', name },
+      spec: { containers: [] },
+    });
     for (const name of ['bound', 'evicted']) await client.create(Pods, pod(name));
     await client.list(Pods);
     gate.shut();
-    const about = (kind: string, apiVersion: string, name: string) => ({ apiVersion, kind, metadata: { name } });
+    const about = (kind: string, apiVersion: string, name: string) => ({
+      apiVersion,
+      kind,
+      metadata: { name },
+    });
     const target = { kind: 'Node', name: 'node-1' };
-    await client.subResource('binding').create(Pods, at('bound'), { ...about('Binding', 'v1', 'bound'), target });
-    await client.subResource('eviction').create(Pods, at('evicted'), about('Eviction', 'policy/v1', 'evicted'));
+    await client
+      .subResource('binding')
+      .create(Pods, at('bound'), { ...about('Binding', 'v1', 'bound'), target });
+    await client
+      .subResource('eviction')
+      .create(Pods, at('evicted'), about('Eviction', 'policy/v1', 'evicted'));
     const [bound, evicted] = [client.get(Pods, at('bound')), client.get(Pods, at('evicted'))];
     evicted.catch(() => undefined);
     expect([await settled(clock, bound), await settled(clock, evicted)]).toEqual([false, false]);
@@ -53,16 +66,25 @@ describe('a read after a write', () => {
   });
 
   test.each<[string, (client: Client) => Promise<{ metadata: { resourceVersion?: string } }>]>([
-    ['update', async (client) => client.update(Widgets, widget('w', { size: 2 }, await metadata(client)))],
-    ['patch', (client) => client.patch(Widgets, at('w'), { type: 'merge', body: { spec: { size: 2 } } })],
+    [
+      'update',
+      async (client) => client.update(Widgets, widget('w', { size: 2 }, await metadata(client))),
+    ],
+    [
+      'patch',
+      (client) => client.patch(Widgets, at('w'), { type: 'merge', body: { spec: { size: 2 } } }),
+    ],
     [
       'update of the status',
       async (client) =>
-        client.status().update(Widgets, { ...widget('w', {}, await metadata(client)), status: { ready: true } }),
+        client
+          .status()
+          .update(Widgets, { ...widget('w', {}, await metadata(client)), status: { ready: true } }),
     ],
     [
       'patch of the status',
-      (client) => client.status().patch(Widgets, at('w'), { type: 'merge', body: { status: { size: 2 } } }),
+      (client) =>
+        client.status().patch(Widgets, at('w'), { type: 'merge', body: { status: { size: 2 } } }),
     ],
   ])('waits for an %s', async (_, write) => {
     const { client, clock, gate } = await behind();
@@ -76,7 +98,8 @@ describe('a read after a write', () => {
     expect((await getting).metadata.resourceVersion).toBe(written.metadata.resourceVersion);
   });
 
-  const metadata = async (client: Client) => (await client.get(Widgets, at('w'), { live: true })).metadata;
+  const metadata = async (client: Client) =>
+    (await client.get(Widgets, at('w'), { live: true })).metadata;
 
   test('waits for a deletion, and for one of many', async () => {
     const { client, clock, gate } = await behind();
@@ -108,7 +131,10 @@ describe('a read after a write', () => {
     expect((await getting).metadata.deletionTimestamp).toBeDefined();
     // The last finalizer goes, and with it the object: the answer still shows it.
     gate.shut();
-    await client.patch(Widgets, at('w'), { type: 'merge', body: { metadata: { finalizers: null } } });
+    await client.patch(Widgets, at('w'), {
+      type: 'merge',
+      body: { metadata: { finalizers: null } },
+    });
     const again = client.get(Widgets, at('w')).catch(isNotFound);
     expect(await settled(clock, again)).toBe(false);
     gate.open();
@@ -147,7 +173,8 @@ describe('a read after a write', () => {
     expect((await index).items).toHaveLength(0);
   });
 
-  // Found by random runs: the object was not in the cache when the list began to wait for another, and was when that had come.
+  // Found by random runs: the object was not in the cache when the list began to wait for another,
+  // and was when that had come.
   test('does not show an object that was deleted before, because it came while the list waited for another', async () => {
     const { client, clock, gate } = await behind();
     await client.list(ConfigMaps);
@@ -172,7 +199,12 @@ describe('a read after a write', () => {
     await client.get(Widgets, at('w'));
     gate.shut();
     await others.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { page: '2' } } });
-    await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { data: { page: '3' } } }, { dryRun: true });
+    await client.patch(
+      ConfigMaps,
+      at('a'),
+      { type: 'merge', body: { data: { page: '3' } } },
+      { dryRun: true },
+    );
     await client.delete(ConfigMaps, at('a'), { dryRun: true });
     await client.deleteAllOf(ConfigMaps, { namespace: 'default', dryRun: true });
     await client.create(ConfigMaps, configMap('b'));
@@ -218,7 +250,8 @@ describe('a read after a write', () => {
     await others.delete(ConfigMaps, at('a'));
     const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
     expect(await settled(clock, getting)).toBe(false);
-    // So that neither event ever comes: the cache lists everything again, and the object is not there.
+    // So that neither event ever comes: the cache lists everything again, and the object is not
+    // there.
     server.expireHistory();
     gate.cut();
     expect(await getting).toBe(true);
@@ -226,28 +259,37 @@ describe('a read after a write', () => {
 
   test.each<[string, FactoryOptions]>([
     ['labels', { tweakListOptions: (query) => Object.assign(query, { labelSelector: 'app=web' }) }],
-    ['fields', { tweakListOptions: (query) => Object.assign(query, { fieldSelector: 'metadata.name=other' }) }],
+    [
+      'fields',
+      {
+        tweakListOptions: (query) => Object.assign(query, { fieldSelector: 'metadata.name=other' }),
+      },
+    ],
     ['namespace', { namespace: 'elsewhere' }],
-  ])('does not wait for an object that the %s of the cache leave out', async (what, factoryOptions) => {
-    // Where others had made the informer, what was written before this client's first read was waited for in vain.
-    for (const first of ['the read', 'the write']) {
-      const { client, clock, factory, gate, requests } = await behind({ factoryOptions });
-      if (first === 'the read') await client.list(ConfigMaps);
-      factory.informerFor(ConfigMaps);
-      factory.start();
-      await factory.waitForCacheSync();
-      gate.shut();
-      await client.create(ConfigMaps, configMap('a', {}, { labels: { app: 'db' } }));
-      const before = requests.length;
-      const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
-      const listing = client.list(ConfigMaps);
-      expect(await settled(clock, getting), first).toBe(true);
-      expect(await settled(clock, listing), first).toBe(true);
-      expect((await listing).items).toEqual([]);
-      // Of another namespace the cache knows nothing, and the server is asked.
-      expect(requests.length - before).toBe(what === 'namespace' ? 1 : 0);
-    }
-  });
+  ])(
+    'does not wait for an object that the %s of the cache leave out',
+    async (what, factoryOptions) => {
+      // Where others had made the informer, what was written before this client's first read was
+      // waited for in vain.
+      for (const first of ['the read', 'the write']) {
+        const { client, clock, factory, gate, requests } = await behind({ factoryOptions });
+        if (first === 'the read') await client.list(ConfigMaps);
+        factory.informerFor(ConfigMaps);
+        factory.start();
+        await factory.waitForCacheSync();
+        gate.shut();
+        await client.create(ConfigMaps, configMap('a', {}, { labels: { app: 'db' } }));
+        const before = requests.length;
+        const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
+        const listing = client.list(ConfigMaps);
+        expect(await settled(clock, getting), first).toBe(true);
+        expect(await settled(clock, listing), first).toBe(true);
+        expect((await listing).items).toEqual([]);
+        // Of another namespace the cache knows nothing, and the server is asked.
+        expect(requests.length - before).toBe(what === 'namespace' ? 1 : 0);
+      }
+    },
+  );
 
   test('waits until an object is gone that no longer belongs in the cache', async () => {
     const tweakListOptions: FactoryOptions['tweakListOptions'] = (query) =>
@@ -256,7 +298,10 @@ describe('a read after a write', () => {
     await client.create(ConfigMaps, configMap('a', {}, { labels: { app: 'web' } }));
     await client.get(ConfigMaps, at('a'));
     gate.shut();
-    await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { metadata: { labels: { app: 'db' } } } });
+    await client.patch(ConfigMaps, at('a'), {
+      type: 'merge',
+      body: { metadata: { labels: { app: 'db' } } },
+    });
     const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
     expect(await settled(clock, getting)).toBe(false);
     gate.open();
@@ -299,7 +344,10 @@ describe('a cache that does not come in time', () => {
     const { client, clock, gate, requests } = await behind({ readYourWritesTimeout: 100 });
     await client.list(ConfigMaps);
     gate.shut();
-    const made = await client.create(ConfigMaps, configMap('a', { page: '1' }, { labels: { app: 'web' } }));
+    const made = await client.create(
+      ConfigMaps,
+      configMap('a', { page: '1' }, { labels: { app: 'web' } }),
+    );
     const before = requests.length;
     const getting = client.get(ConfigMaps, at('a'));
     await clock.run(99);
@@ -308,26 +356,40 @@ describe('a cache that does not come in time', () => {
     expect(await getting).toEqual(made);
     expect(requests).toHaveLength(before + 1);
     expect(await client.get(ConfigMaps, at('a'))).toEqual(made);
-    expect((await client.list(ConfigMaps, { namespace: 'default', labelSelector: 'app=web' })).items).toEqual([made]);
-    expect((await client.list(ConfigMaps, { fieldSelector: 'metadata.name=a' })).items).toEqual([made]);
+    expect(
+      (await client.list(ConfigMaps, { namespace: 'default', labelSelector: 'app=web' })).items,
+    ).toEqual([made]);
+    expect((await client.list(ConfigMaps, { fieldSelector: 'metadata.name=a' })).items).toEqual([
+      made,
+    ]);
     expect(requests).toHaveLength(before + 4);
     gate.open();
   });
 
-  // One sick watch held every worker of a controller for five seconds a read, though its informer knew that nothing would come; and so did a
-  // server that had no time for the list after it, as the informer said that it was listing.
+  // One sick watch held every worker of a controller for five seconds a read, though its informer
+  // knew that nothing would come; and so did a server that had no time for the list after it, as
+  // the informer said that it was listing.
   test.each<[string, boolean, Fault]>([
     ['its watch is down', false, { verb: 'watch', do: 'status', status: 500 }],
     ['its list is put off', false, { verb: 'list', do: 'status', status: 429, retryAfter: 16_000 }],
-    ['its stream is', true, { verb: 'watch', query: 'sendInitial', do: 'status', status: 429, retryAfter: 16_000 }],
+    [
+      'its stream is',
+      true,
+      { verb: 'watch', query: 'sendInitial', do: 'status', status: 429, retryAfter: 16_000 },
+    ],
   ])('as %s costs a request at once', async (_, watchList, fault) => {
-    const { server, client, clock, factory, requests } = await behind({ factoryOptions: { watchList } });
+    const { server, client, clock, factory, requests } = await behind({
+      factoryOptions: { watchList },
+    });
     await client.list(ConfigMaps);
     server.inject(fault);
     server.expireHistory();
     server.dropConnections();
     const why = 'status' in fault && fault.status === 429 ? 'throttled' : 'server';
-    await vi.waitFor(() => expect(factory.informerFor(ConfigMaps).status().lastFailure?.class).toBe(why), 5000);
+    await vi.waitFor(
+      () => expect(factory.informerFor(ConfigMaps).status().lastFailure?.class).toBe(why),
+      5000,
+    );
     expect(factory.informerFor(ConfigMaps).status().state).toBe('waiting');
     const made = await client.create(ConfigMaps, configMap('a'));
     const before = requests.length;
@@ -347,11 +409,14 @@ describe('a cache that does not come in time', () => {
     const listing = list().catch((error: unknown) => error);
     await clock.run(100);
     expect(await listing).toMatchObject({ code: 'TIMEOUT' });
-    // A write that changed nothing made the next list wait as long again, and one that did not wait told of the time all the same.
+    // A write that changed nothing made the next list wait as long again, and one that did not wait
+    // told of the time all the same.
     await client.update(ConfigMaps, made);
     await expect(list()).rejects.toMatchObject({
       code: 'TIMEOUT',
-      message: expect.stringContaining('for which one read waits, 100 ms at most, and those after it do not'),
+      message: expect.stringContaining(
+        'for which one read waits, 100 ms at most, and those after it do not',
+      ),
     });
   });
 
@@ -366,7 +431,10 @@ describe('a cache that does not come in time', () => {
     await client.create(ConfigMaps, configMap('a', {}, { labels: { app: 'web' } }));
     await client.list(ConfigMaps);
     gate.shut();
-    await client.patch(ConfigMaps, at('a'), { type: 'merge', body: { metadata: { labels: { app: 'db' } } } });
+    await client.patch(ConfigMaps, at('a'), {
+      type: 'merge',
+      body: { metadata: { labels: { app: 'db' } } },
+    });
     const getting = client.get(ConfigMaps, at('a')).catch(isNotFound);
     const listing = client.list(ConfigMaps);
     await clock.run(100);

@@ -1,4 +1,7 @@
-/** What requests cost, told of the transport that carries them. controller-runtime: pkg/metrics/client_go_adapter_test.go. */
+/**
+ * What requests cost, told of the transport that carries them. controller-runtime:
+ * pkg/metrics/client_go_adapter_test.go.
+ */
 import { fetchTransport, type Transport, TransportError } from 'capstan/cache';
 import { instrumentTransport, RestClientMetrics } from 'capstan/client';
 import { httpTransport } from 'capstan/client-node';
@@ -33,7 +36,12 @@ function measured(transport: (clock: FakeClock) => Transport, options = {}) {
   const clock = new FakeClock();
   const metrics = new RestClientMetrics();
   const under = transport(clock);
-  return { clock, metrics, under, instrumented: instrumentTransport(under, metrics, { clock, ...options }) };
+  return {
+    clock,
+    metrics,
+    under,
+    instrumented: instrumentTransport(under, metrics, { clock, ...options }),
+  };
 }
 
 const seconds = (metrics: RestClientMetrics): number | undefined =>
@@ -46,8 +54,16 @@ describe('a measured transport', () => {
     const { instrumented, metrics } = measured(slowTransport);
     for (const method of ['GET', 'GET', 'PUT']) await instrumented.request({ method, path: '/' });
     expect(parseText(metrics.text()).get('rest_client_requests_total')?.samples).toEqual([
-      { name: 'rest_client_requests_total', labels: { code: '200', host: 'api:6443', method: 'GET' }, value: 2 },
-      { name: 'rest_client_requests_total', labels: { code: '200', host: 'api:6443', method: 'PUT' }, value: 1 },
+      {
+        name: 'rest_client_requests_total',
+        labels: { code: '200', host: 'api:6443', method: 'GET' },
+        value: 2,
+      },
+      {
+        name: 'rest_client_requests_total',
+        labels: { code: '200', host: 'api:6443', method: 'PUT' },
+        value: 1,
+      },
     ]);
   });
 
@@ -57,7 +73,9 @@ describe('a measured transport', () => {
     expect(seconds(metrics)).toBeUndefined();
     for await (const _ of body);
     expect(seconds(metrics)).toBe(3);
-    const { samples, type } = parseText(metrics.text()).get('rest_client_request_duration_seconds') ?? { samples: [] };
+    const { samples, type } = parseText(metrics.text()).get(
+      'rest_client_request_duration_seconds',
+    ) ?? { samples: [] };
     expect(type).toBe('histogram');
     expect(samples.flatMap(({ labels: { le } }) => (le === undefined ? [] : [le]))).toEqual([
       '0.005',
@@ -79,7 +97,9 @@ describe('a measured transport', () => {
 
   test('measures a request once, however long its reader goes on after the end', async () => {
     const { instrumented, metrics } = measured(slowTransport);
-    const iterator = (await instrumented.request({ method: 'GET', path: '/' })).body[Symbol.asyncIterator]();
+    const iterator = (await instrumented.request({ method: 'GET', path: '/' })).body[
+      Symbol.asyncIterator
+    ]();
     for (let i = 0; i < 5; i++) await iterator.next();
     await iterator.return?.();
     expect(seconds(metrics)).toBe(3);
@@ -87,7 +107,8 @@ describe('a measured transport', () => {
 
   test('measures one whose reader leaves, and one that is cut', async () => {
     const left = measured(slowTransport);
-    for await (const _ of (await left.instrumented.request({ method: 'GET', path: '/' })).body) break;
+    for await (const _ of (await left.instrumented.request({ method: 'GET', path: '/' })).body)
+      break;
     expect(seconds(left.metrics)).toBe(3);
     const cut = measured((clock) => ({
       async request() {
@@ -113,30 +134,44 @@ describe('a measured transport', () => {
     const { instrumented, metrics } = measured((clock) =>
       slowTransport(clock, {
         async request() {
-          const response = { status: 200, headers: { get: () => null }, body: (async function* () {})() };
+          const response = {
+            status: 200,
+            headers: { get: () => null },
+            body: (async function* () {})(),
+          };
           body = response.body;
           return response;
         },
       }),
     );
-    const response = await instrumented.request({ method: 'GET', path: '/', query: { watch: 'true' } });
+    const response = await instrumented.request({
+      method: 'GET',
+      path: '/',
+      query: { watch: 'true' },
+    });
     expect(response.body).toBe(body);
     for await (const _ of response.body);
     expect(seconds(metrics)).toBeUndefined();
-    expect(metrics.text()).toContain('rest_client_requests_total{code="200",host="api:6443",method="GET"} 1');
+    expect(metrics.text()).toContain(
+      'rest_client_requests_total{code="200",host="api:6443",method="GET"} 1',
+    );
   });
 
   test('counts what has no answer as an error, and gives it as it came', async () => {
     const failure = new TransportError('refused', 'nobody');
     const { instrumented, metrics } = measured(() => ({ request: () => Promise.reject(failure) }));
     await expect(instrumented.request({ method: 'GET', path: '/' })).rejects.toBe(failure);
-    expect(metrics.text()).toContain('rest_client_requests_total{code="<error>",host="none",method="GET"} 1');
+    expect(metrics.text()).toContain(
+      'rest_client_requests_total{code="<error>",host="none",method="GET"} 1',
+    );
     expect(seconds(metrics)).toBe(0);
   });
 
   test('closes what it stands for, where that can be closed', async () => {
     let closed = 0;
-    const { instrumented } = measured((clock) => slowTransport(clock, { close: async () => void closed++ }));
+    const { instrumented } = measured((clock) =>
+      slowTransport(clock, { close: async () => void closed++ }),
+    );
     await instrumented.close?.();
     expect(closed).toBe(1);
     expect(measured(slowTransport).instrumented.close).toBeUndefined();
@@ -148,14 +183,21 @@ describe('a measured transport', () => {
     const { host } = new URL(server.url);
     for (const transport of [fetchTransport(server.url), httpTransport(server.url)]) {
       const metrics = new RestClientMetrics();
-      const { body } = await instrumentTransport(transport, metrics).request({ method: 'GET', path: '/api/v1/pods' });
+      const { body } = await instrumentTransport(transport, metrics).request({
+        method: 'GET',
+        path: '/api/v1/pods',
+      });
       for await (const _ of body);
-      expect(metrics.text()).toContain(`rest_client_requests_total{code="200",host="${host}",method="GET"} 1`);
+      expect(metrics.text()).toContain(
+        `rest_client_requests_total{code="200",host="${host}",method="GET"} 1`,
+      );
       await transport.close?.();
     }
   });
 
   test('refuses what is no transport', () => {
-    expect(() => instrumentTransport({} as Transport, new RestClientMetrics())).toThrow('"transport.request"');
+    expect(() => instrumentTransport({} as Transport, new RestClientMetrics())).toThrow(
+      '"transport.request"',
+    );
   });
 });

@@ -1,10 +1,20 @@
-/** Trying again after conflicts, on a clock of the test. client-go: util/retry/util_test.go, apimachinery: pkg/util/wait/backoff_test.go. */
+/**
+ * Trying again after conflicts, on a clock of the test. client-go: util/retry/util_test.go,
+ * apimachinery: pkg/util/wait/backoff_test.go.
+ */
 import { StatusError } from 'capstan/cache';
-import { defaultBackoff, defaultRetry, isTooManyRequests, retryOnConflict, retryOnError } from 'capstan/client';
+import {
+  defaultBackoff,
+  defaultRetry,
+  isTooManyRequests,
+  retryOnConflict,
+  retryOnError,
+} from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 
-const failure = (status: number, reason: string) => new StatusError(status, { kind: 'Status', reason }, 'test');
+const failure = (status: number, reason: string) =>
+  new StatusError(status, { kind: 'Status', reason }, 'test');
 const conflict = () => failure(409, 'Conflict');
 
 /** Fails with these, one after the other, and then gives 'done'; remembers when it was called. */
@@ -35,11 +45,15 @@ describe('retryOnConflict', () => {
   test('tries again after a conflict, and not after anything else', async () => {
     const clock = new FakeClock();
     const again = failing(clock, conflict());
-    expect(await run(clock, retryOnConflict(defaultRetry, again.fn, { clock, random: () => 0 }))).toBe('done');
+    expect(
+      await run(clock, retryOnConflict(defaultRetry, again.fn, { clock, random: () => 0 })),
+    ).toBe('done');
     expect(again.calls).toEqual([0, 10]);
     const other = failure(404, 'NotFound');
     const once = failing(clock, other);
-    expect(await run(clock, retryOnConflict(defaultRetry, once.fn, { clock }))).toEqual({ error: other });
+    expect(await run(clock, retryOnConflict(defaultRetry, once.fn, { clock }))).toEqual({
+      error: other,
+    });
     expect(once.calls).toHaveLength(1);
   });
 
@@ -64,7 +78,8 @@ describe('retryOnConflict', () => {
     expect(jittered.calls.map((at) => at - start)).toEqual([0, 10.5, 63]);
   });
 
-  // wait.Backoff takes all steps away once a wait would be longer than the cap, and waits once more: seen with the real one.
+  // wait.Backoff takes all steps away once a wait would be longer than the cap, and waits once
+  // more: seen with the real one.
   test.each([
     [50, [0]],
     [500, [0, 10]],
@@ -76,7 +91,8 @@ describe('retryOnConflict', () => {
     expect(calls).toEqual(expected);
   });
 
-  // Taken by the letter they meant a first wait that was the last, and waits of no time: in Go 0 is what is not set.
+  // Taken by the letter they meant a first wait that was the last, and waits of no time: in Go 0 is
+  // what is not set.
   test.each([
     [{ cap: 0, factor: 10 }, [0, 10, 110]],
     [{ factor: 0 }, [0, 10, 20]],
@@ -91,7 +107,9 @@ describe('retryOnConflict', () => {
   test('ends with its signal, before a call, within one, and within a wait', async () => {
     const clock = new FakeClock();
     const { fn, calls } = failing(clock, conflict());
-    await expect(retryOnConflict(defaultRetry, fn, { clock, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    await expect(
+      retryOnConflict(defaultRetry, fn, { clock, signal: AbortSignal.abort() }),
+    ).rejects.toMatchObject({
       code: 'ABORTED',
     });
     expect(calls).toEqual([]);
@@ -118,14 +136,19 @@ describe('retryOnConflict', () => {
       { steps: 1, duration: -1 },
       { steps: 1, duration: 1, jitter: Number.NaN },
     ])
-      await expect(retryOnConflict(backoff as never, () => 1)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      await expect(retryOnConflict(backoff as never, () => 1)).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
   });
 });
 
 test('retryOnError tries again after the errors that it is told of', async () => {
   const clock = new FakeClock();
   const { fn, calls } = failing(clock, failure(429, 'TooManyRequests'), conflict());
-  const result = await run(clock, retryOnError(defaultRetry, isTooManyRequests, fn, { clock, random: () => 0 }));
+  const result = await run(
+    clock,
+    retryOnError(defaultRetry, isTooManyRequests, fn, { clock, random: () => 0 }),
+  );
   expect(result).toMatchObject({ error: { reason: 'Conflict' } });
   expect(calls).toEqual([0, 10]);
 });

@@ -1,6 +1,7 @@
 /**
- * Reads through a cache of a kind that the server does not have. The story: a controller with an optional integration asked for an object of
- * a kind whose definition was not installed, and each read waited two minutes for a cache that could not come, in front of all other keys.
+ * Reads through a cache of a kind that the server does not have. The story: a controller with an
+ * optional integration asked for an object of a kind whose definition was not installed, and each
+ * read waited two minutes for a cache that could not come, in front of all other keys.
  */
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import {
@@ -27,7 +28,10 @@ const { crd, resource } = defineCustomResource({
 });
 const website = { metadata: at('a'), spec: { host: 'a' } };
 
-/** A server that knows of the definition no longer, and a client whose clock stands still: what waits for a time waits for ever. */
+/**
+ * A server that knows of the definition no longer, and a client whose clock stands still: what
+ * waits for a time waits for ever.
+ */
 async function withoutWebsites() {
   const { client: plain, transport, requests } = await live();
   await installCRDs(plain, [crd]);
@@ -36,7 +40,13 @@ async function withoutWebsites() {
   const factory = newSharedInformerFactory(transport, { clock });
   onTestFinished(() => factory.shutdown());
   requests.length = 0;
-  return { plain, factory, clock, requests, client: newClient({ transport, cache: factory, clock }) };
+  return {
+    plain,
+    factory,
+    clock,
+    requests,
+    client: newClient({ transport, cache: factory, clock }),
+  };
 }
 
 test('are answered by the server, at once and each time, and leave no informer behind', async () => {
@@ -72,7 +82,8 @@ test.each(['has failed', 'has not been asked', 'is asked for'])(
     const { client, factory, clock } = await withoutWebsites();
     const informer = factory.informerFor(resource);
     if (where !== 'is asked for') factory.start();
-    while (where === 'has failed' && informer.status().lastFailure === undefined) await new Promise(setImmediate);
+    while (where === 'has failed' && informer.status().lastFailure === undefined)
+      await new Promise(setImmediate);
     const list = client.list(resource).catch((error: unknown) => error);
     await clock.settle();
     for (let looks = 0; looks < 50; looks++) {
@@ -84,7 +95,8 @@ test.each(['has failed', 'has not been asked', 'is asked for'])(
   },
 );
 
-// A proxy refused lists of all namespaces and hid the kind, but served it in one: list and question took turns without end.
+// A proxy refused lists of all namespaces and hid the kind, but served it in one: list and question
+// took turns without end.
 test('are not asked for again and again where the server has the kind after all', async () => {
   const { transport: inner, client: plain } = await live();
   await installCRDs(plain, [crd]);
@@ -94,8 +106,12 @@ test('are not asked for again and again where the server has the kind after all'
     request(request) {
       paths.push(request.path);
       if (request.path === '/apis/example.com/v1')
-        return Promise.resolve(answer(200, JSON.stringify({ kind: 'APIResourceList', resources: [] })));
-      return inner.request(request.path === '/apis/example.com/v1/websites' ? { ...request, path: '/nope' } : request);
+        return Promise.resolve(
+          answer(200, JSON.stringify({ kind: 'APIResourceList', resources: [] })),
+        );
+      return inner.request(
+        request.path === '/apis/example.com/v1/websites' ? { ...request, path: '/nope' } : request,
+      );
     },
   };
   const clock = new FakeClock();
@@ -145,7 +161,9 @@ test('are left to the informer where the server does not say what it has', async
   onTestFinished(() => factory.shutdown());
   const client = newClient({ transport, cache: factory, clock });
   const over = new AbortController();
-  const given = client.get(ConfigMaps, at('a'), { signal: over.signal }).catch((error: unknown) => error);
+  const given = client
+    .get(ConfigMaps, at('a'), { signal: over.signal })
+    .catch((error: unknown) => error);
   const got = client.get(ConfigMaps, at('a'));
   await clock.settle();
   expect(asked()).toBe(1);

@@ -1,6 +1,6 @@
 /**
- * Clients over clients. controller-runtime: pkg/client/namespaced_client_test.go, dryrun_test.go, fieldowner_test.go, fieldvalidation_test.go,
- * interceptor/intercept_test.go.
+ * Clients over clients. controller-runtime: pkg/client/namespaced_client_test.go, dryrun_test.go,
+ * fieldowner_test.go, fieldvalidation_test.go, interceptor/intercept_test.go.
  */
 import type { Resource } from 'capstan/cache';
 import {
@@ -14,7 +14,17 @@ import {
   withInterceptors,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { at, ConfigMaps, configMap, lines, live, type Metadata, Namespaces, Widgets, widget } from './fixtures.ts';
+import {
+  at,
+  ConfigMaps,
+  configMap,
+  lines,
+  live,
+  type Metadata,
+  Namespaces,
+  Widgets,
+  widget,
+} from './fixtures.ts';
 
 const MAPS = '/api/v1/namespaces/team/configmaps';
 const unplaced = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
@@ -32,9 +42,16 @@ describe('a namespaced client', () => {
     await team.deleteAllOf(ConfigMaps);
     const { metadata } = await team.create(Widgets, unplaced('w'));
     const { resourceVersion } = metadata;
-    await team.status().update(Widgets, { metadata: { name: 'w', resourceVersion }, status: { ready: true } });
-    await team.status().patch(Widgets, { name: 'w' }, { type: 'merge', body: { status: { size: 1 } } });
-    expect((await team.status().get(Widgets, { name: 'w' })).status).toEqual({ ready: true, size: 1 });
+    await team
+      .status()
+      .update(Widgets, { metadata: { name: 'w', resourceVersion }, status: { ready: true } });
+    await team
+      .status()
+      .patch(Widgets, { name: 'w' }, { type: 'merge', body: { status: { size: 1 } } });
+    expect((await team.status().get(Widgets, { name: 'w' })).status).toEqual({
+      ready: true,
+      size: 1,
+    });
     const WIDGETS = '/apis/example.com/v1/namespaces/team/widgets';
     expect(lines(requests)).toEqual([
       `POST ${MAPS}`,
@@ -64,7 +81,10 @@ describe('a namespaced client', () => {
       `${MAPS}/a`,
       '/apis/example.com/v1/namespaces/team/widgets/w/status',
     ]);
-    expect(requests.map(({ body }) => JSON.parse(String(body)).metadata.namespace)).toEqual(['team', 'team']);
+    expect(requests.map(({ body }) => JSON.parse(String(body)).metadata.namespace)).toEqual([
+      'team',
+      'team',
+    ]);
     expect(object).toEqual({ metadata: { name: 'a' } });
   });
 
@@ -78,10 +98,12 @@ describe('a namespaced client', () => {
     expect((await team.get(Namespaces, { name: 'n' })).metadata.labels).toMatchObject({ a: 'b' });
     expect((await team.list(Namespaces)).items.map(({ metadata }) => metadata.name)).toContain('n');
     const patch = { type: 'merge', body: { metadata: { labels: { a: 'c' } } } } as const;
-    expect((await team.patch(Namespaces, { name: 'n' }, patch)).metadata.labels).toMatchObject({ a: 'c' });
-    expect((await team.apply(Namespaces, unplaced('m'), { fieldOwner: 'me' })).metadata).not.toHaveProperty(
-      'namespace',
-    );
+    expect((await team.patch(Namespaces, { name: 'n' }, patch)).metadata.labels).toMatchObject({
+      a: 'c',
+    });
+    expect(
+      (await team.apply(Namespaces, unplaced('m'), { fieldOwner: 'me' })).metadata,
+    ).not.toHaveProperty('namespace');
     expect(JSON.parse(String(requests.at(-1)?.body)).metadata).toEqual({ name: 'm' });
     await team.delete(Namespaces, { name: 'n' }, { dryRun: true });
     expect(lines(requests).slice(-3)).toEqual([
@@ -97,19 +119,35 @@ describe('a namespaced client', () => {
     ['create', (team) => team.create(ConfigMaps, configMap('a', {}, { namespace: 'other' }))],
     ['update', (team) => team.update(ConfigMaps, configMap('a', {}, { namespace: 'other' }))],
     ['patch', (team) => team.patch(ConfigMaps, at('a', 'other'), { type: 'merge', body: {} })],
-    ['apply', (team) => team.apply(ConfigMaps, configMap('a', {}, { namespace: 'other' }), { fieldOwner: 'me' })],
+    [
+      'apply',
+      (team) =>
+        team.apply(ConfigMaps, configMap('a', {}, { namespace: 'other' }), { fieldOwner: 'me' }),
+    ],
     ['delete', (team) => team.delete(ConfigMaps, at('a', 'other'))],
     ['deleteAllOf', (team) => team.deleteAllOf(ConfigMaps, { namespace: 'other' })],
-    ['status update', (team) => team.status().update(Widgets, widget('w', {}, { namespace: 'other' }))],
-    ['status patch', (team) => team.status().patch(Widgets, at('w', 'other'), { type: 'merge', body: {} })],
+    [
+      'status update',
+      (team) => team.status().update(Widgets, widget('w', {}, { namespace: 'other' })),
+    ],
+    [
+      'status patch',
+      (team) => team.status().patch(Widgets, at('w', 'other'), { type: 'merge', body: {} }),
+    ],
     [
       'status apply',
-      (team) => team.status().apply(Widgets, widget('w', {}, { namespace: 'other' }), { fieldOwner: 'me' }),
+      (team) =>
+        team.status().apply(Widgets, widget('w', {}, { namespace: 'other' }), { fieldOwner: 'me' }),
     ],
-    ['subresource create', (team) => team.subResource('binding').create(ConfigMaps, at('a', 'other'), {})],
+    [
+      'subresource create',
+      (team) => team.subResource('binding').create(ConfigMaps, at('a', 'other'), {}),
+    ],
   ])('refuses another namespace: %s', async (_, call) => {
     const { client, requests } = await live();
-    await expect(call(newNamespacedClient(client, 'team'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(call(newNamespacedClient(client, 'team'))).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
     expect(requests).toEqual([]);
   });
 
@@ -118,7 +156,9 @@ describe('a namespaced client', () => {
     await client.create(ConfigMaps, configMap('a', {}, { namespace: 'team' }));
     await client.create(ConfigMaps, configMap('a', {}, { namespace: 'other' }));
     await newNamespacedClient(client, 'team').deleteAllOf(ConfigMaps);
-    expect((await client.list(ConfigMaps)).items.map(({ metadata }) => metadata.namespace)).toEqual(['other']);
+    expect((await client.list(ConfigMaps)).items.map(({ metadata }) => metadata.namespace)).toEqual(
+      ['other'],
+    );
   });
 });
 
@@ -128,20 +168,26 @@ describe('a dry run client', () => {
     const made = await client.create(Widgets, { ...widget('w', { size: 1 }) });
     const dry = newDryRunClient(client);
     requests.length = 0;
-    expect(await dry.create(Widgets, widget('other'))).toMatchObject({ metadata: { name: 'other' } });
+    expect(await dry.create(Widgets, widget('other'))).toMatchObject({
+      metadata: { name: 'other' },
+    });
     expect((await dry.update(Widgets, { ...made, spec: { size: 2 } })).spec).toEqual({ size: 2 });
     const patch = { type: 'merge', body: { spec: { size: 3 } } } as const;
     expect((await dry.patch(Widgets, at('w'), patch, { dryRun: false })).spec).toEqual({ size: 3 });
     await dry.apply(Widgets, widget('w'), { fieldOwner: 'me' }).catch((error: unknown) => error);
     await dry.status().update(Widgets, { ...made, status: { ready: true } });
-    await dry.status().patch(Widgets, at('w'), { type: 'merge', body: { status: { ready: true } } });
+    await dry
+      .status()
+      .patch(Widgets, at('w'), { type: 'merge', body: { status: { ready: true } } });
     await dry
       .status()
       .apply(Widgets, widget('w'), { fieldOwner: 'me' })
       .catch((error: unknown) => error);
     await dry.delete(Widgets, at('w'));
     await dry.deleteAllOf(Widgets, { namespace: 'default' });
-    expect(requests.map(({ query }) => query?.dryRun)).toEqual(Array.from({ length: 9 }, () => 'All'));
+    expect(requests.map(({ query }) => query?.dryRun)).toEqual(
+      Array.from({ length: 9 }, () => 'All'),
+    );
     expect(await dry.get(Widgets, at('w'))).toEqual(made);
     expect((await dry.list(Widgets)).items).toEqual([made]);
   });
@@ -149,7 +195,9 @@ describe('a dry run client', () => {
   test('is refused what would be refused', async () => {
     const { client } = await live();
     const dry = newDryRunClient(client);
-    await expect(dry.create(ConfigMaps, configMap('No_Name'))).rejects.toMatchObject({ reason: 'Invalid' });
+    await expect(dry.create(ConfigMaps, configMap('No_Name'))).rejects.toMatchObject({
+      reason: 'Invalid',
+    });
     await expect(dry.update(ConfigMaps, configMap('none'))).rejects.toSatisfy(isNotFound);
   });
 });
@@ -176,10 +224,14 @@ test('a client with a field owner names it in each write, unless the call names 
   const { client, requests } = await live();
   const owned = withFieldOwner(client, 'me');
   await writeAll(owned);
-  expect(requests.map(({ query }) => query?.fieldManager)).toEqual(Array.from({ length: 8 }, () => 'me'));
+  expect(requests.map(({ query }) => query?.fieldManager)).toEqual(
+    Array.from({ length: 8 }, () => 'me'),
+  );
   requests.length = 0;
   await writeAll(owned, { fieldOwner: 'you' });
-  expect(requests.map(({ query }) => query?.fieldManager)).toEqual(Array.from({ length: 8 }, () => 'you'));
+  expect(requests.map(({ query }) => query?.fieldManager)).toEqual(
+    Array.from({ length: 8 }, () => 'you'),
+  );
   expect(() => withFieldOwner(client, '')).toThrow(/name/);
 });
 
@@ -217,30 +269,45 @@ describe('interceptors', () => {
     ['subResourceGet', (client) => client.subResource('scale').get(Widgets, at('w'))],
     ['subResourceCreate', (client) => client.subResource('scale').create(Widgets, at('w'), {})],
     ['subResourceUpdate', (client) => client.subResource('scale').update(Widgets, widget('w'))],
-    ['subResourcePatch', (client) => client.subResource('scale').patch(Widgets, at('w'), { type: 'merge', body: {} })],
-    ['subResourceApply', (client) => client.subResource('scale').apply(Widgets, widget('w'), { fieldOwner: 'me' })],
+    [
+      'subResourcePatch',
+      (client) => client.subResource('scale').patch(Widgets, at('w'), { type: 'merge', body: {} }),
+    ],
+    [
+      'subResourceApply',
+      (client) => client.subResource('scale').apply(Widgets, widget('w'), { fieldOwner: 'me' }),
+    ],
   ];
 
-  test.each(calls)('%s is called in place of the method, with the client and its arguments', async (name, call) => {
-    const { client, requests } = await live();
-    const seen: unknown[][] = [];
-    const stand = (...all: unknown[]) => {
-      seen.push(all);
-      return Promise.resolve({ intercepted: true });
-    };
-    expect(await call(withInterceptors(client, { [name]: stand }))).toEqual({ intercepted: true });
-    expect(requests).toEqual([]);
-    expect(seen).toHaveLength(1);
-    expect(seen[0]?.[0]).toBe(client);
-    if (name.startsWith('subResource')) expect(seen[0]?.[1]).toBe('scale');
-  });
+  test.each(calls)(
+    '%s is called in place of the method, with the client and its arguments',
+    async (name, call) => {
+      const { client, requests } = await live();
+      const seen: unknown[][] = [];
+      const stand = (...all: unknown[]) => {
+        seen.push(all);
+        return Promise.resolve({ intercepted: true });
+      };
+      expect(await call(withInterceptors(client, { [name]: stand }))).toEqual({
+        intercepted: true,
+      });
+      expect(requests).toEqual([]);
+      expect(seen).toHaveLength(1);
+      expect(seen[0]?.[0]).toBe(client);
+      if (name.startsWith('subResource')) expect(seen[0]?.[1]).toBe('scale');
+    },
+  );
 
   test.each(calls)('without %s the client is called', async (name, call) => {
     const { client, requests } = await live();
     const others = Object.fromEntries(
-      calls.filter(([other]) => other !== name).map(([other]) => [other, () => Promise.reject(new Error(other))]),
+      calls
+        .filter(([other]) => other !== name)
+        .map(([other]) => [other, () => Promise.reject(new Error(other))]),
     );
-    await call(withInterceptors(client, others)).catch((error: { code?: string }) => expect(error.code).toBe('STATUS'));
+    await call(withInterceptors(client, others)).catch((error: { code?: string }) =>
+      expect(error.code).toBe('STATUS'),
+    );
     expect(requests).toHaveLength(1);
   });
 
@@ -272,7 +339,11 @@ describe('interceptors', () => {
     const { client } = await live();
     let failures = 1;
     const flaky = withInterceptors(client, {
-      async create<T extends object>(inner: Client, resource: Resource<T, string>, object: NoInfer<T>) {
+      async create<T extends object>(
+        inner: Client,
+        resource: Resource<T, string>,
+        object: NoInfer<T>,
+      ) {
         if (failures-- > 0) throw new Error('the first one is lost');
         return inner.create<T>(resource, object, { fieldOwner: 'interceptor' });
       },

@@ -14,10 +14,13 @@ export function vectorFiles(folder: string): string[] {
 
 /** Each file's path within the folder and its text; read one at a time. */
 function* textsOf(folder: string): Iterable<readonly [file: string, text: string]> {
-  for (const path of vectorFiles(folder)) yield [relative(folder, path), readFileSync(path, 'utf8')];
+  for (const path of vectorFiles(folder))
+    yield [relative(folder, path), readFileSync(path, 'utf8')];
 }
 
-/** Replays every file of a folder. Subjects that are not in `subjects` are counted as not covered. */
+/**
+ * Replays every file of a folder. Subjects that are not in `subjects` are counted as not covered.
+ */
 export function replayFolder(
   folder: string,
   subjects: ReadonlyMap<string, Subject>,

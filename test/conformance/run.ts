@@ -1,6 +1,7 @@
 /**
- * `npm run test:vectors -- [FOLDER]`: replays a folder of recorded traces, by default the project's own, on the built
- * package and prints steps and mismatches a subject. Exit 1 on a mismatch, or when no step was replayed.
+ * `npm run test:vectors -- [FOLDER]`: replays a folder of recorded traces, by default the project's
+ * own, on the built package and prints steps and mismatches a subject. Exit 1 on a mismatch, or
+ * when no step was replayed.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -30,7 +31,10 @@ async function main(args: readonly string[]): Promise<number> {
   return report.ok ? 0 : 1;
 }
 
-/** npm runs scripts in the package's folder and leaves the caller's own folder in INIT_CWD: both are tried. */
+/**
+ * npm runs scripts in the package's folder and leaves the caller's own folder in INIT_CWD: both are
+ * tried.
+ */
 function locate(argument: string | undefined): string | undefined {
   if (argument === undefined) return fileURLToPath(new URL('./vectors', import.meta.url));
   const bases = [process.cwd(), process.env.INIT_CWD ?? process.cwd()];

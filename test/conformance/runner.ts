@@ -1,9 +1,11 @@
 /**
- * Replays recorded traces on the real classes and compares every step. It knows the format of the files (README.md
- * beside it) and nothing of any subject: what a step does is in subjects/. Nothing can pass by being left out: a field
- * that the recording observed and the replayer does not report, an unknown op and an exception are all mismatches.
+ * Replays recorded traces on the real classes and compares every step. It knows the format of the
+ * files (README.md beside it) and nothing of any subject: what a step does is in subjects/. Nothing
+ * can pass by being left out: a field that the recording observed and the replayer does not report,
+ * an unknown op and an exception are all mismatches.
  *
- * It runs on every runtime (test/runtimes/): traces come as text; files.ts reads them where there are files.
+ * It runs on every runtime (test/runtimes/): traces come as text; files.ts reads them where there
+ * are files.
  */
 import { firstDifference, sameValue } from './same-value.ts';
 
@@ -13,9 +15,15 @@ export type Step = { readonly op: string } & Readonly<Record<string, unknown>>;
 /** What a step showed, under the names that the file uses: `want`, `len`, `now`, … */
 export type Observed = Record<string, unknown>;
 
-/** One trace being replayed. The first step it gets is the `new` that began it (where the subject has such a step). */
+/**
+ * One trace being replayed. The first step it gets is the `new` that began it (where the subject
+ * has such a step).
+ */
 export interface Trace {
-  /** Why this step cannot be replayed, or undefined. Nothing after it in the trace is replayed either. */
+  /**
+   * Why this step cannot be replayed, or undefined. Nothing after it in the trace is replayed
+   * either.
+   */
   skip?(step: Step): string | undefined;
   step(step: Step): Observed | Promise<Observed>;
   /** The end of the trace: gives back what it holds. */
@@ -32,8 +40,8 @@ export interface Subject {
 }
 
 /**
- * What the queues are given for a recorded key: the string itself, a request whose namespace is all up to and with the
- * first `/`, or an object behind a key function. All three must behave the same.
+ * What the queues are given for a recorded key: the string itself, a request whose namespace is all
+ * up to and with the first `/`, or an object behind a key function. All three must behave the same.
  */
 export type ItemForm = 'string' | 'request' | 'object';
 
@@ -66,7 +74,10 @@ export interface Report {
   readonly ok: boolean;
 }
 
-/** Replays the texts of files, by the names that the report gives them. Subjects that are not in `subjects` are counted as not covered. */
+/**
+ * Replays the texts of files, by the names that the report gives them. Subjects that are not in
+ * `subjects` are counted as not covered.
+ */
 export async function replayTexts(
   files: Iterable<readonly [file: string, text: string]>,
   subjects: ReadonlyMap<string, Subject>,
@@ -108,12 +119,25 @@ async function replayText(
   let report = reports.get(name);
   if (report === undefined) {
     const covered = subject !== undefined || header === undefined;
-    report = { subject: name, covered, files: 0, steps: 0, skipped: 0, reasons: new Map(), mismatches: [] };
+    report = {
+      subject: name,
+      covered,
+      files: 0,
+      steps: 0,
+      skipped: 0,
+      reasons: new Map(),
+      mismatches: [],
+    };
     reports.set(name, report);
   }
   report.files++;
   if (header === undefined) {
-    report.mismatches.push({ file, line: 1, step: undefined, message: 'the first line is not a JSON object' });
+    report.mismatches.push({
+      file,
+      line: 1,
+      step: undefined,
+      message: 'the first line is not a JSON object',
+    });
     return;
   }
   await replaySteps(lines, file, subject, options, report);
@@ -165,7 +189,8 @@ async function replaySteps(
       continue;
     }
     report.steps++;
-    for (const message of await compare(subject, trace, step as Step)) mismatch(line, step as Step, message);
+    for (const message of await compare(subject, trace, step as Step))
+      mismatch(line, step as Step, message);
   }
   trace?.end?.();
 }
@@ -210,7 +235,9 @@ export function formatReport(report: Report, details = 5): string {
       lines.push(`${name} not yet covered (${subject.skipped} steps in ${subject.files} files)`);
       continue;
     }
-    const skipped = [...subject.reasons].map(([reason, count]) => `, ${count} steps skipped: ${reason}`).join('');
+    const skipped = [...subject.reasons]
+      .map(([reason, count]) => `, ${count} steps skipped: ${reason}`)
+      .join('');
     lines.push(`${name} ${subject.steps} steps, ${subject.mismatches.length} mismatches${skipped}`);
   }
   for (const subject of report.subjects) {
@@ -223,6 +250,9 @@ export function formatReport(report: Report, details = 5): string {
   }
   lines.push('');
   if (report.steps === 0) lines.push('FAILED: no step was replayed');
-  else lines.push(`${report.ok ? 'ok' : 'FAILED'}: ${report.steps} steps, ${report.mismatches} mismatches`);
+  else
+    lines.push(
+      `${report.ok ? 'ok' : 'FAILED'}: ${report.steps} steps, ${report.mismatches} mismatches`,
+    );
   return lines.join('\n');
 }

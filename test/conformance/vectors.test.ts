@@ -1,4 +1,6 @@
-/** The recorded traces of client-go, replayed on the sources; and proof that the replay can fail. */
+/**
+ * The recorded traces of client-go, replayed on the sources; and proof that the replay can fail.
+ */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -53,20 +55,23 @@ describe('the recorded traces', () => {
     expect(report.subjects.map((one) => one.subject)).toEqual([...subjects.keys()]);
   });
 
-  test.each<ItemForm>(['request', 'object'])('queues and limiters agree when the keys come as a %s', async (form) => {
-    const names = [
-      'workqueue',
-      'workqueue-blocking',
-      'delayingqueue',
-      'ratelimiters',
-      'ratelimitingqueue',
-      'priorityqueue',
-    ];
-    const queues = new Map([...subjects].filter(([name]) => names.includes(name)));
-    const other = await replayFolder(vectors, queues, { form });
-    expect(other.subjects.flatMap((one) => one.mismatches)).toEqual([]);
-    expect(other.steps).toBeGreaterThan(15_000);
-  });
+  test.each<ItemForm>(['request', 'object'])(
+    'queues and limiters agree when the keys come as a %s',
+    async (form) => {
+      const names = [
+        'workqueue',
+        'workqueue-blocking',
+        'delayingqueue',
+        'ratelimiters',
+        'ratelimitingqueue',
+        'priorityqueue',
+      ];
+      const queues = new Map([...subjects].filter(([name]) => names.includes(name)));
+      const other = await replayFolder(vectors, queues, { form });
+      expect(other.subjects.flatMap((one) => one.mismatches)).toEqual([]);
+      expect(other.steps).toBeGreaterThan(15_000);
+    },
+  );
 });
 
 describe('the runner can fail', () => {
@@ -77,7 +82,11 @@ describe('the runner can fail', () => {
   afterAll(() => rm(folder, { recursive: true }));
 
   /** Changes one line of a recorded file and replays it. */
-  async function corrupted(path: string, find: RegExp, replace: (line: string) => string): Promise<Report> {
+  async function corrupted(
+    path: string,
+    find: RegExp,
+    replace: (line: string) => string,
+  ): Promise<Report> {
     const lines = (await text(path)).split('\n');
     const at = lines.findIndex((line, i) => i > 0 && find.test(line));
     expect(at).toBeGreaterThan(0);
@@ -87,15 +96,51 @@ describe('the runner can fail', () => {
 
   test.each([
     ['keys', 'seed-1/keys.jsonl', /"split".*"ns":"default"/, /"ns":"default"/, '"ns":"other"'],
-    ['workqueue', 'seed-2/workqueue.jsonl', /"get".*"shutdown":false/, /"key":"[^"]*"/, '"key":"another"'],
+    [
+      'workqueue',
+      'seed-2/workqueue.jsonl',
+      /"get".*"shutdown":false/,
+      /"key":"[^"]*"/,
+      '"key":"another"',
+    ],
     ['workqueue', 'seed-2/workqueue.jsonl', /"len":2/, /"len":2/, '"len":3'],
-    ['workqueue-blocking', 'seed-1/workqueue-blocking.jsonl', /"blocked":\["g1"\]/, /\["g1"\]/, '[]'],
+    [
+      'workqueue-blocking',
+      'seed-1/workqueue-blocking.jsonl',
+      /"blocked":\["g1"\]/,
+      /\["g1"\]/,
+      '[]',
+    ],
     ['delayingqueue', 'seed-1/delayingqueue.jsonl', /"step"/, /"now":\d+/, '"now":-1'],
     ['delayingqueue', 'seed-1/delayingqueue.jsonl', /"step".*"len":5/, /"len":5/, '"len":4'],
-    ['ratelimiters', 'seed-3/ratelimiters.jsonl', /"when".*"ns":"5000000"/, /"ns":"5000000"/, '"ns":"5000001"'],
-    ['ratelimiters', 'seed-3/ratelimiters.jsonl', /"whenMany"/, /"wantNs":\["\d+"/, '"wantNs":["7"'],
-    ['ratelimitingqueue', 'seed-1/ratelimitingqueue.jsonl', /"addRateLimited"/, /"want":\d+/, '"want":99'],
-    ['priorityqueue', 'seed-1/priorityqueue.jsonl', /"get".*"priority":10/, /"priority":10/, '"priority":9'],
+    [
+      'ratelimiters',
+      'seed-3/ratelimiters.jsonl',
+      /"when".*"ns":"5000000"/,
+      /"ns":"5000000"/,
+      '"ns":"5000001"',
+    ],
+    [
+      'ratelimiters',
+      'seed-3/ratelimiters.jsonl',
+      /"whenMany"/,
+      /"wantNs":\["\d+"/,
+      '"wantNs":["7"',
+    ],
+    [
+      'ratelimitingqueue',
+      'seed-1/ratelimitingqueue.jsonl',
+      /"addRateLimited"/,
+      /"want":\d+/,
+      '"want":99',
+    ],
+    [
+      'priorityqueue',
+      'seed-1/priorityqueue.jsonl',
+      /"get".*"priority":10/,
+      /"priority":10/,
+      '"priority":9',
+    ],
     [
       'priorityqueue',
       'seed-1/priorityqueue.jsonl',
@@ -106,22 +151,82 @@ describe('the runner can fail', () => {
     ['store', 'seed-1/store.jsonl', /"listKeys","want":\[\]/, /\[\]/, '["ghost"]'],
     ['store', 'seed-1/store.jsonl', /"want":\{"error":true\}/, /\{"error":true\}/, '[]'],
     ['deltafifo', 'seed-1/deltafifo.jsonl', /"Updated".*"Added"/, /"Updated"/, '"Added"'],
-    ['deltafifo', 'seed-1/deltafifo.jsonl', /"replace".*"hasSynced":false/, /"hasSynced":false/, '"hasSynced":true'],
+    [
+      'deltafifo',
+      'seed-1/deltafifo.jsonl',
+      /"replace".*"hasSynced":false/,
+      /"hasSynced":false/,
+      '"hasSynced":true',
+    ],
     ['realfifo', 'seed-1/realfifo.jsonl', /"popBatch".*"process":"batch"/, /"batch"/, '"single"'],
     ['realfifo', 'seed-1/realfifo.jsonl', /"tombstone":true/, /,"tombstone":true/, ''],
-    ['leaderelection', 'seed-1/leaderelection.jsonl', /release on cancel/, /"isLeader":false/, '"isLeader":true'],
+    [
+      'leaderelection',
+      'seed-1/leaderelection.jsonl',
+      /release on cancel/,
+      /"isLeader":false/,
+      '"isLeader":true',
+    ],
     ['handlers', 'seed-1/handlers.jsonl', /"priority":-100/, /"priority":-100/, '"priority":0'],
     ['predicates', 'seed-1/predicates.jsonl', /"want":true/, /"want":true/, '"want":false'],
-    ['controller', 'seed-1/controller.jsonl', /errors back off/, /"startMs":35,"endMs":35/, '"startMs":35,"endMs":36'],
-    ['controller', 'seed-3/controller.jsonl', /"workers":[2-9]/, /"want":\{"reconciles":\[\{"key":"/, '$&x'],
-    ['controller', 'seed-2/controller.jsonl', /"numRequeues":\{"/, /("numRequeues":\{"[^"]*":)\d+/, '$199'],
+    [
+      'controller',
+      'seed-1/controller.jsonl',
+      /errors back off/,
+      /"startMs":35,"endMs":35/,
+      '"startMs":35,"endMs":36',
+    ],
+    [
+      'controller',
+      'seed-3/controller.jsonl',
+      /"workers":[2-9]/,
+      /"want":\{"reconciles":\[\{"key":"/,
+      '$&x',
+    ],
+    [
+      'controller',
+      'seed-2/controller.jsonl',
+      /"numRequeues":\{"/,
+      /("numRequeues":\{"[^"]*":)\d+/,
+      '$199',
+    ],
     ['controller', 'seed-4/controller.jsonl', /"stoppedAtMs":/, /("stoppedAtMs":)(\d+)/, '$11$2'],
-    ['informer', 'seed-1/informer.jsonl', /"hasSynced":true/, /"hasSynced":true/, '"hasSynced":false'],
+    [
+      'informer',
+      'seed-1/informer.jsonl',
+      /"hasSynced":true/,
+      /"hasSynced":true/,
+      '"hasSynced":false',
+    ],
     ['informer', 'seed-1/informer.jsonl', /"requests":/, /"allowWatchBookmarks":"true",/, ''],
-    ['informer', 'seed-1/informer.jsonl', /"unordered":/, /"unordered":\[\{/, '"unordered":[{"type":"x"},{'],
-    ['informer-random', 'seed-5/informer-random.jsonl', /"type":"update"/, /("type":"update".*?"rv":")/, '$19'],
-    ['informer-random', 'seed-6/informer-random.jsonl', /"store":\[\{/, /("store":\[\{"key":")/, '$1x'],
-    ['informer-random', 'seed-7/informer-random.jsonl', /"atMs":\d{4}/, /("atMs":)(\d{4})/, '$15$2'],
+    [
+      'informer',
+      'seed-1/informer.jsonl',
+      /"unordered":/,
+      /"unordered":\[\{/,
+      '"unordered":[{"type":"x"},{',
+    ],
+    [
+      'informer-random',
+      'seed-5/informer-random.jsonl',
+      /"type":"update"/,
+      /("type":"update".*?"rv":")/,
+      '$19',
+    ],
+    [
+      'informer-random',
+      'seed-6/informer-random.jsonl',
+      /"store":\[\{/,
+      /("store":\[\{"key":")/,
+      '$1x',
+    ],
+    [
+      'informer-random',
+      'seed-7/informer-random.jsonl',
+      /"atMs":\d{4}/,
+      /("atMs":)(\d{4})/,
+      '$15$2',
+    ],
   ])('a changed answer in %s is one mismatch (%s)', async (name, path, find, part, instead) => {
     const report = await corrupted(path, find, (line) => line.replace(part, instead));
     expect(report.ok).toBe(false);
@@ -131,18 +236,27 @@ describe('the runner can fail', () => {
   });
 
   test('an op that no replayer knows is a mismatch', async () => {
-    const report = await corrupted('seed-1/workqueue.jsonl', /"op":"len"/, () => '{"op":"explode","len":0}');
+    const report = await corrupted(
+      'seed-1/workqueue.jsonl',
+      /"op":"len"/,
+      () => '{"op":"explode","len":0}',
+    );
     expect(formatReport(report)).toMatch(/unknown op "explode"[\s\S]*FAILED/);
   });
 
   test('a step that lacks an argument, a broken line and a limiter that does not exist are mismatches', async () => {
-    const header = (subject: string) => JSON.stringify({ subject, seed: 1, source: 'test', config: {} });
+    const header = (subject: string) =>
+      JSON.stringify({ subject, seed: 1, source: 'test', config: {} });
     const replay = (...lines: string[]) => replayFile(lines.join('\n'), 'test', subjects);
     const noKey = await replay(header('workqueue'), '{"op":"new"}', '{"op":"add","len":1}');
     expect(formatReport(noKey)).toContain('"key" expected a string');
     const broken = await replay(header('workqueue'), '{"op":"new"}', '{"op":"add","key":');
     expect(broken.mismatches).toBe(1);
-    const limiter = await replay(header('ratelimiters'), '{"op":"new","limiter":{"type":"none"}}', '{"op":"when"}');
+    const limiter = await replay(
+      header('ratelimiters'),
+      '{"op":"new","limiter":{"type":"none"}}',
+      '{"op":"when"}',
+    );
     expect(limiter).toMatchObject({ ok: false, mismatches: 1, steps: 0 });
   });
 
@@ -162,12 +276,22 @@ describe('the runner can fail', () => {
     const good = await replayFile(trace(true, 1), 'test', subjects);
     expect(good).toMatchObject({ ok: true, steps: 6 });
     expect(formatReport(good)).toContain('2 steps skipped: after a misuse of done');
-    expect(await replayFile(trace(true, 5), 'test', subjects)).toMatchObject({ ok: false, mismatches: 1 });
-    expect(await replayFile(trace(false, 1), 'test', subjects)).toMatchObject({ ok: false, steps: 8 });
+    expect(await replayFile(trace(true, 5), 'test', subjects)).toMatchObject({
+      ok: false,
+      mismatches: 1,
+    });
+    expect(await replayFile(trace(false, 1), 'test', subjects)).toMatchObject({
+      ok: false,
+      steps: 8,
+    });
   });
 
   test('a get that blocks where client-go answered is a mismatch and does not hang', async () => {
-    const report = await corrupted('seed-1/workqueue.jsonl', /"op":"add"/, () => '{"op":"get","want":{}}');
+    const report = await corrupted(
+      'seed-1/workqueue.jsonl',
+      /"op":"add"/,
+      () => '{"op":"get","want":{}}',
+    );
     expect(formatReport(report)).toContain('"blocked"');
   });
 
@@ -177,7 +301,10 @@ describe('the runner can fail', () => {
     expect(empty).toMatchObject({ ok: false, steps: 0 });
     expect(formatReport(empty)).toContain('FAILED: no step was replayed');
     const trace = await text('seed-1/informer.jsonl');
-    await writeFile(join(folder, 'shards.jsonl'), trace.replace('"subject":"informer"', '"subject":"shards"'));
+    await writeFile(
+      join(folder, 'shards.jsonl'),
+      trace.replace('"subject":"informer"', '"subject":"shards"'),
+    );
     const uncovered = await replayFolder(folder, subjects);
     expect(uncovered).toMatchObject({ ok: false, steps: 0 });
     expect(formatReport(uncovered)).toMatch(/shards +not yet covered/);
@@ -213,11 +340,18 @@ test('equal are JSON values alone that differ in nothing', () => {
     expect(sameValue(value(), other), JSON.stringify(other)).toBe(false);
     expect(sameValue(other, value()), JSON.stringify(other)).toBe(false);
   }
-  expect([sameValue(0, -0), sameValue(Number.NaN, Number.NaN), sameValue(null, {})]).toEqual([false, true, false]);
+  expect([sameValue(0, -0), sameValue(Number.NaN, Number.NaN), sameValue(null, {})]).toEqual([
+    false,
+    true,
+    false,
+  ]);
 });
 
 test('of values that differ a message shows the place, as deep as it takes to be short', () => {
-  const scenario = (rv: string): unknown => ({ list: [{ name: 'x'.repeat(200) }, { name: 'y', rv }], synced: true });
+  const scenario = (rv: string): unknown => ({
+    list: [{ name: 'x'.repeat(200) }, { name: 'y', rv }],
+    synced: true,
+  });
   expect(firstDifference(scenario('1'), scenario('2'), 'want')).toEqual({
     path: 'want.list[1]',
     a: { name: 'y', rv: '1' },
@@ -232,7 +366,10 @@ describe('the command line', () => {
     const program = fileURLToPath(new URL('./run.ts', import.meta.url));
     return new Promise((resolve) => {
       execFile(process.execPath, [program, ...args], (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === 'number' ? error.code : error ? -1 : 0, output: stdout + stderr });
+        resolve({
+          code: typeof error?.code === 'number' ? error.code : error ? -1 : 0,
+          output: stdout + stderr,
+        });
       });
     });
   }
@@ -247,10 +384,15 @@ describe('the command line', () => {
       const trace = await text('seed-1/keys.jsonl');
       await writeFile(join(folder, 'keys.jsonl'), trace);
       const good = await run(folder);
-      expect(good.output).toMatch(/keys +151 steps, 0 mismatches[\s\S]*ok: 151 steps, 0 mismatches/);
+      expect(good.output).toMatch(
+        /keys +151 steps, 0 mismatches[\s\S]*ok: 151 steps, 0 mismatches/,
+      );
       expect(good.code).toBe(0);
 
-      await writeFile(join(folder, 'keys.jsonl'), trace.replace('"name":"web-10"', '"name":"web-11"'));
+      await writeFile(
+        join(folder, 'keys.jsonl'),
+        trace.replace('"name":"web-10"', '"name":"web-11"'),
+      );
       const bad = await run(folder);
       expect(bad.output).toMatch(/keys\.jsonl:4[\s\S]*FAILED: 151 steps, 1 mismatches/);
       expect(bad.code).toBe(1);

@@ -1,4 +1,7 @@
-/** The builder, and the options of one object. controller-runtime: pkg/builder/controller_test.go and pkg/controller/controller_test.go. */
+/**
+ * The builder, and the options of one object. controller-runtime: pkg/builder/controller_test.go
+ * and pkg/controller/controller_test.go.
+ */
 import { type KubeObject, type Resource, StatusError } from 'capstan/cache';
 import type { Client } from 'capstan/client';
 import {
@@ -59,7 +62,8 @@ describe('the builder', () => {
       .owns(Part)
       .named(fresh())
       .complete(
-        ({ namespace, name }, { get }) => void calls.push(`${namespace}/${name} ${get({ namespace, name })?.spec?.of}`),
+        ({ namespace, name }, { get }) =>
+          void calls.push(`${namespace}/${name} ${get({ namespace, name })?.spec?.of}`),
       );
     expect(built).toBeUndefined();
     expect(manager.runnables).toHaveLength(1);
@@ -162,7 +166,9 @@ describe('the builder', () => {
       .complete(ignore);
     await manager.start();
     const headers = manager.transport.requests.flatMap(({ headers = {} }) => headers.accept ?? []);
-    expect(headers.filter((accept) => accept.includes('PartialObjectMetadata')).length).toBeGreaterThanOrEqual(3);
+    expect(
+      headers.filter((accept) => accept.includes('PartialObjectMetadata')).length,
+    ).toBeGreaterThanOrEqual(3);
     expect(selected).toEqual([
       ['widgets', true],
       ['parts', true],
@@ -232,15 +238,21 @@ describe('the builder', () => {
     const accept = (_: unknown): true => true;
     newControllerManagedBy(manager)
       .for(Widget, {
-        predicates: [{ update: (event) => accept(expectTypeOf(event.objectNew).toEqualTypeOf<TestObject>()) }],
+        predicates: [
+          { update: (event) => accept(expectTypeOf(event.objectNew).toEqualTypeOf<TestObject>()) },
+        ],
       })
       .watches(Disc as Resource<{ metadata: { name: string }; size: number }>, {
         create: (event) => expectTypeOf(event.object.size).toBeNumber(),
       })
       .named(fresh())
-      .complete((request, { get }) => void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>());
-    // They were typed by the whole object: a map function that read the spec compiled, and threw for each event. So did one that says it wants a
-    // whole one, as the parameters of methods are compared in both directions.
+      .complete(
+        (request, { get }) =>
+          void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>(),
+      );
+    // They were typed by the whole object: a map function that read the spec compiled, and threw
+    // for each event. So did one that says it wants a whole one, as the parameters of methods are
+    // compared in both directions.
     type Sized = TestObject & { size: number };
     expectTypeOf<EventHandler<Sized>>().not.toExtend<EventHandler<TestObject>>();
     expectTypeOf<Predicate<Sized>>().not.toExtend<Predicate<TestObject>>();
@@ -254,19 +266,26 @@ describe('the builder', () => {
           expectTypeOf(part).not.toHaveProperty('spec');
           return [];
         }),
-        { predicates: [{ create: (event) => accept(expectTypeOf(event.object).not.toHaveProperty('spec')) }] },
+        {
+          predicates: [
+            { create: (event) => accept(expectTypeOf(event.object).not.toHaveProperty('spec')) },
+          ],
+        },
       )
       .named(fresh())
       .complete(() => {});
-    // Then nothing could be read of an object whose type is a parameter: a helper for any resource did not compile.
+    // Then nothing could be read of an object whose type is a parameter: a helper for any resource
+    // did not compile.
     const byLabel = <T extends KubeObject & { metadata?: { labels?: Record<string, string> } }>(
       resource: Resource<T, string>,
     ) =>
       newControllerManagedBy(manager).watchesMetadata(
         resource,
-        enqueueRequestsFromMapFunc(({ metadata: { namespace = '', labels: { app: name = '' } = {} } = {} }) => [
-          { namespace, name },
-        ]),
+        enqueueRequestsFromMapFunc(
+          ({ metadata: { namespace = '', labels: { app: name = '' } = {} } = {} }) => [
+            { namespace, name },
+          ],
+        ),
         { predicates: [{ update: ({ objectNew }) => objectNew.metadata?.name !== '' }] },
       );
     const ofAny = <T extends object>(resource: Resource<T>, handler: EventHandler) =>
@@ -275,10 +294,20 @@ describe('the builder', () => {
     createController({
       transport: new FakeCluster(),
       for: Widget,
-      predicates: [{ create: (event) => accept(expectTypeOf(event.object).toEqualTypeOf<TestObject>()) }],
-      owns: [Part, owning(Disc, { predicates: [{ create: (event) => event.object.metadata.name !== '' }] })],
-      watches: [watching(Part, { create: (event) => expectTypeOf(event.object).toEqualTypeOf<TestObject>() })],
-      reconcile: (request, { get }) => void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>(),
+      predicates: [
+        { create: (event) => accept(expectTypeOf(event.object).toEqualTypeOf<TestObject>()) },
+      ],
+      owns: [
+        Part,
+        owning(Disc, { predicates: [{ create: (event) => event.object.metadata.name !== '' }] }),
+      ],
+      watches: [
+        watching(Part, {
+          create: (event) => expectTypeOf(event.object).toEqualTypeOf<TestObject>(),
+        }),
+      ],
+      reconcile: (request, { get }) =>
+        void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>(),
     });
   });
 });
@@ -293,9 +322,21 @@ describe('what the builder refuses, adding nothing', () => {
           .build(undefined as never),
       /"reconciler" expected a reconcile function/,
     ],
-    ['no manager', () => newControllerManagedBy(undefined as never), /"manager" expected an object/],
-    ['what is no manager', () => newControllerManagedBy({} as never), /"manager\.add" expected a function/],
-    ['for twice', (m) => newControllerManagedBy(m).for(Widget).for(Part).build(ignore), /"for" is to be called once/],
+    [
+      'no manager',
+      () => newControllerManagedBy(undefined as never),
+      /"manager" expected an object/,
+    ],
+    [
+      'what is no manager',
+      () => newControllerManagedBy({} as never),
+      /"manager\.add" expected a function/,
+    ],
+    [
+      'for twice',
+      (m) => newControllerManagedBy(m).for(Widget).for(Part).build(ignore),
+      /"for" is to be called once/,
+    ],
     [
       'neither for nor a name',
       (m) => newControllerManagedBy(m).watches(Part, fromLabel).build(ignore),
@@ -303,10 +344,15 @@ describe('what the builder refuses, adding nothing', () => {
     ],
     [
       'owns without for',
-      (m) => newControllerManagedBy(m).named(fresh()).owns(Part).watches(Disc, fromLabel).build(ignore),
+      (m) =>
+        newControllerManagedBy(m).named(fresh()).owns(Part).watches(Disc, fromLabel).build(ignore),
       /need "for"/,
     ],
-    ['nothing to watch', (m) => newControllerManagedBy(m).named(fresh()).build(ignore), /nothing is watched/],
+    [
+      'nothing to watch',
+      (m) => newControllerManagedBy(m).named(fresh()).build(ignore),
+      /nothing is watched/,
+    ],
     [
       'what is no resource',
       (m) =>
@@ -352,7 +398,11 @@ describe('what the builder refuses, adding nothing', () => {
     ],
     [
       'options that are wrong',
-      (m) => newControllerManagedBy(m).for(Widget).withOptions({ maxConcurrentReconciles: 0 }).build(ignore),
+      (m) =>
+        newControllerManagedBy(m)
+          .for(Widget)
+          .withOptions({ maxConcurrentReconciles: 0 })
+          .build(ignore),
       /maxConcurrentReconciles/,
     ],
     [
@@ -382,15 +432,20 @@ describe('what the builder refuses, adding nothing', () => {
   test.each(refusals)('%s', (_, build, message) => {
     const manager = new FakeManager();
     expect(() => build(manager)).toThrow(
-      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringMatching(message) }),
+      expect.objectContaining({
+        code: 'INVALID_ARGUMENT',
+        message: expect.stringMatching(message),
+      }),
     );
     expect([manager.runnables, manager.collectors.size]).toEqual([[], 0]);
   });
 });
 
 describe('a name', () => {
-  const make = (manager: FakeManager, options: Partial<ControllerOptions<TestObject>>): Controller =>
-    createController({ manager, for: Widget, reconcile: ignore, ...options });
+  const make = (
+    manager: FakeManager,
+    options: Partial<ControllerOptions<TestObject>>,
+  ): Controller => createController({ manager, for: Widget, reconcile: ignore, ...options });
 
   test('belongs to one controller in the process, until that has ended', async () => {
     const manager = new FakeManager();
@@ -434,14 +489,26 @@ describe('a name', () => {
 });
 
 describe('what an option is by default', () => {
-  const report = (options: Partial<ControllerOptions<TestObject>> = {}, manager: FakeManagerOptions = {}) =>
-    createController({ manager: new FakeManager(manager), name: fresh(), for: Widget, reconcile: ignore, ...options });
+  const report = (
+    options: Partial<ControllerOptions<TestObject>> = {},
+    manager: FakeManagerOptions = {},
+  ) =>
+    createController({
+      manager: new FakeManager(manager),
+      name: fresh(),
+      for: Widget,
+      reconcile: ignore,
+      ...options,
+    });
 
   // `Number(process.env.WORKERS)` of what is not set: the controller ended at once, without a word.
   test.each<[string, FakeManagerOptions['controllerDefaults']]>([
     ['maxConcurrentReconciles', { maxConcurrentReconciles: 0 }],
     ['maxConcurrentReconciles', { maxConcurrentReconciles: Number.NaN }],
-    ['groupKindConcurrency["Widget.example.com"]', { groupKindConcurrency: { 'Widget.example.com': 0 } }],
+    [
+      'groupKindConcurrency["Widget.example.com"]',
+      { groupKindConcurrency: { 'Widget.example.com': 0 } },
+    ],
     ['cacheSyncTimeout', { cacheSyncTimeout: -1 }],
     ['usePriorityQueue', { usePriorityQueue: 'no' as unknown as boolean }],
   ])('no %s of the manager that is none', (option, controllerDefaults) => {
@@ -454,27 +521,39 @@ describe('what an option is by default', () => {
   test('workers: its own, the manager’s for the group and kind, the manager’s, one', () => {
     const groupKindConcurrency = { 'Widget.example.com': 5, Widget: 9, 'Part.apps': 9 };
     expect(report().report().workers).toBe(1);
-    expect(report({}, { controllerDefaults: { maxConcurrentReconciles: 3 } }).report().workers).toBe(3);
+    expect(
+      report({}, { controllerDefaults: { maxConcurrentReconciles: 3 } }).report().workers,
+    ).toBe(3);
     const both = { maxConcurrentReconciles: 3, groupKindConcurrency };
     expect(report({}, { controllerDefaults: both }).report().workers).toBe(5);
-    expect(report({ maxConcurrentReconciles: 7 }, { controllerDefaults: both }).report().workers).toBe(7);
-    expect(report({ for: Disc }, { controllerDefaults: { groupKindConcurrency: { Disc: 4 } } }).report()).toMatchObject(
-      {
-        workers: 4,
-        groupKind: 'Disc',
-      },
-    );
+    expect(
+      report({ maxConcurrentReconciles: 7 }, { controllerDefaults: both }).report().workers,
+    ).toBe(7);
+    expect(
+      report({ for: Disc }, { controllerDefaults: { groupKindConcurrency: { Disc: 4 } } }).report(),
+    ).toMatchObject({
+      workers: 4,
+      groupKind: 'Disc',
+    });
   });
 
   test('the need of a leader: its own, the manager’s, yes', () => {
     expect(report().needLeaderElection()).toBe(true);
-    expect(report({}, { controllerDefaults: { needLeaderElection: false } }).needLeaderElection()).toBe(false);
-    const own = report({ needLeaderElection: true }, { controllerDefaults: { needLeaderElection: false } });
+    expect(
+      report({}, { controllerDefaults: { needLeaderElection: false } }).needLeaderElection(),
+    ).toBe(false);
+    const own = report(
+      { needLeaderElection: true },
+      { controllerDefaults: { needLeaderElection: false } },
+    );
     expect(own.needLeaderElection()).toBe(true);
   });
 
   test('the warm-up: its own, the manager’s, no', async () => {
-    const started = async (own: boolean | undefined, manager: boolean | undefined): Promise<number> => {
+    const started = async (
+      own: boolean | undefined,
+      manager: boolean | undefined,
+    ): Promise<number> => {
       const source = new TestSource();
       const options = { enableWarmup: own, sources: [source] };
       const controller = report(options, { controllerDefaults: { enableWarmup: manager } });
@@ -538,7 +617,13 @@ describe('what an option is by default', () => {
     ['its own', { usePriorityQueue: true }, { usePriorityQueue: false }, true],
   ])('the queue: %s', async (_, options, controllerDefaults, hasPriorities) => {
     const manager = new FakeManager({ controllerDefaults });
-    const controller = createController({ manager, name: fresh(), for: Widget, reconcile: ignore, ...options });
+    const controller = createController({
+      manager,
+      name: fresh(),
+      for: Widget,
+      reconcile: ignore,
+      ...options,
+    });
     await manager.start();
     expect(controller.report().queue.hasPriorities).toBe(hasPriorities);
   });
@@ -557,7 +642,9 @@ describe('what an option is by default', () => {
         newQueue: (_, limiter) => {
           given.push(limiter);
           const all = { key: requestKey, clock: manager.clock };
-          return 'usePriorityQueue' in options ? new RateLimitingQueue(limiter, all) : new PriorityQueue(limiter, all);
+          return 'usePriorityQueue' in options
+            ? new RateLimitingQueue(limiter, all)
+            : new PriorityQueue(limiter, all);
         },
         ...options,
       });
@@ -617,9 +704,10 @@ describe('createController', () => {
       [{ restartDelay: Number.NaN }, /options\.restartDelay/],
     ];
     for (const [options, message] of wrong)
-      expect(() => createController({ ...good, ...options } as ControllerOptions<TestObject>), String(message)).toThrow(
-        message,
-      );
+      expect(
+        () => createController({ ...good, ...options } as ControllerOptions<TestObject>),
+        String(message),
+      ).toThrow(message);
   });
 
   test('takes everything that the builder takes', async () => {
@@ -709,9 +797,15 @@ describe('asReconciler', () => {
     const status = (code: number, reason: string) => () => {
       throw new StatusError(code, { kind: 'Status', code, reason, message: reason }, 'GET /x');
     };
-    const gone = asReconciler(clientThat(status(404, 'NotFound')), { resource: Widget, reconcile: never });
+    const gone = asReconciler(clientThat(status(404, 'NotFound')), {
+      resource: Widget,
+      reconcile: never,
+    });
     expect(await gone.reconcile(request, context)).toBeUndefined();
-    const denied = asReconciler(clientThat(status(403, 'Forbidden')), { resource: Widget, reconcile: never });
+    const denied = asReconciler(clientThat(status(403, 'Forbidden')), {
+      resource: Widget,
+      reconcile: never,
+    });
     await expect(denied.reconcile(request, context)).rejects.toMatchObject({ status: 403 });
     const failing = asReconciler(
       clientThat(() => widget('a')),
@@ -726,7 +820,11 @@ describe('asReconciler', () => {
   test('refuses what it cannot use', () => {
     const good = { resource: Widget, reconcile: ignore };
     expect(() => asReconciler({} as never, good)).toThrow(/client\.get/);
-    expect(() => asReconciler(clientThat(ignore), { ...good, reconcile: 1 } as never)).toThrow(/reconciler\.reconcile/);
-    expect(() => asReconciler(clientThat(ignore), { ...good, resource: {} } as never)).toThrow(/reconciler\.resource/);
+    expect(() => asReconciler(clientThat(ignore), { ...good, reconcile: 1 } as never)).toThrow(
+      /reconciler\.reconcile/,
+    );
+    expect(() => asReconciler(clientThat(ignore), { ...good, resource: {} } as never)).toThrow(
+      /reconciler\.resource/,
+    );
   });
 });

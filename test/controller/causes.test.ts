@@ -1,4 +1,7 @@
-/** Why a request is reconciled: what is kept of its causes from the source to the reconcile function. */
+/**
+ * Why a request is reconciled: what is kept of its causes from the source to the reconcile
+ * function.
+ */
 import type { Cause } from 'capstan/controller';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -15,11 +18,16 @@ afterEach(() => {
 });
 
 /** The causes that each reconcile was given, with their times, and how many more. */
-function whys(reconcile: Parameters<typeof rig>[0] = () => undefined, options: Parameters<typeof rig>[1] = {}) {
+function whys(
+  reconcile: Parameters<typeof rig>[0] = () => undefined,
+  options: Parameters<typeof rig>[1] = {},
+) {
   const seen: string[] = [];
   const parts = rig((request, context) => {
     const causes = context.causes.map(({ kind, at, attempt }) => `${kind}${attempt ?? ''}@${at}`);
-    seen.push([...causes, ...(context.moreCauses > 0 ? [`${context.moreCauses} more`] : [])].join(' '));
+    seen.push(
+      [...causes, ...(context.moreCauses > 0 ? [`${context.moreCauses} more`] : [])].join(' '),
+    );
     return reconcile(request, context);
   }, options);
   return { ...parts, seen };
@@ -51,7 +59,8 @@ test('a run has the causes of all adds that were merged into it, in order', asyn
   expect(seen).toEqual(['create@1 update@2 delete@3']);
 });
 
-// The worker hears of a request later than the queue hands it out: it took the causes of both runs, and the second had none.
+// The worker hears of a request later than the queue hands it out: it took the causes of both runs,
+// and the second had none.
 test.each([true, false])(
   'a request that is added twice to a worker that waits has each cause once (priorities: %s)',
   async (usePriorityQueue) => {
@@ -102,10 +111,17 @@ test('a retry and a requeue are causes too, with the number of the try to come, 
   await clock.run(34);
   source.add('a', { after: 5 }, causeOf('update', 34));
   await clock.run(1000);
-  expect(seen).toEqual(['create@0', 'retry2@0', 'retry3@5', 'requeue4@15 update@34', 'requeueAfter@35']);
+  expect(seen).toEqual([
+    'create@0',
+    'retry2@0',
+    'retry3@5',
+    'requeue4@15 update@34',
+    'requeueAfter@35',
+  ]);
 });
 
-// `causes[0]` was the requeueAfter of the run before, though it was 59 s from due and an update had led to the run.
+// `causes[0]` was the requeueAfter of the run before, though it was 59 s from due and an update had
+// led to the run.
 test('a requeueAfter that is not due comes after what led to the run; one that is due stays in its place', async () => {
   const again = () => ({ requeueAfter: 60_000 });
   const { source, seen, start, clock } = whys(answers({ a: [again, again, again] }));
@@ -131,7 +147,9 @@ test.each([true, false])(
     const { source, seen, open } = await busy({ usePriorityQueue });
     for (let i = 0; i < 20; i++) source.add('a', {}, causeOf('update', i));
     await open();
-    expect(seen).toEqual(['update@0 update@1 update@2 update@3 update@4 update@5 update@6 update@19 12 more']);
+    expect(seen).toEqual([
+      'update@0 update@1 update@2 update@3 update@4 update@5 update@6 update@19 12 more',
+    ]);
     expect(MOST_CAUSES).toBe(8);
   },
 );
@@ -145,7 +163,9 @@ test('requests of one name in two namespaces, and keys that join alike, have the
   expect(causes.of({ namespace: 'a/b', name: 'c' }).causes).toEqual([causeOf('update')]);
   expect(causes.take({ namespace: 'a', name: 'b/c' }).causes).toEqual([causeOf('create')]);
   expect(causes.take({ namespace: 'a', name: 'b/c' })).toEqual({ causes: [], moreCauses: 0 });
-  expect(causes.take({ namespace: '__proto__', name: 'constructor' }).causes).toEqual([causeOf('delete')]);
+  expect(causes.take({ namespace: '__proto__', name: 'constructor' }).causes).toEqual([
+    causeOf('delete'),
+  ]);
   expect(causes.size).toBe(1);
 });
 
@@ -196,7 +216,11 @@ test('a cause whose request the queue refused is taken back', () => {
 test('what is known of a request that never came is nothing, and one that comes again is counted again', () => {
   const causes = new Causes();
   const none = { causes: [], moreCauses: 0 };
-  expect([causes.of(requestOf('a')), causes.take(requestOf('a')), causes.size]).toEqual([none, none, 0]);
+  expect([causes.of(requestOf('a')), causes.take(requestOf('a')), causes.size]).toEqual([
+    none,
+    none,
+    0,
+  ]);
   for (let round = 0; round < 3; round++) {
     causes.add(requestOf('a'), causeOf('create'));
     expect(causes.size).toBe(1);
@@ -217,7 +241,9 @@ test('nothing is kept of requests that were reconciled, nor after the end', asyn
   await clock.settle();
   expect(controller.report().keys).toEqual([]);
   source.add('later', { after: 1000 });
-  expect(controller.report().keys).toMatchObject([{ name: 'later', causes: [{ kind: 'generic' }] }]);
+  expect(controller.report().keys).toMatchObject([
+    { name: 'later', causes: [{ kind: 'generic' }] },
+  ]);
   await controller.stop();
   expect(controller.report().keys).toEqual([]);
 });
@@ -231,7 +257,8 @@ test('places of requests follow those that are queued', () => {
   }
   expect(causes.size).toBe(100);
   expect(causes.places).toBeLessThanOrEqual(2 * 100 + 4096);
-  for (let i = 49_900; i < 50_000; i++) expect(causes.take(request(i)).causes).toEqual([causeOf('create', i)]);
+  for (let i = 49_900; i < 50_000; i++)
+    expect(causes.take(request(i)).causes).toEqual([causeOf('create', i)]);
   expect(causes.size).toBe(0);
   for (let i = 0; i < 10_000; i++) causes.add(request(i), causeOf('update', i));
   expect([causes.size, causes.places >= 10_000]).toEqual([10_000, true]);
@@ -256,12 +283,12 @@ test('a map of requests follows what is in it: namespaces that became empty are 
   );
   for (let i = 1; i < 1000; i++) map.take(request(i));
   expect([...map.entries()]).toEqual([[request(0), 0]]);
-  expect([map.has(request(0)), map.has(request(1)), map.get(request(0)), map.get(request(1))]).toEqual([
-    true,
-    false,
-    0,
-    undefined,
-  ]);
+  expect([
+    map.has(request(0)),
+    map.has(request(1)),
+    map.get(request(0)),
+    map.get(request(1)),
+  ]).toEqual([true, false, 0, undefined]);
   map.clear();
   expect([map.size, map.get(request(0))]).toEqual([0, undefined]);
   expect(requestOf('a')).toEqual({ namespace: 'default', name: 'a' });

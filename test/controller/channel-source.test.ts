@@ -34,7 +34,9 @@ describe('a channel source', () => {
   test('gives what is sent to the handler as generic events, past the predicates', async () => {
     const events = new EventChannel<Thing>();
     const told: string[] = [];
-    const notB = newPredicateFuncs((object: Thing) => object.metadata.name !== 'b', { name: 'notB' });
+    const notB = newPredicateFuncs((object: Thing) => object.metadata.name !== 'b', {
+      name: 'notB',
+    });
     const source = channelSource({ events, handler: telling(told), predicates: [notB], clock });
     const { queue } = await started(source);
     for (const name of ['a', 'b', 'c']) expect(events.trySend(thing(name))).toBe(true);
@@ -50,7 +52,10 @@ describe('a channel source', () => {
         at: clock.now(),
       },
     });
-    expect(source.status?.()).toEqual({ synced: true, events: { handled: 2, filtered: 1, failed: 0 } });
+    expect(source.status?.()).toEqual({
+      synced: true,
+      events: { handled: 2, filtered: 1, failed: 0 },
+    });
     expect(source.waitForSync).toBeUndefined();
   });
 
@@ -76,7 +81,8 @@ describe('a channel source', () => {
     const events = new EventChannel<Thing>({ capacity: 1 });
     const { told, handler, next } = held();
     await started(channelSource({ events, handler, bufferSize: 1, clock }));
-    for (const name of ['a', 'b', 'c', 'd']) await Promise.race([events.send(thing(name)), clock.settle()]);
+    for (const name of ['a', 'b', 'c', 'd'])
+      await Promise.race([events.send(thing(name)), clock.settle()]);
     expect(told).toEqual(['a']);
     for (let i = 0; i < 4; i++) {
       next();
@@ -115,7 +121,12 @@ describe('a channel source', () => {
       throw error;
     }
     const told: string[] = [];
-    const source = channelSource({ events: failing(), handler: telling(told), name: 'broker', clock });
+    const source = channelSource({
+      events: failing(),
+      handler: telling(told),
+      name: 'broker',
+      clock,
+    });
     await started(source);
     await clock.settle();
     expect(told).toEqual(['generic n/a']);
@@ -123,7 +134,8 @@ describe('a channel source', () => {
     expect(source.status?.().problem).toContain('the broker is gone');
   });
 
-  // The source let go of its channel some microtasks after its signal: it took what a webhook sent in between, answered with 202, with it.
+  // The source let go of its channel some microtasks after its signal: it took what a webhook sent
+  // in between, answered with 202, with it.
   test('leaves what is sent in the turn of its end to the next one', async () => {
     const events = new EventChannel<Thing>();
     const told: string[] = [];
@@ -150,7 +162,9 @@ describe('a channel source', () => {
         },
       }),
     };
-    const { stop } = await started(channelSource({ events, handler: enqueueRequestForObject(), clock }));
+    const { stop } = await started(
+      channelSource({ events, handler: enqueueRequestForObject(), clock }),
+    );
     await clock.settle();
     expect(returned).toBe(0);
     stop();
@@ -164,7 +178,9 @@ describe('a channel source', () => {
       [Symbol.asyncIterator]: () => ({
         next: () => {
           const [value] = values.splice(0, 1);
-          return values.length > 0 || value ? Promise.resolve({ value: value as never }) : new Promise(() => undefined);
+          return values.length > 0 || value
+            ? Promise.resolve({ value: value as never })
+            : new Promise(() => undefined);
         },
         return: () => {
           throw new Error('stuck');
@@ -178,7 +194,9 @@ describe('a channel source', () => {
     await clock.settle();
     expect(told).toEqual(['generic n/a']);
     expect(reported.map(({ error }) => String(error))).toEqual([
-      ...['undefined', '1', 'null'].map((what) => expect.stringMatching(`"event" expected an object .* got ${what}$`)),
+      ...['undefined', '1', 'null'].map((what) =>
+        expect.stringMatching(`"event" expected an object .* got ${what}$`),
+      ),
       'Error: stuck',
     ]);
   });
@@ -201,9 +219,18 @@ describe('a channel source', () => {
     async function* always(): AsyncGenerator<GenericEvent<Thing>> {
       while (endless) yield { object: thing('a') };
     }
-    // Its events never wait for anything: without turns in between this test would not come back from the settling.
-    const real = { now: () => performance.now(), setTimer: clock.setTimer, clearTimer: clock.clearTimer };
-    const source = channelSource({ events: always(), handler: { generic: () => undefined }, clock: real });
+    // Its events never wait for anything: without turns in between this test would not come back
+    // from the settling.
+    const real = {
+      now: () => performance.now(),
+      setTimer: clock.setTimer,
+      clearTimer: clock.clearTimer,
+    };
+    const source = channelSource({
+      events: always(),
+      handler: { generic: () => undefined },
+      clock: real,
+    });
     await started(source);
     await clock.settle();
     endless = false;
@@ -212,8 +239,12 @@ describe('a channel source', () => {
 
   test('refuses options that make no sense', () => {
     const handler = enqueueRequestForObject();
-    expect(() => channelSource({ events: [] as unknown as EventChannel<Thing>, handler })).toThrow(invalid);
-    expect(() => channelSource({ events: new EventChannel<Thing>(), handler, bufferSize: 0 })).toThrow(invalid);
+    expect(() => channelSource({ events: [] as unknown as EventChannel<Thing>, handler })).toThrow(
+      invalid,
+    );
+    expect(() =>
+      channelSource({ events: new EventChannel<Thing>(), handler, bufferSize: 0 }),
+    ).toThrow(invalid);
     expect(() => new EventChannel({ capacity: 0 })).toThrow(invalid);
   });
 });
@@ -239,18 +270,25 @@ describe('a timer source', () => {
     expect(clock.timers()).toBe(0);
     await clock.run(5000);
     expect(queue.added).toHaveLength(6);
-    expect(source.status?.()).toEqual({ synced: true, events: { handled: 3, filtered: 0, failed: 0 } });
+    expect(source.status?.()).toEqual({
+      synced: true,
+      events: { handled: 3, filtered: 0, failed: 0 },
+    });
   });
 
   test('asks a function at each tick, waits for it, and begins the next pause after it', async () => {
     const clock = new FakeClock();
     let find = (_: Request[]): void => undefined;
     const requests = () => new Promise<Request[]>((resolve) => (find = resolve));
-    const { queue } = await started(timerSource({ everyMs: 1000, requests, clock, name: 'external' }));
+    const { queue } = await started(
+      timerSource({ everyMs: 1000, requests, clock, name: 'external' }),
+    );
     await clock.run(1500);
     find([request('a')]);
     await clock.run(999);
-    expect(queue.added).toMatchObject([{ request: 'n/a', cause: { source: 'external', at: 1500 } }]);
+    expect(queue.added).toMatchObject([
+      { request: 'n/a', cause: { source: 'external', at: 1500 } },
+    ]);
     find([]);
     await clock.run(1);
     find([request('b')]);
@@ -268,7 +306,9 @@ describe('a timer source', () => {
     const { queue } = await started(timerSource({ everyMs: 10, requests, clock }));
     await clock.run(20);
     expect(queue.requests()).toEqual(['n/a']);
-    expect(reported).toMatchObject([{ what: expect.stringContaining('source "timer": the handler failed') }]);
+    expect(reported).toMatchObject([
+      { what: expect.stringContaining('source "timer": the handler failed') },
+    ]);
   });
 
   test('tells a handler of each tick, with jitter', async () => {
@@ -281,7 +321,10 @@ describe('a timer source', () => {
         jitter: 0.1,
         random: () => chances.shift() ?? 0,
         clock,
-        handler: { generic: ({ object: { tick } }) => void ticks.push(`${tick} at ${Math.round(clock.now())}`) },
+        handler: {
+          generic: ({ object: { tick } }) =>
+            void ticks.push(`${tick} at ${Math.round(clock.now())}`),
+        },
       }),
     );
     await clock.run(4200);
@@ -307,7 +350,11 @@ describe('a function source', () => {
         queue.addAfter({ namespace: '', name: 'b' }, 5);
         queue.addRateLimited({ namespace: '', name: 'c' });
         queue.addWithOpts({ priority: 1 }, { namespace: '', name: 'd' });
-        queue.addWithCause({}, { namespace: '', name: 'e' }, { kind: 'delete', source: 'other', at: 1 });
+        queue.addWithCause(
+          {},
+          { namespace: '', name: 'e' },
+          { kind: 'delete', source: 'other', at: 1 },
+        );
       },
       { clock },
     );
@@ -326,9 +373,9 @@ describe('a function source', () => {
   test('rejects with what its function throws, and gives nothing on after the end', async () => {
     const error = new Error('expected');
     const failing = funcSource('broker', () => Promise.reject(error));
-    await expect(failing.start({ queue: new RecordingQueue(), signal: new AbortController().signal })).rejects.toBe(
-      error,
-    );
+    await expect(
+      failing.start({ queue: new RecordingQueue(), signal: new AbortController().signal }),
+    ).rejects.toBe(error);
     let late = (): void => undefined;
     const source = funcSource('broker', ({ queue }) => {
       late = () => queue.add({ namespace: '', name: 'late' });

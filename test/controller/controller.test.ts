@@ -1,5 +1,10 @@
 import { defineResource, TransportError } from 'capstan/cache';
-import { type ControllerOptions, createController, type Result, TerminalError } from 'capstan/controller';
+import {
+  type ControllerOptions,
+  createController,
+  type Result,
+  TerminalError,
+} from 'capstan/controller';
 import {
   CapstanError,
   FakeClock,
@@ -66,7 +71,10 @@ afterEach(async () => {
 type Reconcile = ControllerOptions<TestObject>['reconcile'];
 type Context = Parameters<Reconcile>[1];
 
-/** A controller on a fake cluster in virtual time; `calls` are the requests in order, as "namespace/name@milliseconds". */
+/**
+ * A controller on a fake cluster in virtual time; `calls` are the requests in order, as
+ * "namespace/name@milliseconds".
+ */
 function setup(reconcile: Reconcile, options: Partial<ControllerOptions<TestObject>> = {}) {
   const cluster = new FakeCluster();
   const clock = new FakeClock();
@@ -111,7 +119,10 @@ describe('requests', () => {
   });
 
   test('stay within the namespace of the options, for owned resources too', async () => {
-    const { cluster, clock, calls, start } = setup(() => undefined, { namespace: 'mine', owns: [Part, Disc] });
+    const { cluster, clock, calls, start } = setup(() => undefined, {
+      namespace: 'mine',
+      owns: [Part, Disc],
+    });
     cluster.put('widgets', widget('a', 'mine'));
     cluster.put('widgets', widget('a', 'other'));
     void start();
@@ -125,9 +136,12 @@ describe('requests', () => {
 
   test('of cluster scoped objects have an empty namespace, and get finds them', async () => {
     const found: unknown[] = [];
-    const { cluster, clock, calls, start } = setup((request, { get }) => void found.push(get(request)?.metadata.name), {
-      for: Disc,
-    });
+    const { cluster, clock, calls, start } = setup(
+      (request, { get }) => void found.push(get(request)?.metadata.name),
+      {
+        for: Disc,
+      },
+    );
     cluster.put('discs', { metadata: { name: 'd' } });
     void start();
     await clock.settle();
@@ -208,7 +222,9 @@ describe('owned resources', () => {
     cluster.put('parts', part('good', [ownedBy('b')]));
     await clock.settle();
     expect(calls).toEqual(['default/b@0']);
-    expect(messages()).toEqual([expect.stringMatching(/default\/bad.*expected an apiVersion.*"a\/b\/c"/)]);
+    expect(messages()).toEqual([
+      expect.stringMatching(/default\/bad.*expected an apiVersion.*"a\/b\/c"/),
+    ]);
   });
 });
 
@@ -217,8 +233,15 @@ describe('get', () => {
     const seen: unknown[] = [];
     const { cluster, clock, start } = setup(
       (request, { get }) => {
-        seen.push(get(request)?.metadata.name, get(request, Widget)?.metadata.name, get(request, Part)?.metadata.name);
-        seen.push(get({ namespace: '', name: 'd' }, Disc)?.metadata.name, get({ namespace: 'no', name: 'p' }, Part));
+        seen.push(
+          get(request)?.metadata.name,
+          get(request, Widget)?.metadata.name,
+          get(request, Part)?.metadata.name,
+        );
+        seen.push(
+          get({ namespace: '', name: 'd' }, Disc)?.metadata.name,
+          get({ namespace: 'no', name: 'p' }, Part),
+        );
         get(request, { ...Part });
       },
       { owns: [Part, Disc] },
@@ -229,12 +252,17 @@ describe('get', () => {
     void start();
     await clock.settle();
     expect(seen).toEqual(['a', 'a', 'a', 'd', undefined]);
-    expect(messages()).toEqual(['"resource" expected a resource that "widget" watches, got an object']);
+    expect(messages()).toEqual([
+      '"resource" expected a resource that "widget" watches, got an object',
+    ]);
   });
 
   test('shares one cache and one watch where a resource is reconciled and owned', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Widget] });
-    cluster.put('widgets', { ...widget('child'), metadata: { ...part('child', [ownedBy('parent')]).metadata } });
+    cluster.put('widgets', {
+      ...widget('child'),
+      metadata: { ...part('child', [ownedBy('parent')]).metadata },
+    });
     void start();
     await clock.settle();
     expect(cluster.watches()).toBe(1);
@@ -255,16 +283,23 @@ describe('the start', () => {
     expect(calls).toEqual([]);
     hold.resolve();
     await clock.run(200);
-    expect(calls.map((call) => call.split('@')[0])).toEqual(['default/b', 'default/a']); // a change comes before the initial list
+    // a change comes before the initial list
+    expect(calls.map((call) => call.split('@')[0])).toEqual(['default/b', 'default/a']);
   });
 
   test('reconciles nothing before the handlers have seen the whole initial list', async () => {
-    // A clock that moves with each look at it: every delivery of the handlers is then a time slice of its own.
+    // A clock that moves with each look at it: every delivery of the handlers is then a time slice
+    // of its own.
     const clock = new FakeClock();
     let now = 0;
     clock.now = () => ++now;
     let queued = 0;
-    const ignored = { inc: () => undefined, dec: () => undefined, set: () => undefined, observe: () => undefined };
+    const ignored = {
+      inc: () => undefined,
+      dec: () => undefined,
+      set: () => undefined,
+      observe: () => undefined,
+    };
     const metricsProvider: MetricsProvider = {
       newDepthMetric: () => ignored,
       newAddsMetric: () => ({ inc: () => void queued++ }),
@@ -282,7 +317,10 @@ describe('the start', () => {
   });
 
   test('gives up after cacheSyncTimeout with an error that names what is missing, and leaves nothing running', async () => {
-    const { cluster, clock, calls, start, errors } = setup(() => undefined, { owns: [Part], cacheSyncTimeout: 3000 });
+    const { cluster, clock, calls, start, errors } = setup(() => undefined, {
+      owns: [Part],
+      cacheSyncTimeout: 3000,
+    });
     cluster.holdLists.set('parts', new Promise(() => undefined));
     cluster.put('widgets', widget('a'));
     void start();
@@ -290,7 +328,10 @@ describe('the start', () => {
     expect(errors).toEqual([]);
     await clock.run(1);
     expect(errors).toEqual([
-      expect.objectContaining({ code: 'CACHE_SYNC_TIMEOUT', message: expect.stringContaining('parts.apps') }),
+      expect.objectContaining({
+        code: 'CACHE_SYNC_TIMEOUT',
+        message: expect.stringContaining('parts.apps'),
+      }),
     ]);
     expect(String(errors[0])).not.toContain('widgets');
     expect(calls).toEqual([]);
@@ -328,13 +369,25 @@ describe('the start', () => {
       [{ transport: {} }, /"options\.transport\.request" expected a function/],
       [{ transport: undefined }, /"options\.transport\.request" expected a function/],
       [{ for: undefined }, /"options\.for" expected what defineResource returns/],
-      [{ maxConcurrentReconciles: 0 }, /"options\.maxConcurrentReconciles" expected an integer >= 1, got 0/],
+      [
+        { maxConcurrentReconciles: 0 },
+        /"options\.maxConcurrentReconciles" expected an integer >= 1, got 0/,
+      ],
       [{ maxConcurrentReconciles: 1.5 }, /integer/],
-      [{ cacheSyncTimeout: Number.NaN }, /"options\.cacheSyncTimeout" expected milliseconds >= 0, got NaN/],
-      [{ reconciliationTimeout: -1 }, /"options\.reconciliationTimeout" expected milliseconds >= 0, got -1/],
+      [
+        { cacheSyncTimeout: Number.NaN },
+        /"options\.cacheSyncTimeout" expected milliseconds >= 0, got NaN/,
+      ],
+      [
+        { reconciliationTimeout: -1 },
+        /"options\.reconciliationTimeout" expected milliseconds >= 0, got -1/,
+      ],
       [{ owns: [undefined as never] }, /"options\.owns\[0\]" expected what defineResource returns/],
       [{ clock: {} as never }, /"options\.clock\.now" expected a function/],
-      [{ reconciliationTimeout: 'soon' }, /"options\.reconciliationTimeout" expected milliseconds >= 0, got "soon"/],
+      [
+        { reconciliationTimeout: 'soon' },
+        /"options\.reconciliationTimeout" expected milliseconds >= 0, got "soon"/,
+      ],
       [{ usePriorityQueue: 1 }, /"options\.usePriorityQueue" expected true or false/],
       [{ owns: Part }, /"options\.owns" expected an array/],
       [{ name: 7 }, /"options\.name" expected a string, got 7/],
@@ -343,9 +396,10 @@ describe('the start', () => {
       [{ for: Disc, namespace: 'n' }, /namespace/],
     ];
     for (const [options, message] of wrong) {
-      expect(() => createController({ ...good, ...options } as ControllerOptions<TestObject>), String(message)).toThrow(
-        message,
-      );
+      expect(
+        () => createController({ ...good, ...options } as ControllerOptions<TestObject>),
+        String(message),
+      ).toThrow(message);
     }
     expect(() => createController(undefined as never)).toThrow(/"options" expected an object/);
     for (const usePriorityQueue of [true, false, undefined])
@@ -354,8 +408,15 @@ describe('the start', () => {
 });
 
 describe('the outcome', () => {
-  /** Runs one request through a list of answers and says when it came again, and which attempt each was. */
-  async function times(answers: (() => Result | undefined | Promise<Result>)[], ms: number, more = {}) {
+  /**
+   * Runs one request through a list of answers and says when it came again, and which attempt each
+   * was.
+   */
+  async function times(
+    answers: (() => Result | undefined | Promise<Result>)[],
+    ms: number,
+    more = {},
+  ) {
     const attempts: number[] = [];
     let i = 0;
     const { cluster, clock, calls, start } = setup((_, { attempt }) => {
@@ -372,7 +433,10 @@ describe('the outcome', () => {
   };
 
   test('error: comes again after 5 ms, doubled each time; success forgets the failures', async () => {
-    const { at, attempts, cluster, clock } = await times([fail, fail, fail, fail, () => ({}), fail], 1000);
+    const { at, attempts, cluster, clock } = await times(
+      [fail, fail, fail, fail, () => ({}), fail],
+      1000,
+    );
     expect(at).toEqual([0, 5, 15, 35, 75]);
     expect(attempts).toEqual([1, 2, 3, 4, 5]);
     expect(messages()).toEqual(Array(4).fill('not yet'));
@@ -395,19 +459,28 @@ describe('the outcome', () => {
 
   test('a rejection and a synchronous throw count the same, and so does anything thrown that is no error', async () => {
     const reject = () => Promise.reject(new Error('later'));
-    const { at } = await times([reject, fail, () => Promise.reject('a string'), () => Promise.reject(undefined)], 200);
+    const { at } = await times(
+      [reject, fail, () => Promise.reject('a string'), () => Promise.reject(undefined)],
+      200,
+    );
     expect(at).toEqual([0, 5, 15, 35, 75]);
   });
 
   test('requeue: comes again as after an error, without being one', async () => {
-    const { at, attempts } = await times([() => ({ requeue: true }), () => ({ requeue: true })], 1000);
+    const { at, attempts } = await times(
+      [() => ({ requeue: true }), () => ({ requeue: true })],
+      1000,
+    );
     expect(at).toEqual([0, 5, 15]);
     expect(attempts).toEqual([1, 2, 3]);
     expect(reported).toEqual([]);
   });
 
   test('requeueAfter: comes again after exactly that, failures forgotten; it wins over requeue', async () => {
-    const { at, attempts } = await times([fail, fail, () => ({ requeueAfter: 300, requeue: true }), fail], 1000);
+    const { at, attempts } = await times(
+      [fail, fail, () => ({ requeueAfter: 300, requeue: true }), fail],
+      1000,
+    );
     expect(at).toEqual([0, 5, 15, 315, 320]);
     expect(attempts).toEqual([1, 2, 3, 1, 2]);
   });
@@ -420,17 +493,22 @@ describe('the outcome', () => {
   test.each([
     ['and a change starts it anew', true, 1100],
     ['and without the priority queue goes on beside it', false, 1000],
-  ])('requeueAfter does not hold up a change that comes earlier, %s', async (_, usePriorityQueue, next) => {
-    const { clock, cluster, calls, start } = setup(() => ({ requeueAfter: 1000 }), { usePriorityQueue });
-    cluster.put('widgets', widget('a'));
-    void start();
-    await clock.run(100);
-    cluster.put('widgets', widget('a'));
-    await clock.run(next - 101);
-    expect(calls).toEqual(['default/a@0', 'default/a@100']);
-    await clock.run(1);
-    expect(calls).toEqual(['default/a@0', 'default/a@100', `default/a@${next}`]);
-  });
+  ])(
+    'requeueAfter does not hold up a change that comes earlier, %s',
+    async (_, usePriorityQueue, next) => {
+      const { clock, cluster, calls, start } = setup(() => ({ requeueAfter: 1000 }), {
+        usePriorityQueue,
+      });
+      cluster.put('widgets', widget('a'));
+      void start();
+      await clock.run(100);
+      cluster.put('widgets', widget('a'));
+      await clock.run(next - 101);
+      expect(calls).toEqual(['default/a@0', 'default/a@100']);
+      await clock.run(1);
+      expect(calls).toEqual(['default/a@0', 'default/a@100', `default/a@${next}`]);
+    },
+  );
 
   test('a terminal error: neither comes again nor is forgotten, and is reported', async () => {
     const terminal = () => {
@@ -439,7 +517,11 @@ describe('the outcome', () => {
     const { at, attempts, cluster, clock } = await times([fail, terminal, fail], 100_000);
     expect(at).toEqual([0, 5]);
     expect(messages()).toEqual(['not yet', 'no such image']);
-    expect(reported[1]?.error).toMatchObject({ name: 'TerminalError', code: 'TERMINAL', cause: { message: '404' } });
+    expect(reported[1]?.error).toMatchObject({
+      name: 'TerminalError',
+      code: 'TERMINAL',
+      cause: { message: '404' },
+    });
     cluster.put('widgets', widget('a'));
     await clock.run(9);
     expect(attempts).toEqual([1, 2, 2]);
@@ -474,9 +556,11 @@ describe('the outcome', () => {
       1000,
     );
     expect(at).toEqual([0, 5, 15, 35, 75, 155, 315]);
-    expect(reported.every(({ error }) => error instanceof CapstanError && error.code === 'INVALID_ARGUMENT')).toBe(
-      true,
-    );
+    expect(
+      reported.every(
+        ({ error }) => error instanceof CapstanError && error.code === 'INVALID_ARGUMENT',
+      ),
+    ).toBe(true);
     expect(messages()).toEqual([
       '"result" expected nothing or { requeue?, requeueAfter?, priority? }, got "later"',
       '"result" expected nothing or { requeue?, requeueAfter?, priority? }, got 5',
@@ -500,7 +584,13 @@ describe('the outcome', () => {
     for (const name of ['a', 'bad', 'b']) cluster.put('widgets', widget(name));
     void start();
     await clock.run(16);
-    expect(calls).toEqual(['default/a@0', 'default/bad@0', 'default/b@0', 'default/bad@5', 'default/bad@15']);
+    expect(calls).toEqual([
+      'default/a@0',
+      'default/bad@0',
+      'default/b@0',
+      'default/bad@5',
+      'default/bad@15',
+    ]);
   });
 
   test('comes from the rate limiter of the options', async () => {
@@ -523,7 +613,9 @@ describe('the outcome', () => {
     const broken = () => {
       throw new Error('limiter broken');
     };
-    const { at } = await times([fail], 5000, { rateLimiter: { when: broken, forget: broken, numRequeues: () => 0 } });
+    const { at } = await times([fail], 5000, {
+      rateLimiter: { when: broken, forget: broken, numRequeues: () => 0 },
+    });
     expect(at).toEqual([0, 1000]);
     expect(messages()).toEqual(['not yet', 'limiter broken', 'limiter broken']);
   });
@@ -548,9 +640,11 @@ describe('workers', () => {
   });
 
   test('let the event loop turn although no reconcile ever waits', async () => {
-    // Story: workers that only pass through promise reactions keep timers and sockets from running until the queue is empty.
+    // Story: workers that only pass through promise reactions keep timers and sockets from running
+    // until the queue is empty.
     let turns = 0;
-    const { cluster, clock, start, calls } = setup(() => clock.step(1)); // each reconcile takes a millisecond
+    // each reconcile takes a millisecond
+    const { cluster, clock, start, calls } = setup(() => clock.step(1));
     for (let i = 0; i < 500; i++) cluster.put('widgets', widget(`w${i}`));
     let done = false;
     const turn = () => {
@@ -593,7 +687,8 @@ test('an error of the queue itself ends the controller: run rejects with it, aft
   expect(cluster.watches()).toBe(0);
 });
 
-// Its queue refused the shutdown, from within the listener of the signal, where nobody but the host could catch that.
+// Its queue refused the shutdown, from within the listener of the signal, where nobody but the host
+// could catch that.
 test.each(['its signal', 'stop'])(
   'a queue that was poisoned while the caches fill keeps no controller from ending by %s',
   async (by) => {
@@ -651,7 +746,9 @@ describe('a reconcile that takes too long', () => {
   });
 
   test('leaves no timer behind when it ends in time', async () => {
-    const { cluster, clock, controller, start } = setup(() => undefined, { reconciliationTimeout: 50 });
+    const { cluster, clock, controller, start } = setup(() => undefined, {
+      reconciliationTimeout: 50,
+    });
     for (let i = 0; i < 10; i++) cluster.put('widgets', widget(`w${i}`));
     void start();
     await clock.settle();
@@ -663,7 +760,9 @@ describe('a reconcile that takes too long', () => {
 describe('the stop', () => {
   test('waits for what runs and not for what is queued', async () => {
     const gate = Promise.withResolvers<void>();
-    const { cluster, clock, calls, controller, start } = setup(() => gate.promise, { maxConcurrentReconciles: 2 });
+    const { cluster, clock, calls, controller, start } = setup(() => gate.promise, {
+      maxConcurrentReconciles: 2,
+    });
     for (let i = 0; i < 5; i++) cluster.put('widgets', widget(`w${i}`));
     const run = start();
     await clock.settle();
@@ -699,7 +798,9 @@ describe('the stop', () => {
       (signal) => signal.reason,
       () => new DOMException('gone', 'AbortError'),
       (signal) =>
-        new Error('GET /x failed', { cause: new TransportError('aborted', 'GET /x', { cause: signal.reason }) }),
+        new Error('GET /x failed', {
+          cause: new TransportError('aborted', 'GET /x', { cause: signal.reason }),
+        }),
       () => new Error('a real failure'),
     ];
     const { cluster, clock, controller, start } = setup(
@@ -771,7 +872,13 @@ test('the queue reports to the metrics provider under the name of the controller
   void start();
   await clock.run(100);
   expect([...names]).toEqual(['widgets']);
-  expect(Object.fromEntries(counts)).toMatchObject({ depth: 0, adds: 3, latency: 3, work: 3, retries: 2 });
+  expect(Object.fromEntries(counts)).toMatchObject({
+    depth: 0,
+    adds: 3,
+    latency: 3,
+    work: 3,
+    retries: 2,
+  });
 });
 
 test('types: a reconcile function may answer nothing, a result, or a promise of either', () => {
@@ -786,5 +893,6 @@ test('types: a reconcile function may answer nothing, a result, or a promise of 
       if (attempt > 1) return { requeueAfter: 5 };
     },
   ];
-  for (const reconcile of answers) createController({ transport, for: Widget, owns: [Part, Disc], reconcile });
+  for (const reconcile of answers)
+    createController({ transport, for: Widget, owns: [Part, Disc], reconcile });
 });

@@ -1,4 +1,7 @@
-/** The option debounceMs. kube-rs: kube-runtime/src/scheduler.rs and controller/mod.rs, the tests of debounce. */
+/**
+ * The option debounceMs. kube-rs: kube-runtime/src/scheduler.rs and controller/mod.rs, the tests of
+ * debounce.
+ */
 import { createController, type Result } from 'capstan/controller';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test } from 'vitest';
@@ -20,9 +23,12 @@ afterEach(() => {
 
 test('a request waits until it has been quiet for so long, and has the causes of all that time', async () => {
   const causes: number[] = [];
-  const { source, calls, start, clock } = rig((_, context) => void causes.push(context.causes.length), {
-    debounceMs: 100,
-  });
+  const { source, calls, start, clock } = rig(
+    (_, context) => void causes.push(context.causes.length),
+    {
+      debounceMs: 100,
+    },
+  );
   await start();
   source.add('a');
   await clock.run(60);
@@ -68,7 +74,8 @@ test('a retry has its own delay, but none begins before the request is quiet', a
   await start();
   source.add('a');
   await clock.run(105);
-  expect(calls).toEqual(['a@100', 'a@105']); // the retry is due 5 ms after the failure, with nothing in between
+  // the retry is due 5 ms after the failure, with nothing in between
+  expect(calls).toEqual(['a@100', 'a@105']);
   source.add('a');
   await clock.run(99);
   expect(calls).toHaveLength(2); // the next one would have been due at 115
@@ -142,7 +149,15 @@ test('the report shows what waits to be quiet, and for how long', async () => {
   await clock.run(30);
   expect(controller.report()).toMatchObject({
     queue: { ready: 0, waiting: 1, processing: 0 },
-    keys: [{ name: 'a', state: 'waiting', priority: 3, waitingMs: 70, causes: [{ kind: 'update', at: 7 }] }],
+    keys: [
+      {
+        name: 'a',
+        state: 'waiting',
+        priority: 3,
+        waitingMs: 70,
+        causes: [{ kind: 'update', at: 7 }],
+      },
+    ],
   });
 });
 
@@ -211,10 +226,17 @@ test('what the queue refuses for want of room or memory is tried again, and noth
 test('the higher priority counts of what waits and what the queue hands out meanwhile', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
-  const debounce = new Debounce(clock, 100, ({ name }, priority) => void released.push(`${name} ${priority}`));
+  const debounce = new Debounce(
+    clock,
+    100,
+    ({ name }, priority) => void released.push(`${name} ${priority}`),
+  );
   debounce.add(requestOf('a'), 0);
   debounce.add(requestOf('b'), 0);
-  expect([debounce.holds(requestOf('a'), 5), debounce.holds(requestOf('b'), -5)]).toEqual([true, true]);
+  expect([debounce.holds(requestOf('a'), 5), debounce.holds(requestOf('b'), -5)]).toEqual([
+    true,
+    true,
+  ]);
   expect(debounce.holds(requestOf('c'), 0)).toBe(false);
   await clock.run(100);
   expect(released).toEqual(['a 5', 'b 0']);
@@ -223,15 +245,25 @@ test('the higher priority counts of what waits and what the queue hands out mean
 test('what was stopped holds nothing, and begins anew with what is added', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
-  const debounce = new Debounce(clock, 100, ({ name }) => void released.push(`${name}@${clock.now()}`));
+  const debounce = new Debounce(
+    clock,
+    100,
+    ({ name }) => void released.push(`${name}@${clock.now()}`),
+  );
   debounce.add(requestOf('a'), 0);
   debounce.stop();
-  expect([debounce.size, [...debounce.entries()], debounce.holds(requestOf('a'), 0)]).toEqual([0, [], false]);
+  expect([debounce.size, [...debounce.entries()], debounce.holds(requestOf('a'), 0)]).toEqual([
+    0,
+    [],
+    false,
+  ]);
   debounce.add(requestOf('b'), 0);
   await clock.run(1000);
   expect(released).toEqual(['b@100']);
 });
 
 test('the option has to be a time', () => {
-  expect(() => rig(undefined, { debounceMs: -1 })).toThrow(/"options\.debounceMs" expected milliseconds >= 0, got -1/);
+  expect(() => rig(undefined, { debounceMs: -1 })).toThrow(
+    /"options\.debounceMs" expected milliseconds >= 0, got -1/,
+  );
 });

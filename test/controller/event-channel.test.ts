@@ -9,25 +9,30 @@ const clock = new FakeClock();
 describe('an event channel', () => {
   test('says when it is full; whoever waits is served in order, unless the wait is given up', async () => {
     const channel = new EventChannel<string>({ capacity: 2 });
-    expect([channel.trySend('a'), channel.trySend('b'), channel.trySend('c'), channel.length]).toEqual([
-      true,
-      true,
-      false,
-      2,
-    ]);
+    expect([
+      channel.trySend('a'),
+      channel.trySend('b'),
+      channel.trySend('c'),
+      channel.length,
+    ]).toEqual([true, true, false, 2]);
     const given = new AbortController();
     const sent: string[] = [];
     const givenUp = channel.send('c', { signal: given.signal });
     const waiting = channel.send('d').then(() => void sent.push('d'));
     given.abort();
     await expect(givenUp).rejects.toMatchObject({ code: 'ABORTED' });
-    await expect(channel.send('e', { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ABORTED' });
+    await expect(channel.send('e', { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'ABORTED',
+    });
     const reader = channel[Symbol.asyncIterator]();
     expect(await reader.next()).toEqual({ done: false, value: { object: 'a' } });
     await waiting;
     expect(sent).toEqual(['d']);
     channel.close();
-    expect([(await reader.next()).value, (await reader.next()).value]).toEqual([{ object: 'b' }, { object: 'd' }]);
+    expect([(await reader.next()).value, (await reader.next()).value]).toEqual([
+      { object: 'b' },
+      { object: 'd' },
+    ]);
     expect(await reader.next()).toEqual({ done: true, value: undefined });
   });
 
@@ -50,7 +55,10 @@ describe('an event channel', () => {
     const reads = [first.next(), second.next()];
     channel.trySend(1);
     channel.trySend(2);
-    expect((await Promise.all(reads)).map(({ value }) => value)).toEqual([{ object: 1 }, { object: 2 }]);
+    expect((await Promise.all(reads)).map(({ value }) => value)).toEqual([
+      { object: 1 },
+      { object: 2 },
+    ]);
   });
 });
 
@@ -62,7 +70,10 @@ test('whoever sends, waits, gives up and reads: what was taken in comes out once
     const capacity = 1 + random.int(4);
     const channel = new EventChannel<number>({ capacity });
     const reader = channel[Symbol.asyncIterator]();
-    /** In the order in which they asked for room; those that gave up while they waited are taken out. */
+    /**
+     * In the order in which they asked for room; those that gave up while they waited are taken
+     * out.
+     */
     const accepted: number[] = [];
     const read: number[] = [];
     const reads: Promise<unknown>[] = [];
@@ -77,9 +88,13 @@ test('whoever sends, waits, gives up and reads: what was taken in comes out once
         accepted.push(next);
         waiting.set(next, given);
         const sent = channel.send(next, { signal: given.signal });
-        void sent.catch(() => accepted.splice(accepted.indexOf(next), 1)).finally(() => waiting.delete(next));
+        void sent
+          .catch(() => accepted.splice(accepted.indexOf(next), 1))
+          .finally(() => waiting.delete(next));
       } else if (what === 2) {
-        reads.push(reader.next().then(({ value }) => value !== undefined && read.push(value.object)));
+        reads.push(
+          reader.next().then(({ value }) => value !== undefined && read.push(value.object)),
+        );
       } else if (waiting.size > 0) {
         random.pick([...waiting.values()]).abort();
       }

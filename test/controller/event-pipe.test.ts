@@ -1,4 +1,7 @@
-/** From an informer's notifications to events, past predicates to a handler: what every source with a handler does. */
+/**
+ * From an informer's notifications to events, past predicates to a handler: what every source with
+ * a handler does.
+ */
 import { DeletedFinalStateUnknown } from 'capstan/cache';
 import {
   and,
@@ -22,7 +25,13 @@ const reported = reports();
 
 function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = [], logger?: Logger) {
   const clock = new FakeClock(50);
-  const pipe = new EventPipe<Thing>({ name: 'kind Thing', kind: 'Thing', handler, predicates, clock });
+  const pipe = new EventPipe<Thing>({
+    name: 'kind Thing',
+    kind: 'Thing',
+    handler,
+    predicates,
+    clock,
+  });
   const queue = new RecordingQueue();
   const end = new AbortController();
   pipe.open({ queue, signal: end.signal, logger });
@@ -30,7 +39,8 @@ function setUp(handler: EventHandler<Thing>, predicates: Predicate<Thing>[] = []
   return { clock, pipe, queue, informer, stop: () => end.abort() };
 }
 
-const all = (passes: boolean): Predicate<Thing> => newPredicateFuncs<Thing>(() => passes, { name: String(passes) });
+const all = (passes: boolean): Predicate<Thing> =>
+  newPredicateFuncs<Thing>(() => passes, { name: String(passes) });
 
 describe('an informer’s notifications', () => {
   test('become create, update and delete events with their objects', () => {
@@ -70,7 +80,14 @@ describe('an informer’s notifications', () => {
   test('about objects without metadata are reported and dropped', () => {
     const told: string[] = [];
     const { informer, pipe } = setUp(telling(told));
-    const broken = [{}, { metadata: null }, { metadata: 'x' }, null, undefined, 1] as unknown as Thing[];
+    const broken = [
+      {},
+      { metadata: null },
+      { metadata: 'x' },
+      null,
+      undefined,
+      1,
+    ] as unknown as Thing[];
     for (const one of broken) informer.onAdd?.(one, false);
     for (const one of broken) informer.onUpdate?.(one, thing('a'), unknownChange);
     for (const one of broken) informer.onUpdate?.(thing('a'), one, unknownChange);
@@ -109,7 +126,10 @@ describe('predicates', () => {
     const onlyCreations: Predicate<Thing> = { name: 'onlyCreations', create: () => true };
     const { informer, queue } = setUp(telling(told), [
       onlyCreations,
-      or(generationChangedPredicate(), and(generationChangedPredicate(), generationChangedPredicate())),
+      or(
+        generationChangedPredicate(),
+        and(generationChangedPredicate(), generationChangedPredicate()),
+      ),
       { update: () => true },
     ]);
     informer.onAdd?.(thing('a'), false);
@@ -138,7 +158,12 @@ describe('predicates', () => {
     expect(told).toEqual(['create n/good']);
     expect(reported).toMatchObject([
       { error, what: 'source "kind Thing": a predicate failed, create event of n/bad' },
-      { error: { code: 'INVALID_ARGUMENT', message: expect.stringContaining('"mine.create" expected true or false') } },
+      {
+        error: {
+          code: 'INVALID_ARGUMENT',
+          message: expect.stringContaining('"mine.create" expected true or false'),
+        },
+      },
     ]);
     expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
   });
@@ -182,21 +207,38 @@ describe('a handler', () => {
     expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
   });
 
-  // The hook is for programs without a logger: whoever gave one found the failures of a map function in another place than those of reconciles.
+  // The hook is for programs without a logger: whoever gave one found the failures of a map
+  // function in another place than those of reconciles.
   test('or a predicate that fails is said to the logger where there is one', async () => {
     const logger = new RecordingLogger();
     const error = new Error('thrown');
     const fail = (): never => {
       throw error;
     };
-    const { informer } = setUp({ create: fail, delete: () => undefined }, [{ delete: fail }], logger);
+    const { informer } = setUp(
+      { create: fail, delete: () => undefined },
+      [{ delete: fail }],
+      logger,
+    );
     await informer.onAdd?.(thing('a'), false);
     informer.onDelete?.(thing('a'));
     informer.onAdd?.({} as Thing, false);
     expect(logger.lines).toMatchObject([
-      { level: 'error', message: 'source "kind Thing": the handler failed, create event of n/a', fields: { error } },
-      { level: 'error', message: 'source "kind Thing": a predicate failed, delete event of n/a', fields: { error } },
-      { level: 'error', message: 'source "kind Thing": create event', fields: { error: { code: 'INVALID_ARGUMENT' } } },
+      {
+        level: 'error',
+        message: 'source "kind Thing": the handler failed, create event of n/a',
+        fields: { error },
+      },
+      {
+        level: 'error',
+        message: 'source "kind Thing": a predicate failed, delete event of n/a',
+        fields: { error },
+      },
+      {
+        level: 'error',
+        message: 'source "kind Thing": create event',
+        fields: { error: { code: 'INVALID_ARGUMENT' } },
+      },
     ]);
     expect(reported).toEqual([]);
   });
@@ -217,7 +259,11 @@ describe('a handler', () => {
     waiting[0]?.();
     await first;
     expect(queue.added).toMatchObject([
-      { request: 'x/b', priority: LowPriority, cause: { kind: 'create', object: { name: 'b' }, at: 57 } },
+      {
+        request: 'x/b',
+        priority: LowPriority,
+        cause: { kind: 'create', object: { name: 'b' }, at: 57 },
+      },
       { request: 'x/a', cause: { kind: 'create', object: { name: 'a' }, at: 57 } },
     ]);
   });
@@ -228,12 +274,21 @@ describe('a handler', () => {
         queue.add({ namespace: '', name: 'a' });
         queue.addAfter({ namespace: '', name: 'b' }, 5);
         queue.addRateLimited({ namespace: '', name: 'c' });
-        queue.addWithOpts({ priority: 3, after: 1 }, { namespace: '', name: 'd' }, { namespace: '', name: 'e' });
+        queue.addWithOpts(
+          { priority: 3, after: 1 },
+          { namespace: '', name: 'd' },
+          { namespace: '', name: 'e' },
+        );
       },
     });
     informer.onAdd?.(thing('x'), false);
     informer.onAdd?.(thing('x'), true);
-    const cause = { kind: 'create', source: 'kind Thing', object: expect.objectContaining({ name: 'x' }), at: 50 };
+    const cause = {
+      kind: 'create',
+      source: 'kind Thing',
+      object: expect.objectContaining({ name: 'x' }),
+      at: 50,
+    };
     const ways = (priority?: number) => [
       { request: '/a', priority, cause },
       { request: '/b', priority, after: 5, cause },

@@ -19,7 +19,9 @@ test('when the source speaks, whatever it says, every known object is reconciled
     clock,
     reconcileAllOn: [trigger],
     reconcile: ({ namespace, name }, { causes }) =>
-      void calls.push(`${namespace}/${name} ${causes.map(({ kind, source }) => `${kind} by ${source}`)}`),
+      void calls.push(
+        `${namespace}/${name} ${causes.map(({ kind, source }) => `${kind} by ${source}`)}`,
+      ),
   });
   for (const name of ['a', 'b']) cluster.put('widgets', widget(name));
   cluster.put('widgets', widget('a', 'other'));
@@ -28,7 +30,9 @@ test('when the source speaks, whatever it says, every known object is reconciled
   calls.length = 0;
   trigger.add('not-an-object', {}, causeOf('generic', 0, 'configuration'));
   await clock.settle();
-  expect(calls.sort()).toEqual(['default/a', 'default/b', 'other/a'].map((key) => `${key} generic by configuration`));
+  expect(calls.sort()).toEqual(
+    ['default/a', 'default/b', 'other/a'].map((key) => `${key} generic by configuration`),
+  );
   calls.length = 0;
   cluster.remove('widgets', 'b');
   await clock.settle();
@@ -46,7 +50,13 @@ test('the builder has it too, and a timer will do', async () => {
   const calls: string[] = [];
   newControllerManagedBy(manager)
     .for(Widget)
-    .reconcileAllOn(timerSource({ everyMs: 1000, clock: manager.clock, requests: [{ namespace: '', name: 'all' }] }))
+    .reconcileAllOn(
+      timerSource({
+        everyMs: 1000,
+        clock: manager.clock,
+        requests: [{ namespace: '', name: 'all' }],
+      }),
+    )
     .named('every-object')
     .complete(({ name }) => void calls.push(`${name}@${manager.clock.now()}`));
   await manager.start();
@@ -57,7 +67,8 @@ test('the builder has it too, and a timer will do', async () => {
 test('a long round lets the event loop turn, and what comes meanwhile leads to one more', async () => {
   const clock = new FakeClock();
   let ticks = 0;
-  clock.now = () => ticks++; // each look at the clock takes a millisecond: every few objects are a slice of their own
+  // each look at the clock takes a millisecond: every few objects are a slice of their own
+  clock.now = () => ticks++;
   const added: string[] = [];
   const keys = Array.from({ length: 100 }, (_, i) => `default/w${i}`);
   const queue = { addWithCause: (_: object, { name }: Request) => void added.push(name) };

@@ -1,8 +1,14 @@
 /**
- * An API server in a few lines and without a network: lists, and watches that last until the test ends them. In virtual
- * time only promises move, so a settled clock means that everything has arrived.
+ * An API server in a few lines and without a network: lists, and watches that last until the test
+ * ends them. In virtual time only promises move, so a settled clock means that everything has
+ * arrived.
  */
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from 'capstan/cache';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from 'capstan/cache';
 
 export interface TestObject {
   apiVersion?: string;
@@ -11,7 +17,13 @@ export interface TestObject {
     name: string;
     namespace?: string;
     resourceVersion?: string;
-    ownerReferences?: { apiVersion?: string; kind?: string; name?: string; uid?: string; controller?: boolean }[];
+    ownerReferences?: {
+      apiVersion?: string;
+      kind?: string;
+      name?: string;
+      uid?: string;
+      controller?: boolean;
+    }[];
   };
   spec?: Record<string, unknown>;
 }
@@ -35,7 +47,10 @@ export class FakeCluster implements Transport {
     const all = this.#of(plural);
     const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
     const type = all.has(key) ? 'MODIFIED' : 'ADDED';
-    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(++this.#version) } };
+    const stored = {
+      ...object,
+      metadata: { ...object.metadata, resourceVersion: String(++this.#version) },
+    };
     all.set(key, stored);
     this.#send(plural, type, stored);
   }
@@ -64,19 +79,28 @@ export class FakeCluster implements Transport {
     const { path, query, signal, headers } = request;
     const metadataOnly = headers?.accept?.includes('PartialObjectMetadata') === true;
     const shown = (object: TestObject): object => (metadataOnly ? metadataOf(object) : object);
-    const [, namespace, plural = ''] = /^\/apis?\/.*?v1(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(path) ?? [];
+    const [, namespace, plural = ''] =
+      /^\/apis?\/.*?v1(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(path) ?? [];
     const streams = query?.sendInitialEvents === 'true';
-    if (query?.watch === 'true' && !streams) return this.#watch({ plural, namespace, metadataOnly }, signal, []);
+    if (query?.watch === 'true' && !streams)
+      return this.#watch({ plural, namespace, metadataOnly }, signal, []);
     await this.holdLists.get(plural);
-    const items = [...this.#of(plural).values()].filter((one) => !namespace || one.metadata.namespace === namespace);
+    const items = [...this.#of(plural).values()].filter(
+      (one) => !namespace || one.metadata.namespace === namespace,
+    );
     if (streams) {
       const annotations = { 'k8s.io/initial-events-end': 'true' };
-      const end = { type: 'BOOKMARK', object: { metadata: { resourceVersion: String(this.#version), annotations } } };
+      const end = {
+        type: 'BOOKMARK',
+        object: { metadata: { resourceVersion: String(this.#version), annotations } },
+      };
       const added = items.map((object) => ({ type: 'ADDED', object: shown(object) }));
       return this.#watch({ plural, namespace, metadataOnly }, signal, [...added, end]);
     }
     const list = {
-      ...(metadataOnly ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadataList' } : { kind: 'List' }),
+      ...(metadataOnly
+        ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadataList' }
+        : { kind: 'List' }),
       metadata: { resourceVersion: String(this.#version) },
       items: items.map(shown),
     };
@@ -87,8 +111,13 @@ export class FakeCluster implements Transport {
     );
   }
 
-  #watch(about: Omit<Watch, 'send'>, signal: AbortSignal | undefined, first: object[]): TransportResponse {
-    if (signal?.aborted) throw new TransportError('aborted', 'the watch was aborted before it began');
+  #watch(
+    about: Omit<Watch, 'send'>,
+    signal: AbortSignal | undefined,
+    first: object[],
+  ): TransportResponse {
+    if (signal?.aborted)
+      throw new TransportError('aborted', 'the watch was aborted before it began');
     const waiting = first.length === 0 ? [] : [encode(...first)];
     let wake = (): void => undefined;
     const watch: Watch = {

@@ -1,4 +1,7 @@
-/** A manager in a few lines: it keeps what is added to it and starts it when told to, under a lease that the test holds in its hand. */
+/**
+ * A manager in a few lines: it keeps what is added to it and starts it when told to, under a lease
+ * that the test holds in its hand.
+ */
 import { SharedInformerFactory } from 'capstan/cache';
 import type { Client } from 'capstan/client';
 import {
@@ -21,7 +24,12 @@ const unused = (): never => {
 const subresource = { get: unused, create: unused, update: unused, patch: unused, apply: unused };
 const noClient: Client = {
   ...{ get: unused, list: unused, create: unused, update: unused, patch: unused, apply: unused },
-  ...{ delete: unused, deleteAllOf: unused, status: () => subresource, subResource: () => subresource },
+  ...{
+    delete: unused,
+    deleteAllOf: unused,
+    status: () => subresource,
+    subResource: () => subresource,
+  },
 };
 
 export interface FakeManagerOptions {
@@ -84,13 +92,17 @@ export class FakeManager implements Manager {
   async start(): Promise<void> {
     for (const runnable of this.runnables)
       this.ended.push(
-        runnable.start({ signal: this.#end.signal }).catch((error: unknown) => void this.errors.push(error)),
+        runnable
+          .start({ signal: this.#end.signal })
+          .catch((error: unknown) => void this.errors.push(error)),
       );
     await this.clock.settle();
   }
 
   async warmup(): Promise<void> {
-    await Promise.all(this.runnables.map((runnable) => runnable.warmup?.({ signal: this.#end.signal })));
+    await Promise.all(
+      this.runnables.map((runnable) => runnable.warmup?.({ signal: this.#end.signal })),
+    );
   }
 
   stop(): void {

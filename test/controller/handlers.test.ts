@@ -8,7 +8,13 @@ import {
   LowPriority,
   withLowPriorityWhenUnchanged,
 } from 'capstan/controller';
-import { FakeClock, PriorityQueue, RateLimitingQueue, type Request, requestKey } from 'capstan/workqueue';
+import {
+  FakeClock,
+  PriorityQueue,
+  RateLimitingQueue,
+  type Request,
+  requestKey,
+} from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { reports } from '../cache/told.ts';
 import { RecordingHandlerQueue, type Thing, thing, unknownChange } from './source-rig.ts';
@@ -28,7 +34,8 @@ function on<T>(handler: EventHandler<T>) {
       adding((queue) => handler.create?.({ object, isInInitialList }, queue)),
     update: (objectOld: T, objectNew: T) =>
       adding((queue) => handler.update?.({ objectOld, objectNew, change: unknownChange }, queue)),
-    delete: (object: T) => adding((queue) => handler.delete?.({ object, deleteStateUnknown: false }, queue)),
+    delete: (object: T) =>
+      adding((queue) => handler.delete?.({ object, deleteStateUnknown: false }, queue)),
     generic: (object: T) => adding((queue) => handler.generic?.({ object }, queue)),
   };
 }
@@ -50,14 +57,20 @@ describe('enqueueRequestForObject', () => {
   });
 
   test('reports objects without a name, and does nothing', () => {
-    const broken = [undefined, null, {}, { metadata: null }, { metadata: {} }] as unknown as object[];
+    const broken = [
+      undefined,
+      null,
+      {},
+      { metadata: null },
+      { metadata: {} },
+    ] as unknown as object[];
     for (const one of broken) {
-      expect([handler.create(one), handler.delete(one), handler.generic(one), handler.update(one, one)]).toEqual([
-        [],
-        [],
-        [],
-        [],
-      ]);
+      expect([
+        handler.create(one),
+        handler.delete(one),
+        handler.generic(one),
+        handler.update(one, one),
+      ]).toEqual([[], [], [], []]);
     }
     expect(reported).toHaveLength(20);
     expect(reported[0]).toMatchObject({ error: invalid, what: 'handler enqueueRequestForObject' });
@@ -81,7 +94,9 @@ describe('enqueueRequestsFromMapFunc', () => {
   });
 
   test('asks for both states of an update, the old one first', () => {
-    const handler = on(enqueueRequestsFromMapFunc(({ metadata }: Thing) => [request(metadata.name), request('x')]));
+    const handler = on(
+      enqueueRequestsFromMapFunc(({ metadata }: Thing) => [request(metadata.name), request('x')]),
+    );
     expect(handler.update(thing('old'), thing('new'))).toEqual(['m/old', 'm/x', 'm/new']);
   });
 
@@ -89,7 +104,9 @@ describe('enqueueRequestsFromMapFunc', () => {
     const queue = new RecordingHandlerQueue();
     const set = enqueueRequestsFromMapFunc(() => new Set([request('a')]));
     set.create?.({ object: {}, isInInitialList: false }, queue);
-    const later = enqueueRequestsFromMapFunc(async ({ metadata }: Thing) => [request(metadata.name)]);
+    const later = enqueueRequestsFromMapFunc(async ({ metadata }: Thing) => [
+      request(metadata.name),
+    ]);
     const event = { objectOld: thing('b'), objectNew: thing('c'), change: unknownChange };
     const told: unknown = later.update?.(event, queue);
     expect(queue.added).toEqual([{ request: 'm/a' }]);
@@ -113,7 +130,8 @@ describe('enqueueRequestsFromMapFunc', () => {
     await expect(rejecting.create?.(event, new RecordingHandlerQueue())).rejects.toBe(error);
   });
 
-  // Each request was compared with all before it: an event that asks for everything stood still for seconds, long enough to lose a lease.
+  // Each request was compared with all before it: an event that asks for everything stood still for
+  // seconds, long enough to lose a lease.
   test('looks at each of many requests a few times', () => {
     let looks = 0;
     const many = Array.from({ length: 20_000 }, (_, i) => ({
@@ -124,13 +142,19 @@ describe('enqueueRequestsFromMapFunc', () => {
       },
     }));
     const added: Request[] = [];
-    const queue = { ...new RecordingHandlerQueue(), add: (each: Request) => void added.push(each) } as never;
+    const queue = {
+      ...new RecordingHandlerQueue(),
+      add: (each: Request) => void added.push(each),
+    } as never;
     enqueueRequestsFromMapFunc(() => many).generic?.({ object: {} }, queue);
     expect(looks).toBeLessThan(10 * many.length);
-    expect(added.map(({ name }) => name)).toEqual(Array.from({ length: 15_000 }, (_, i) => `x${i}`));
+    expect(added.map(({ name }) => name)).toEqual(
+      Array.from({ length: 15_000 }, (_, i) => `x${i}`),
+    );
   });
 
-  // Nobody had the promise of the old state when the function threw for the new one: its rejection ended the process.
+  // Nobody had the promise of the old state when the function threw for the new one: its rejection
+  // ended the process.
   test('reports what it rejects with for the old state where it throws for the new one', async () => {
     const handler = enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
       if (metadata.name === 'new') throw new Error('no new');
@@ -140,14 +164,22 @@ describe('enqueueRequestsFromMapFunc', () => {
     expect(() => handler.update?.(event, new RecordingHandlerQueue())).toThrow('no new');
     await new Promise(setImmediate);
     expect(reported).toEqual([
-      { error: expect.objectContaining({ message: 'no old' }), what: 'handler enqueueRequestsFromMapFunc' },
+      {
+        error: expect.objectContaining({ message: 'no old' }),
+        what: 'handler enqueueRequestsFromMapFunc',
+      },
     ]);
   });
 });
 
 describe('enqueueRequestForOwner', () => {
   const owner = { group: 'apps', kind: 'ReplicaSet', namespaced: true };
-  const reference = (name: string, more: object = {}) => ({ apiVersion: 'apps/v1', kind: 'ReplicaSet', name, ...more });
+  const reference = (name: string, more: object = {}) => ({
+    apiVersion: 'apps/v1',
+    kind: 'ReplicaSet',
+    name,
+    ...more,
+  });
   const owned = (...ownerReferences: NonNullable<Thing['metadata']['ownerReferences']>) =>
     thing('child', { ownerReferences });
   const handler = on(enqueueRequestForOwner(owner));
@@ -186,10 +218,16 @@ describe('enqueueRequestForOwner', () => {
   });
 
   test('names all owners of the kind, or only the first with controller: true', () => {
-    const all = owned(reference('a'), reference('b', { controller: true }), reference('c', { controller: true }));
+    const all = owned(
+      reference('a'),
+      reference('b', { controller: true }),
+      reference('c', { controller: true }),
+    );
     expect(handler.create(all)).toEqual(['n/a', 'n/b', 'n/c']);
     expect(controllers.create(all)).toEqual(['n/b']);
-    expect(controllers.create(owned(reference('a'), reference('c', { controller: false })))).toEqual([]);
+    expect(
+      controllers.create(owned(reference('a'), reference('c', { controller: false }))),
+    ).toEqual([]);
     expect(controllers.create(owned())).toEqual([]);
   });
 
@@ -199,34 +237,49 @@ describe('enqueueRequestForOwner', () => {
   });
 
   test('ends the search at an apiVersion that cannot be parsed, and reports it', () => {
-    expect(handler.create(owned(reference('a'), reference('b', { apiVersion: 'a/b/c' }), reference('c')))).toEqual([
-      'n/a',
-    ]);
+    expect(
+      handler.create(
+        owned(reference('a'), reference('b', { apiVersion: 'a/b/c' }), reference('c')),
+      ),
+    ).toEqual(['n/a']);
     expect(reported).toMatchObject([{ error: invalid, what: 'handler enqueueRequestForOwner' }]);
   });
 
   test('does nothing for an object that is missing, and refuses an owner that is', () => {
     const nothing = undefined as unknown as object;
-    expect([handler.create(nothing), handler.delete(nothing), handler.update(nothing, nothing)]).toEqual([[], [], []]);
+    expect([
+      handler.create(nothing),
+      handler.delete(nothing),
+      handler.update(nothing, nothing),
+    ]).toEqual([[], [], []]);
     expect(() => enqueueRequestForOwner(undefined as unknown as typeof owner)).toThrow(invalid);
-    expect(() => enqueueRequestForOwner(owner, { onlyController: 1 as unknown as boolean })).toThrow(invalid);
-    expect(() => enqueueRequestForOwner(owner, { versions: 'v1' as unknown as string[] })).toThrow(invalid);
+    expect(() =>
+      enqueueRequestForOwner(owner, { onlyController: 1 as unknown as boolean }),
+    ).toThrow(invalid);
+    expect(() => enqueueRequestForOwner(owner, { versions: 'v1' as unknown as string[] })).toThrow(
+      invalid,
+    );
   });
 });
 
 describe('handlerFuncs', () => {
-  test.each(['create', 'update', 'delete', 'generic'] as const)('calls its function for %s events alone', (kind) => {
-    const called: string[] = [];
-    const handler = handlerFuncs<Thing>({ [kind]: () => void called.push(kind) });
-    const one = on(handler);
-    one.create(thing('a'));
-    one.update(thing('a'), thing('a'));
-    one.delete(thing('a'));
-    one.generic(thing('a'));
-    expect(called).toEqual([kind]);
-    const others = (['create', 'update', 'delete', 'generic'] as const).filter((other) => other !== kind);
-    expect(others.map((other) => handler[other])).toEqual([undefined, undefined, undefined]);
-  });
+  test.each(['create', 'update', 'delete', 'generic'] as const)(
+    'calls its function for %s events alone',
+    (kind) => {
+      const called: string[] = [];
+      const handler = handlerFuncs<Thing>({ [kind]: () => void called.push(kind) });
+      const one = on(handler);
+      one.create(thing('a'));
+      one.update(thing('a'), thing('a'));
+      one.delete(thing('a'));
+      one.generic(thing('a'));
+      expect(called).toEqual([kind]);
+      const others = (['create', 'update', 'delete', 'generic'] as const).filter(
+        (other) => other !== kind,
+      );
+      expect(others.map((other) => handler[other])).toEqual([undefined, undefined, undefined]);
+    },
+  );
 
   test('refuses what is no function', () => {
     expect(() => handlerFuncs({ create: 'x' } as unknown as EventHandler)).toThrow(invalid);
@@ -236,25 +289,40 @@ describe('handlerFuncs', () => {
 
 const me: Request = { namespace: 'n', name: 'a' };
 const self = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'a' }];
-type Way = [name: string, handler: EventHandler<Thing>, how: { after?: number; rateLimited?: boolean }];
+type Way = [
+  name: string,
+  handler: EventHandler<Thing>,
+  how: { after?: number; rateLimited?: boolean },
+];
 
 describe.each<Way>([
   ['enqueueRequestForObject', enqueueRequestForObject(), {}],
-  ['enqueueRequestForOwner', enqueueRequestForOwner({ group: 'apps', kind: 'ReplicaSet', namespaced: true }), {}],
+  [
+    'enqueueRequestForOwner',
+    enqueueRequestForOwner({ group: 'apps', kind: 'ReplicaSet', namespaced: true }),
+    {},
+  ],
   ['enqueueRequestsFromMapFunc', enqueueRequestsFromMapFunc(() => [me]), {}],
   ['handlerFuncs', handlerFuncs({ create: (_, q) => q.add(me), update: (_, q) => q.add(me) }), {}],
   [
     'withLowPriorityWhenUnchanged and addAfter',
-    withLowPriorityWhenUnchanged({ create: (_, q) => q.addAfter(me, 9), update: (_, q) => q.addAfter(me, 9) }),
+    withLowPriorityWhenUnchanged({
+      create: (_, q) => q.addAfter(me, 9),
+      update: (_, q) => q.addAfter(me, 9),
+    }),
     { after: 9 },
   ],
   [
     'withLowPriorityWhenUnchanged and addRateLimited',
-    withLowPriorityWhenUnchanged({ create: (_, q) => q.addRateLimited(me), update: (_, q) => q.addRateLimited(me) }),
+    withLowPriorityWhenUnchanged({
+      create: (_, q) => q.addRateLimited(me),
+      update: (_, q) => q.addRateLimited(me),
+    }),
     { rateLimited: true },
   ],
 ])('the priority of what %s adds', (_, handler, how) => {
-  const object = (resourceVersion?: string) => thing('a', { resourceVersion, ownerReferences: self });
+  const object = (resourceVersion?: string) =>
+    thing('a', { resourceVersion, ownerReferences: self });
   const create = (isInInitialList: boolean) => {
     const queue = new RecordingHandlerQueue();
     handler.create?.({ object: object(), isInInitialList }, queue);
@@ -262,7 +330,10 @@ describe.each<Way>([
   };
   const update = (old: string | undefined, now: string | undefined) => {
     const queue = new RecordingHandlerQueue();
-    handler.update?.({ objectOld: object(old), objectNew: object(now), change: unknownChange }, queue);
+    handler.update?.(
+      { objectOld: object(old), objectNew: object(now), change: unknownChange },
+      queue,
+    );
     return queue.added;
   };
   const low = [{ request: 'n/a', ...how, priority: LowPriority }];
@@ -274,7 +345,8 @@ describe.each<Way>([
     expect(update('1', '1')).toEqual(low);
     expect(update(undefined, '')).toEqual(low);
   });
-  test('is normal for an update that has another version', () => expect(update('1', '2')).toEqual(normal));
+  test('is normal for an update that has another version', () =>
+    expect(update('1', '2')).toEqual(normal));
 });
 
 test('a priority that a handler gives itself is kept', () => {

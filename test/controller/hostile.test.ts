@@ -1,5 +1,14 @@
-/** What users bring along fails: loggers, tracers, sources, clocks, queues. None of it may lose a request, hide an error or end the process. */
-import { createController, type LogFields, newControllerManagedBy, type Source, type Tracer } from 'capstan/controller';
+/**
+ * What users bring along fails: loggers, tracers, sources, clocks, queues. None of it may lose a
+ * request, hide an error or end the process.
+ */
+import {
+  createController,
+  type LogFields,
+  newControllerManagedBy,
+  type Source,
+  type Tracer,
+} from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import {
   CapstanError,
@@ -33,15 +42,18 @@ const broken = (): never => {
 };
 const messages = (): string[] => reported.map(({ error }) => (error as Error).message);
 
-// A tracer that was made async (to wait for an exporter, say) answered with a promise of its own. When that was rejected nobody had
-// listened, and the unhandled rejection ended the process, controllers and all.
+// A tracer that was made async (to wait for an exporter, say) answered with a promise of its own.
+// When that was rejected nobody had listened, and the unhandled rejection ended the process,
+// controllers and all.
 test('a tracer whose answer is a promise that fails is reported, and costs no reconcile', async () => {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', listener);
   onTestFinished(() => void process.off('unhandledRejection', listener));
   const startActiveSpan = async (): Promise<never> => broken();
-  const { source, calls, clock, start } = rig(undefined, { tracer: { startActiveSpan } as unknown as Tracer });
+  const { source, calls, clock, start } = rig(undefined, {
+    tracer: { startActiveSpan } as unknown as Tracer,
+  });
   await start();
   source.add('a');
   await clock.settle();
@@ -50,7 +62,8 @@ test('a tracer whose answer is a promise that fails is reported, and costs no re
   expect(unhandled).toEqual([]);
 });
 
-// A span whose attribute or status was refused was never ended, so that no trace showed the reconcile; one of async functions ended the process.
+// A span whose attribute or status was refused was never ended, so that no trace showed the
+// reconcile; one of async functions ended the process.
 test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
   'a span is ended when its %s throws or rejects',
   async (method) => {
@@ -64,19 +77,24 @@ test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
         end: () => said.push('end'),
         [method]: fails,
       };
-      const tracer = { startActiveSpan: (_: string, __: object, run: (given: typeof span) => unknown) => run(span) };
+      const tracer = {
+        startActiveSpan: (_: string, __: object, run: (given: typeof span) => unknown) => run(span),
+      };
       const { source, clock, start } = rig(fail, { tracer: tracer as unknown as Tracer });
       await start();
       source.add('a');
       await clock.settle();
       expect(said).toHaveLength(3);
       expect(said.at(-1)).toBe('end');
-      expect(reported.filter(({ what }) => what === 'tracer')).toMatchObject([{ error: { message: 'broken' } }]);
+      expect(reported.filter(({ what }) => what === 'tracer')).toMatchObject([
+        { error: { message: 'broken' } },
+      ]);
     }
   },
 );
 
-// An error that could not be sent to whoever collects them ended the process in which it had happened.
+// An error that could not be sent to whoever collects them ended the process in which it had
+// happened.
 test('a hook, and a logger, whose promises are rejected are said on the console and to the hook', async () => {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown): void => void unhandled.push(reason);
@@ -91,7 +109,9 @@ test('a hook, and a logger, whose promises are rejected are said on the console 
   reported.length = 0;
   source.add('a');
   await clock.settle();
-  expect(reported.map(({ what }) => what)).toEqual(expect.arrayContaining(['Reconciler error', 'logger']));
+  expect(reported.map(({ what }) => what)).toEqual(
+    expect.arrayContaining(['Reconciler error', 'logger']),
+  );
   setErrorHandler(rejects);
   handleError(new Error('first'), 'a part');
   await clock.settle();
@@ -104,8 +124,9 @@ test('a hook, and a logger, whose promises are rejected are said on the console 
 });
 
 describe('a logger that throws', () => {
-  // pino throws once its destination has been closed, which programs do when they are told to end. A controller that wanted to say that it starts
-  // or has ended rejected with that error; under a manager it took everything else with it.
+  // pino throws once its destination has been closed, which programs do when they are told to end.
+  // A controller that wanted to say that it starts or has ended rejected with that error; under a
+  // manager it took everything else with it.
   test('ends no controller, whatever it was to say; the errors that it was told of go to the hook', async () => {
     const logger = { debug: broken, info: broken, warn: broken, error: broken };
     const { source, calls, errors, clock, start, controller, ended } = rig(fail, { logger });
@@ -146,8 +167,8 @@ describe('a logger that throws', () => {
   });
 });
 
-// A time-out has to name what it waited for. It asked the sources, one of them could not say, and its error was given in place of the time-out;
-// a look at the live page failed in the same way.
+// A time-out has to name what it waited for. It asked the sources, one of them could not say, and
+// its error was given in place of the time-out; a look at the live page failed in the same way.
 test('a source whose status fails hides neither the time-out nor the report', async () => {
   const source: Source = {
     name: 'mute',
@@ -155,15 +176,21 @@ test('a source whose status fails hides neither the time-out nor the report', as
     waitForSync: () => new Promise(() => undefined),
     status: broken,
   };
-  const { errors, clock, start, controller } = rig(undefined, { sources: [source], cacheSyncTimeout: 100 });
+  const { errors, clock, start, controller } = rig(undefined, {
+    sources: [source],
+    cacheSyncTimeout: 100,
+  });
   await start();
   expect(controller.report().sources).toMatchObject([{ name: 'mute', synced: false }]);
   await clock.run(100);
-  expect(errors).toMatchObject([{ code: 'CACHE_SYNC_TIMEOUT', message: expect.stringContaining('mute') }]);
+  expect(errors).toMatchObject([
+    { code: 'CACHE_SYNC_TIMEOUT', message: expect.stringContaining('mute') },
+  ]);
 });
 
 describe('limiters and queues that were not made for requests', () => {
-  // README writes such a limiter beside a queue of strings. In a controller it refused each request: the worker failed, and tried the request again each second.
+  // README writes such a limiter beside a queue of strings. In a controller it refused each
+  // request: the worker failed, and tried the request again each second.
   test('a limiter without a key function backs off by request', async () => {
     const rateLimiter = new ItemExponentialFailureRateLimiter<Request>(7, 60_000);
     const { source, calls, clock, start, controller } = rig(fail, { rateLimiter });
@@ -174,18 +201,24 @@ describe('limiters and queues that were not made for requests', () => {
     expect(controller.report().keys).toMatchObject([{ name: 'a', state: 'waiting', failures: 3 }]);
   });
 
-  // A map function that answers with metadata adds objects that such a limiter refuses: each kept a worker busy with nothing, again and again.
+  // A map function that answers with metadata adds objects that such a limiter refuses: each kept a
+  // worker busy with nothing, again and again.
   test.each([true, false])(
     'nor does it refuse requests that have more members (priorities: %s)',
     async (usePriorityQueue) => {
       const rateLimiter = new ItemExponentialFailureRateLimiter<Request>(7, 60_000);
-      const { source, calls, clock, start, controller } = rig(fail, { rateLimiter, usePriorityQueue });
+      const { source, calls, clock, start, controller } = rig(fail, {
+        rateLimiter,
+        usePriorityQueue,
+      });
       await start();
       const metadata = { namespace: 'default', name: 'a', uid: 'u' };
       source.started?.queue.addWithCause({ rateLimited: true }, metadata, causeOf('generic'));
       await clock.run(7 + 14 + 28);
       expect(calls).toEqual(['a@7', 'a@21', 'a@49']);
-      expect(controller.report().keys).toMatchObject([{ name: 'a', state: 'waiting', failures: 4 }]);
+      expect(controller.report().keys).toMatchObject([
+        { name: 'a', state: 'waiting', failures: 4 },
+      ]);
     },
   );
 
@@ -202,22 +235,26 @@ describe('limiters and queues that were not made for requests', () => {
     ]);
   });
 
-  // Each event was lost, with an error that did not say where it came from, and the controller was ready.
-  test.each(['RateLimitingQueue', 'PriorityQueue'])('a %s without a key fails the start', async (kind) => {
-    const { errors, start, controller } = rig(undefined, {
-      newQueue: (_, limiter) =>
-        kind === 'PriorityQueue' ? new PriorityQueue(limiter) : new RateLimitingQueue(limiter),
-    });
-    await start();
-    expect(errors).toMatchObject([
-      {
-        code: 'INVALID_ARGUMENT',
-        message: 'options.newQueue expected a queue of requests: pass { key: requestKey }',
-        cause: { code: 'INVALID_ARGUMENT' },
-      },
-    ]);
-    expect(controller.report().state).toBe('ended');
-  });
+  // Each event was lost, with an error that did not say where it came from, and the controller was
+  // ready.
+  test.each(['RateLimitingQueue', 'PriorityQueue'])(
+    'a %s without a key fails the start',
+    async (kind) => {
+      const { errors, start, controller } = rig(undefined, {
+        newQueue: (_, limiter) =>
+          kind === 'PriorityQueue' ? new PriorityQueue(limiter) : new RateLimitingQueue(limiter),
+      });
+      await start();
+      expect(errors).toMatchObject([
+        {
+          code: 'INVALID_ARGUMENT',
+          message: 'options.newQueue expected a queue of requests: pass { key: requestKey }',
+          cause: { code: 'INVALID_ARGUMENT' },
+        },
+      ]);
+      expect(controller.report().state).toBe('ended');
+    },
+  );
 });
 
 describe('a queue that takes nothing more', () => {
@@ -230,8 +267,8 @@ describe('a queue that takes nothing more', () => {
     }
   }
 
-  // A worker that failed adds its request again before it rests. Where that failed too the request was gone, and the controller went on as if it
-  // had been reconciled.
+  // A worker that failed adds its request again before it rests. Where that failed too the request
+  // was gone, and the controller went on as if it had been reconciled.
   test('after a worker failed ends the controller instead of losing the request', async () => {
     let queue: FullQueue | undefined;
     const clock = new FakeClock();
@@ -280,8 +317,9 @@ describe('a queue that takes nothing more', () => {
   });
 });
 
-// Names are given back when a controller has ended. One that its manager never came to start never ended, and so a process that made managers one
-// after the other (tests do, and programs that begin anew when they lost the lease) could not use its name again.
+// Names are given back when a controller has ended. One that its manager never came to start never
+// ended, and so a process that made managers one after the other (tests do, and programs that begin
+// anew when they lost the lease) could not use its name again.
 test('a controller whose manager ends before it starts it gives its name back', async () => {
   for (let round = 0; round < 2; round++) {
     const manager = newManager({ transport: new FakeCluster(), clock: new FakeClock() });
@@ -321,10 +359,21 @@ test('errors whose members throw, and what is no error at all, are failures like
 test('keys of any characters are reconciled as they are; what is no key is refused where it is added', async () => {
   const { source, calls, start, clock, controller } = rig();
   await start();
-  const names = ['__proto__', 'constructor', 'a/b', '\ud800', '\u0000', 'é', 'e\u0301', 'x'.repeat(100_000)];
+  const names = [
+    '__proto__',
+    'constructor',
+    'a/b',
+    '\ud800',
+    '\u0000',
+    'é',
+    'e\u0301',
+    'x'.repeat(100_000),
+  ];
   for (const name of names) source.add(name);
   for (const name of [undefined, null, 5, {}]) {
-    expect(() => source.add(name as string)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => source.add(name as string)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   }
   await clock.settle();
   expect(calls).toEqual(names.map((name) => `${name}@0`));
@@ -335,7 +384,9 @@ test('a source that is added while the controller ends is not started, nor is on
   const cluster = new FakeCluster();
   cluster.put('widgets', widget('a'));
   const gate = Promise.withResolvers<void>();
-  const { source, controller, clock, start, calls } = rig(() => gate.promise, { transport: cluster });
+  const { source, controller, clock, start, calls } = rig(() => gate.promise, {
+    transport: cluster,
+  });
   await start();
   source.add('a');
   await clock.settle();

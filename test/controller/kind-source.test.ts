@@ -1,4 +1,7 @@
-/** Kinds and informers as sources: what a handler is told of the objects, and when a source has synced, waits, fails and ends. */
+/**
+ * Kinds and informers as sources: what a handler is told of the objects, and when a source has
+ * synced, waits, fails and ends.
+ */
 import {
   defineResource,
   ListWatch,
@@ -6,7 +9,12 @@ import {
   SharedIndexInformer,
   type SharedInformerFactory,
 } from 'capstan/cache';
-import { enqueueRequestForObject, informerSource, kindSource, LowPriority } from 'capstan/controller';
+import {
+  enqueueRequestForObject,
+  informerSource,
+  kindSource,
+  LowPriority,
+} from 'capstan/controller';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
@@ -51,16 +59,37 @@ describe('a kind source', () => {
     cluster.put('things', thing('a'));
     cluster.remove('things', 'b');
     await clock.settle();
-    expect(told).toEqual(['initial default/a', 'create default/b', 'update default/a', 'delete default/b']);
+    expect(told).toEqual([
+      'initial default/a',
+      'create default/b',
+      'update default/a',
+      'delete default/b',
+    ]);
     const object = { kind: 'Thing', namespace: 'default' };
     expect(queue.added).toMatchObject([
-      { request: 'default/a', priority: LowPriority, cause: { kind: 'create', object: { ...object, name: 'a' } } },
-      { request: 'default/b', cause: { kind: 'create', object: { name: 'b', resourceVersion: '102' } } },
-      { request: 'default/a', cause: { kind: 'update', object: { name: 'a', resourceVersion: '103' } } },
+      {
+        request: 'default/a',
+        priority: LowPriority,
+        cause: { kind: 'create', object: { ...object, name: 'a' } },
+      },
+      {
+        request: 'default/b',
+        cause: { kind: 'create', object: { name: 'b', resourceVersion: '102' } },
+      },
+      {
+        request: 'default/a',
+        cause: { kind: 'update', object: { name: 'a', resourceVersion: '103' } },
+      },
       { request: 'default/b', cause: { kind: 'delete', object: { ...object, name: 'b' } } },
     ]);
-    expect(queue.added.slice(1).map(({ priority }) => priority)).toEqual([undefined, undefined, undefined]);
-    expect(queue.added.every(({ cause }) => cause.source === 'kind Thing' && cause.at === clock.now())).toBe(true);
+    expect(queue.added.slice(1).map(({ priority }) => priority)).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(
+      queue.added.every(({ cause }) => cause.source === 'kind Thing' && cause.at === clock.now()),
+    ).toBe(true);
     expect(source.status?.()).toEqual({
       synced: true,
       events: { handled: 4, filtered: 0, failed: 0 },
@@ -124,9 +153,15 @@ describe('a kind source', () => {
     stop();
     cluster.put('things', thing('b'));
     await clock.settle();
-    expect([told, queue.requests(), other.length]).toEqual([['create default/a'], ['default/a'], 2]);
+    expect([told, queue.requests(), other.length]).toEqual([
+      ['create default/a'],
+      ['default/a'],
+      2,
+    ]);
     expect(cache.informerFor(Things).status().handlers).toMatchObject([{ name: 'kind Thing' }]);
-    await expect(source.waitForSync?.({ signal: new AbortController().signal })).rejects.toMatchObject({
+    await expect(
+      source.waitForSync?.({ signal: new AbortController().signal }),
+    ).rejects.toMatchObject({
       code: 'ABORTED',
     });
   });
@@ -189,7 +224,10 @@ describe('a kind source', () => {
     const source = kindSource({ cache, resource: Things, handler });
     const { signal } = await started(source);
     await expect(source.waitForSync?.({ signal })).rejects.toMatchObject({ code: 'STOPPED' });
-    expect(source.status?.()).toMatchObject({ synced: false, problem: expect.stringContaining('has been shut down') });
+    expect(source.status?.()).toMatchObject({
+      synced: false,
+      problem: expect.stringContaining('has been shut down'),
+    });
   });
 
   test('says what its informer has met while it has not synced', async () => {
@@ -202,7 +240,10 @@ describe('a kind source', () => {
     const source = kindSource({ cache, resource: Things, handler, clock });
     await started(source);
     while (source.status?.().problem === undefined) await clock.settle();
-    expect(source.status?.()).toMatchObject({ synced: false, problem: expect.stringContaining('403') });
+    expect(source.status?.()).toMatchObject({
+      synced: false,
+      problem: expect.stringContaining('403'),
+    });
   });
 
   test('says when it will hear nothing more: its informer was stopped, or the server no longer has the kind', async () => {
@@ -212,7 +253,10 @@ describe('a kind source', () => {
     await clock.settle();
     expect(source.status?.().problem).toBeUndefined();
     await cache.remove(Things);
-    expect(source.status?.()).toMatchObject({ synced: true, problem: 'its informer has been stopped' });
+    expect(source.status?.()).toMatchObject({
+      synced: true,
+      problem: 'its informer has been stopped',
+    });
     expect(cluster.watches()).toBe(0);
 
     const server = await ApiServer.start();
@@ -239,10 +283,16 @@ describe('a kind source', () => {
         expect.objectContaining({ message: expect.stringContaining('"options.resource"') }),
       );
     }
-    expect(() => kindSource({ ...good, handler: undefined as unknown as typeof handler })).toThrow(invalid);
-    expect(() => kindSource({ ...good, handler: { create: 1 } as unknown as typeof handler })).toThrow(invalid);
+    expect(() => kindSource({ ...good, handler: undefined as unknown as typeof handler })).toThrow(
+      invalid,
+    );
+    expect(() =>
+      kindSource({ ...good, handler: { create: 1 } as unknown as typeof handler }),
+    ).toThrow(invalid);
     expect(() => kindSource({ ...good, predicates: {} as unknown as [] })).toThrow(invalid);
-    expect(() => kindSource({ ...good, predicates: [{ update: 'x' } as unknown as object] })).toThrow(invalid);
+    expect(() =>
+      kindSource({ ...good, predicates: [{ update: 'x' } as unknown as object] }),
+    ).toThrow(invalid);
     expect(() => kindSource({ ...good, name: '' })).toThrow(invalid);
     expect(() => kindSource({ ...good, clock: {} as FakeClock })).toThrow(invalid);
   });
@@ -257,7 +307,14 @@ describe('a kind that is not served yet', () => {
       group: 'demo.capstan.dev',
       scope: 'Namespaced',
       names: { plural: 'things', kind: 'Thing' },
-      versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object' } },
+        },
+      ],
     },
   };
 
@@ -282,10 +339,27 @@ describe('a kind that is not served yet', () => {
     const { signal, stop, queue } = await started(source, quiet ? undefined : logger);
     while (source.status?.().problem === undefined) await clock.settle();
     const create = async (path: string, object: object): Promise<void> => {
-      const { status } = await transport.request({ method: 'POST', path, body: JSON.stringify(object) });
+      const { status } = await transport.request({
+        method: 'POST',
+        path,
+        body: JSON.stringify(object),
+      });
       expect(status).toBe(201);
     };
-    return { clock, server, cache, paths, bringBack, told, source, signal, stop, queue, create, logger };
+    return {
+      clock,
+      server,
+      cache,
+      paths,
+      bringBack,
+      told,
+      source,
+      signal,
+      stop,
+      queue,
+      create,
+      logger,
+    };
   }
 
   test('is asked for each 10 s, and begins once its definition is there', async () => {
@@ -316,7 +390,8 @@ describe('a kind that is not served yet', () => {
     expect(reported).toEqual([]);
   });
 
-  // Nobody asks a source for its status: whoever forgot the definition saw nothing for two minutes, and then the end of the process.
+  // Nobody asks a source for its status: whoever forgot the definition saw nothing for two minutes,
+  // and then the end of the process.
   test('is told to the logger each time that the server has answered', async () => {
     const { clock, paths, logger, stop } = await unserved();
     const line = {
@@ -364,9 +439,14 @@ describe('a kind that is not served yet', () => {
     const cache = newSharedInformerFactory(lacking, { clock });
     onTestFinished(() => cache.shutdown());
     const handler = enqueueRequestForObject();
-    await started(kindSource({ cache, resource: Things, handler, clock, selection: { namespace: 'mine' } }));
+    await started(
+      kindSource({ cache, resource: Things, handler, clock, selection: { namespace: 'mine' } }),
+    );
     await clock.settle();
-    expect(paths).toEqual(['/apis/demo.capstan.dev/v1', '/apis/demo.capstan.dev/v1/namespaces/mine/things']);
+    expect(paths).toEqual([
+      '/apis/demo.capstan.dev/v1',
+      '/apis/demo.capstan.dev/v1/namespaces/mine/things',
+    ]);
   });
 
   test('is not confused with a server that does not answer: after 10 s the informer takes over', async () => {
@@ -386,7 +466,9 @@ describe('a kind that is not served yet', () => {
     const given: string[] = [];
     const cache = newSharedInformerFactory(silent, { clock });
     onTestFinished(() => cache.shutdown());
-    await started(kindSource({ cache, resource: Things, handler: enqueueRequestForObject(), clock }));
+    await started(
+      kindSource({ cache, resource: Things, handler: enqueueRequestForObject(), clock }),
+    );
     await clock.run(9_999);
     expect(paths).toEqual(['/apis/demo.capstan.dev/v1']);
     await clock.run(1);
@@ -408,11 +490,17 @@ describe('an informer source', () => {
     const source = informerSource({ informer, handler: telling(told), clock });
     const { queue, signal, stop } = await started(source);
     await clock.settle();
-    expect(source.status?.()).toMatchObject({ synced: false, problem: 'its informer has not been started' });
+    expect(source.status?.()).toMatchObject({
+      synced: false,
+      problem: 'its informer has not been started',
+    });
     void informer.run();
     await source.waitForSync?.({ signal });
     expect(told).toEqual(['initial default/a']);
-    expect(queue.added[0]?.cause).toMatchObject({ source: 'informer', object: { kind: 'Thing', name: 'a' } });
+    expect(queue.added[0]?.cause).toMatchObject({
+      source: 'informer',
+      object: { kind: 'Thing', name: 'a' },
+    });
     cluster.put('things', thing('a'));
     cluster.put('things', thing('b'));
     cluster.remove('things', 'a');
@@ -435,6 +523,8 @@ describe('an informer source', () => {
     const { signal } = await started(source);
     await expect(source.waitForSync?.({ signal })).rejects.toMatchObject({ code: 'STOPPED' });
     for (const none of [{}, undefined])
-      expect(() => informerSource({ informer: none as typeof informer, handler: {} })).toThrow(invalid);
+      expect(() => informerSource({ informer: none as typeof informer, handler: {} })).toThrow(
+        invalid,
+      );
   });
 });

@@ -1,5 +1,12 @@
-/** Controllers of a manager that elects: warm-up before they lead, and no reconcile without a lease. controller-runtime: controller_test.go, Warmup. */
-import { createController, enqueueRequestForObject, newControllerManagedBy } from 'capstan/controller';
+/**
+ * Controllers of a manager that elects: warm-up before they lead, and no reconcile without a lease.
+ * controller-runtime: controller_test.go, Warmup.
+ */
+import {
+  createController,
+  enqueueRequestForObject,
+  newControllerManagedBy,
+} from 'capstan/controller';
 import { PriorityQueue, setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { TestObject } from './fake-cluster.ts';
@@ -28,7 +35,10 @@ describe('the warm-up', () => {
     await clock.settle();
     expect(source.starts).toBe(1);
     expect(calls).toEqual([]);
-    expect(controller.report()).toMatchObject({ state: 'waiting for leadership', queue: { ready: 1 } });
+    expect(controller.report()).toMatchObject({
+      state: 'waiting for leadership',
+      queue: { ready: 1 },
+    });
     await start();
     expect(source.starts).toBe(1);
     expect(calls).toEqual(['a@0']);
@@ -107,7 +117,13 @@ describe('the warm-up', () => {
   test('that ends before it leads gives back its name and everything that it holds', async () => {
     const manager = new FakeManager();
     const make = () =>
-      createController({ manager, name: 'warm', for: Widget, enableWarmup: true, reconcile: () => undefined });
+      createController({
+        manager,
+        name: 'warm',
+        for: Widget,
+        enableWarmup: true,
+        reconcile: () => undefined,
+      });
     make();
     await manager.warmup();
     expect(make).toThrow(/exists already/);
@@ -120,7 +136,12 @@ describe('the warm-up', () => {
 
   test('several times at once, also beside the start, starts the sources once', async () => {
     const { source, start, controller } = rig(undefined, { enableWarmup: true });
-    await Promise.all([controller.warmup(open()), controller.warmup(open()), start(), controller.warmup(open())]);
+    await Promise.all([
+      controller.warmup(open()),
+      controller.warmup(open()),
+      start(),
+      controller.warmup(open()),
+    ]);
     expect(source.starts).toBe(1);
   });
 
@@ -153,7 +174,10 @@ describe('without a valid lease', () => {
     'no reconcile begins; what was queued begins when there is one (priorities: %s)',
     async (usePriorityQueue) => {
       const manager = new FakeManager();
-      const { calls, source, controller, causes } = build(manager, { usePriorityQueue, maxConcurrentReconciles: 3 });
+      const { calls, source, controller, causes } = build(manager, {
+        usePriorityQueue,
+        maxConcurrentReconciles: 3,
+      });
       manager.holds = false;
       await manager.start();
       source.add('a', {}, causeOf('create'));
@@ -244,7 +268,8 @@ test('a warmed-up controller of a manager has its cache before it leads, and rec
     enableWarmup: true,
     skipNameValidation: true,
     watches: [{ resource: Widget, handler: enqueueRequestForObject() }],
-    reconcile: ({ name }, { get }) => void calls.push(`${name} ${get({ namespace: 'default', name })?.metadata.name}`),
+    reconcile: ({ name }, { get }) =>
+      void calls.push(`${name} ${get({ namespace: 'default', name })?.metadata.name}`),
   });
   await manager.warmup();
   expect(calls).toEqual([]);

@@ -1,4 +1,7 @@
-/** Which events pass, on plain objects and on objects that a cache keeps as bytes, and what is decoded to find out. */
+/**
+ * Which events pass, on plain objects and on objects that a cache keeps as bytes, and what is
+ * decoded to find out.
+ */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import {
@@ -31,7 +34,10 @@ afterEach(() => vi.restoreAllMocks());
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 
 /** An update of two plain objects. */
-function update(old: Partial<Thing['metadata']>, now: Partial<Thing['metadata']>): UpdateEvent<Thing> {
+function update(
+  old: Partial<Thing['metadata']>,
+  now: Partial<Thing['metadata']>,
+): UpdateEvent<Thing> {
   const [objectOld, objectNew] = [thing('a', old), thing('a', now)];
   return { objectOld, objectNew, change: new LazyChange(objectOld, objectNew) };
 }
@@ -39,7 +45,8 @@ function update(old: Partial<Thing['metadata']>, now: Partial<Thing['metadata']>
 /** The same update of two objects of which a store keeps the bytes. */
 function byteUpdate(old: object, now: object): UpdateEvent<object> {
   const world = new ByteStore();
-  const form = (metadata: object): ByteThing => ({ apiVersion: 'v1', kind: 'Thing', metadata }) as ByteThing;
+  const form = (metadata: object): ByteThing =>
+    ({ apiVersion: 'v1', kind: 'Thing', metadata }) as ByteThing;
   world.store.exchange(world.object(form(old)), false);
   const objectNew = world.object(form(now));
   const objectOld = world.store.exchange(objectNew, false) as ByteThing;
@@ -53,7 +60,13 @@ const all = {
 };
 
 type Metadata = Partial<Thing['metadata']>;
-type Case = [what: string, predicate: () => Predicate<object>, old: Metadata, now: Metadata, passes: boolean];
+type Case = [
+  what: string,
+  predicate: () => Predicate<object>,
+  old: Metadata,
+  now: Metadata,
+  passes: boolean,
+];
 
 const generation = () => generationChangedPredicate();
 const version = () => resourceVersionChangedPredicate();
@@ -64,9 +77,27 @@ const own = (json: string): Record<string, string> => JSON.parse(json);
 describe.each<Case>([
   ['the same version', version, { resourceVersion: '1' }, { resourceVersion: '1' }, false],
   ['another version', version, { resourceVersion: '1' }, { resourceVersion: '2' }, true],
-  ['a version that is no longer there', version, { resourceVersion: '1' }, { resourceVersion: undefined }, true],
-  ['the same generation', generation, { generation: 1 }, { generation: 1, resourceVersion: '2' }, false],
-  ['another generation', generation, { generation: 1 }, { generation: 2, resourceVersion: '2' }, true],
+  [
+    'a version that is no longer there',
+    version,
+    { resourceVersion: '1' },
+    { resourceVersion: undefined },
+    true,
+  ],
+  [
+    'the same generation',
+    generation,
+    { generation: 1 },
+    { generation: 1, resourceVersion: '2' },
+    false,
+  ],
+  [
+    'another generation',
+    generation,
+    { generation: 1 },
+    { generation: 2, resourceVersion: '2' },
+    true,
+  ],
   [
     'the same annotations',
     annotations,
@@ -74,18 +105,60 @@ describe.each<Case>([
     { annotations: { b: '2', a: '1' } },
     false,
   ],
-  ['another annotation', annotations, { annotations: { a: '1' } }, { annotations: { a: '2' } }, true],
-  ['an annotation more', annotations, { annotations: { a: '1' } }, { annotations: { a: '1', b: '2' } }, true],
-  ['an annotation less', annotations, { annotations: { a: '1', b: '2' } }, { annotations: { a: '1' } }, true],
-  ['no annotations, and an empty map of them', annotations, { annotations: {} }, { annotations: undefined }, false],
-  ['the same labels', labels, { labels: { a: '1', b: '2' } }, { labels: { b: '2', a: '1' } }, false],
+  [
+    'another annotation',
+    annotations,
+    { annotations: { a: '1' } },
+    { annotations: { a: '2' } },
+    true,
+  ],
+  [
+    'an annotation more',
+    annotations,
+    { annotations: { a: '1' } },
+    { annotations: { a: '1', b: '2' } },
+    true,
+  ],
+  [
+    'an annotation less',
+    annotations,
+    { annotations: { a: '1', b: '2' } },
+    { annotations: { a: '1' } },
+    true,
+  ],
+  [
+    'no annotations, and an empty map of them',
+    annotations,
+    { annotations: {} },
+    { annotations: undefined },
+    false,
+  ],
+  [
+    'the same labels',
+    labels,
+    { labels: { a: '1', b: '2' } },
+    { labels: { b: '2', a: '1' } },
+    false,
+  ],
   ['another label', labels, { labels: { a: '1' } }, { labels: { a: '2' } }, true],
   ['a label more', labels, { labels: { a: '1' } }, { labels: { a: '1', b: '2' } }, true],
   ['a label less', labels, { labels: { a: '1', b: '2' } }, { labels: { a: '1' } }, true],
   ['no labels, null and an empty map', labels, { labels: null }, { labels: {} }, false],
   ['as many labels of other names', labels, { labels: { a: '1' } }, { labels: { b: '1' } }, true],
-  ['a label __proto__', labels, { labels: own('{"__proto__":"1"}') }, { labels: own('{"__proto__":"2"}') }, true],
-  ['a label __proto__ less', labels, { labels: own('{"__proto__":"1"}') }, { labels: own('{"x":"1"}') }, true],
+  [
+    'a label __proto__',
+    labels,
+    { labels: own('{"__proto__":"1"}') },
+    { labels: own('{"__proto__":"2"}') },
+    true,
+  ],
+  [
+    'a label __proto__ less',
+    labels,
+    { labels: own('{"__proto__":"1"}') },
+    { labels: own('{"x":"1"}') },
+    true,
+  ],
 ])('an update with %s', (_, predicate, old, now, want) => {
   test(`${want ? 'passes' : 'does not pass'} on plain objects`, () => {
     expect(predicate().update?.(update(old, now))).toBe(want);
@@ -122,26 +195,41 @@ test.each([
 
 test('no generation and 0 are the same, as in Go', () => {
   expect(generation().update?.(update({}, { generation: 0 }))).toBe(false);
-  expect(version().update?.(update({ resourceVersion: '' }, { resourceVersion: undefined }))).toBe(false);
+  expect(version().update?.(update({ resourceVersion: '' }, { resourceVersion: undefined }))).toBe(
+    false,
+  );
 });
 
 describe('an object that was deleted and created again', () => {
   const events = [
     update({ uid: 'u1', generation: 1 }, { uid: 'u2', generation: 1, resourceVersion: '2' }),
-    byteUpdate(thing('a', { uid: 'u1' }).metadata, thing('a', { uid: 'u2', resourceVersion: '2' }).metadata),
+    byteUpdate(
+      thing('a', { uid: 'u1' }).metadata,
+      thing('a', { uid: 'u2', resourceVersion: '2' }).metadata,
+    ),
   ];
 
   test('passes only if the part differs, as in controller-runtime', () => {
     for (const event of events)
-      expect([generation(), labels(), annotations()].map((one) => one.update?.(event))).toEqual([false, false, false]);
+      expect([generation(), labels(), annotations()].map((one) => one.update?.(event))).toEqual([
+        false,
+        false,
+        false,
+      ]);
   });
 
   test('passes with the option recreated, as in kube-rs, and an object that stayed does not', () => {
     const options = { recreated: true };
-    const predicates = [generationChangedPredicate, labelChangedPredicate, annotationChangedPredicate];
+    const predicates = [
+      generationChangedPredicate,
+      labelChangedPredicate,
+      annotationChangedPredicate,
+    ];
     for (const make of predicates) {
       for (const event of events) expect(make(options).update?.(event)).toBe(true);
-      expect(make(options).update?.(update({ uid: 'u1' }, { uid: 'u1', resourceVersion: '2' }))).toBe(false);
+      expect(
+        make(options).update?.(update({ uid: 'u1' }, { uid: 'u1', resourceVersion: '2' })),
+      ).toBe(false);
       expect(() => make({ recreated: 1 as unknown as boolean })).toThrow(invalid);
     }
   });
@@ -149,11 +237,16 @@ describe('an object that was deleted and created again', () => {
 
 describe('what is decoded', () => {
   /**
-   * How many members were decoded from the core's memory, how many values parsed, those of a version that was replaced among them, and how many objects made
-   * to hold what was decoded: the metadata is one, before anything in it has been read.
+   * How many members were decoded from the core's memory, how many values parsed, those of a
+   * version that was replaced among them, and how many objects made to hold what was decoded: the
+   * metadata is one, before anything in it has been read.
    */
   function decodes(run: () => unknown): number[] {
-    const spies = [vi.spyOn(Versions.prototype, 'decode'), vi.spyOn(JSON, 'parse'), vi.spyOn(Object, 'freeze')];
+    const spies = [
+      vi.spyOn(Versions.prototype, 'decode'),
+      vi.spyOn(JSON, 'parse'),
+      vi.spyOn(Object, 'freeze'),
+    ];
     run();
     return spies.map((spy) => spy.mock.calls.length);
   }
@@ -169,7 +262,10 @@ describe('what is decoded', () => {
   const standard = and(or(generation(), labels(), annotations(), recreated), version());
 
   test('the counter sees a read of the metadata, of the new object and of the one that it replaced', () => {
-    const { objectOld, objectNew } = byteUpdate(before, { ...before, resourceVersion: '2' }) as UpdateEvent<ByteThing>;
+    const { objectOld, objectNew } = byteUpdate(before, {
+      ...before,
+      resourceVersion: '2',
+    }) as UpdateEvent<ByteThing>;
     expect(decodes(() => objectNew.metadata.labels)).toEqual([1, 1, 2]);
     vi.restoreAllMocks();
     expect(decodes(() => objectOld.metadata.labels)).toEqual([0, 1, 2]);
@@ -190,10 +286,19 @@ describe('what is decoded', () => {
 
   test('an event that is turned away on its way to a handler has decoded nothing', () => {
     const handler = { update: vi.fn() };
-    const pipe = new EventPipe<object>({ name: 'x', handler, predicates: [standard, generation()] });
+    const pipe = new EventPipe<object>({
+      name: 'x',
+      handler,
+      predicates: [standard, generation()],
+    });
     pipe.open({ queue: new RecordingQueue(), signal: new AbortController().signal });
-    const { objectOld, objectNew, change } = byteUpdate(before, { ...before, resourceVersion: '2' });
-    expect(decodes(() => pipe.informerHandler().onUpdate?.(objectOld, objectNew, change))).toEqual([0, 0, 0]);
+    const { objectOld, objectNew, change } = byteUpdate(before, {
+      ...before,
+      resourceVersion: '2',
+    });
+    expect(decodes(() => pipe.informerHandler().onUpdate?.(objectOld, objectNew, change))).toEqual([
+      0, 0, 0,
+    ]);
     expect(pipe.events()).toEqual({ handled: 0, filtered: 1, failed: 0 });
     expect(handler.update).not.toHaveBeenCalled();
   });
@@ -204,10 +309,16 @@ describe('what is decoded', () => {
     });
     const handler = enqueueRequestForOwner({ group: 'apps', kind: 'ReplicaSet', namespaced: true });
     const queue = new RecordingHandlerQueue();
-    const kept = byteUpdate({ ...before, ...owners('a') }, { ...before, ...owners('a'), resourceVersion: '2' });
+    const kept = byteUpdate(
+      { ...before, ...owners('a') },
+      { ...before, ...owners('a'), resourceVersion: '2' },
+    );
     const [, parsed] = decodes(() => handler.update?.(kept, queue));
     expect([parsed, queue.added]).toEqual([1, [{ request: 'n/a' }]]);
-    const moved = byteUpdate({ ...before, ...owners('a') }, { ...before, ...owners('b'), resourceVersion: '2' });
+    const moved = byteUpdate(
+      { ...before, ...owners('a') },
+      { ...before, ...owners('b'), resourceVersion: '2' },
+    );
     handler.update?.(moved, queue);
     expect(queue.added.slice(1)).toEqual([{ request: 'n/a' }, { request: 'n/b' }]);
   });
@@ -221,7 +332,9 @@ test('every recorded update agrees on objects that are kept as bytes', () => {
       const step = JSON.parse(line) as { event?: string; old: object; new: object; want: boolean };
       if (step.event !== 'update') continue;
       const { predicate } = step as unknown as { predicate: PredicateSpec };
-      const told = { kind: 'update', event: byteUpdate(step.old, step.new) } as Parameters<typeof passes>[1];
+      const told = { kind: 'update', event: byteUpdate(step.old, step.new) } as Parameters<
+        typeof passes
+      >[1];
       expect(passes(predicateOf(predicate), told), `${path}:${i + 1}`).toBe(step.want);
       steps++;
     }
@@ -230,18 +343,25 @@ test('every recorded update agrees on objects that are kept as bytes', () => {
 });
 
 describe('functions as predicates', () => {
-  test.each(['create', 'update', 'delete', 'generic'] as const)('one for %s is asked of those events alone', (kind) => {
-    for (const answer of [true, false]) {
-      const predicate = predicateFuncs<Thing>({ [kind]: () => answer });
-      const events = { ...all, update: update({}, {}) };
-      expect(predicate[kind]?.(events[kind] as never)).toBe(answer);
-      const others = (['create', 'update', 'delete', 'generic'] as const).filter((other) => other !== kind);
-      expect(others.map((other) => predicate[other])).toEqual([undefined, undefined, undefined]);
-    }
-  });
+  test.each(['create', 'update', 'delete', 'generic'] as const)(
+    'one for %s is asked of those events alone',
+    (kind) => {
+      for (const answer of [true, false]) {
+        const predicate = predicateFuncs<Thing>({ [kind]: () => answer });
+        const events = { ...all, update: update({}, {}) };
+        expect(predicate[kind]?.(events[kind] as never)).toBe(answer);
+        const others = (['create', 'update', 'delete', 'generic'] as const).filter(
+          (other) => other !== kind,
+        );
+        expect(others.map((other) => predicate[other])).toEqual([undefined, undefined, undefined]);
+      }
+    },
+  );
 
   test('a filter is asked of the object of every event, of an update the new one', () => {
-    const ours = newPredicateFuncs((object: Thing) => object.metadata.namespace === 'ours', { name: 'ours' });
+    const ours = newPredicateFuncs((object: Thing) => object.metadata.namespace === 'ours', {
+      name: 'ours',
+    });
     const [mine, theirs] = [thing('a', { namespace: 'ours' }), thing('a', { namespace: 'theirs' })];
     for (const [object, other, want] of [
       [mine, theirs, true],
@@ -317,7 +437,10 @@ describe('a label selector', () => {
 
   test.each([
     ['as text', 'foo=bar,!baz'],
-    ['as an object', { matchLabels: { foo: 'bar' }, matchExpressions: [{ key: 'baz', operator: 'DoesNotExist' }] }],
+    [
+      'as an object',
+      { matchLabels: { foo: 'bar' }, matchExpressions: [{ key: 'baz', operator: 'DoesNotExist' }] },
+    ],
   ])('%s lets matching objects pass', (_, selector) => {
     const predicate = labelSelectorPredicate(selector);
     expect(predicate.create?.(create({ foo: 'bar' }))).toBe(true);

@@ -1,7 +1,18 @@
 /** Which request comes first: priorities of requests from handler to queue and back again. */
 import { defineResource } from 'capstan/cache';
-import { type ControllerOptions, createController, LowPriority, type Result } from 'capstan/controller';
-import { FakeClock, PrometheusProvider, type RateLimiter, type Request, setErrorHandler } from 'capstan/workqueue';
+import {
+  type ControllerOptions,
+  createController,
+  LowPriority,
+  type Result,
+} from 'capstan/controller';
+import {
+  FakeClock,
+  PrometheusProvider,
+  type RateLimiter,
+  type Request,
+  setErrorHandler,
+} from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
@@ -26,7 +37,9 @@ const part = (name: string, owner: string): TestObject => ({
   metadata: {
     name,
     namespace: 'default',
-    ownerReferences: [{ apiVersion: 'example.com/v1', kind: 'Widget', name: owner, uid: 'u', controller: true }],
+    ownerReferences: [
+      { apiVersion: 'example.com/v1', kind: 'Widget', name: owner, uid: 'u', controller: true },
+    ],
   },
 });
 
@@ -45,10 +58,13 @@ afterEach(async () => {
 type Answer = () => Result | undefined;
 
 /**
- * A controller with one worker in virtual time. The request "gate" keeps the worker until `open` is called, so that a line forms;
- * `answers` are what the reconciles of a name do in turn.
+ * A controller with one worker in virtual time. The request "gate" keeps the worker until `open` is
+ * called, so that a line forms; `answers` are what the reconciles of a name do in turn.
  */
-function setup(answers: Record<string, Answer[]> = {}, options: Partial<ControllerOptions<TestObject>> = {}) {
+function setup(
+  answers: Record<string, Answer[]> = {},
+  options: Partial<ControllerOptions<TestObject>> = {},
+) {
   const cluster = new FakeCluster();
   const clock = new FakeClock();
   const calls: string[] = [];
@@ -142,7 +158,8 @@ test('a result sets another priority, with requeueAfter and with requeue; withou
     kept: [() => ({ requeueAfter: 10 })],
     keptToo: [() => ({ requeue: true })],
   });
-  for (const name of ['lowered', 'kept', 'keptToo', 'raised', 'raisedToo']) cluster.put('widgets', widget(name));
+  for (const name of ['lowered', 'kept', 'keptToo', 'raised', 'raisedToo'])
+    cluster.put('widgets', widget(name));
   start();
   await clock.settle();
   await close();

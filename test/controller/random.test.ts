@@ -1,8 +1,15 @@
 /**
- * Random lives of controllers: sources that speak in every way, reconciles that end in every way, leases that come and go, and an end at any
- * moment. Whatever happens, no request is lost, none is reconciled twice at once, each cause arrives once, and nothing is left at the end.
+ * Random lives of controllers: sources that speak in every way, reconciles that end in every way,
+ * leases that come and go, and an end at any moment. Whatever happens, no request is lost, none is
+ * reconciled twice at once, each cause arrives once, and nothing is left at the end.
  */
-import { type Cause, createController, newControllerManagedBy, type Result, TerminalError } from 'capstan/controller';
+import {
+  type Cause,
+  createController,
+  newControllerManagedBy,
+  type Result,
+  TerminalError,
+} from 'capstan/controller';
 import { type AddOptions, FakeClock, setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
@@ -26,7 +33,10 @@ interface Life {
   /** Adds for each name, and how often its runs were told of one. */
   readonly added: Map<string, number>;
   readonly told: Map<string, number>;
-  /** Causes of which its runs were only told that there were more: of adds, or of what became of earlier runs. */
+  /**
+   * Causes of which its runs were only told that there were more: of adds, or of what became of
+   * earlier runs.
+   */
   readonly untold: Map<string, number>;
   readonly overlaps: number;
   /** Runs that began without a lease. */
@@ -36,7 +46,8 @@ interface Life {
   readonly settings: string;
 }
 
-const count = (map: Map<string, number>, name: string, by = 1): void => void map.set(name, (map.get(name) ?? 0) + by);
+const count = (map: Map<string, number>, name: string, by = 1): void =>
+  void map.set(name, (map.get(name) ?? 0) + by);
 
 async function live(random: Random): Promise<Life> {
   const manager = new FakeManager();
@@ -79,7 +90,8 @@ async function live(random: Random): Promise<Life> {
       count(told, name, causes.filter(({ kind }) => kind === 'generic').length);
       count(untold, name, moreCauses);
       try {
-        if (random.chance(0.5)) await new Promise<void>((resolve) => clock.setTimer(resolve, random.int(30)));
+        if (random.chance(0.5))
+          await new Promise<void>((resolve) => clock.setTimer(resolve, random.int(30)));
         return answer();
       } finally {
         running.delete(name);
@@ -101,7 +113,8 @@ async function live(random: Random): Promise<Life> {
     }
     if (random.chance(0.1)) manager.holds = !manager.holds;
     if (random.chance(0.6)) clock.step(random.int(20));
-    // Turns of the event loop, few or many, so that what runs side by side differs from life to life.
+    // Turns of the event loop, few or many, so that what runs side by side differs from life to
+    // life.
     for (let turns = random.int(6); turns > 0; turns--) await Promise.resolve();
     if (random.chance(0.1)) await clock.settle();
   }
@@ -112,7 +125,15 @@ async function live(random: Random): Promise<Life> {
   await Promise.all(manager.ended);
   expect(manager.errors).toEqual([]);
   expect(clock.timers()).toBe(0);
-  return { added, told, untold, overlaps, unheld, lost: [...due], settings: JSON.stringify(settings) };
+  return {
+    added,
+    told,
+    untold,
+    overlaps,
+    unheld,
+    lost: [...due],
+    settings: JSON.stringify(settings),
+  };
 }
 
 test('no request is lost or reconciled twice at once or without a lease, and each cause arrives once', async () => {
@@ -152,23 +173,29 @@ test('a thousand controllers that end at any moment leave no timer, no watch and
         enableWarmup: true,
         reconcile: async ({ name }, { signal }) => {
           if (name === 'a') throw new Error('not yet');
-          if (name === 'b') await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+          if (name === 'b')
+            await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
         },
       });
       const end = new AbortController();
       const errors: unknown[] = [];
       const ends: Promise<unknown>[] = [];
       if (random.chance(0.3)) ends.push(controller.warmup({ signal: end.signal }));
-      if (random.chance(0.9)) ends.push(controller.run({ signal: end.signal }).catch((error) => errors.push(error)));
+      if (random.chance(0.9))
+        ends.push(controller.run({ signal: end.signal }).catch((error) => errors.push(error)));
       for (let turns = random.int(120); turns > 0; turns--) await Promise.resolve();
       if (random.chance(0.5)) {
-        for (let turns = random.int(8); turns > 0; turns--) await new Promise((resolve) => setImmediate(resolve));
+        for (let turns = random.int(8); turns > 0; turns--)
+          await new Promise((resolve) => setImmediate(resolve));
         clock.step(random.int(30));
       }
       if (random.chance(0.5)) end.abort();
       await controller.stop();
       await Promise.all(ends);
-      expect([cluster.watches(), clock.timers(), errors], `CAPSTAN_SEED=${seed}, controller ${i}`).toEqual([0, 0, []]);
+      expect(
+        [cluster.watches(), clock.timers(), errors],
+        `CAPSTAN_SEED=${seed}, controller ${i}`,
+      ).toEqual([0, 0, []]);
     }
     await new Promise((resolve) => setImmediate(resolve));
     expect(rejections, `CAPSTAN_SEED=${seed}`).toEqual([]);

@@ -1,6 +1,7 @@
 /**
- * One reconcile: what the function is given, panics, time-outs, spans, logs, metrics. controller-runtime: pkg/internal/controller/controller_test.go,
- * Reconciler, and its tests of metrics.
+ * One reconcile: what the function is given, panics, time-outs, spans, logs, metrics.
+ * controller-runtime: pkg/internal/controller/controller_test.go, Reconciler, and its tests of
+ * metrics.
  */
 import {
   ControllerMetrics,
@@ -34,26 +35,41 @@ const bug = (): never => {
 };
 
 /** A figure of a controller named "test". */
-function figure(metrics: ControllerMetrics, name: string, labels: Record<string, string> = {}): number | undefined {
+function figure(
+  metrics: ControllerMetrics,
+  name: string,
+  labels: Record<string, string> = {},
+): number | undefined {
   const samples = parseText(metrics.text()).get(`controller_runtime_${name}`)?.samples ?? [];
   return samples.find((sample) =>
-    Object.entries({ controller: 'test', ...labels }).every(([key, value]) => sample.labels[key] === value),
+    Object.entries({ controller: 'test', ...labels }).every(
+      ([key, value]) => sample.labels[key] === value,
+    ),
   )?.value;
 }
 
 describe('a panic', () => {
-  test.each([{}, { recoverPanic: true }])('is a failure of its request like any other (%o)', async (options) => {
-    const metrics = new ControllerMetrics();
-    const { source, calls, errors, start, clock } = rig(answers({ a: [bug] }), { metrics, ...options });
-    await start();
-    source.add('a');
-    source.add('b');
-    await clock.run(5);
-    expect(calls).toEqual(['a@0', 'b@0', 'a@5']);
-    expect(errors).toEqual([]);
-    expect(reported.map(({ error }) => error)).toEqual([expect.any(TypeError)]);
-    expect([figure(metrics, 'reconcile_panics_total'), figure(metrics, 'reconcile_errors_total')]).toEqual([1, 1]);
-  });
+  test.each([{}, { recoverPanic: true }])(
+    'is a failure of its request like any other (%o)',
+    async (options) => {
+      const metrics = new ControllerMetrics();
+      const { source, calls, errors, start, clock } = rig(answers({ a: [bug] }), {
+        metrics,
+        ...options,
+      });
+      await start();
+      source.add('a');
+      source.add('b');
+      await clock.run(5);
+      expect(calls).toEqual(['a@0', 'b@0', 'a@5']);
+      expect(errors).toEqual([]);
+      expect(reported.map(({ error }) => error)).toEqual([expect.any(TypeError)]);
+      expect([
+        figure(metrics, 'reconcile_panics_total'),
+        figure(metrics, 'reconcile_errors_total'),
+      ]).toEqual([1, 1]);
+    },
+  );
 
   test('ends the controller with recoverPanic: false, after the other reconciles have been told and have ended', async () => {
     const metrics = new ControllerMetrics();
@@ -170,7 +186,9 @@ describe('the context', () => {
     source.add('b');
     await clock.settle();
     for (const { reconcileId, signal, logger, get, attempt, causes, moreCauses } of contexts) {
-      expect(reconcileId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      expect(reconcileId).toMatch(
+        /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+      );
       expect([signal.aborted, attempt, causes.length, moreCauses]).toEqual([false, 1, 1, 0]);
       expect([typeof logger.info, typeof get]).toEqual(['function', 'function']);
     }
@@ -178,11 +196,14 @@ describe('the context', () => {
   });
 
   test('is waited for where the answer is any object with a method then, a function too', async () => {
-    const thenable = (settle: (resolve: (result: unknown) => void, reject: (error: unknown) => void) => void) =>
-      Object.assign(() => undefined, Object.fromEntries([['then', settle]])) as never;
+    const thenable = (
+      settle: (resolve: (result: unknown) => void, reject: (error: unknown) => void) => void,
+    ) => Object.assign(() => undefined, Object.fromEntries([['then', settle]])) as never;
     const { source, start, clock, calls } = rig(
       answers({
-        a: [() => thenable((resolve) => void clock.setTimer(() => resolve({ requeueAfter: 10 }), 5))],
+        a: [
+          () => thenable((resolve) => void clock.setTimer(() => resolve({ requeueAfter: 10 }), 5)),
+        ],
         b: [() => thenable((_, reject) => reject(new Error('refused')))],
       }),
     );
@@ -202,7 +223,9 @@ describe('the context', () => {
     await start();
     source.add('a');
     await clock.settle();
-    expect(String(reported[0]?.error)).toContain('"resource" expected a resource that "test" watches, got undefined');
+    expect(String(reported[0]?.error)).toContain(
+      '"resource" expected a resource that "test" watches, got undefined',
+    );
   });
 
   test('ids are made of random bytes where the host has no randomUUID', () => {
@@ -212,7 +235,8 @@ describe('the context', () => {
     Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
     try {
       const ids = Array.from({ length: 200 }, newReconcileId); // more than are made at once
-      for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+      for (const id of ids)
+        expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
       expect(new Set(ids).size).toBe(200);
     } finally {
       Object.defineProperty(crypto, 'randomUUID', { value: own, configurable: true });
@@ -234,7 +258,13 @@ describe('the logger', () => {
     await start();
     source.add('a');
     await clock.settle();
-    const fields = { controller: 'test', namespace: 'default', name: 'a', reconcileId: ids[0], more: 1 };
+    const fields = {
+      controller: 'test',
+      namespace: 'default',
+      name: 'a',
+      reconcileId: ids[0],
+      more: 1,
+    };
     expect(logger.lines).toContainEqual({ level: 'info', message: 'hello', fields });
   });
 
@@ -289,16 +319,29 @@ describe('the logger', () => {
     });
     manager.transport.put('widgets', widget('w'));
     await manager.start();
-    const fields = { controller: 'logs-a', controllerGroup: 'example.com', controllerKind: 'Widget' };
+    const fields = {
+      controller: 'logs-a',
+      controllerGroup: 'example.com',
+      controllerKind: 'Widget',
+    };
     expect(logger.lines).toContainEqual({ level: 'info', message: 'Starting sources', fields });
-    expect(own.lines.at(-1)).toMatchObject({ message: 'hello', fields: { reconcileId: expect.any(String) } });
+    expect(own.lines.at(-1)).toMatchObject({
+      message: 'hello',
+      fields: { reconcileId: expect.any(String) },
+    });
     expect(asked).toContain('w');
     expect(asked).toContain(undefined);
   });
 });
 
 class FakeTracer implements Tracer {
-  readonly spans: { name: string; attributes: object; exceptions: Error[]; status?: object; ended: boolean }[] = [];
+  readonly spans: {
+    name: string;
+    attributes: object;
+    exceptions: Error[];
+    status?: object;
+    ended: boolean;
+  }[] = [];
 
   startActiveSpan<R>(
     name: string,
@@ -342,7 +385,11 @@ describe('the tracer', () => {
         ended: true,
       },
       { attributes: { attempt: 2, outcome: 'requeueAfter' }, exceptions: [], ended: true },
-      { attributes: { attempt: 1, outcome: 'error' }, exceptions: [{ message: 'odd' }], ended: true },
+      {
+        attributes: { attempt: 1, outcome: 'error' },
+        exceptions: [{ message: 'odd' }],
+        ended: true,
+      },
     ]);
     expect(tracer.spans[0]?.attributes).toHaveProperty('reconcileId');
   });
@@ -369,7 +416,12 @@ describe('the tracer', () => {
           const broken = (): never => {
             throw new Error('no exporter');
           };
-          const span: Span = { setAttribute: () => 0, recordException: () => {}, setStatus: () => 0, end: broken };
+          const span: Span = {
+            setAttribute: () => 0,
+            recordException: () => {},
+            setStatus: () => 0,
+            end: broken,
+          };
           const result = run(when === 'end' ? span : { ...span, end: () => undefined });
           if (when === 'after') throw new Error('no exporter');
           return result;
@@ -401,7 +453,10 @@ describe('the metrics', () => {
     await start();
     for (const name of ['success', 'after', 'terminal']) source.add(name);
     await clock.run(10);
-    expect([figure(metrics, 'active_workers'), figure(metrics, 'max_concurrent_reconciles')]).toEqual([3, 5]);
+    expect([
+      figure(metrics, 'active_workers'),
+      figure(metrics, 'max_concurrent_reconciles'),
+    ]).toEqual([3, 5]);
     await clock.run(1000);
     const results = ['success', 'error', 'requeue', 'requeue_after'] as const;
     const totals = () => results.map((result) => figure(metrics, 'reconcile_total', { result }));
@@ -413,14 +468,20 @@ describe('the metrics', () => {
     await clock.run(31);
     expect(totals()).toEqual([1, 2, 1, 1]);
     expect(figure(metrics, 'terminal_reconcile_errors_total')).toBe(1);
-    const samples = parseText(metrics.text()).get('controller_runtime_reconcile_time_seconds')?.samples ?? [];
+    const samples =
+      parseText(metrics.text()).get('controller_runtime_reconcile_time_seconds')?.samples ?? [];
     const of = (suffix: string, le?: string) =>
-      samples.find(({ name, labels }) => name?.endsWith(suffix) && (le === undefined || labels.le === le))?.value;
+      samples.find(
+        ({ name, labels }) => name?.endsWith(suffix) && (le === undefined || labels.le === le),
+      )?.value;
     expect(of('_count')).toBe(5);
     expect(of('_sum')).toBeCloseTo(0.15);
-    expect([of('_bucket', '0.025'), of('_bucket', '0.05'), of('_bucket', '60'), of('_bucket', '+Inf')]).toEqual([
-      0, 5, 5, 5,
-    ]);
+    expect([
+      of('_bucket', '0.025'),
+      of('_bucket', '0.05'),
+      of('_bucket', '60'),
+      of('_bucket', '+Inf'),
+    ]).toEqual([0, 5, 5, 5]);
   });
 
   test('are there from the start, with zeros, and outlive the controller', async () => {
@@ -468,7 +529,12 @@ describe('the metrics', () => {
     expect(collector?.text()).toContain('controller="metrics-a"');
     expect(collector?.text()).toContain('controller="metrics-b"');
     expect(() =>
-      createController({ transport: new FakeCluster(), for: Widget, metrics: 1 as never, reconcile: () => {} }),
+      createController({
+        transport: new FakeCluster(),
+        for: Widget,
+        metrics: 1 as never,
+        reconcile: () => {},
+      }),
     ).toThrow(/"options\.metrics"/);
   });
 });

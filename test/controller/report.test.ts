@@ -27,7 +27,8 @@ const give = (): never => {
 test('lists what runs, what is ready, what waits and what was given up, each with why', async () => {
   const gate = Promise.withResolvers<undefined>();
   const { source, start, clock, controller } = rig(
-    (request, context) => answers({ gate: [() => gate.promise], failing: [fail], given: [give] })(request, context),
+    (request, context) =>
+      answers({ gate: [() => gate.promise], failing: [fail], given: [give] })(request, context),
     { metricsProvider: new PrometheusProvider({ flavor: 'controller-runtime' }) },
   );
   await start();
@@ -40,7 +41,12 @@ test('lists what runs, what is ready, what waits and what was given up, each wit
   source.add('later', { after: 500 }, causeOf('generic'));
   await clock.run(3);
   const { queue, keys, totals, more, name, groupKind, workers } = controller.report();
-  expect({ name, groupKind, workers, more }).toEqual({ name: 'test', groupKind: '', workers: 1, more: false });
+  expect({ name, groupKind, workers, more }).toEqual({
+    name: 'test',
+    groupKind: '',
+    workers: 1,
+    more: false,
+  });
   expect(queue).toEqual({ ready: 1, waiting: 2, processing: 1, hasPriorities: true });
   expect(totals).toEqual({ success: 0, requeue: 0, requeueAfter: 0, error: 1, terminal: 1 });
   const key = (wanted: string) => keys.find((one) => one.name === wanted);
@@ -56,8 +62,18 @@ test('lists what runs, what is ready, what waits and what was given up, each wit
     causes: [causeOf('update', 0, 'owns Part')],
     moreCauses: 0,
   });
-  expect(key('ready')).toMatchObject({ state: 'ready', priority: -100, sinceMs: 3, causes: [{ kind: 'create' }] });
-  expect(key('later')).toMatchObject({ state: 'waiting', waitingMs: 497, failures: 0, causes: [{ kind: 'generic' }] });
+  expect(key('ready')).toMatchObject({
+    state: 'ready',
+    priority: -100,
+    sinceMs: 3,
+    causes: [{ kind: 'create' }],
+  });
+  expect(key('later')).toMatchObject({
+    state: 'waiting',
+    waitingMs: 497,
+    failures: 0,
+    causes: [{ kind: 'generic' }],
+  });
   expect(key('failing')).toMatchObject({
     state: 'waiting',
     waitingMs: 2,
@@ -69,7 +85,13 @@ test('lists what runs, what is ready, what waits and what was given up, each wit
     state: 'failed',
     lastError: { name: 'TerminalError TERMINAL', message: 'spec.image is no image', agoMs: 3 },
   });
-  expect(keys.map(({ state }) => state)).toEqual(['processing', 'waiting', 'ready', 'waiting', 'failed']);
+  expect(keys.map(({ state }) => state)).toEqual([
+    'processing',
+    'waiting',
+    'ready',
+    'waiting',
+    'failed',
+  ]);
   gate.resolve(undefined);
 });
 
@@ -87,7 +109,9 @@ test('forgets a failure when its request succeeds, not when it is tried again', 
   await clock.run(100);
   source.add('given');
   await clock.settle();
-  expect(controller.report().keys).toMatchObject([{ name: 'given', state: 'failed', lastError: { agoMs: 0 } }]);
+  expect(controller.report().keys).toMatchObject([
+    { name: 'given', state: 'failed', lastError: { agoMs: 0 } },
+  ]);
   source.add('given');
   await clock.settle();
   expect(controller.report().keys).toEqual([]);
@@ -103,7 +127,9 @@ test('has the last hundred runs, the newest first', async () => {
   await clock.settle();
   await clock.run(2);
   const { recent, totals } = controller.report();
-  expect(recent.map(({ name }) => name)).toEqual(Array.from({ length: 100 }, (_, i) => `r${249 - i}`));
+  expect(recent.map(({ name }) => name)).toEqual(
+    Array.from({ length: 100 }, (_, i) => `r${249 - i}`),
+  );
   expect(recent[0]).toEqual({
     namespace: 'default',
     name: 'r249',
@@ -149,7 +175,8 @@ test('reads no more of a long queue than it is asked for', async () => {
   vi.restoreAllMocks();
 });
 
-// The live page sorted full reports of thousands of keys of each controller, to show fifty: with 40 controllers that held the event loop for most of a second.
+// The live page sorted full reports of thousands of keys of each controller, to show fifty: with 40
+// controllers that held the event loop for most of a second.
 test('chooses the most telling among many, and makes a report of those alone', async () => {
   const { source, start, clock, controller } = rig(answers({ bad: [fail] }));
   await start();
@@ -160,7 +187,11 @@ test('chooses the most telling among many, and makes a report of those alone', a
   onTestFinished(() => void vi.restoreAllMocks());
   const names = (options: ReportOptions) => controller.report(options).keys.map(({ name }) => name);
   expect(names({ limit: 3, among: 5000 })).toEqual(['bad', 'r2999', 'r2998']);
-  expect(names({ limit: 3, among: 5000, filter: 'default/r10' })).toEqual(['r10', 'r1099', 'r1098']);
+  expect(names({ limit: 3, among: 5000, filter: 'default/r10' })).toEqual([
+    'r10',
+    'r1099',
+    'r1098',
+  ]);
   expect(names({ limit: 2, among: 10 })).toEqual(['r9', 'r8']);
   expect(names({ limit: 3, among: 2 })).toEqual(['r0', 'r1', 'r2']);
   expect(made.mock.calls.length).toBeLessThan(20);
@@ -180,7 +211,9 @@ test('reads a queue of many pages', async () => {
 
 test('keeps the errors of a thousand requests that fail, and of each the text alone', async () => {
   const { source, start, clock, controller } = rig(({ name }) => {
-    throw new Error(name === 'long' ? `${'word '.repeat(199)}password=secret ${'more '.repeat(800)}` : name);
+    throw new Error(
+      name === 'long' ? `${'word '.repeat(199)}password=secret ${'more '.repeat(800)}` : name,
+    );
   });
   await start();
   for (let i = 0; i < 1500; i++) source.add(`r${i}`);
@@ -191,7 +224,8 @@ test('keeps the errors of a thousand requests that fail, and of each the text al
   expect(keys).toHaveLength(1501);
   expect(keys.filter(({ lastError }) => lastError !== undefined)).toHaveLength(1000);
   const long = keys.find(({ name }) => name === 'long');
-  expect(long?.lastError?.message).toBe(`${'word '.repeat(199)}…`); // of a word at the cut nothing: it may be half a secret
+  // of a word at the cut nothing: it may be half a secret
+  expect(long?.lastError?.message).toBe(`${'word '.repeat(199)}…`);
 });
 
 test('says what was thrown, whatever it is', async () => {
@@ -249,7 +283,9 @@ test('does not list as given up what an event has asked for since', async () => 
   );
   await start();
   const states = () =>
-    controller.report({ filter: 'given' }).keys.map(({ state, lastError }) => [state, lastError?.message]);
+    controller
+      .report({ filter: 'given' })
+      .keys.map(({ state, lastError }) => [state, lastError?.message]);
   source.add('given');
   await clock.settle();
   expect(states()).toEqual([['failed', 'spec.image is no image']]);
@@ -270,7 +306,10 @@ test('names the sources, how far they are and what stands in their way', async (
     .named('report-sources')
     .build(() => undefined);
   manager.holds = false;
-  expect(controller.report()).toMatchObject({ groupKind: 'Widget.example.com', state: 'waiting for leadership' });
+  expect(controller.report()).toMatchObject({
+    groupKind: 'Widget.example.com',
+    state: 'waiting for leadership',
+  });
   manager.holds = true;
   expect(controller.report().state).toBe('not started');
   manager.transport.put('widgets', widget('a'));
@@ -301,7 +340,8 @@ test('has no contents of objects, and nothing that changes later', async () => {
   expect(before).toEqual(copy);
 });
 
-// What is cut out of a text keeps all of it in V8: a thousand failures with 1 MB of text each kept 1 GB.
+// What is cut out of a text keeps all of it in V8: a thousand failures with 1 MB of text each kept
+// 1 GB.
 test.each([
   ['long', 400_000, ''],
   ['a part of a long text', 100, ' and so on'],

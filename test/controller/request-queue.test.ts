@@ -4,21 +4,26 @@ import { requestQueue, wrapQueue } from '../../bindings/controller/request-queue
 import { sharedCore } from '../../bindings/core.ts';
 import { RateLimitingQueue, requestKey } from '../../bindings/workqueue/index.ts';
 
-// Without priorities the default limiter was made beside the queue, and nobody gave it back: 86 pages after 300 controllers.
-test.each([true, false])('a disposed queue gives back its default limiter too (priorities: %s)', (hasPriorities) => {
-  const core = sharedCore();
-  const lives = (count: number): void => {
-    for (let i = 0; i < count; i++) {
-      const queue = requestQueue(hasPriorities, undefined, {});
-      for (let k = 0; k < 50; k++) queue.addWithOpts({ rateLimited: true }, { namespace: 'team', name: `web-${k}` });
-      queue.dispose();
-    }
-  };
-  lives(10);
-  const pages = core.x.memoryPages();
-  lives(300);
-  expect(core.x.memoryPages()).toBe(pages);
-});
+// Without priorities the default limiter was made beside the queue, and nobody gave it back: 86
+// pages after 300 controllers.
+test.each([true, false])(
+  'a disposed queue gives back its default limiter too (priorities: %s)',
+  (hasPriorities) => {
+    const core = sharedCore();
+    const lives = (count: number): void => {
+      for (let i = 0; i < count; i++) {
+        const queue = requestQueue(hasPriorities, undefined, {});
+        for (let k = 0; k < 50; k++)
+          queue.addWithOpts({ rateLimited: true }, { namespace: 'team', name: `web-${k}` });
+        queue.dispose();
+      }
+    };
+    lives(10);
+    const pages = core.x.memoryPages();
+    lives(300);
+    expect(core.x.memoryPages()).toBe(pages);
+  },
+);
 
 test('a queue that is of requests, and at an end, is not said to lack a key', () => {
   const queue = new RateLimitingQueue(undefined, { key: requestKey });

@@ -24,7 +24,11 @@ export const Disc = defineResource<TestObject>()({
   namespaced: false,
 });
 
-export const widget = (name: string, namespace = 'default', spec: Record<string, unknown> = {}): TestObject => ({
+export const widget = (
+  name: string,
+  namespace = 'default',
+  spec: Record<string, unknown> = {},
+): TestObject => ({
   metadata: { name, namespace },
   spec,
 });

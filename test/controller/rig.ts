@@ -1,4 +1,7 @@
-/** A controller on sources that a test plays itself, in virtual time: what its queue is given and what comes of it, without any cache. */
+/**
+ * A controller on sources that a test plays itself, in virtual time: what its queue is given and
+ * what comes of it, without any cache.
+ */
 import {
   type Cause,
   type Controller,
@@ -14,7 +17,11 @@ import { FakeCluster } from './fake-cluster.ts';
 
 export const requestOf = (name: string): Request => ({ namespace: 'default', name });
 
-export const causeOf = (kind: Cause['kind'], at = 0, source = 'test'): Cause => ({ kind, source, at });
+export const causeOf = (kind: Cause['kind'], at = 0, source = 'test'): Cause => ({
+  kind,
+  source,
+  at,
+});
 
 /** A source that adds what it is told to. */
 export class TestSource implements Source {
@@ -58,7 +65,10 @@ export interface Rig {
   ended(): Promise<void>;
 }
 
-export function rig(reconcile: Reconcile = () => undefined, options: Partial<ControllerOptions<object>> = {}): Rig {
+export function rig(
+  reconcile: Reconcile = () => undefined,
+  options: Partial<ControllerOptions<object>> = {},
+): Rig {
   const clock = new FakeClock();
   const source = new TestSource();
   const calls: string[] = [];
@@ -94,7 +104,9 @@ export function rig(reconcile: Reconcile = () => undefined, options: Partial<Con
 }
 
 /** Answers a reconcile function that gives each request its answers in turn, then succeeds. */
-export function answers(all: Record<string, (() => Result | undefined | Promise<Result | undefined>)[]>): Reconcile {
+export function answers(
+  all: Record<string, (() => Result | undefined | Promise<Result | undefined>)[]>,
+): Reconcile {
   return (request) => all[request.name]?.shift()?.();
 }
 

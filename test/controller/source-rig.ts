@@ -1,6 +1,16 @@
-/** What the tests of sources, handlers and predicates share: a queue that writes down what it is given, and events about small objects. */
+/**
+ * What the tests of sources, handlers and predicates share: a queue that writes down what it is
+ * given, and events about small objects.
+ */
 import type { Change } from 'capstan/cache';
-import type { Cause, EventHandler, HandlerQueue, Logger, Source, SourceQueue } from 'capstan/controller';
+import type {
+  Cause,
+  EventHandler,
+  HandlerQueue,
+  Logger,
+  Source,
+  SourceQueue,
+} from 'capstan/controller';
 import type { AddOptions, Request } from 'capstan/workqueue';
 import { onTestFinished } from 'vitest';
 
@@ -39,7 +49,8 @@ export class RecordingHandlerQueue implements HandlerQueue {
   }
 
   addWithOpts(options: AddOptions, ...requests: Request[]): void {
-    for (const { namespace, name } of requests) this.added.push({ ...options, request: `${namespace}/${name}` });
+    for (const { namespace, name } of requests)
+      this.added.push({ ...options, request: `${namespace}/${name}` });
   }
 }
 
@@ -66,7 +77,13 @@ export interface Thing {
     generation?: number;
     labels?: Record<string, string> | null;
     annotations?: Record<string, string> | null;
-    ownerReferences?: { apiVersion?: string; kind?: string; name?: string; uid?: string; controller?: boolean }[];
+    ownerReferences?: {
+      apiVersion?: string;
+      kind?: string;
+      name?: string;
+      uid?: string;
+      controller?: boolean;
+    }[];
   };
   spec?: unknown;
   status?: unknown;
@@ -95,9 +112,11 @@ export function telling(into: string[]): EventHandler<Thing> {
     queue.add({ namespace, name });
   };
   return {
-    create: ({ object, isInInitialList }, queue) => tell(isInInitialList ? 'initial' : 'create', object, queue),
+    create: ({ object, isInInitialList }, queue) =>
+      tell(isInInitialList ? 'initial' : 'create', object, queue),
     update: ({ objectNew }, queue) => tell('update', objectNew, queue),
-    delete: ({ object, deleteStateUnknown }, queue) => tell(deleteStateUnknown ? 'lost' : 'delete', object, queue),
+    delete: ({ object, deleteStateUnknown }, queue) =>
+      tell(deleteStateUnknown ? 'lost' : 'delete', object, queue),
     generic: ({ object }, queue) => tell('generic', object, queue),
   };
 }

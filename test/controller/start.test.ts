@@ -1,5 +1,14 @@
-/** How a controller starts and ends: its sources, its queue, its workers. controller-runtime: pkg/internal/controller/controller_test.go, Start. */
-import { channelSource, createController, EventChannel, enqueueRequestForObject, funcSource } from 'capstan/controller';
+/**
+ * How a controller starts and ends: its sources, its queue, its workers. controller-runtime:
+ * pkg/internal/controller/controller_test.go, Start.
+ */
+import {
+  channelSource,
+  createController,
+  EventChannel,
+  enqueueRequestForObject,
+  funcSource,
+} from 'capstan/controller';
 import {
   CapstanError,
   FakeClock,
@@ -78,7 +87,11 @@ describe('the start', () => {
     const { source, errors, start, clock, controller } = rig(undefined, { cacheSyncTimeout: 5000 });
     source.sync = never;
     Object.assign(source, {
-      status: () => ({ synced: false, events: { handled: 0, filtered: 0, failed: 0 }, problem: 'the broker is away' }),
+      status: () => ({
+        synced: false,
+        events: { handled: 0, filtered: 0, failed: 0 },
+        problem: 'the broker is away',
+      }),
     });
     const fine = new TestSource('fine');
     controller.watch(fine);
@@ -168,7 +181,11 @@ describe('the start', () => {
     });
     await clock.settle();
     expect([queues, clock.timers(), cluster.requests]).toEqual([0, 0, []]);
-    expect(controller.report()).toMatchObject({ state: 'not started', keys: [], queue: { ready: 0 } });
+    expect(controller.report()).toMatchObject({
+      state: 'not started',
+      keys: [],
+      queue: { ready: 0 },
+    });
     const run = controller.run();
     await clock.settle();
     expect(queues).toBe(1);
@@ -222,7 +239,9 @@ describe('a source that is added while the controller runs', () => {
 
   test('is refused when it is none', () => {
     const { controller } = rig();
-    expect(() => controller.watch({ name: 'x' } as never)).toThrow(/"source\.start" expected a function/);
+    expect(() => controller.watch({ name: 'x' } as never)).toThrow(
+      /"source\.start" expected a function/,
+    );
     expect(() => controller.watch(undefined as never)).toThrow(/"source" expected an object/);
   });
 });
@@ -254,13 +273,19 @@ describe('the queue of newQueue', () => {
   test('with priorities keeps them', async () => {
     const gate = Promise.withResolvers<void>();
     const made: PriorityQueue<Request>[] = [];
-    const { source, calls, start, clock } = rig(({ name }) => (name === 'gate' ? gate.promise : undefined), {
-      newQueue: (_, limiter) => {
-        const queue = new PriorityQueue<Request>(limiter, { key: requestKey, clock: new FakeClock() });
-        made.push(queue);
-        return queue;
+    const { source, calls, start, clock } = rig(
+      ({ name }) => (name === 'gate' ? gate.promise : undefined),
+      {
+        newQueue: (_, limiter) => {
+          const queue = new PriorityQueue<Request>(limiter, {
+            key: requestKey,
+            clock: new FakeClock(),
+          });
+          made.push(queue);
+          return queue;
+        },
       },
-    });
+    );
     await start();
     source.add('gate');
     await clock.settle();
@@ -333,7 +358,9 @@ describe('a worker that fails by something else than its reconcile', () => {
     await clock.run(1);
     expect(calls.map((call) => call.split('@')[0])).toEqual(['a', 'b', 'a']);
     expect(errors).toEqual([]);
-    expect(reported.map(({ what }) => what)).toEqual(['a worker of the controller "test", which goes on in 1000 ms']);
+    expect(reported.map(({ what }) => what)).toEqual([
+      'a worker of the controller "test", which goes on in 1000 ms',
+    ]);
   });
 
   test('goes on after restartDelay', async () => {
@@ -360,7 +387,9 @@ test.each([true, false])(
   async (usePriorityQueue) => {
     const disposals = vi.spyOn(RateLimitingQueue.prototype, 'dispose');
     const gate = Promise.withResolvers<undefined>();
-    const { source, calls, start, clock, controller } = rig(() => gate.promise, { usePriorityQueue });
+    const { source, calls, start, clock, controller } = rig(() => gate.promise, {
+      usePriorityQueue,
+    });
     await start();
     for (const name of ['a', 'b', 'c']) source.add(name);
     await clock.settle();

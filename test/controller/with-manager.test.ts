@@ -1,4 +1,7 @@
-/** Controllers under the manager of `capstan/manager`: one cache, one start, one end, one text of metrics. */
+/**
+ * Controllers under the manager of `capstan/manager`: one cache, one start, one end, one text of
+ * metrics.
+ */
 import { newControllerManagedBy } from 'capstan/controller';
 import { type ManagerOptions, newManager } from 'capstan/manager';
 import { FakeClock, setErrorHandler } from 'capstan/workqueue';
@@ -24,7 +27,9 @@ function setup(options: Partial<ManagerOptions> = {}) {
   const end = new AbortController();
   const errors: unknown[] = [];
   const start = async (): Promise<{ ended: Promise<void> }> => {
-    const run = manager.start({ signal: end.signal }).catch((error: unknown) => void errors.push(error));
+    const run = manager
+      .start({ signal: end.signal })
+      .catch((error: unknown) => void errors.push(error));
     await clock.settle();
     return { ended: run };
   };
@@ -39,7 +44,10 @@ test('run with it, share its caches, and end with it', async () => {
       .for(Widget)
       .owns(Part)
       .named(`with-manager-${name}`)
-      .complete((request, { get }) => void calls.push(`${name} ${request.name} ${get(request)?.metadata.name}`));
+      .complete(
+        (request, { get }) =>
+          void calls.push(`${name} ${request.name} ${get(request)?.metadata.name}`),
+      );
   transport.put('widgets', widget('a'));
   const { ended } = await start();
   transport.put('parts', part('p', [ownedBy('b')]));

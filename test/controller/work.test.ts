@@ -1,4 +1,7 @@
-/** What a worker does where its queue is at an end, and what is added again of the request that it had. */
+/**
+ * What a worker does where its queue is at an end, and what is added again of the request that it
+ * had.
+ */
 import { type ControllerOptions, TerminalError } from 'capstan/controller';
 import {
   CapstanError,
@@ -36,7 +39,8 @@ class DeadQueue extends PriorityQueue<Request> {
   }
 }
 
-const queueOf = (limiter?: RateLimiter<Request>) => new DeadQueue(limiter, { key: requestKey, clock: new FakeClock() });
+const queueOf = (limiter?: RateLimiter<Request>) =>
+  new DeadQueue(limiter, { key: requestKey, clock: new FakeClock() });
 
 // A worker that took such an error for one of its own would ask again each second, for ever.
 test.each(
@@ -74,7 +78,9 @@ test('a request whose panic ends the controller is not added again', async () =>
 
 test('a terminal error is no panic, whatever it is wrapped in', async () => {
   const wrapped = new RangeError('out of range', { cause: new TerminalError('for good') });
-  const { source, errors, calls, clock, start } = rig(() => Promise.reject(wrapped), { recoverPanic: false });
+  const { source, errors, calls, clock, start } = rig(() => Promise.reject(wrapped), {
+    recoverPanic: false,
+  });
   await start();
   source.add('a');
   await clock.run(10_000);

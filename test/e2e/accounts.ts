@@ -23,9 +23,18 @@ export const ServiceAccount = defineResource<Account>()({
 });
 
 /** A token of an account that exists. */
-export async function tokenOf(admin: Client, key: { namespace: string; name: string }): Promise<string> {
-  const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 3600 } };
-  const answer = await admin.subResource('token').create<Account, object>(ServiceAccount, key, request);
+export async function tokenOf(
+  admin: Client,
+  key: { namespace: string; name: string },
+): Promise<string> {
+  const request = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    spec: { expirationSeconds: 3600 },
+  };
+  const answer = await admin
+    .subResource('token')
+    .create<Account, object>(ServiceAccount, key, request);
   return (answer as TokenRequest).status.token;
 }
 

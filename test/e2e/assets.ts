@@ -1,6 +1,6 @@
 /**
- * Where etcd and kube-apiserver are. A missing folder is an error that says what to do, never a skipped test: a run
- * that tests nothing must not be green.
+ * Where etcd and kube-apiserver are. A missing folder is an error that says what to do, never a
+ * skipped test: a run that tests nothing must not be green.
  */
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,9 @@ function executable(folder: string, name: string): string {
   try {
     accessSync(path, constants.X_OK);
   } catch (cause) {
-    throw new Error(`KUBEBUILDER_ASSETS is ${folder}, but there is no program ${name} in it`, { cause });
+    throw new Error(`KUBEBUILDER_ASSETS is ${folder}, but there is no program ${name} in it`, {
+      cause,
+    });
   }
   return path;
 }

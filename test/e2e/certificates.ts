@@ -1,6 +1,7 @@
 /**
- * The keys of a control plane, made in memory: a certificate authority, the server's certificate and an
- * administrator's, both signed by it, and the key that signs service account tokens. No external program.
+ * The keys of a control plane, made in memory: a certificate authority, the server's certificate
+ * and an administrator's, both signed by it, and the key that signs service account tokens. No
+ * external program.
  */
 import { generateKeyPairSync } from 'node:crypto';
 import { generate } from 'selfsigned';
@@ -24,7 +25,13 @@ export async function certificates(): Promise<Certificates> {
     ...common,
     extensions: [
       { name: 'basicConstraints', cA: true, critical: true },
-      { name: 'keyUsage', keyCertSign: true, cRLSign: true, digitalSignature: true, critical: true },
+      {
+        name: 'keyUsage',
+        keyCertSign: true,
+        cRLSign: true,
+        digitalSignature: true,
+        critical: true,
+      },
     ],
   });
   const ca = { key: authority.private, cert: authority.cert };
@@ -64,6 +71,7 @@ export async function certificates(): Promise<Certificates> {
     ca,
     server: { key: server.private, cert: server.cert },
     admin: { key: admin.private, cert: admin.cert },
-    serviceAccountKey: privateKey.export({ type: 'sec1', format: 'pem' }).toString(), // the one form read as private and as public key
+    // the one form read as private and as public key
+    serviceAccountKey: privateKey.export({ type: 'sec1', format: 'pem' }).toString(),
   };
 }

@@ -1,8 +1,14 @@
 /**
- * The client on a real API server: each verb gives what a raw GET shows, server-side apply keeps owners apart, subresources do what they are
- * for, and a client reads its own writes from a cache that follows the server.
+ * The client on a real API server: each verb gives what a raw GET shows, server-side apply keeps
+ * owners apart, subresources do what they are for, and a client reads its own writes from a cache
+ * that follows the server.
  */
-import { defineResource, newSharedInformerFactory, StatusError, type Transport } from 'capstan/cache';
+import {
+  defineResource,
+  newSharedInformerFactory,
+  StatusError,
+  type Transport,
+} from 'capstan/cache';
 import {
   type Client,
   createOrPatch,
@@ -50,7 +56,9 @@ interface Deployment {
     selector: object;
     template: {
       metadata?: object;
-      spec: { containers: { name: string; image: string; env?: { name: string; value: string }[] }[] };
+      spec: {
+        containers: { name: string; image: string; env?: { name: string; value: string }[] }[];
+      };
     };
   };
   status?: { replicas?: number; observedGeneration?: number };
@@ -66,10 +74,20 @@ const Deployments = defineResource<Deployment>()({
 
 interface Pod {
   metadata: Metadata;
-  spec?: { containers: { name: string; image: string }[]; nodeName?: string; automountServiceAccountToken?: boolean };
+  spec?: {
+    containers: { name: string; image: string }[];
+    nodeName?: string;
+    automountServiceAccountToken?: boolean;
+  };
 }
 
-const Pods = defineResource<Pod>()({ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true });
+const Pods = defineResource<Pod>()({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+});
 
 interface CSR {
   metadata: Metadata;
@@ -98,7 +116,10 @@ const deployment = (name: string, image = 'nginx:1'): Deployment => ({
   spec: {
     replicas: 1,
     selector: { matchLabels: { app: name } },
-    template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'main', image }] } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: 'main', image }] },
+    },
   },
 });
 
@@ -127,7 +148,11 @@ const warnings: Warning[] = [];
 beforeAll(async () => {
   plane = await ControlPlane.start();
   transport = kubeConfigTransport(await readKubeConfig(plane));
-  client = newClient({ transport, fieldOwner: 'e2e', onWarning: (warning) => warnings.push(warning) });
+  client = newClient({
+    transport,
+    fieldOwner: 'e2e',
+    onWarning: (warning) => warnings.push(warning),
+  });
   await define();
 });
 
@@ -181,7 +206,9 @@ async function define(): Promise<void> {
   });
   await eventually('widgets are served', async () => {
     const { status } = await client.get(CRDs, { name: 'widgets.example.com' });
-    if (!status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True'))
+    if (
+      !status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True')
+    )
       return 'not established';
     await client.list(Widgets);
     return true;
@@ -203,12 +230,16 @@ describe('each verb', () => {
     const made = await client.create(ConfigMaps, configMap('verbs', { page: '1' }));
     expect(made).toEqual(await raw(`${MAPS}/verbs`));
     expect(await client.get(ConfigMaps, at('verbs'))).toEqual(made);
-    const again = await client.create(ConfigMaps, configMap('verbs')).catch((error: unknown) => error);
+    const again = await client
+      .create(ConfigMaps, configMap('verbs'))
+      .catch((error: unknown) => error);
     expect(isAlreadyExists(again)).toBe(true);
     const updated = await client.update(ConfigMaps, { ...made, data: { page: '2' } });
     expect(updated).toEqual(await raw(`${MAPS}/verbs`));
     expect(updated.data).toEqual({ page: '2' });
-    await expect(client.update(ConfigMaps, { ...made, data: { page: '3' } })).rejects.toSatisfy(isConflict);
+    await expect(client.update(ConfigMaps, { ...made, data: { page: '3' } })).rejects.toSatisfy(
+      isConflict,
+    );
     const other = { preconditions: { uid: '00000000-0000-0000-0000-000000000000' } };
     await expect(client.delete(ConfigMaps, at('verbs'), other)).rejects.toSatisfy(isConflict);
     await client.delete(ConfigMaps, at('verbs'), {
@@ -226,44 +257,77 @@ describe('each verb', () => {
     await client.create(Deployments, deployment('patched'));
     await client.create(Widgets, widget('patched', { size: 1, color: 'red' }));
     const operations = [{ op: 'replace', path: '/spec/replicas', value: 2 }] as const;
-    expect((await client.patch(Deployments, at('patched'), { type: 'json', operations })).spec?.replicas).toBe(2);
+    expect(
+      (await client.patch(Deployments, at('patched'), { type: 'json', operations })).spec?.replicas,
+    ).toBe(2);
     const merged = await client.patch(Widgets, at('patched'), {
       type: 'merge',
       body: { spec: { color: null, size: 2 } },
     });
     expect(merged.spec).toEqual({ size: 2 });
-    const sidecar = { spec: { template: { spec: { containers: [{ name: 'sidecar', image: 'busybox:1' }] } } } };
-    const strategic = await client.patch(Deployments, at('patched'), { type: 'strategic', body: sidecar });
-    expect(strategic.spec?.template.spec.containers.map(({ name }) => name)).toEqual(['sidecar', 'main']);
+    const sidecar = {
+      spec: { template: { spec: { containers: [{ name: 'sidecar', image: 'busybox:1' }] } } },
+    };
+    const strategic = await client.patch(Deployments, at('patched'), {
+      type: 'strategic',
+      body: sidecar,
+    });
+    expect(strategic.spec?.template.spec.containers.map(({ name }) => name)).toEqual([
+      'sidecar',
+      'main',
+    ]);
     expect(strategic).toEqual(await raw(`${DEPLOYMENTS}/patched`));
     const refused = await client
       .patch(Widgets, at('patched'), { type: 'strategic', body: {} })
       .catch((error: unknown) => error);
     expect(isUnsupportedMediaType(refused)).toBe(true);
     // 2^53 + 1, which JavaScript would round.
-    await client.patch(Widgets, at('patched'), rawPatch('merge', '{"spec":{"size":9007199254740993}}'));
+    await client.patch(
+      Widgets,
+      at('patched'),
+      rawPatch('merge', '{"spec":{"size":9007199254740993}}'),
+    );
     const { body } = await transport.request({ method: 'GET', path: `${WIDGETS}/patched` });
     expect(await textOf(body)).toContain('"size":9007199254740993');
     const from = await client.get(Deployments, at('patched'));
     const locked = mergeFrom(from, { optimisticLock: true });
     const scaled = { ...from, spec: { ...from.spec!, replicas: 5 } };
-    expect((await client.patch(Deployments, at('patched'), locked.to(scaled))).spec?.replicas).toBe(5);
-    await expect(client.patch(Deployments, at('patched'), locked.to(scaled))).rejects.toSatisfy(isConflict);
+    expect((await client.patch(Deployments, at('patched'), locked.to(scaled))).spec?.replicas).toBe(
+      5,
+    );
+    await expect(client.patch(Deployments, at('patched'), locked.to(scaled))).rejects.toSatisfy(
+      isConflict,
+    );
   });
 
   test('lists by namespace, selectors and pages, and deletes collections', async () => {
     for (const name of ['l1', 'l2', 'l3'])
-      await client.create(ConfigMaps, configMap(name, {}, { labels: { list: 'yes', last: String(name === 'l3') } }));
+      await client.create(
+        ConfigMaps,
+        configMap(name, {}, { labels: { list: 'yes', last: String(name === 'l3') } }),
+      );
     const names = async (options: Parameters<Client['list']>[1]) =>
       (await client.list(ConfigMaps, options)).items.map(({ metadata }) => metadata.name);
-    expect(await names({ namespace: 'default', labelSelector: 'list=yes,last!=true' })).toEqual(['l1', 'l2']);
+    expect(await names({ namespace: 'default', labelSelector: 'list=yes,last!=true' })).toEqual([
+      'l1',
+      'l2',
+    ]);
     expect(await names({ fieldSelector: 'metadata.name=l3' })).toEqual(['l3']);
-    expect((await client.list(ConfigMaps, { labelSelector: 'list' })).items[0]).toEqual(await raw(`${MAPS}/l1`));
+    expect((await client.list(ConfigMaps, { labelSelector: 'list' })).items[0]).toEqual(
+      await raw(`${MAPS}/l1`),
+    );
     const paged: (string | undefined)[] = [];
-    for await (const { metadata } of listAll(client, ConfigMaps, { labelSelector: 'list', pageSize: 1 }))
+    for await (const { metadata } of listAll(client, ConfigMaps, {
+      labelSelector: 'list',
+      pageSize: 1,
+    }))
       paged.push(metadata.name);
     expect(paged).toEqual(['l1', 'l2', 'l3']);
-    await client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector: 'last=false', dryRun: true });
+    await client.deleteAllOf(ConfigMaps, {
+      namespace: 'default',
+      labelSelector: 'last=false',
+      dryRun: true,
+    });
     expect(await names({ labelSelector: 'list' })).toHaveLength(3);
     await client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector: 'last=false' });
     expect(await names({ labelSelector: 'list' })).toEqual(['l3']);
@@ -277,10 +341,14 @@ describe('server-side apply', () => {
     expect(made).toEqual(await raw(`${MAPS}/applied`));
     expect(made.metadata.managedFields).toMatchObject([{ manager: 'mine', operation: 'Apply' }]);
     const theirs = configMap('applied', { page: '2' });
-    const conflict = await client.apply(ConfigMaps, theirs, { fieldOwner: 'theirs' }).catch((error: unknown) => error);
+    const conflict = await client
+      .apply(ConfigMaps, theirs, { fieldOwner: 'theirs' })
+      .catch((error: unknown) => error);
     expect(isConflict(conflict)).toBe(true);
     expect(hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
-    expect((conflict as StatusError).body.details?.causes?.[0]).toMatchObject({ field: '.data.page' });
+    expect((conflict as StatusError).body.details?.causes?.[0]).toMatchObject({
+      field: '.data.page',
+    });
     const taken = await client.apply(ConfigMaps, theirs, { fieldOwner: 'theirs', force: true });
     expect(taken.data).toEqual({ page: '2', own: 'a' });
     // What an owner no longer applies goes, unless another has it.
@@ -297,9 +365,17 @@ describe('server-side apply', () => {
       metadata: { namespace: 'default', name: 'merged' },
       spec: { template: { spec: { containers: [{ name: 'sidecar', image: 'busybox:1' }] } } },
     };
-    const merged = await client.apply(Deployments, sidecar as Deployment, { fieldOwner: 'sidecars' });
-    expect(merged.spec?.template.spec.containers.map(({ name }) => name).sort()).toEqual(['main', 'sidecar']);
-    const unknown = { ...deployment('merged'), spec: { ...deployment('merged').spec!, unknownField: 1 } };
+    const merged = await client.apply(Deployments, sidecar as Deployment, {
+      fieldOwner: 'sidecars',
+    });
+    expect(merged.spec?.template.spec.containers.map(({ name }) => name).sort()).toEqual([
+      'main',
+      'sidecar',
+    ]);
+    const unknown = {
+      ...deployment('merged'),
+      spec: { ...deployment('merged').spec!, unknownField: 1 },
+    };
     const refused = await client.apply(Deployments, unknown).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(StatusError);
     expect(String(refused)).toContain('unknownField');
@@ -320,7 +396,9 @@ describe('server-side apply', () => {
 describe('subresources', () => {
   test('a status is written apart from the rest', async () => {
     const made = await client.create(Widgets, widget('status', { size: 1 }));
-    const updated = await client.status().update(Widgets, { ...made, spec: { size: 9 }, status: { ready: false } });
+    const updated = await client
+      .status()
+      .update(Widgets, { ...made, spec: { size: 9 }, status: { ready: false } });
     expect(updated).toMatchObject({ spec: { size: 1 }, status: { ready: false } });
     const patched = await client
       .status()
@@ -349,7 +427,11 @@ describe('subresources', () => {
       metadata: { namespace: 'default', name: 'scaled' },
       spec: { replicas: 4 },
     };
-    await scales.apply(Deployments, deployment('scaled'), { body: applied, fieldOwner: 'scaler', force: true });
+    await scales.apply(Deployments, deployment('scaled'), {
+      body: applied,
+      fieldOwner: 'scaler',
+      force: true,
+    });
     expect(await replicas()).toBe(4);
   });
 
@@ -374,18 +456,27 @@ describe('subresources', () => {
     expect(await client.subResource('binding').create(Pods, at('bound'), binding)).toEqual(binding);
     expect((await raw<Pod>('/api/v1/namespaces/default/pods/bound')).spec?.nodeName).toBe('node-1');
     const eviction = {
-      ...{ apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'evicted', namespace: 'default' } },
+      ...{
+        apiVersion: 'policy/v1',
+        kind: 'Eviction',
+        metadata: { name: 'evicted', namespace: 'default' },
+      },
       deleteOptions: { gracePeriodSeconds: 0 },
     };
     await client.subResource('eviction').create(Pods, at('evicted'), eviction);
-    expect(await raw('/api/v1/namespaces/default/pods/evicted')).toMatchObject({ reason: 'NotFound' });
+    expect(await raw('/api/v1/namespaces/default/pods/evicted')).toMatchObject({
+      reason: 'NotFound',
+    });
 
     const spec = { request: REQUEST, signerName: 'example.com/signer', usages: ['client auth'] };
     const request = await client.create(CSRs, { metadata: { name: 'csr' }, spec });
     const approved = { type: 'Approved', status: 'True', reason: 'Test', message: 'yes' };
-    await client.subResource('approval').update(CSRs, { ...request, status: { conditions: [approved] } });
+    await client
+      .subResource('approval')
+      .update(CSRs, { ...request, status: { conditions: [approved] } });
     expect(
-      (await raw<CSR>('/apis/certificates.k8s.io/v1/certificatesigningrequests/csr')).status?.conditions,
+      (await raw<CSR>('/apis/certificates.k8s.io/v1/certificatesigningrequests/csr')).status
+        ?.conditions,
     ).toMatchObject([approved]);
   });
 });
@@ -396,11 +487,18 @@ describe('dry run and validation', () => {
     const dry = newDryRunClient(client);
     expect((await dry.create(Widgets, widget('never'))).metadata.name).toBe('never');
     expect((await dry.update(Widgets, { ...made, spec: { size: 2 } })).spec).toEqual({ size: 2 });
-    expect((await dry.patch(Widgets, at('dry'), { type: 'merge', body: { spec: { size: 3 } } })).spec).toEqual({
+    expect(
+      (await dry.patch(Widgets, at('dry'), { type: 'merge', body: { spec: { size: 3 } } })).spec,
+    ).toEqual({
       size: 3,
     });
-    expect((await dry.apply(Widgets, widget('dry', { color: 'red' }))).spec).toEqual({ size: 1, color: 'red' });
-    expect((await dry.status().update(Widgets, { ...made, status: { ready: true } })).status).toEqual({ ready: true });
+    expect((await dry.apply(Widgets, widget('dry', { color: 'red' }))).spec).toEqual({
+      size: 1,
+      color: 'red',
+    });
+    expect(
+      (await dry.status().update(Widgets, { ...made, status: { ready: true } })).status,
+    ).toEqual({ ready: true });
     await dry.delete(Widgets, at('dry'));
     await dry.deleteAllOf(Widgets, { namespace: 'default' });
     expect(await raw(`${WIDGETS}/dry`)).toEqual(made);
@@ -435,11 +533,11 @@ describe('helpers', () => {
       createOrUpdate(client, ConfigMaps, at('brought'), (draft) => {
         draft.data = { page };
       });
-    expect([(await bring('1')).result, (await bring('1')).result, (await bring('2')).result]).toEqual([
-      'created',
-      'unchanged',
-      'updated',
-    ]);
+    expect([
+      (await bring('1')).result,
+      (await bring('1')).result,
+      (await bring('2')).result,
+    ]).toEqual(['created', 'unchanged', 'updated']);
     expect((await raw<ConfigMap>(`${MAPS}/brought`)).data).toEqual({ page: '2' });
     await client.create(Widgets, widget('brought', { size: 1 }));
     const both = await createOrPatch(client, Widgets, at('brought'), (draft) => {
@@ -447,7 +545,10 @@ describe('helpers', () => {
       draft.status = { ready: true };
     });
     expect(both.result).toBe('updatedStatus');
-    expect(await raw(`${WIDGETS}/brought`)).toMatchObject({ spec: { size: 2 }, status: { ready: true } });
+    expect(await raw(`${WIDGETS}/brought`)).toMatchObject({
+      spec: { size: 2 },
+      status: { ready: true },
+    });
   });
 
   test('count without losing a step, where ten do so at once', async () => {
@@ -466,7 +567,9 @@ describe('helpers', () => {
     const team = newNamespacedClient(client, 'team');
     await team.create(ConfigMaps, { metadata: { name: 'a' } });
     await team.apply(ConfigMaps, { metadata: { name: 'a' }, data: { page: '1' } });
-    expect(await raw('/api/v1/namespaces/team/configmaps/a')).toMatchObject({ data: { page: '1' } });
+    expect(await raw('/api/v1/namespaces/team/configmaps/a')).toMatchObject({
+      data: { page: '1' },
+    });
     expect((await team.list(ConfigMaps)).items.map(({ metadata }) => metadata.name)).toEqual(['a']);
   });
 
@@ -477,15 +580,24 @@ describe('helpers', () => {
       plural: 'deployments',
       namespaced: true,
     });
-    expect(await discovery.resourceFor({ group: 'example.com', kind: 'Widget' })).toMatchObject({ plural: 'widgets' });
+    expect(await discovery.resourceFor({ group: 'example.com', kind: 'Widget' })).toMatchObject({
+      plural: 'widgets',
+    });
     expect(await discovery.isObjectNamespaced({ apiVersion: 'v1', kind: 'Node' })).toBe(false);
-    await expect(discovery.resourceFor({ group: 'apps', kind: 'Nothing' })).rejects.toSatisfy(isNotFound);
+    await expect(discovery.resourceFor({ group: 'apps', kind: 'Nothing' })).rejects.toSatisfy(
+      isNotFound,
+    );
   });
 });
 
 test('a client reads its own writes from a cache that follows the server', async () => {
   const factory = newSharedInformerFactory(transport);
-  const cached = newClient({ transport, cache: factory, fieldOwner: 'e2e', readYourWritesTimeout: 60_000 });
+  const cached = newClient({
+    transport,
+    cache: factory,
+    fieldOwner: 'e2e',
+    readYourWritesTimeout: 60_000,
+  });
   try {
     for (let i = 0; i < 50; i++) {
       const made = await cached.create(
@@ -495,17 +607,25 @@ test('a client reads its own writes from a cache that follows the server', async
       expect((await cached.get(Widgets, at('own'))).metadata.uid).toBe(made.metadata.uid);
       await cached.patch(Widgets, at('own'), { type: 'merge', body: { spec: { size: i + 1000 } } });
       expect((await cached.get(Widgets, at('own'))).spec).toEqual({ size: i + 1000 });
-      await cached.status().patch(Widgets, at('own'), { type: 'merge', body: { status: { size: i } } });
+      await cached
+        .status()
+        .patch(Widgets, at('own'), { type: 'merge', body: { status: { size: i } } });
       const { items } = await cached.list(Widgets, { namespace: 'default' });
       expect(items.find(({ metadata }) => metadata.name === 'own')?.status).toEqual({ size: i });
       await cached.delete(Widgets, at('own'));
       if (i % 5 === 0) {
         expect((await cached.get(Widgets, at('own'))).metadata.deletionTimestamp).toBeDefined();
-        await cached.patch(Widgets, at('own'), { type: 'merge', body: { metadata: { finalizers: null } } });
+        await cached.patch(Widgets, at('own'), {
+          type: 'merge',
+          body: { metadata: { finalizers: null } },
+        });
       } else if (i % 5 === 1) {
         // Deleted by another name of the same thing.
         await cached.create(Widgets, widget('own', { size: -1 }));
-        await cached.deleteAllOf(Widgets, { namespace: 'default', fieldSelector: 'metadata.name=own' });
+        await cached.deleteAllOf(Widgets, {
+          namespace: 'default',
+          fieldSelector: 'metadata.name=own',
+        });
       }
       await expect(cached.get(Widgets, at('own'))).rejects.toSatisfy(isNotFound);
     }

@@ -1,12 +1,15 @@
 /**
- * Waiting for things that happen outside this process. There is no event to await for "the port answers" or "the
- * cache has caught up with etcd", so a condition is asked again and again; every wait has an end and says what it
- * waited for.
+ * Waiting for things that happen outside this process. There is no event to await for "the port
+ * answers" or "the cache has caught up with etcd", so a condition is asked again and again; every
+ * wait has an end and says what it waited for.
  */
 
 const POLL_MS = 50;
 
-/** Resolves once `condition` holds; its last answer or error is in the message if that takes longer than `ms`. */
+/**
+ * Resolves once `condition` holds; its last answer or error is in the message if that takes longer
+ * than `ms`.
+ */
 export async function eventually(
   what: string,
   condition: () => boolean | string | Promise<boolean | string>,
@@ -40,7 +43,9 @@ export async function within<T>(ms: number, what: string, promise: Promise<T>): 
   }
 }
 
-/** Resolves at that time of `performance.now()`, at once if it is over: for writes at a given rate. */
+/**
+ * Resolves at that time of `performance.now()`, at once if it is over: for writes at a given rate.
+ */
 export async function until(time: number): Promise<void> {
   const left = time - performance.now();
   if (left > 0) await pause(left);

@@ -1,6 +1,6 @@
 /**
- * The control plane of the other tests. A test run is killed now and then, by a person or by a time limit, and must not
- * leave an etcd and an API server behind on the machine.
+ * The control plane of the other tests. A test run is killed now and then, by a person or by a time
+ * limit, and must not leave an etcd and an API server behind on the machine.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +16,9 @@ test('a control plane goes, with its folder, when the process that started it is
   const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'inherit'] });
   try {
     const lines = createInterface(child.stdout);
-    const [line] = (await within(100_000, 'the control plane starts', once(lines, 'line'))) as [string];
+    const [line] = (await within(100_000, 'the control plane starts', once(lines, 'line'))) as [
+      string,
+    ];
     const { url, folder } = JSON.parse(line) as { url: string; folder: string };
     const port = Number(new URL(url).port);
     expect(await connects(port), 'the API server is there').toBe(true);

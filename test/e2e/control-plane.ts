@@ -1,8 +1,8 @@
 /**
- * A real control plane of one etcd and one kube-apiserver on loopback: TLS with an authority of its own, a client
- * certificate and a static token. The API server can be killed and started again on the same port with the same data,
- * which is what an upgrade or a crash looks like to a client. There is no controller manager: nothing collects garbage,
- * no namespace gets a service account.
+ * A real control plane of one etcd and one kube-apiserver on loopback: TLS with an authority of its
+ * own, a client certificate and a static token. The API server can be killed and started again on
+ * the same port with the same data, which is what an upgrade or a crash looks like to a client.
+ * There is no controller manager: nothing collects garbage, no namespace gets a service account.
  */
 
 import { once } from 'node:events';
@@ -21,18 +21,30 @@ const START_ATTEMPTS = 3;
 const PROBE_MS = 5000;
 
 interface PlaneOptions {
-  /** Who is not an administrator may do what roles allow, and owner references are checked too; else everything. */
+  /**
+   * Who is not an administrator may do what roles allow, and owner references are checked too; else
+   * everything.
+   */
   rbac?: boolean;
-  /** Objects lie in etcd as JSON, which a test can read; else as in any cluster, where empty lists are lost on the way. */
+  /**
+   * Objects lie in etcd as JSON, which a test can read; else as in any cluster, where empty lists
+   * are lost on the way.
+   */
   legible?: boolean;
 }
 
-const RBAC = ['--authorization-mode=RBAC', '--enable-admission-plugins=OwnerReferencesPermissionEnforcement'];
+const RBAC = [
+  '--authorization-mode=RBAC',
+  '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
+];
 
 export class ControlPlane {
   /** `https://127.0.0.1:<port>`; stays the same over restarts. */
   readonly url: string;
-  /** Path of a kubeconfig; its current context uses the client certificate, context `token` the bearer token. */
+  /**
+   * Path of a kubeconfig; its current context uses the client certificate, context `token` the
+   * bearer token.
+   */
   readonly kubeconfig: string;
   readonly folder: string;
   readonly #programs: Assets;
@@ -46,7 +58,13 @@ export class ControlPlane {
 
   readonly #options: PlaneOptions;
 
-  private constructor(programs: Assets, keys: Certificates, ports: Ports, folder: string, options: PlaneOptions) {
+  private constructor(
+    programs: Assets,
+    keys: Certificates,
+    ports: Ports,
+    folder: string,
+    options: PlaneOptions,
+  ) {
     this.#options = options;
     this.#programs = programs;
     this.#keys = keys;
@@ -55,10 +73,14 @@ export class ControlPlane {
     this.url = `https://127.0.0.1:${ports.api}`;
     this.kubeconfig = join(folder, 'kubeconfig');
     this.#leash = new Leash(folder);
-    for (const [name, text] of files(this.url, keys)) writeFileSync(join(folder, name), text, { mode: 0o600 });
+    for (const [name, text] of files(this.url, keys))
+      writeFileSync(join(folder, name), text, { mode: 0o600 });
   }
 
-  /** Resolves when /readyz answers 200. A port that was taken meanwhile costs another attempt, not the run. */
+  /**
+   * Resolves when /readyz answers 200. A port that was taken meanwhile costs another attempt, not
+   * the run.
+   */
   static async start(options: PlaneOptions = {}): Promise<ControlPlane> {
     const programs = assets();
     const keys = await certificates();
@@ -78,24 +100,33 @@ export class ControlPlane {
     }
   }
 
-  /** Ends the API server alone: SIGKILL cuts every connection mid-stream, SIGTERM ends watches in order. */
+  /**
+   * Ends the API server alone: SIGKILL cuts every connection mid-stream, SIGTERM ends watches in
+   * order.
+   */
   async kill(signal: 'SIGTERM' | 'SIGKILL' = 'SIGKILL'): Promise<void> {
     await this.#apiServer?.stop(signal);
     this.#apiServer = undefined;
   }
 
-  /** Ends the API server if it runs, and starts it on the same port. Its watch cache is empty, the data is not. */
+  /**
+   * Ends the API server if it runs, and starts it on the same port. Its watch cache is empty, the
+   * data is not.
+   */
   async restart(signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
     await this.kill(signal);
     await this.#startApiServer();
   }
 
   /**
-   * Makes every version before now unavailable, as etcd's compaction does every five minutes: the history goes from
-   * etcd, and with the restart from the API server's watch cache.
+   * Makes every version before now unavailable, as etcd's compaction does every five minutes: the
+   * history goes from etcd, and with the restart from the API server's watch cache.
    */
   async expireHistory(): Promise<void> {
-    const range = await this.#etcdCall('kv/range', { key: Buffer.from('/').toString('base64'), limit: '1' });
+    const range = await this.#etcdCall('kv/range', {
+      key: Buffer.from('/').toString('base64'),
+      limit: '1',
+    });
     const revision = (range as { header: { revision: string } }).header.revision;
     await this.#etcdCall('kv/compaction', { revision, physical: true });
     await this.restart('SIGKILL');
@@ -106,21 +137,28 @@ export class ControlPlane {
     return `http://127.0.0.1:${this.#ports.etcd}`;
   }
 
-  /** Runs another program that must not outlive the control plane; its output goes to the same folder. */
+  /**
+   * Runs another program that must not outlive the control plane; its output goes to the same
+   * folder.
+   */
   run(name: string, path: string, args: readonly string[]): Program {
     const program = new Program(name, path, args, join(this.folder, `${name}.log`), this.#leash);
     this.#others.push(program);
     return program;
   }
 
-  /** The logs stay when the control plane stops, and their folder is printed: for a test that failed. */
+  /**
+   * The logs stay when the control plane stops, and their folder is printed: for a test that
+   * failed.
+   */
   keepLogs(): void {
     this.#keep = true;
   }
 
   /** Ends all programs, at once, for nothing is worth flushing, and removes the folder. */
   async stop(): Promise<void> {
-    for (const program of [...this.#others, this.#apiServer, this.#etcd]) await program?.stop('SIGKILL');
+    for (const program of [...this.#others, this.#apiServer, this.#etcd])
+      await program?.stop('SIGKILL');
     this.#leash.release();
     rmSync(this.#keep ? join(this.folder, 'etcd') : this.folder, { recursive: true, force: true });
     if (this.#keep) console.error(`logs of etcd and kube-apiserver: ${this.folder}`);
@@ -172,11 +210,13 @@ export class ControlPlane {
         `--service-account-key-file=${file('service-account.key')}`,
         `--service-account-signing-key-file=${file('service-account.key')}`,
         '--service-cluster-ip-range=10.0.0.0/16',
-        '--disable-admission-plugins=ServiceAccount', // no controller manager makes the accounts it asks for
+        // no controller manager makes the accounts it asks for
+        '--disable-admission-plugins=ServiceAccount',
         '--endpoint-reconciler-type=none', // loopback is no endpoint
         '--watch-cache=true',
         ...(this.#options.legible ? ['--storage-media-type=application/json'] : []),
-        '--shutdown-watch-termination-grace-period=2s', // on SIGTERM watches end in order; else they hold it for a minute
+        // on SIGTERM watches end in order; else they hold it for a minute
+        '--shutdown-watch-termination-grace-period=2s',
         '--profiling=false',
       ],
       join(this.folder, 'kube-apiserver.log'),
@@ -200,7 +240,8 @@ export class ControlPlane {
     } catch (cause) {
       throw new Error(`${(cause as Error).message}\n${program.tail()}`, { cause });
     }
-    if (ended !== undefined) throw new Error(`${ended} instead of becoming ready\n${program.tail()}`);
+    if (ended !== undefined)
+      throw new Error(`${ended} instead of becoming ready\n${program.tail()}`);
   }
 
   async #readyz(): Promise<boolean | string> {
@@ -243,9 +284,9 @@ interface Ports {
 }
 
 /**
- * Below the range from which the system takes the local end of outgoing connections (32768 up on Linux): a client that
- * keeps connecting to a dead server's port can otherwise be given that very port, connect to itself, and keep the
- * restarted server from binding it.
+ * Below the range from which the system takes the local end of outgoing connections (32768 up on
+ * Linux): a client that keeps connecting to a dead server's port can otherwise be given that very
+ * port, connect to itself, and keep the restarted server from binding it.
  */
 async function freePorts(): Promise<Ports> {
   const found = new Set<number>();
@@ -275,7 +316,10 @@ export const TOKEN = 'capstan-e2e-token';
 
 function files(url: string, keys: Certificates): [name: string, text: string][] {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
-  const cluster = { name: 'e2e', cluster: { server: url, 'certificate-authority-data': base64(keys.ca.cert) } };
+  const cluster = {
+    name: 'e2e',
+    cluster: { server: url, 'certificate-authority-data': base64(keys.ca.cert) },
+  };
   const certificate = {
     'client-certificate-data': base64(keys.admin.cert),
     'client-key-data': base64(keys.admin.key),
@@ -288,7 +332,10 @@ function files(url: string, keys: Certificates): [name: string, text: string][] 
       { name: 'certificate', user: certificate },
       { name: 'token', user: { token: TOKEN } },
     ],
-    contexts: ['certificate', 'token'].map((user) => ({ name: user, context: { cluster: 'e2e', user } })),
+    contexts: ['certificate', 'token'].map((user) => ({
+      name: user,
+      context: { cluster: 'e2e', user },
+    })),
     'current-context': 'certificate',
   };
   return [

@@ -1,6 +1,7 @@
 /**
- * The demo on a real API server: the Website controller, its churn and its own verification, started as a user starts
- * them, over TLS with a kubeconfig, while the API server is killed and started again.
+ * The demo on a real API server: the Website controller, its churn and its own verification,
+ * started as a user starts them, over TLS with a kubeconfig, while the API server is killed and
+ * started again.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -31,7 +32,8 @@ let transport: Transport;
 
 beforeAll(async () => {
   // Plain Node runs the demo, and there the name `capstan` means the built package.
-  if (!existsSync(root('dist/index.js'))) throw new Error('dist/ is missing: run "npm run build" first');
+  if (!existsSync(root('dist/index.js')))
+    throw new Error('dist/ is missing: run "npm run build" first');
   plane = await ControlPlane.start();
   transport = kubeConfigTransport(await readKubeConfig(plane));
 });
@@ -57,8 +59,19 @@ async function listWebsites(): Promise<Website[]> {
 test(
   'the demo proves its desired state although the API server is killed and started again, twice',
   async () => {
-    const args = ['--kubeconfig', plane.kubeconfig, '--objects', OBJECTS, '--duration', CHURN_SECONDS, '--json'];
-    const demo = plane.run('demo', process.execPath, [root('examples/demo/main.ts'), ...args.map(String)]);
+    const args = [
+      '--kubeconfig',
+      plane.kubeconfig,
+      '--objects',
+      OBJECTS,
+      '--duration',
+      CHURN_SECONDS,
+      '--json',
+    ];
+    const demo = plane.run('demo', process.execPath, [
+      root('examples/demo/main.ts'),
+      ...args.map(String),
+    ]);
     const running = (): void => {
       const ended = demo.ended();
       if (ended !== undefined) expect.fail(`${ended} before its time\n${demo.tail()}`);
@@ -72,7 +85,9 @@ test(
     await plane.restart();
     await eventually('most Websites were reconciled more than once', async () => {
       running();
-      const again = (await listWebsites()).filter(({ status }) => (status?.observedGeneration ?? 0) > 1);
+      const again = (await listWebsites()).filter(
+        ({ status }) => (status?.observedGeneration ?? 0) > 1,
+      );
       return again.length >= OBJECTS * 0.2 || `${again.length} Websites`;
     });
     await plane.kill();
@@ -86,7 +101,11 @@ test(
       .findLast((line) => line.startsWith('{'));
     console.log(`demo on a real server: ${summary}`);
     expect(exit, demo.tail(60)).toBe(0);
-    expect(JSON.parse(summary ?? 'null'), demo.tail(60)).toMatchObject({ ok: true, lost: 0, overlapped: 0 });
+    expect(JSON.parse(summary ?? 'null'), demo.tail(60)).toMatchObject({
+      ok: true,
+      lost: 0,
+      overlapped: 0,
+    });
     expect(JSON.parse(summary ?? 'null').reconciles).toBeGreaterThan(OBJECTS);
 
     const { status } = await new Api(transport, '').everywhere(websites).list();

@@ -1,7 +1,8 @@
 /**
- * The Website controller and the storage provisioner on a real API server that is killed and started again while a thousand Websites and a
- * thousand claims come, and a part of them goes. Both run as their users run them, as programs that something starts again when they end;
- * once they are killed too. What is there in the end is read by plain GETs.
+ * The Website controller and the storage provisioner on a real API server that is killed and
+ * started again while a thousand Websites and a thousand claims come, and a part of them goes. Both
+ * run as their users run them, as programs that something starts again when they end; once they are
+ * killed too. What is there in the end is read by plain GETs.
  */
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -46,7 +47,10 @@ let client: Client;
 const ending: (() => Promise<unknown> | undefined)[] = [];
 const supervised: Supervised[] = [];
 
-/** A program that is started again when it ends, as a Deployment does it: a leader that loses its lease ends. */
+/**
+ * A program that is started again when it ends, as a Deployment does it: a leader that loses its
+ * lease ends.
+ */
 class Supervised {
   readonly name: string;
   readonly #args: string[];
@@ -112,7 +116,9 @@ afterEach(({ task }) => {
     console.error(`${program.name}, started ${program.starts} times:\n${program.tail()}`);
 });
 
-/** Until the server has accepted it; a server that is away, or has just come back, is asked again. */
+/**
+ * Until the server has accepted it; a server that is away, or has just come back, is asked again.
+ */
 async function persist(what: string, write: () => Promise<unknown>): Promise<void> {
   await eventually(what, async () => {
     await write();
@@ -124,8 +130,15 @@ const nameOf = (i: number): string => `e2e-${String(i).padStart(4, '0')}`;
 
 async function createBoth(i: number): Promise<void> {
   const metadata = { namespace, name: nameOf(i) };
-  const spec = { image: `registry.example/site:${i}`, replicas: 1 + (i % 3), port: 8000 + i, paused: true };
-  await persist(`Website ${i} is created`, () => client.create(Website, { metadata, spec }).catch(ignoreAlreadyExists));
+  const spec = {
+    image: `registry.example/site:${i}`,
+    replicas: 1 + (i % 3),
+    port: 8000 + i,
+    paused: true,
+  };
+  await persist(`Website ${i} is created`, () =>
+    client.create(Website, { metadata, spec }).catch(ignoreAlreadyExists),
+  );
   const claim = {
     storageClassName: 'directories',
     accessModes: ['ReadWriteMany'],
@@ -139,14 +152,21 @@ async function createBoth(i: number): Promise<void> {
 async function deleteBoth(i: number): Promise<void> {
   const key = { namespace, name: nameOf(i) };
   await persist(`Website ${i} is deleted`, () => client.delete(Website, key).catch(ignoreNotFound));
-  await persist(`claim ${i} is deleted`, () => client.delete(PersistentVolumeClaim, key).catch(ignoreNotFound));
+  await persist(`claim ${i} is deleted`, () =>
+    client.delete(PersistentVolumeClaim, key).catch(ignoreNotFound),
+  );
 }
 
 /** A plain GET of all objects. */
 async function get<T>(url: string): Promise<T[]> {
-  const response = await transport.request({ method: 'GET', path: url, headers: { accept: 'application/json' } });
+  const response = await transport.request({
+    method: 'GET',
+    path: url,
+    headers: { accept: 'application/json' },
+  });
   const text = await textOf(response.body);
-  if (response.status !== 200) throw new Error(`GET ${url}: ${response.status} ${text.slice(0, 200)}`);
+  if (response.status !== 200)
+    throw new Error(`GET ${url}: ${response.status} ${text.slice(0, 200)}`);
   return (JSON.parse(text) as { items: T[] }).items;
 }
 
@@ -278,7 +298,11 @@ test(
       created++;
     });
     const atLeast = (share: number) =>
-      eventually(`${share * 100} % are created`, () => created >= OBJECTS * share || `${created} are`, RUN_MS);
+      eventually(
+        `${share * 100} % are created`,
+        () => created >= OBJECTS * share || `${created} are`,
+        RUN_MS,
+      );
     await atLeast(0.2);
     await plane.restart('SIGKILL');
     took('the first restart');
@@ -309,19 +333,25 @@ test(
     took('all have converged');
 
     const deleting = parallelizeUntil(WRITERS, DELETED, (i) => deleteBoth(i));
-    await eventually('some are being deleted', async () => (await get(paths.websites)).length < OBJECTS - DELETED / 4);
+    await eventually(
+      'some are being deleted',
+      async () => (await get(paths.websites)).length < OBJECTS - DELETED / 4,
+    );
     await plane.restart('SIGKILL');
     await deleting;
     const left = OBJECTS - DELETED;
     const names = Array.from({ length: left }, (_, i) => nameOf(i + DELETED));
-    const directories = async () => (await readdir(root)).filter((name) => !name.startsWith('.')).sort();
+    const directories = async () =>
+      (await readdir(root)).filter((name) => !name.startsWith('.')).sort();
     await eventually(
       'what was deleted is gone',
       async () => {
         const counts = [
           (await get(paths.websites)).length,
           (await get(paths.deployments)).length,
-          (await get<ServiceObject>(paths.services)).filter(({ metadata }) => metadata.name?.startsWith('e2e-')).length,
+          (await get<ServiceObject>(paths.services)).filter(({ metadata }) =>
+            metadata.name?.startsWith('e2e-'),
+          ).length,
           (await get(paths.claims)).length,
           (await get(paths.volumes)).length,
           (await directories()).length,
@@ -343,7 +373,9 @@ test(
     expect(ever.size).toBe(OBJECTS);
     const exits = [await website.end(), await provisioner.end()];
     expect(exits, supervised.map((program) => program.tail()).join('\n')).toEqual([0, 0]);
-    console.log(`website was started ${website.starts} times, provisioner ${provisioner.starts} times`);
+    console.log(
+      `website was started ${website.starts} times, provisioner ${provisioner.starts} times`,
+    );
   },
   RUN_MS + 60_000,
 );

@@ -1,6 +1,6 @@
 /**
- * Helpers on a real API server: definitions made of schemas are accepted and check what the schemas check; owner references, finalizers and
- * events give what a raw GET shows.
+ * Helpers on a real API server: definitions made of schemas are accepted and check what the schemas
+ * check; owner references, finalizers and events give what a raw GET shows.
  */
 
 import { toStandardJsonSchema } from '@valibot/to-json-schema';
@@ -117,9 +117,12 @@ describe('a definition made of a schema', () => {
   });
 
   test('makes the server check rules and keys of lists, which the schema has no words for', async () => {
-    const range = (min: number, max: number) => objectOf(`range-${min}-${max}`, { range: { min, max } });
+    const range = (min: number, max: number) =>
+      objectOf(`range-${min}-${max}`, { range: { min, max } });
     await client.create(Wide.resource, range(1, 2) as never, { dryRun: true });
-    await expect(client.create(Wide.resource, range(2, 1) as never)).rejects.toThrow('min is above max');
+    await expect(client.create(Wide.resource, range(2, 1) as never)).rejects.toThrow(
+      'min is above max',
+    );
     const twice = objectOf('twice', { ports: [1, 2].map((port) => ({ name: 'http', port })) });
     await expect(client.create(Wide.resource, twice as never)).rejects.toThrow('Duplicate value');
   });
@@ -198,7 +201,9 @@ describe('a definition made of a schema', () => {
       deprecated: 'use v1',
       spec: z.object({ a: z.string(), old: z.string().optional() }),
     });
-    const [installed] = await installCRDs(client, [combineVersions([v1, beta])], { timeoutMs: 30_000 });
+    const [installed] = await installCRDs(client, [combineVersions([v1, beta])], {
+      timeoutMs: 30_000,
+    });
     expect(installed?.status?.storedVersions).toEqual(['v1']);
     await client.create(beta.resource, { metadata: { name: 'x' }, spec: { a: '1' } });
     expect(await client.get(v1.resource, { name: 'x' })).toMatchObject({
@@ -230,20 +235,24 @@ describe('definitions', () => {
       spec: z.object({ b: z.int() }),
     });
     const [installed] = await installCRDs(client, [after.crd], { timeoutMs: 30_000 });
-    expect(installed?.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties).toEqual({
+    expect(
+      installed?.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties,
+    ).toEqual({
       b: { type: 'integer', minimum: -9007199254740991, maximum: 9007199254740991 },
     });
   });
 
   test('whose names are taken are an error with the words of the server', async () => {
     await installCRDs(client, [simple('Taken', 'takens').crd], { timeoutMs: 30_000 });
-    const error = await installCRDs(client, [simple('Taken', 'others').crd], { timeoutMs: 30_000 }).catch(
-      (e: unknown) => e,
-    );
+    const error = await installCRDs(client, [simple('Taken', 'others').crd], {
+      timeoutMs: 30_000,
+    }).catch((e: unknown) => e);
     expect(error).toMatchObject({
       code: 'CRD',
       definition: 'others.e2e.capstan.dev',
-      message: expect.stringMatching(/does not accept .*NamesAccepted=False .*"Taken(List)?" is already in use/),
+      message: expect.stringMatching(
+        /does not accept .*NamesAccepted=False .*"Taken(List)?" is already in use/,
+      ),
     });
     await uninstallCRDs(client, [simple('Taken', 'others').crd]);
   });
@@ -251,7 +260,10 @@ describe('definitions', () => {
   test('that the server refuses are an error with its reasons', async () => {
     const { crd } = simple('Broken', 'brokens');
     const broken = { ...crd, metadata: { name: 'wrong.e2e.capstan.dev' } };
-    await expect(installCRDs(client, [broken])).rejects.toMatchObject({ code: 'STATUS', status: 422 });
+    await expect(installCRDs(client, [broken])).rejects.toMatchObject({
+      code: 'STATUS',
+      status: 422,
+    });
   });
 
   test('that are uninstalled are gone with their objects, and can be installed at once again', async () => {
@@ -260,9 +272,14 @@ describe('definitions', () => {
     await client.create(resource, { metadata: { name: 'x' }, spec: { a: '1' } });
     await client.delete(crdResource, { name: 'passings.e2e.capstan.dev' });
     await installCRDs(client, [crd], { timeoutMs: 30_000 });
-    await eventually('its storage is made anew', async () => (await client.list(resource)).items.length === 0);
+    await eventually(
+      'its storage is made anew',
+      async () => (await client.list(resource)).items.length === 0,
+    );
     await uninstallCRDs(client, [crd], { timeoutMs: 30_000 });
-    await expect(client.get(crdResource, { name: 'passings.e2e.capstan.dev' })).rejects.toMatchObject({ status: 404 });
+    await expect(
+      client.get(crdResource, { name: 'passings.e2e.capstan.dev' }),
+    ).rejects.toMatchObject({ status: 404 });
     await uninstallCRDs(client, [crd]);
   });
 });
@@ -282,7 +299,13 @@ describe('helpers', () => {
     const { metadata } = await raw<typeof owned>(`${GATEWAYS}/owned`);
     const reference = { apiVersion: 'e2e.capstan.dev/v1', kind: 'Gateway' };
     expect(metadata.ownerReferences).toEqual([
-      { ...reference, name: 'owner', uid: owner.metadata.uid, controller: true, blockOwnerDeletion: true },
+      {
+        ...reference,
+        name: 'owner',
+        uid: owner.metadata.uid,
+        controller: true,
+        blockOwnerDeletion: true,
+      },
       { ...reference, name: 'other-owner', uid: other.metadata.uid },
     ]);
   });
@@ -311,7 +334,9 @@ describe('helpers', () => {
     const stale = { ...object, metadata: { ...object.metadata, uid: 'another' } };
     await create('finalized');
     const handlers = { apply: () => undefined, cleanup: () => undefined };
-    await expect(finalizer(client, Wide.resource, name, stale, handlers)).rejects.toMatchObject({ status: 422 });
+    await expect(finalizer(client, Wide.resource, name, stale, handlers)).rejects.toMatchObject({
+      status: 422,
+    });
   });
 
   test('for events write Events and their series', async () => {
@@ -324,9 +349,16 @@ describe('helpers', () => {
     const regarding = objectReference(Wide.resource, object);
     const deploying = { reason: 'Deployed', action: 'Deploying', note: 'ä'.repeat(600) };
     recorder.event(regarding, deploying);
-    recorder.event(regarding, { type: 'Warning', reason: 'Failed', action: 'Deploying', related: regarding });
+    recorder.event(regarding, {
+      type: 'Warning',
+      reason: 'Failed',
+      action: 'Deploying',
+      related: regarding,
+    });
     const first = async () => {
-      const { items } = await raw<{ items: KubeEvent[] }>('/apis/events.k8s.io/v1/namespaces/default/events');
+      const { items } = await raw<{ items: KubeEvent[] }>(
+        '/apis/events.k8s.io/v1/namespaces/default/events',
+      );
       return items.filter(({ regarding }) => regarding.name === 'talked-about');
     };
     await expect.poll(async () => (await first()).length, { timeout: 10_000 }).toBe(2);
@@ -352,7 +384,12 @@ describe('helpers', () => {
   });
 
   test('for conditions give what the server takes for conditions', async () => {
-    const conditions = setStatusCondition(undefined, { type: 'Ready', status: 'True', reason: 'Done', message: '' });
+    const conditions = setStatusCondition(undefined, {
+      type: 'Ready',
+      status: 'True',
+      reason: 'Done',
+      message: '',
+    });
     const spec = z.object({});
     const status = z.object({
       conditions: z.array(z.object({ type: z.string(), lastTransitionTime: z.iso.datetime() })),
@@ -369,7 +406,9 @@ describe('helpers', () => {
     const object = await client.create(Conditioned.resource, { metadata: { name: 'a' }, spec: {} });
     await client.status().update(Conditioned.resource, { ...object, status: { conditions } });
     expect(await raw('/apis/e2e.capstan.dev/v1/conditioneds/a')).toMatchObject({
-      status: { conditions: [{ type: 'Ready', lastTransitionTime: conditions[0]?.lastTransitionTime }] },
+      status: {
+        conditions: [{ type: 'Ready', lastTransitionTime: conditions[0]?.lastTransitionTime }],
+      },
     });
   });
 });

@@ -1,7 +1,8 @@
 /**
- * Informers on a real API server whose every step is judged: what etcd wrote, what came over the wire and what handlers were
- * told, while objects are written at 200 a second, connections are cut inside of events, the API server is killed, and
- * history is compacted away. See test/history/ for the rules.
+ * Informers on a real API server whose every step is judged: what etcd wrote, what came over the
+ * wire and what handlers were told, while objects are written at 200 a second, connections are cut
+ * inside of events, the API server is killed, and history is compacted away. See test/history/ for
+ * the rules.
  */
 import { KubeConfig as Config, type KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
@@ -26,7 +27,10 @@ const seed = testSeed();
 let plane: ControlPlane;
 let log: EtcdLog;
 let proxy: CuttingProxy;
-/** What the test writes with: straight to the server, so that writing goes on while the informers are cut off. */
+/**
+ * What the test writes with: straight to the server, so that writing goes on while the informers
+ * are cut off.
+ */
 let direct: Transport;
 let throughProxy: Transport;
 
@@ -61,7 +65,9 @@ function at(config: KubeConfig, server: string): KubeConfig {
 
 test('informers keep every rule while connections are cut, the API server is killed and history is compacted', async () => {
   const random = new Random(seed);
-  const churns = TYPES.map((type, i) => new Churn(direct, type, NAMESPACE, seed + i, WRITES_PER_SECOND / TYPES.length));
+  const churns = TYPES.map(
+    (type, i) => new Churn(direct, type, NAMESPACE, seed + i, WRITES_PER_SECOND / TYPES.length),
+  );
   const informers = TYPES.flatMap((type) =>
     [true, false].map((watchList) => new Judged(throughProxy, type, NAMESPACE, { watchList })),
   );
@@ -86,7 +92,8 @@ test('informers keep every rule while connections are cut, the API server is kil
     for (const informer of informers) informer.addHandler('late');
 
     await reached(900);
-    proxy.shut(); // the informers stay behind, so that what comes next takes away what they go on from
+    // the informers stay behind, so that what comes next takes away what they go on from
+    proxy.shut();
     await reached(1100);
     await plane.expireHistory();
     await reached(1200);
@@ -98,17 +105,23 @@ test('informers keep every rule while connections are cut, the API server is kil
     await cutSeveralTimes(5);
     await writing;
     const seconds = (performance.now() - start) / 1000;
-    await Promise.all(churns.map((churn) => churn.create('there-after'))); // who has this has all that went before
+    // who has this has all that went before
+    await Promise.all(churns.map((churn) => churn.create('there-after')));
 
-    for (const informer of informers) await informer.expectTruth(await log.of(informer.type, NAMESPACE));
+    for (const informer of informers)
+      await informer.expectTruth(await log.of(informer.type, NAMESPACE));
     for (const informer of informers) {
       expect(informer.lists, `${informer.name}: lists`).toBeGreaterThan(1);
       // A stream that is cut before its end may be followed by a list.
       if (informer.watchList) expect(informer.streamedLists, informer.name).toBeGreaterThan(0);
       else expect(informer.streamedLists, informer.name).toBe(0);
-      console.log(`${informer.name}: ${JSON.stringify({ lists: informer.lists, ...informer.counts })}`);
+      console.log(
+        `${informer.name}: ${JSON.stringify({ lists: informer.lists, ...informer.counts })}`,
+      );
     }
-    console.log(`${TYPES.length * WRITES_PER_TYPE} writes in ${seconds.toFixed(1)} s, ${proxy.cuts} cuts`);
+    console.log(
+      `${TYPES.length * WRITES_PER_TYPE} writes in ${seconds.toFixed(1)} s, ${proxy.cuts} cuts`,
+    );
   } finally {
     await Promise.all(informers.map((informer) => informer.stop()));
   }

@@ -1,6 +1,7 @@
 /**
- * The informer on a real API server, over TLS with a kubeconfig: what its cache and its handlers say is compared with a
- * fresh list, also after the API server was killed and started again while objects were written.
+ * The informer on a real API server, over TLS with a kubeconfig: what its cache and its handlers
+ * say is compared with a fresh list, also after the API server was killed and started again while
+ * objects were written.
  */
 import type { KubeConfig } from '@kubernetes/client-node';
 import { type Transport, TransportError } from 'capstan/cache';
@@ -52,7 +53,10 @@ async function underWrites(
   try {
     await Promise.all(churns.map((churn) => churn.create('there-before')));
     await Promise.all(watched.map((one) => one.start()));
-    await Promise.all([...churns.map((churn) => churn.run(operations, 100)), meanwhile(churns, watched)]);
+    await Promise.all([
+      ...churns.map((churn) => churn.run(operations, 100)),
+      meanwhile(churns, watched),
+    ]);
     for (const one of watched) await one.expectFresh(direct);
     return watched;
   } finally {
@@ -117,11 +121,16 @@ test('every deletion that was missed gives one deletion, and nothing else does',
     gate.shut();
     await plane.kill(); // cuts the running watch
     await plane.restart();
-    const [deleted, recreated, patched] = [names.slice(0, 40), names.slice(40, 60), names.slice(60, 80)];
+    const [deleted, recreated, patched] = [
+      names.slice(0, 40),
+      names.slice(40, 60),
+      names.slice(60, 80),
+    ];
     for (const name of [...deleted, ...recreated]) await churn.delete(name);
     for (const name of [...recreated, 'new']) await churn.create(name);
     for (const name of patched) await churn.patch(name);
-    await plane.expireHistory(); // so that the watch cannot simply go on: the informer has to list again
+    // so that the watch cannot simply go on: the informer has to list again
+    await plane.expireHistory();
     gate.requests.length = 0;
     gate.open();
     await watched.expectFresh(direct);
@@ -130,8 +139,12 @@ test('every deletion that was missed gives one deletion, and nothing else does',
     expect([...watched.journal.tombstones].sort(), 'a tombstone each').toEqual(keys);
     expect([...watched.journal.deleted].sort(), 'and no other deletion').toEqual(keys);
     expect(watched.journal.adds - before, 'one object is new').toBe(1);
-    expect(watched.journal.updates, 'the others changed once').toBe(recreated.length + patched.length);
-    const lists = gate.requests.filter((one) => !one.includes('watch=') || one.includes('sendInitialEvents=true'));
+    expect(watched.journal.updates, 'the others changed once').toBe(
+      recreated.length + patched.length,
+    );
+    const lists = gate.requests.filter(
+      (one) => !one.includes('watch=') || one.includes('sendInitialEvents=true'),
+    );
     expect(lists.length, 'lists, as pages or as a stream').toBeGreaterThan(0);
   } finally {
     await watched.stop();
@@ -156,7 +169,9 @@ test('a bearer token serves as well as a client certificate, and a wrong one is 
   const wrong = await readKubeConfig(plane);
   wrong.setCurrentContext('token');
   const user = wrong.getCurrentUser();
-  wrong.users = wrong.users.map((one) => (one.name === user?.name ? { ...one, token: 'wrong' } : one));
+  wrong.users = wrong.users.map((one) =>
+    one.name === user?.name ? { ...one, token: 'wrong' } : one,
+  );
   const refused = kubeConfigTransport(wrong);
   const { status } = await refused.request({ method: 'GET', path: '/api/v1/namespaces' });
   expect(status).toBe(401);

@@ -1,6 +1,8 @@
 /**
- * What `capstan init` writes, on a real API server with RBAC: the definition is accepted as it is, the Deployment has no field that the server does not
- * know, and the program does all of its work with the permissions of its own ServiceAccount, which are those of deploy/rbac.yaml and no others.
+ * What `capstan init` writes, on a real API server with RBAC: the definition is accepted as it is,
+ * the Deployment has no field that the server does not know, and the program does all of its work
+ * with the permissions of its own ServiceAccount, which are those of deploy/rbac.yaml and no
+ * others.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,7 +10,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { loadYaml } from '@kubernetes/client-node';
 import { defineResource, type Transport } from 'capstan/cache';
-import { type Client, Discovery, isForbidden, isInvalid, newClient, type ObjectMeta } from 'capstan/client';
+import {
+  type Client,
+  Discovery,
+  isForbidden,
+  isInvalid,
+  newClient,
+  type ObjectMeta,
+} from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { initProject } from '../../bin/init.ts';
@@ -72,7 +81,10 @@ afterAll(async () => {
   rmSync(project, { recursive: true, force: true });
 });
 
-/** Applies a manifest as `kubectl apply --server-side` does: the server reads the file itself, object by object. */
+/**
+ * Applies a manifest as `kubectl apply --server-side` does: the server reads the file itself,
+ * object by object.
+ */
 async function apply(path: string, options: { dryRun?: boolean } = {}): Promise<void> {
   const discovery = new Discovery(transport);
   for (const data of readFileSync(join(project, path), 'utf8').split('\n---\n')) {
@@ -117,16 +129,27 @@ test('the program converges with the permissions of its own account', async () =
   writeFileSync(kubeconfig, JSON.stringify(kubeconfigWith(plane, token)), { mode: 0o600 });
   const environment = join(plane.folder, 'fox-den.env');
   const settings = { KUBECONFIG: kubeconfig, POD_NAMESPACE: 'fox-den' };
-  const anyPort = ['HEALTH_ADDRESS', 'METRICS_ADDRESS', 'DEBUG_ADDRESS'].map((name) => `${name}=127.0.0.1:0`);
-  writeFileSync(environment, [...Object.entries(settings).map((entry) => entry.join('=')), ...anyPort].join('\n'));
-  program = plane.run('fox-den', process.execPath, [`--env-file=${environment}`, join(project, 'src/main.ts')]);
+  const anyPort = ['HEALTH_ADDRESS', 'METRICS_ADDRESS', 'DEBUG_ADDRESS'].map(
+    (name) => `${name}=127.0.0.1:0`,
+  );
+  writeFileSync(
+    environment,
+    [...Object.entries(settings).map((entry) => entry.join('=')), ...anyPort].join('\n'),
+  );
+  program = plane.run('fox-den', process.execPath, [
+    `--env-file=${environment}`,
+    join(project, 'src/main.ts'),
+  ]);
 
   await apply('deploy/samples/arcticfox.yaml');
   await says('Hello, world');
   await eventually('the status says so', async () => {
     const { metadata, status } = await admin.get(Foxes, hello);
     const [ready] = status?.conditions ?? [];
-    return (ready?.status === 'True' && status?.observedGeneration === metadata.generation) || program.tail(20);
+    return (
+      (ready?.status === 'True' && status?.observedGeneration === metadata.generation) ||
+      program.tail(20)
+    );
   });
   const { metadata } = await admin.get(ConfigMap, hello);
   expect(metadata.ownerReferences).toEqual([

@@ -1,7 +1,8 @@
 /**
- * Elections among real processes on a real API server: hand-overs are forced by leaders that end in order, are killed, are stopped in the
- * middle of their work for longer than a lease, are cut off from the server, and by servers that are killed. What the processes
- * wrote down, on the clock that they share, is judged at the end.
+ * Elections among real processes on a real API server: hand-overs are forced by leaders that end in
+ * order, are killed, are stopped in the middle of their work for longer than a lease, are cut off
+ * from the server, and by servers that are killed. What the processes wrote down, on the clock that
+ * they share, is judged at the end.
  */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -34,9 +35,16 @@ beforeAll(async () => {
   const transport = kubeConfigTransport(await readKubeConfig(plane));
   const api = new Api(transport, LEASE.namespace);
   await eventually('there is an object to reconcile', async () => {
-    const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: OBJECT, namespace: LEASE.namespace } };
-    const { status } = await api.call('POST', `/api/v1/namespaces/${LEASE.namespace}/configmaps`, { body });
-    return status === 201 || `status ${status}`; // the namespace is made by the server, soon after its start
+    const body = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: OBJECT, namespace: LEASE.namespace },
+    };
+    const { status } = await api.call('POST', `/api/v1/namespaces/${LEASE.namespace}/configmaps`, {
+      body,
+    });
+    // the namespace is made by the server, soon after its start
+    return status === 201 || `status ${status}`;
   });
   await transport.close?.();
 });
@@ -74,7 +82,9 @@ class Contest {
       `somebody leads${not === undefined ? '' : ` in the place of ${not.identity}`}`,
       async () => {
         await this.#replaceEnded();
-        found = this.#live.find((one) => one !== not && (one.leadsSince() ?? 0) > since && one.run() !== undefined);
+        found = this.#live.find(
+          (one) => one !== not && (one.leadsSince() ?? 0) > since && one.run() !== undefined,
+        );
         return found !== undefined;
       },
       HAND_OVER_MS,
@@ -83,7 +93,11 @@ class Contest {
   }
 
   async force(how: HandOver, leader: Contender): Promise<Contender> {
-    await eventually('the leader has done some work', () => leader.worked() >= SOME_WORK, HAND_OVER_MS);
+    await eventually(
+      'the leader has done some work',
+      () => leader.worked() >= SOME_WORK,
+      HAND_OVER_MS,
+    );
     const since = leader.leadsSince() ?? 0;
     const next = (): Promise<Contender> => this.leader(since, leader);
     switch (how) {
@@ -94,7 +108,11 @@ class Contest {
         return next();
       case 'freeze': {
         let successor: Contender | undefined;
-        await eventually('the leader is in the middle of long work', () => isLong(leader.run() ?? 1), HAND_OVER_MS);
+        await eventually(
+          'the leader is in the middle of long work',
+          () => isLong(leader.run() ?? 1),
+          HAND_OVER_MS,
+        );
         await leader.freeze(async () => {
           successor = await next();
         });
@@ -109,7 +127,11 @@ class Contest {
         }
       case 'server':
         await plane.kill('SIGKILL');
-        await eventually('the leader has noticed', () => leader.leadsSince() === undefined, HAND_OVER_MS);
+        await eventually(
+          'the leader has noticed',
+          () => leader.leadsSince() === undefined,
+          HAND_OVER_MS,
+        );
         await plane.restart('SIGKILL');
         return this.leader(since);
     }
@@ -155,7 +177,9 @@ test.each(cases)(
   async ({ contest: begin, plan }) => {
     const seed = testSeed();
     console.log(`hand-overs: CAPSTAN_SEED=${seed}`);
-    const kinds = Object.entries(plan).flatMap(([how, times]) => new Array<HandOver>(times).fill(how as HandOver));
+    const kinds = Object.entries(plan).flatMap(([how, times]) =>
+      new Array<HandOver>(times).fill(how as HandOver),
+    );
     const contest = begin();
     let leader = await contest.leader(0);
     const took: Record<HandOver, number[]> = { end: [], kill: [], freeze: [], cut: [], server: [] };
@@ -170,7 +194,8 @@ test.each(cases)(
     expect(violations).toEqual([]);
     expect(counts.terms).toBeGreaterThan(kinds.length);
     expect(counts.runs).toBeGreaterThanOrEqual(kinds.length * SOME_WORK);
-    // Who was stopped in the middle of its work overlaps with the next leader: without such cases nothing was shown of them.
+    // Who was stopped in the middle of its work overlaps with the next leader: without such cases
+    // nothing was shown of them.
     expect(counts.aborted).toBeGreaterThanOrEqual(plan.freeze / 2);
   },
   ALL_MS,

@@ -1,9 +1,16 @@
 /**
- * A controller of a manager on a real API server: what it applies, its status, finalizer, events and definition are what a raw GET shows; the
- * metrics have controller-runtime's names and move while it works; and its live page answers without a value of a Secret.
+ * A controller of a manager on a real API server: what it applies, its status, finalizer, events
+ * and definition are what a raw GET shows; the metrics have controller-runtime's names and move
+ * while it works; and its live page answers without a value of a Secret.
  */
 import type { Transport } from 'capstan/cache';
-import { type Client, type CustomResourceDefinition, installCRDs, type KubeEvent, newClient } from 'capstan/client';
+import {
+  type Client,
+  type CustomResourceDefinition,
+  installCRDs,
+  type KubeEvent,
+  newClient,
+} from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import type { Logger } from 'capstan/controller';
 import { type ControllerManager, type LivePageState, newManager } from 'capstan/manager';
@@ -48,7 +55,13 @@ beforeAll(async () => {
     transport: managed,
     client: { fieldOwner: OWNER },
     logger: QUIET,
-    leaderElection: { id: LEASE, namespace: 'default', leaseDuration: 60_000, renewDeadline: 40_000, retryPeriod: 500 },
+    leaderElection: {
+      id: LEASE,
+      namespace: 'default',
+      leaseDuration: 60_000,
+      renewDeadline: 40_000,
+      retryPeriod: 500,
+    },
     metrics: { bindAddress: '127.0.0.1:0' },
   });
   await installCRDs(manager.client, [shelves.crd], { timeoutMs: 30_000 });
@@ -76,7 +89,10 @@ async function raw<T = Record<string, unknown>>(path: string): Promise<T> {
 }
 
 async function create(name: string, spec: ShelfInput = {}): Promise<void> {
-  await client.create(Shelf, await shelves.parse({ metadata: { namespace: 'default', name }, spec }));
+  await client.create(
+    Shelf,
+    await shelves.parse({ metadata: { namespace: 'default', name }, spec }),
+  );
 }
 
 const SHELVES = '/apis/managed.capstan.dev/v1/namespaces/default/shelves';
@@ -101,10 +117,15 @@ describe('what the controller of a manager does', () => {
     const { status: installed } = await raw<CustomResourceDefinition>(
       '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/shelves.managed.capstan.dev',
     );
-    expect(installed?.conditions).toContainEqual(expect.objectContaining({ type: 'Established', status: 'True' }));
+    expect(installed?.conditions).toContainEqual(
+      expect.objectContaining({ type: 'Established', status: 'True' }),
+    );
 
     await create('first', { books: 3 });
-    await eventually('its status', async () => (await raw<Seen>(`${SHELVES}/first`)).status !== undefined);
+    await eventually(
+      'its status',
+      async () => (await raw<Seen>(`${SHELVES}/first`)).status !== undefined,
+    );
     const shelf = await raw<Seen>(`${SHELVES}/first`);
     expect(shelf).toMatchObject({
       metadata: { finalizers: [FINALIZER], generation: 1 },
@@ -116,9 +137,16 @@ describe('what the controller of a manager does', () => {
     ]);
 
     const kept = await raw<Seen>(`${CONFIG_MAPS}/first`);
-    const owner = { apiVersion: 'managed.capstan.dev/v1', kind: 'Shelf', name: 'first', uid: shelf.metadata.uid };
+    const owner = {
+      apiVersion: 'managed.capstan.dev/v1',
+      kind: 'Shelf',
+      name: 'first',
+      uid: shelf.metadata.uid,
+    };
     expect(kept.data).toEqual({ row: '###' });
-    expect(kept.metadata.ownerReferences).toEqual([{ ...owner, controller: true, blockOwnerDeletion: true }]);
+    expect(kept.metadata.ownerReferences).toEqual([
+      { ...owner, controller: true, blockOwnerDeletion: true },
+    ]);
     expect(kept.metadata.managedFields).toEqual([
       expect.objectContaining({
         manager: OWNER,
@@ -132,48 +160,78 @@ describe('what the controller of a manager does', () => {
 
     // What is owned comes back; fields of others stay.
     const other = { type: 'merge', body: { data: { row: 'spoilt', note: 'mine' } } } as const;
-    await client.patch(ConfigMap, { namespace: 'default', name: 'first' }, other, { fieldOwner: 'somebody' });
-    const corrected = async (): Promise<object | undefined> => (await raw<Seen>(`${CONFIG_MAPS}/first`)).data;
+    await client.patch(ConfigMap, { namespace: 'default', name: 'first' }, other, {
+      fieldOwner: 'somebody',
+    });
+    const corrected = async (): Promise<object | undefined> =>
+      (await raw<Seen>(`${CONFIG_MAPS}/first`)).data;
     await eventually(
       'it is corrected',
       async () => JSON.stringify(await corrected()) === '{"note":"mine","row":"###"}',
     );
     await client.delete(ConfigMap, { namespace: 'default', name: 'first' });
-    await eventually('it is made again', async () => JSON.stringify(await corrected()) === '{"row":"###"}');
+    await eventually(
+      'it is made again',
+      async () => JSON.stringify(await corrected()) === '{"row":"###"}',
+    );
 
     await client.delete(Shelf, { namespace: 'default', name: 'first' });
     await eventually('it is gone', async () => (await raw<Seen>(`${SHELVES}/first`)).code === 404);
-    expect((await raw<Seen>(`${CONFIG_MAPS}/${ledgerOf('first')}`)).code, 'what the finalizer removes').toBe(404);
+    expect(
+      (await raw<Seen>(`${CONFIG_MAPS}/${ledgerOf('first')}`)).code,
+      'what the finalizer removes',
+    ).toBe(404);
     const events = async (): Promise<KubeEvent[]> => {
-      const { items } = await raw<{ items: KubeEvent[] }>('/apis/events.k8s.io/v1/namespaces/default/events');
+      const { items } = await raw<{ items: KubeEvent[] }>(
+        '/apis/events.k8s.io/v1/namespaces/default/events',
+      );
       return items.filter(({ regarding }) => regarding.uid === shelf.metadata.uid);
     };
-    await eventually('its events', async () => new Set((await events()).map(({ reason }) => reason)).size === 2);
+    await eventually(
+      'its events',
+      async () => new Set((await events()).map(({ reason }) => reason)).size === 2,
+    );
     for (const event of await events()) {
-      expect(event).toMatchObject({ reportingController: REPORTER, type: 'Normal', action: 'Reconciling' });
+      expect(event).toMatchObject({
+        reportingController: REPORTER,
+        type: 'Normal',
+        action: 'Reconciling',
+      });
       expect(event.regarding).toMatchObject(owner);
     }
   });
 });
 
 async function scrape(): Promise<Map<string, Family>> {
-  const response = await fetch(`${manager.url('metrics')}/metrics`, { headers: { connection: 'close' } });
+  const response = await fetch(`${manager.url('metrics')}/metrics`, {
+    headers: { connection: 'close' },
+  });
   expect(response.status).toBe(200);
   return parseText(await response.text());
 }
 
-/** The sum of the samples with these labels; of a histogram, how much it has counted. NaN where there is none. */
-function figureOf(families: Map<string, Family>, name: string, labels: Record<string, string> = {}): number {
+/**
+ * The sum of the samples with these labels; of a histogram, how much it has counted. NaN where
+ * there is none.
+ */
+function figureOf(
+  families: Map<string, Family>,
+  name: string,
+  labels: Record<string, string> = {},
+): number {
   const family = families.get(name);
   const sample = family?.type === 'histogram' ? `${name}_count` : name;
   const found = (family?.samples ?? []).filter(
-    (one) => one.name === sample && Object.entries(labels).every(([key, value]) => one.labels[key] === value),
+    (one) =>
+      one.name === sample &&
+      Object.entries(labels).every(([key, value]) => one.labels[key] === value),
   );
   return found.length === 0 ? Number.NaN : found.reduce((sum, { value }) => sum + value, 0);
 }
 
 const controller = 'shelf';
-const results = (result: string) => ['controller_runtime_reconcile_total', { controller, result }] as const;
+const results = (result: string) =>
+  ['controller_runtime_reconcile_total', { controller, result }] as const;
 const ofQueue = { controller, name: controller };
 
 /** Counters and histograms, each of which the work below moves. */
@@ -223,29 +281,29 @@ describe('the metrics of a manager', () => {
     await eventually('every one has moved', async () => {
       after = await scrape();
       const still = MOVING.filter(
-        ([name, labels]) => !(figureOf(after, name, labels) > (figureOf(before, name, labels) || 0)),
+        ([name, labels]) =>
+          !(figureOf(after, name, labels) > (figureOf(before, name, labels) || 0)),
       );
       return (
-        still.length === 0 || `not so: ${still.map(([name, labels]) => `${name} ${JSON.stringify(labels)}`).join('; ')}`
+        still.length === 0 ||
+        `not so: ${still.map(([name, labels]) => `${name} ${JSON.stringify(labels)}`).join('; ')}`
       );
     });
     expect(figureOf(after, 'controller_runtime_max_concurrent_reconciles', { controller })).toBe(2);
     expect(figureOf(after, 'workqueue_depth', ofQueue)).toBeGreaterThanOrEqual(0);
-    expect(after.get('workqueue_depth')?.samples.map(({ labels }) => Object.keys(labels).sort())).toContainEqual([
-      'controller',
-      'name',
-      'priority',
-    ]);
+    expect(
+      after.get('workqueue_depth')?.samples.map(({ labels }) => Object.keys(labels).sort()),
+    ).toContainEqual(['controller', 'name', 'priority']);
     for (const [method, code] of [
       ['GET', '200'],
       ['POST', '201'],
       ['PATCH', '200'],
       ['PUT', '200'],
     ] as const)
-      expect([method, figureOf(after, 'rest_client_requests_total', { host, method, code })]).toEqual([
+      expect([
         method,
-        expect.toSatisfy((n) => n > 0),
-      ]);
+        figureOf(after, 'rest_client_requests_total', { host, method, code }),
+      ]).toEqual([method, expect.toSatisfy((n) => n > 0)]);
     expect(figureOf(after, 'leader_election_master_status', { name: LEASE })).toBe(1);
     await eventually(
       'the lease was read before a renewal',
@@ -267,7 +325,10 @@ describe('the live page of a manager', () => {
   test('tells why an object is not reconciled, and shows no value of a Secret', async () => {
     const password = 'correct-horse';
     const encoded = Buffer.from(password).toString('base64');
-    const secret = { metadata: { namespace: 'default', name: 'combination' }, stringData: { password } };
+    const secret = {
+      metadata: { namespace: 'default', name: 'combination' },
+      stringData: { password },
+    };
     await client.create(Secret, secret);
     await create('locked', { secretName: 'combination' });
     await eventually('it fails', async () => {

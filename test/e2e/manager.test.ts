@@ -1,6 +1,6 @@
 /**
- * A manager on a real API server: its Lease, its controller over a crash of the server, its metrics for whom the server lets in, and what it
- * leaves.
+ * A manager on a real API server: its Lease, its controller over a crash of the server, its metrics
+ * for whom the server lets in, and what it leaves.
  */
 import { defineResource, type Transport } from 'capstan/cache';
 import { type Client, ignoreAlreadyExists, newClient } from 'capstan/client';
@@ -42,7 +42,9 @@ afterEach(({ task }) => {
   if (task.result?.state === 'fail') plane?.keepLogs();
 });
 
-async function raw(path: string): Promise<{ spec: Record<string, unknown>; metadata: { labels?: object } }> {
+async function raw(
+  path: string,
+): Promise<{ spec: Record<string, unknown>; metadata: { labels?: object } }> {
   const { body } = await transport.request({ method: 'GET', path });
   return JSON.parse(await textOf(body));
 }
@@ -70,7 +72,10 @@ test('leads by a Lease, reconciles over a crash of the server, and lets in whom 
     .named('copies')
     .complete(async (request, { signal }) => {
       const { metadata, data = {} } = await manager.client.get(ConfigMap, request, { signal });
-      const copy = { metadata: { name: metadata.name, namespace: metadata.namespace }, stringData: data };
+      const copy = {
+        metadata: { name: metadata.name, namespace: metadata.namespace },
+        stringData: data,
+      };
       await manager.client.create(Secret, copy, { signal }).catch(ignoreAlreadyExists);
     });
   const stopper = new AbortController();
@@ -79,12 +84,16 @@ test('leads by a Lease, reconciles over a crash of the server, and lets in whom 
   await manager.elected();
 
   const lease = await raw(LEASE);
-  expect(lease.spec).toMatchObject({ leaseDurationSeconds: 90, holderIdentity: manager.report().leader?.identity });
+  expect(lease.spec).toMatchObject({
+    leaseDurationSeconds: 90,
+    holderIdentity: manager.report().leader?.identity,
+  });
   expect(lease.metadata.labels).toEqual({ tier: 'tests' });
 
   const copied = (name: string) => async (): Promise<boolean> =>
     (await client.get(Secret, { namespace: 'default', name })).metadata.name === name;
-  const create = (name: string) => client.create(ConfigMap, { metadata: { namespace: 'default', name } });
+  const create = (name: string) =>
+    client.create(ConfigMap, { metadata: { namespace: 'default', name } });
   await create('before');
   await eventually('a copy', copied('before'));
   await plane.restart('SIGKILL');
@@ -110,7 +119,9 @@ test('leads by a Lease, reconciles over a crash of the server, and lets in whom 
   ] as const) {
     const sample = families
       .get(name)
-      ?.samples.find(({ labels: all }) => Object.entries(labels).every(([key, value]) => all[key] === value));
+      ?.samples.find(({ labels: all }) =>
+        Object.entries(labels).every(([key, value]) => all[key] === value),
+      );
     expect([name, sample?.value]).toEqual([name, expect.any(Number)]);
   }
 

@@ -1,13 +1,27 @@
 /**
- * A manager whose account has Roles in two namespaces of a real API server with RBAC, and no rights beyond them: it converges there, over a
- * crash of the server, is never refused by a server that is ready, and leaves the third namespace alone.
+ * A manager whose account has Roles in two namespaces of a real API server with RBAC, and no rights
+ * beyond them: it converges there, over a crash of the server, is never refused by a server that is
+ * ready, and leaves the third namespace alone.
  *
- * Before it is ready: a kube-apiserver takes requests some hundred milliseconds before it has read its roles and accounts, and refuses until
- * then what they allow (403, or 401 for an account's token). /readyz answers 200 only afterwards. Who watches over a crash meets this now and
- * then, so what was asked of a starting server may be refused, if it was asked within the namespaces; and the manager must live through it.
+ * Before it is ready: a kube-apiserver takes requests some hundred milliseconds before it has read
+ * its roles and accounts, and refuses until then what they allow (403, or 401 for an account's
+ * token). /readyz answers 200 only afterwards. Who watches over a crash meets this now and then, so
+ * what was asked of a starting server may be refused, if it was asked within the namespaces; and
+ * the manager must live through it.
  */
-import { defineResource, type KubeObject, type Transport, type TransportRequest } from 'capstan/cache';
-import { type Client, ignoreNotFound, newClient, type ObjectMeta, setControllerReference } from 'capstan/client';
+import {
+  defineResource,
+  type KubeObject,
+  type Transport,
+  type TransportRequest,
+} from 'capstan/cache';
+import {
+  type Client,
+  ignoreNotFound,
+  newClient,
+  type ObjectMeta,
+  setControllerReference,
+} from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { newControllerManagedBy } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
@@ -27,11 +41,30 @@ type Binding = Thing & { roleRef: object; subjects: object[] };
 
 const core = { group: '', version: 'v1' };
 const rbac = { group: 'rbac.authorization.k8s.io', version: 'v1', namespaced: true };
-const Namespace = defineResource<Thing>()({ ...core, kind: 'Namespace', plural: 'namespaces', namespaced: false });
-const ConfigMap = defineResource<Thing>()({ ...core, kind: 'ConfigMap', plural: 'configmaps', namespaced: true });
-const Secret = defineResource<Thing>()({ ...core, kind: 'Secret', plural: 'secrets', namespaced: true });
+const Namespace = defineResource<Thing>()({
+  ...core,
+  kind: 'Namespace',
+  plural: 'namespaces',
+  namespaced: false,
+});
+const ConfigMap = defineResource<Thing>()({
+  ...core,
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+const Secret = defineResource<Thing>()({
+  ...core,
+  kind: 'Secret',
+  plural: 'secrets',
+  namespaced: true,
+});
 const Roles = defineResource<Role>()({ ...rbac, kind: 'Role', plural: 'roles' });
-const RoleBindings = defineResource<Binding>()({ ...rbac, kind: 'RoleBinding', plural: 'rolebindings' });
+const RoleBindings = defineResource<Binding>()({
+  ...rbac,
+  kind: 'RoleBinding',
+  plural: 'rolebindings',
+});
 
 const NAMESPACES = ['team-a', 'team-b'];
 const account = { namespace: 'team-a', name: 'copies' };
@@ -64,14 +97,21 @@ beforeAll(async () => {
   plane = await ControlPlane.start({ rbac: true });
   transport = kubeConfigTransport(await readKubeConfig(plane));
   admin = newClient({ transport });
-  for (const name of [...NAMESPACES, 'team-c']) await admin.create(Namespace, { metadata: { name } });
-  await admin.create(ServiceAccount, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: account });
+  for (const name of [...NAMESPACES, 'team-c'])
+    await admin.create(Namespace, { metadata: { name } });
+  await admin.create(ServiceAccount, {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: account,
+  });
   const verbs = ['get', 'list', 'watch', 'create', 'update', 'delete'];
   for (const namespace of NAMESPACES) {
     const metadata = { namespace, name: 'copies' };
     await admin.create(Roles, {
       metadata,
-      rules: [{ apiGroups: [''], resources: ['configmaps', 'configmaps/finalizers', 'secrets'], verbs }],
+      rules: [
+        { apiGroups: [''], resources: ['configmaps', 'configmaps/finalizers', 'secrets'], verbs },
+      ],
     });
     await admin.create(RoleBindings, {
       metadata,
@@ -135,10 +175,13 @@ test('converges in its namespaces with Roles alone, over a crash of the server',
   for (const namespace of NAMESPACES) await copied(namespace, ['after', 'before']);
 
   expect(
-    (await client.list(Secret)).items.map(({ metadata: { namespace, name } }) => `${namespace}/${name}`).sort(),
+    (await client.list(Secret)).items
+      .map(({ metadata: { namespace, name } }) => `${namespace}/${name}`)
+      .sort(),
   ).toEqual(NAMESPACES.flatMap((namespace) => [`${namespace}/after`, `${namespace}/before`]));
   expect(refused, 'refused').toEqual([]);
-  for (const asked of refusedEarly) expect(asked).toMatch(/^40[13] [A-Z]+ \/api\/v1\/namespaces\/team-[ab]\//);
+  for (const asked of refusedEarly)
+    expect(asked).toMatch(/^40[13] [A-Z]+ \/api\/v1\/namespaces\/team-[ab]\//);
   await expect(client.list(Secret, { namespace: 'team-c' })).rejects.toMatchObject({ status: 403 });
   expect(await namesIn('team-c')).toEqual([]);
   stopper.abort();

@@ -1,7 +1,8 @@
 /**
- * Child processes that never outlive the test run. Three nets, because each one has a hole: `stop` ends a program in
- * order, an exit hook ends it when the process exits early, and a leash ends it when the process is killed and runs no
- * hook at all. The leash is a shell that reads the live process ids from a pipe; the pipe ends when we do.
+ * Child processes that never outlive the test run. Three nets, because each one has a hole: `stop`
+ * ends a program in order, an exit hook ends it when the process exits early, and a leash ends it
+ * when the process is killed and runs no hook at all. The leash is a shell that reads the live
+ * process ids from a pipe; the pipe ends when we do.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -46,7 +47,9 @@ export class Program {
   ended(): string | undefined {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid === undefined) return `${this.name} did not start`;
-    return exitCode === null && signalCode === null ? undefined : `${this.name} ended (${signalCode ?? exitCode})`;
+    return exitCode === null && signalCode === null
+      ? undefined
+      : `${this.name} ended (${signalCode ?? exitCode})`;
   }
 
   /** Resolves with the exit code, or the signal that ended it, once it has ended by itself. */
@@ -89,7 +92,8 @@ export class Leash {
   readonly #pids = new Set<number>();
 
   constructor(folder: string) {
-    // Every line is the whole list of live ids, so the last line read is the truth. Ctrl-C reaches the group: ignored.
+    // Every line is the whole list of live ids, so the last line read is the truth. Ctrl-C reaches
+    // the group: ignored.
     const script =
       'trap "" INT TERM HUP; while read -r line; do pids=$line; done; [ -z "$pids" ] || kill -KILL $pids; rm -rf "$0"';
     this.#shell = spawn('sh', ['-c', script, folder], { stdio: ['pipe', 'ignore', 'ignore'] });

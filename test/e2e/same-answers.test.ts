@@ -1,6 +1,7 @@
 /**
- * The embedded API server against a real one: every exchange of the table runs on both, and the answers agree in
- * status, headers that matter, shape, texts and the order of events. What is normalised, and why, is in normalise.ts.
+ * The embedded API server against a real one: every exchange of the table runs on both, and the
+ * answers agree in status, headers that matter, shape, texts and the order of events. What is
+ * normalised, and why, is in normalise.ts.
  */
 
 import type { Transport } from 'capstan/cache';
@@ -24,7 +25,12 @@ import { randomExchanges } from './same-answers/random.ts';
 import { removals } from './same-answers/removals.ts';
 import { configMaps, widgets } from './same-answers/resources.ts';
 import { schemas } from './same-answers/schemas.ts';
-import { prepareEmbeddedServer, prepareRealServer, readKubeConfig, watchCachesFilled } from './same-answers/servers.ts';
+import {
+  prepareEmbeddedServer,
+  prepareRealServer,
+  readKubeConfig,
+  watchCachesFilled,
+} from './same-answers/servers.ts';
 import { subresources } from './same-answers/subresources.ts';
 import { updates } from './same-answers/updates.ts';
 import { values } from './same-answers/values.ts';
@@ -87,43 +93,59 @@ afterEach(({ task }) => {
 
 function apis(exchange: object): { real: Api; embedded: Api } {
   const namespace = namespaces.get(exchange) ?? '';
-  return { real: new Api(transports.real, namespace), embedded: new Api(transports.embedded, namespace) };
+  return {
+    real: new Api(transports.real, namespace),
+    embedded: new Api(transports.embedded, namespace),
+  };
 }
 
-/** Request by request, so that the first difference is shown and not everything that follows from it. */
+/**
+ * Request by request, so that the first difference is shown and not everything that follows from
+ * it.
+ */
 function expectSame(embedded: Api, real: Api, name = 'answers'): void {
   const [got, expected] = [normalise(embedded.transcript), normalise(real.transcript)];
-  // A watch was asked for early, but its events tell of requests that came later: streams after answers.
+  // A watch was asked for early, but its events tell of requests that came later: streams after
+  // answers.
   const order = [...real.transcript.keys()].sort(
-    (a, b) => Number('events' in real.transcript[a]!) - Number('events' in real.transcript[b]!) || a - b,
+    (a, b) =>
+      Number('events' in real.transcript[a]!) - Number('events' in real.transcript[b]!) || a - b,
   );
-  for (const index of order) expect(got[index], `${name}: request ${index + 1}`).toEqual(expected[index]);
+  for (const index of order)
+    expect(got[index], `${name}: request ${index + 1}`).toEqual(expected[index]);
   expect(got).toHaveLength(expected.length);
 }
 
 for (const [group, exchanges] of groups) {
   describe(group, () => {
-    test.for(exchanges.map((exchange) => [exchange.name, exchange] as const))('%s', async ([, exchange]) => {
-      const { real, embedded } = apis(exchange);
-      try {
-        // Even when one of them throws: the transcripts say more than the error.
-        const outcomes = await Promise.allSettled([exchange.run(real), exchange.run(embedded)]);
-        expectSame(embedded, real);
-        for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
-      } finally {
-        real.close();
-        embedded.close();
-      }
-    });
+    test.for(exchanges.map((exchange) => [exchange.name, exchange] as const))(
+      '%s',
+      async ([, exchange]) => {
+        const { real, embedded } = apis(exchange);
+        try {
+          // Even when one of them throws: the transcripts say more than the error.
+          const outcomes = await Promise.allSettled([exchange.run(real), exchange.run(embedded)]);
+          expectSame(embedded, real);
+          for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+        } finally {
+          real.close();
+          embedded.close();
+        }
+      },
+    );
   });
 }
 
-// One test, and the last: dropping the history of the real server takes a restart, which is done once for all of them.
+// One test, and the last: dropping the history of the real server takes a restart, which is done
+// once for all of them.
 test('after the history is gone, what asks for it is told so', async () => {
   const later = await Promise.all(
     expired.map(async (exchange) => {
       const { real, embedded } = apis(exchange);
-      const [askReal, askEmbedded] = await Promise.all([exchange.before(real), exchange.before(embedded)]);
+      const [askReal, askEmbedded] = await Promise.all([
+        exchange.before(real),
+        exchange.before(embedded),
+      ]);
       return { exchange, real, embedded, askReal, askEmbedded };
     }),
   );

@@ -1,6 +1,7 @@
 /**
- * A kind that comes and goes, on a real API server: its CustomResourceDefinition is created after a source asked for it, and deleted
- * again. What the server says of a kind that it does not have is its own, and no other server's word counts.
+ * A kind that comes and goes, on a real API server: its CustomResourceDefinition is created after a
+ * source asked for it, and deleted again. What the server says of a kind that it does not have is
+ * its own, and no other server's word counts.
  */
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
@@ -29,7 +30,9 @@ const definition = {
     group: 'sources.capstan.dev',
     scope: 'Namespaced',
     names: { plural: 'gadgets', singular: 'gadget', kind: 'Gadget' },
-    versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } }],
+    versions: [
+      { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+    ],
   },
 };
 
@@ -52,7 +55,12 @@ afterEach(({ task }) => {
 
 async function send(method: string, path: string, body?: object): Promise<number> {
   const headers = { 'content-type': 'application/json' };
-  const answer = await transport.request({ method, path, headers, ...(body && { body: JSON.stringify(body) }) });
+  const answer = await transport.request({
+    method,
+    path,
+    headers,
+    ...(body && { body: JSON.stringify(body) }),
+  });
   for await (const _ of answer.body); // to its end, or the connection is not used again
   return answer.status;
 }
@@ -61,8 +69,9 @@ test('a kind source begins when its definition is there, and is told of the dele
   const clock = new FakeClock(); // of the source alone: its 10 s are not to be waited for
   const cache = newSharedInformerFactory(transport, {
     watchErrorHandler: () => undefined, // refusals are expected
-    // A watch that comes while the definition goes can be served on by a storage that the server has forgotten (seen once, on a busy
-    // machine: a minute of silence): its end is the first thing that anybody hears of it, and here it comes soon.
+    // A watch that comes while the definition goes can be served on by a storage that the server
+    // has forgotten (seen once, on a busy machine: a minute of silence): its end is the first thing
+    // that anybody hears of it, and here it comes soon.
     tweakListOptions: (query) => {
       if (query.watch === 'true') query.timeoutSeconds = '5';
     },
@@ -70,7 +79,8 @@ test('a kind source begins when its definition is there, and is told of the dele
   const told: string[] = [];
   const source = kindSource<Thing>({ cache, resource: Gadgets, handler: telling(told), clock });
   const problem = (): string => source.status?.().problem ?? '';
-  const states = (): unknown[] => [...cache.informers().values()].map((informer) => informer.status());
+  const states = (): unknown[] =>
+    [...cache.informers().values()].map((informer) => informer.status());
   const { signal } = await started(source);
   try {
     await eventually(
@@ -80,8 +90,15 @@ test('a kind source begins when its definition is there, and is told of the dele
 
     expect(await send('POST', DEFINITIONS, definition)).toBe(201);
     const gadgets = '/apis/sources.capstan.dev/v1/namespaces/default/gadgets';
-    const gadget = { apiVersion: 'sources.capstan.dev/v1', kind: 'Gadget', metadata: { name: 'a' } };
-    await eventually('the kind is served', async () => (await send('POST', gadgets, gadget)) === 201);
+    const gadget = {
+      apiVersion: 'sources.capstan.dev/v1',
+      kind: 'Gadget',
+      metadata: { name: 'a' },
+    };
+    await eventually(
+      'the kind is served',
+      async () => (await send('POST', gadgets, gadget)) === 201,
+    );
     expect(told).toEqual([]);
     await clock.run(10_000);
     await source.waitForSync?.({ signal });

@@ -1,4 +1,7 @@
-/** A process of its own with a control plane, for the test that kills it: prints where it is, and waits. */
+/**
+ * A process of its own with a control plane, for the test that kills it: prints where it is, and
+ * waits.
+ */
 import { ControlPlane } from './control-plane.ts';
 
 const { url, folder } = await ControlPlane.start();

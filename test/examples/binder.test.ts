@@ -1,5 +1,6 @@
 /**
- * What stands in for kube-controller-manager says `Released` of a volume only where its claim is gone, for data goes by that word.
+ * What stands in for kube-controller-manager says `Released` of a volume only where its claim is
+ * gone, for data goes by that word.
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { newClient } from 'capstan/client';
@@ -31,8 +32,9 @@ afterEach(async () => {
 });
 
 /*
- * After a restart of a real API server the watch of the volumes was back before that of the claims. The binder saw 45 volumes of a thousand
- * without the claims for which they had just been made, called them released, and their directories were removed under living claims.
+ * After a restart of a real API server the watch of the volumes was back before that of the claims.
+ * The binder saw 45 volumes of a thousand without the claims for which they had just been made,
+ * called them released, and their directories were removed under living claims.
  */
 test('a volume is not released while only the cache does not know its claim', async () => {
   const transport = server.transport();
@@ -47,7 +49,10 @@ test('a volume is not released while only the cache does not know its claim', as
     told
       .filter(({ metadata, status }) => metadata.name === name && status?.phase !== 'Pending')
       .map(({ status }) => status?.phase);
-  informer.addEventHandler({ onAdd: (volume) => told.push(volume), onUpdate: (_old, now) => told.push(now) });
+  informer.addEventHandler({
+    onAdd: (volume) => told.push(volume),
+    onUpdate: (_old, now) => told.push(now),
+  });
   const watching = informer.run();
   closing.push(
     () => transport.close?.(),
@@ -64,15 +69,26 @@ test('a volume is not released while only the cache does not know its claim', as
       spec: {
         capacity: { storage: '1Gi' },
         accessModes: [],
-        claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'default', ...claim },
+        claimRef: {
+          apiVersion: 'v1',
+          kind: 'PersistentVolumeClaim',
+          namespace: 'default',
+          ...claim,
+        },
       },
     });
   await createVolume({ name: 'before', uid: 'before' });
   await expect.poll(() => phasesOf('pvc-before')).toEqual(['Released']);
 
-  const comeBack = server.inject({ verb: 'watch', path: '/persistentvolumeclaims', do: 'status', status: 500 });
+  const comeBack = server.inject({
+    verb: 'watch',
+    path: '/persistentvolumeclaims',
+    do: 'status',
+    status: 500,
+  });
   server.dropConnections();
-  await client.list(PersistentVolumeClaim).catch(() => undefined); // what meets the connection that was cut
+  // what meets the connection that was cut
+  await client.list(PersistentVolumeClaim).catch(() => undefined);
   const { metadata } = await client.create(PersistentVolumeClaim, {
     metadata: { namespace: 'default', name: 'lives' },
     spec: { storageClassName: 'any', accessModes: [], resources: {} },

@@ -1,4 +1,6 @@
-/** The parts of the demo that decide whether a run counts as proven: they must be able to say no. */
+/**
+ * The parts of the demo that decide whether a run counts as proven: they must be able to say no.
+ */
 import { type Transport, TransportError } from 'capstan/cache';
 import { setControllerReference } from 'capstan/client';
 import { silentLogger } from 'capstan/controller';
@@ -13,7 +15,13 @@ import { Random } from '../../examples/demo/random.ts';
 import { verify } from '../../examples/demo/verifier.ts';
 import { deploymentOf, serviceOf } from '../../examples/website/children.ts';
 import { FINALIZER } from '../../examples/website/controller.ts';
-import { Deployment, Service, Website, type WebsiteObject, websiteCRD } from '../../examples/website/resources.ts';
+import {
+  Deployment,
+  Service,
+  Website,
+  type WebsiteObject,
+  websiteCRD,
+} from '../../examples/website/resources.ts';
 
 const context = {
   signal: new AbortController().signal,
@@ -27,9 +35,26 @@ const context = {
 
 describe('the command line', () => {
   test('has defaults, gentler ones for a real server', () => {
-    expect(parseOptions([], {})).toMatchObject({ objects: 2000, duration: 15, workers: 16, json: false });
-    expect(parseOptions(['--server', 'http://localhost:8001'], {})).toMatchObject({ objects: 200, workers: 8 });
-    const given = ['--objects', '7', '--duration', '0.5', '--workers=3', '--kubeconfig', 'file', '--json'];
+    expect(parseOptions([], {})).toMatchObject({
+      objects: 2000,
+      duration: 15,
+      workers: 16,
+      json: false,
+    });
+    expect(parseOptions(['--server', 'http://localhost:8001'], {})).toMatchObject({
+      objects: 200,
+      workers: 8,
+    });
+    const given = [
+      '--objects',
+      '7',
+      '--duration',
+      '0.5',
+      '--workers=3',
+      '--kubeconfig',
+      'file',
+      '--json',
+    ];
     expect(parseOptions(given, { CAPSTAN_SEED: '42' })).toEqual({
       objects: 7,
       duration: 0.5,
@@ -156,7 +181,9 @@ test('connections that the demo cuts look like lost connections, and an abort st
     return reader;
   };
   const [first, second] = [await read(), await read()];
-  const ends = [first.next(), second.next()].map((next) => expect(next).rejects.toMatchObject({ kind: 'reset' }));
+  const ends = [first.next(), second.next()].map((next) =>
+    expect(next).rejects.toMatchObject({ kind: 'reset' }),
+  );
   transport.cut();
   await Promise.all(ends);
   const abort = new AbortController();
@@ -184,7 +211,10 @@ describe('the verifier', () => {
   });
 
   /** A Website as the controller leaves it, then changed by `spoil`. */
-  async function site(name: string, spoil: (website: WebsiteObject) => Promise<unknown> = async () => undefined) {
+  async function site(
+    name: string,
+    spoil: (website: WebsiteObject) => Promise<unknown> = async () => undefined,
+  ) {
     const website = await api.create<WebsiteObject>(pathOf(Website, 'n'), {
       apiVersion: 'demo.capstan.dev/v1',
       kind: 'Website',
@@ -194,25 +224,43 @@ describe('the verifier', () => {
     const status = { observedGeneration: website.metadata.generation };
     await api.patch(pathOf(Website, 'n', name, 'status'), { status });
     const key = { namespace: 'n', name };
-    await api.create(pathOf(Deployment, 'n'), setControllerReference(website, deploymentOf(key, spec), Website));
-    await api.create(pathOf(Service, 'n'), setControllerReference(website, serviceOf(key, spec), Website));
+    await api.create(
+      pathOf(Deployment, 'n'),
+      setControllerReference(website, deploymentOf(key, spec), Website),
+    );
+    await api.create(
+      pathOf(Service, 'n'),
+      setControllerReference(website, serviceOf(key, spec), Website),
+    );
     await spoil(website);
   }
 
   test('finds nothing where all is well, and every way in which it is not', async () => {
-    const path = { website: pathOf(Website, 'n'), deployment: pathOf(Deployment, 'n'), service: pathOf(Service, 'n') };
+    const path = {
+      website: pathOf(Website, 'n'),
+      deployment: pathOf(Deployment, 'n'),
+      service: pathOf(Service, 'n'),
+    };
     await site('good');
     await site('stale', () => api.patch(`${path.website}/stale`, { spec: { replicas: 3 } }));
-    await site('behind', () => api.patch(`${path.website}/behind/status`, { status: { observedGeneration: 0 } }));
-    await site('unheld', () => api.patch(`${path.website}/unheld`, { metadata: { finalizers: null } }));
+    await site('behind', () =>
+      api.patch(`${path.website}/behind/status`, { status: { observedGeneration: 0 } }),
+    );
+    await site('unheld', () =>
+      api.patch(`${path.website}/unheld`, { metadata: { finalizers: null } }),
+    );
     await site('no-deployment', () => api.delete(`${path.deployment}/no-deployment`));
     await site('no-service', () => api.delete(`${path.service}/no-service`));
-    await site('replicas', () => api.patch(`${path.deployment}/replicas`, { spec: { replicas: 99 } }));
+    await site('replicas', () =>
+      api.patch(`${path.deployment}/replicas`, { spec: { replicas: 99 } }),
+    );
     await site('port', () => api.patch(`${path.service}/port`, { spec: { ports: [{ port: 1 }] } }));
     await site('stranger', () =>
       api.patch(`${path.deployment}/stranger`, {
         metadata: {
-          ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'other', controller: true }],
+          ownerReferences: [
+            { apiVersion: 'v1', kind: 'Pod', name: 'p', uid: 'other', controller: true },
+          ],
         },
       }),
     );
@@ -223,7 +271,10 @@ describe('the verifier', () => {
       await api.delete(`${path.website}/orphan`);
     });
 
-    const names = 'good stale behind unheld no-deployment no-service replicas port stranger leaving missing'.split(' ');
+    const names =
+      'good stale behind unheld no-deployment no-service replicas port stranger leaving missing'.split(
+        ' ',
+      );
     const expected = new Map(names.map((name) => [`n/${name}`, spec]));
     const { problems, ...counts } = await verify(
       api,

@@ -1,6 +1,6 @@
 /**
- * The examples that are one program each, run as a reader runs them: with plain Node, on the built package. What they print is
- * the point they make, so that is what is looked at.
+ * The examples that are one program each, run as a reader runs them: with plain Node, on the built
+ * package. What they print is the point they make, so that is what is looked at.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -11,15 +11,24 @@ import { markdownBlocks } from '../../scripts/doc-blocks.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Its output; a program that ends with an error, says something on stderr, or does not end, fails the test. */
+/**
+ * Its output; a program that ends with an error, says something on stderr, or does not end, fails
+ * the test.
+ */
 async function run(...program: string[]): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, program, { cwd: root, timeout: 60_000 });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, program, {
+    cwd: root,
+    timeout: 60_000,
+  });
   expect(stderr, program[0]).toBe('');
   return stdout;
 }
 
 /** `name: 2 requests, 29871 bytes, …` */
-function counted(output: string, way: string): { requests: number; bytes: number; stale: number; rest: string } {
+function counted(
+  output: string,
+  way: string,
+): { requests: number; bytes: number; stale: number; rest: string } {
   const line = output.split('\n').find((text) => text.startsWith(`${way}: `)) ?? '';
   const [, requests, bytes, rest = ''] = /: (\d+) requests, (\d+) bytes, (.*)/.exec(line) ?? [];
   const stale = Number(/stale ([\d.]+) ms/.exec(rest)?.[1]);
@@ -52,13 +61,19 @@ test('scheduler: every Pod is bound once and leaves the selector as a deletion, 
   expect(matched(/^(\S+) bound to node-[abc]$/gm)).toEqual(pods);
   expect(matched(/^(\S+) left$/gm)).toEqual(pods);
   expect(output).toContain('12 deletions told; the server still has 12 Pods, the cache 0');
-  expect(output).toContain('phases: Failed Succeeded; never more than 2 of 2 places taken on a node');
+  expect(output).toContain(
+    'phases: Failed Succeeded; never more than 2 of 2 places taken on a node',
+  );
 });
 
-// It patched in "default" whatever the namespace of the request was: a ConfigMap elsewhere was 404 for ever.
+// It patched in "default" whatever the namespace of the request was: a ConfigMap elsewhere was 404
+// for ever.
 test('hello-controller: greets the ConfigMaps with its label, each in its namespace, and ends', async () => {
   const output = await run('examples/hello-controller.ts');
-  expect(output.trim().split('\n').sort()).toEqual(['greeted default/first', 'greeted team-a/last']);
+  expect(output.trim().split('\n').sort()).toEqual([
+    'greeted default/first',
+    'greeted team-a/last',
+  ]);
 });
 
 test('provisioner: every claim gets a volume and a directory, and those that are deleted take theirs with them', async () => {
@@ -82,18 +97,33 @@ test('webhook-source: what is posted to an endpoint reaches the objects that it 
     'pushed unused: 202',
     'pushed nonsense: 400',
   ]);
-  const rolledOut = lines.map((line) => /^(\S+ runs \S+), because of .*webhook$/.exec(line)?.[1]).filter(Boolean);
-  expect(rolledOut.sort()).toEqual(['blog runs sha256:1', 'news runs sha256:1', 'shop runs sha256:2']);
+  const rolledOut = lines
+    .map((line) => /^(\S+ runs \S+), because of .*webhook$/.exec(line)?.[1])
+    .filter(Boolean);
+  expect(rolledOut.sort()).toEqual([
+    'blog runs sha256:1',
+    'news runs sha256:1',
+    'shop runs sha256:2',
+  ]);
 });
 
 // It cancelled its only item before the loop over the snapshot, which had nothing to print.
 test('what queues have beyond client-go, of the README: the snapshot shows the item that waits', async () => {
-  const output = await run('--input-type=module-typescript', '--eval', snippetWith('new PriorityQueue('));
+  const output = await run(
+    '--input-type=module-typescript',
+    '--eval',
+    snippetWith('new PriorityQueue('),
+  );
   expect(output).toMatch(/^web waiting 0 \S+\nworking on default\/web\nworking on default\/db\n$/);
 });
 
-// Nothing stopped its loop: Node ended it with a warning of a top-level await that is never settled, and exit code 13.
+// Nothing stopped its loop: Node ended it with a warning of a top-level await that is never
+// settled, and exit code 13.
 test('the queue alone, of the README: works on both keys and ends', async () => {
-  const output = await run('--input-type=module-typescript', '--eval', snippetWith('new RateLimitingQueue('));
+  const output = await run(
+    '--input-type=module-typescript',
+    '--eval',
+    snippetWith('new RateLimitingQueue('),
+  );
   expect(output).toBe('working on default/web\nworking on default/db\n');
 });

@@ -13,12 +13,20 @@ test('without a cluster it is a demonstration; each way to one, and its other fl
     healthProbe: '0',
     metrics: '0',
   });
-  expect(parseOptions(['--server', 'http://localhost:8001'])?.target).toEqual({ server: 'http://localhost:8001' });
+  expect(parseOptions(['--server', 'http://localhost:8001'])?.target).toEqual({
+    server: 'http://localhost:8001',
+  });
   expect(parseOptions(['--kubeconfig=file', '--workers=8'])).toMatchObject({
     target: { kubeconfig: 'file' },
     workers: 8,
   });
-  const inCluster = ['--in-cluster', '--root=/srv', '--namespace=storage', '--health=:8081', '--metrics=:8080'];
+  const inCluster = [
+    '--in-cluster',
+    '--root=/srv',
+    '--namespace=storage',
+    '--health=:8081',
+    '--metrics=:8080',
+  ];
   expect(parseOptions(inCluster)).toMatchObject({
     target: 'in-cluster',
     root: '/srv',
@@ -35,7 +43,10 @@ test('what it does not understand is refused, with what it expected', () => {
     [['--kubeconfig', 'a', '--server', 'http://a'], /exclude each other/],
     [['--workers', '0'], /--workers expected 1 to 999, got "0"/],
     [['--workers', 'many'], /--workers expected 1 to 999, got "many"/],
-    [['--server', 'localhost:8001'], /--server expected an http or https URL, got "localhost:8001"/],
+    [
+      ['--server', 'localhost:8001'],
+      /--server expected an http or https URL, got "localhost:8001"/,
+    ],
     [['--fast'], /--fast/],
     [['something'], /something/],
   ];

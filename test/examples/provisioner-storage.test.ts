@@ -1,4 +1,7 @@
-/** The storage of the provisioner and its image, as far as a machine without a container runtime can tell. */
+/**
+ * The storage of the provisioner and its image, as far as a machine without a container runtime can
+ * tell.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,21 +12,37 @@ import { Directories } from '../../examples/provisioner/directories.ts';
 const place = mkdtempSync(join(tmpdir(), 'capstan-storage-'));
 afterAll(() => rmSync(place, { recursive: true, force: true }));
 
-// `npm init -y` of npm 11 writes the type commonjs, with which Node takes no `import`: the image was built, and its program never started.
+// `npm init -y` of npm 11 writes the type commonjs, with which Node takes no `import`: the image
+// was built, and its program never started.
 test.skipIf(process.platform === 'win32')('the package of the image is one of modules', () => {
-  const readme = readFileSync(new URL('../../examples/provisioner/README.md', import.meta.url), 'utf8');
+  const readme = readFileSync(
+    new URL('../../examples/provisioner/README.md', import.meta.url),
+    'utf8',
+  );
   const [, commands = ''] = /^ +RUN (.*) && npm install /m.exec(readme) ?? [];
   expect(commands).toMatch(/^npm init -y/);
   execFileSync('sh', ['-c', commands], { cwd: place, stdio: 'ignore' });
-  expect(JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))).toMatchObject({ type: 'module' });
+  expect(JSON.parse(readFileSync(join(place, 'package.json'), 'utf8'))).toMatchObject({
+    type: 'module',
+  });
 });
 
-// Directories were as the umask of root left them, 0755: Pods that run as anybody else could not write into their own volume.
-test.skipIf(process.platform === 'win32')('every user may write into the directory of a volume', async () => {
-  const storage = new Directories(join(place, 'volumes'));
-  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace: 'a', name: 'b', uid: '1' } as const;
-  for (const time of ['made', 'made again']) {
-    await storage.begin('pvc-1', claim);
-    expect(statSync(storage.pathOf('pvc-1')).mode & 0o777, time).toBe(0o777);
-  }
-});
+// Directories were as the umask of root left them, 0755: Pods that run as anybody else could not
+// write into their own volume.
+test.skipIf(process.platform === 'win32')(
+  'every user may write into the directory of a volume',
+  async () => {
+    const storage = new Directories(join(place, 'volumes'));
+    const claim = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      namespace: 'a',
+      name: 'b',
+      uid: '1',
+    } as const;
+    for (const time of ['made', 'made again']) {
+      await storage.begin('pvc-1', claim);
+      expect(statSync(storage.pathOf('pvc-1')).mode & 0o777, time).toBe(0o777);
+    }
+  },
+);

@@ -1,6 +1,7 @@
 /**
- * The provisioner on the embedded API server, with real directories. Conditions are waited for; back-off passes by a FakeClock. The binder
- * plays the part of kube-controller-manager, in a manager of its own.
+ * The provisioner on the embedded API server, with real directories. Conditions are waited for;
+ * back-off passes by a FakeClock. The binder plays the part of kube-controller-manager, in a
+ * manager of its own.
  */
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -74,7 +75,9 @@ function start(options: Partial<ProvisionerOptions> = {}) {
   return { clock, end, adds };
 }
 
-/** The next request of the test itself may meet a connection that was cut; a GET is sent once more. */
+/**
+ * The next request of the test itself may meet a connection that was cut; a GET is sent once more.
+ */
 async function cutConnections(): Promise<void> {
   server.dropConnections();
   await client.list(StorageClass);
@@ -99,13 +102,19 @@ const createClass = (name: string, more: Partial<ClassObject> = {}) =>
 const createClaim = (name: string, storageClassName: string, more: object = {}) =>
   client.create(PersistentVolumeClaim, {
     metadata: { namespace, name },
-    spec: { storageClassName, accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...more },
+    spec: {
+      storageClassName,
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+      ...more,
+    },
   });
 const deleteClaim = (name: string) => client.delete(PersistentVolumeClaim, { namespace, name });
 const volumes = async (): Promise<VolumeObject[]> => (await client.list(PersistentVolume)).items;
 const claims = async (): Promise<ClaimObject[]> => (await client.list(PersistentVolumeClaim)).items;
 const claimed = async () => (await volumes()).map(({ spec }) => spec.claimRef?.name).sort();
-const directories = async () => (await readdir(root)).filter((name) => !name.startsWith('.')).sort();
+const directories = async () =>
+  (await readdir(root)).filter((name) => !name.startsWith('.')).sort();
 const notes = () => readdir(join(root, '.unfinished')).catch(() => []);
 const reasons = async (name: string) =>
   (await client.list(eventResource, { namespace })).items
@@ -113,7 +122,10 @@ const reasons = async (name: string) =>
     .map(({ reason }) => reason)
     .sort();
 
-/** As many volumes as directories as claims, each for another claim, under the name that follows from it. */
+/**
+ * As many volumes as directories as claims, each for another claim, under the name that follows
+ * from it.
+ */
 async function expectOneEach(): Promise<void> {
   const expected = (await claims()).map(({ metadata }) => `pvc-${metadata.uid}`).sort();
   const found = await volumes();
@@ -134,14 +146,24 @@ test('a claim gets a directory and a volume that names it; claims of other class
   const [volume] = await volumes();
   const path = join(root, `pvc-${metadata.uid}`);
   expect(volume).toMatchObject({
-    metadata: { name: `pvc-${metadata.uid}`, annotations: { [PROVISIONED_BY]: PROVISIONER }, finalizers: [FINALIZER] },
+    metadata: {
+      name: `pvc-${metadata.uid}`,
+      annotations: { [PROVISIONED_BY]: PROVISIONER },
+      finalizers: [FINALIZER],
+    },
     spec: {
       capacity: { storage: '1Gi' },
       accessModes: ['ReadWriteOnce'],
       persistentVolumeReclaimPolicy: 'Delete',
       storageClassName: 'ours',
       hostPath: { path, type: 'Directory' },
-      claimRef: { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name: 'a', uid: metadata.uid },
+      claimRef: {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        namespace,
+        name: 'a',
+        uid: metadata.uid,
+      },
     },
   });
   expect(await directories()).toEqual([`pvc-${metadata.uid}`]);
@@ -167,7 +189,9 @@ test('a claim that goes takes volume and directory with it where the class says 
   await createClaim('a', 'deleting');
   const kept = await createClaim('b', 'retaining');
   const name = `pvc-${kept.metadata.uid}`;
-  await expect.poll(async () => (await claims()).map(({ status }) => status?.phase)).toEqual(['Bound', 'Bound']);
+  await expect
+    .poll(async () => (await claims()).map(({ status }) => status?.phase))
+    .toEqual(['Bound', 'Bound']);
   await writeFile(join(root, name, 'file'), 'precious');
   await deleteClaim('a');
   await deleteClaim('b');
@@ -175,7 +199,8 @@ test('a claim that goes takes volume and directory with it where the class says 
   await expect.poll(async () => (await volumes())[0]?.status?.phase).toBe('Released');
   await expect.poll(directories).toEqual([name]);
 
-  // Somebody has saved the data and removes the volume; not even a new process takes the directory for an orphan.
+  // Somebody has saved the data and removes the volume; not even a new process takes the directory
+  // for an orphan.
   await client.delete(PersistentVolume, { name });
   await expect.poll(volumes).toEqual([]);
   await end();
@@ -206,7 +231,11 @@ test('a volume that says its directory is elsewhere is not believed', async () =
   await mkdir(elsewhere);
   const { end } = start();
   await client.create(PersistentVolume, {
-    metadata: { name: 'pvc-1', annotations: { [PROVISIONED_BY]: PROVISIONER }, finalizers: [FINALIZER] },
+    metadata: {
+      name: 'pvc-1',
+      annotations: { [PROVISIONED_BY]: PROVISIONER },
+      finalizers: [FINALIZER],
+    },
     spec: {
       capacity: { storage: '1Gi' },
       accessModes: [],
@@ -216,7 +245,11 @@ test('a volume that says its directory is elsewhere is not believed', async () =
   });
   await client
     .status()
-    .patch(PersistentVolume, { name: 'pvc-1' }, { type: 'merge', body: { status: { phase: 'Released' } } });
+    .patch(
+      PersistentVolume,
+      { name: 'pvc-1' },
+      { type: 'merge', body: { status: { phase: 'Released' } } },
+    );
   await expect.poll(async () => (await volumes())[0]?.metadata.deletionTimestamp).toBeDefined();
   await end();
   expect(await reasons('pvc-1')).toEqual(['VolumeDeletionGivenUp']);
@@ -227,7 +260,12 @@ test('a volume that says its directory is elsewhere is not believed', async () =
 test('failures are counted, given up after the threshold with an event, and forgotten when the claim changes', async () => {
   const { clock, end } = start({ maxFailures: 3 });
   await createClass('ours');
-  const takeBack = server.inject({ verb: 'create', path: '/persistentvolumes', do: 'status', status: 403 });
+  const takeBack = server.inject({
+    verb: 'create',
+    path: '/persistentvolumes',
+    do: 'status',
+    status: 403,
+  });
   await createClaim('a', 'ours');
   await expect.poll(() => reasons('a')).toEqual(['ProvisioningFailed']);
   for (const [ms, events] of [
@@ -235,9 +273,12 @@ test('failures are counted, given up after the threshold with an event, and forg
     [30_000, 3],
   ] as const) {
     clock.step(ms);
-    if (events === 3) await expect.poll(() => reasons('a')).toEqual(['ProvisioningFailed', 'ProvisioningGivenUp']);
+    if (events === 3)
+      await expect.poll(() => reasons('a')).toEqual(['ProvisioningFailed', 'ProvisioningGivenUp']);
     else
-      await expect.poll(async () => (await client.list(eventResource, { namespace })).items[0]?.series?.count).toBe(2);
+      await expect
+        .poll(async () => (await client.list(eventResource, { namespace })).items[0]?.series?.count)
+        .toBe(2);
   }
   takeBack();
   clock.step(1_000_000);
@@ -315,7 +356,13 @@ test('a process that is killed after the volume, before it could say so to itsel
 test('a volume whose answer was lost is not made twice', async () => {
   const { clock } = start();
   await createClass('ours');
-  server.inject({ verb: 'create', path: '/persistentvolumes', times: 3, do: 'drop', afterBytes: 0 });
+  server.inject({
+    verb: 'create',
+    path: '/persistentvolumes',
+    times: 3,
+    do: 'drop',
+    afterBytes: 0,
+  });
   for (const name of ['a', 'b', 'c']) await createClaim(name, 'ours');
   await expect.poll(claimed).toEqual(['a', 'b', 'c']);
   expect(server.unmetFaults()).toEqual([]);
@@ -332,7 +379,13 @@ test('a hundred claims under errors and cuts all get their volume, and none gets
   startBinder();
   const { clock } = start({ workers: 8, maxFailures: 100 });
   await createClass('ours');
-  server.inject({ verb: 'create', path: '/persistentvolumes', times: 10, do: 'status', status: 500 });
+  server.inject({
+    verb: 'create',
+    path: '/persistentvolumes',
+    times: 10,
+    do: 'status',
+    status: 500,
+  });
   server.inject({ verb: 'create', path: '/persistentvolumes', times: 5, do: 'reset' });
   server.inject({ verb: 'get', path: '/persistentvolumes', times: 5, do: 'status', status: 503 });
   for (let i = 0; i < 100; i++) {
@@ -364,9 +417,18 @@ test('a claim that only the cache does not know is no reason to remove its direc
   const { metadata } = await createClaim('a', 'ours');
   const { uid = '' } = metadata;
   const storage = new Directories(root);
-  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name: 'a', uid } as const;
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    namespace,
+    name: 'a',
+    uid,
+  } as const;
   await storage.begin(`pvc-${uid}`, claim);
-  const nothing = new Indexer<ClaimObject, 'byUid' | 'byClass'>(undefined, PersistentVolumeClaim.indexers);
+  const nothing = new Indexer<ClaimObject, 'byUid' | 'byClass'>(
+    undefined,
+    PersistentVolumeClaim.indexers,
+  );
   const classes = new Lister(new Indexer<ClassObject>());
   const events = { event: () => undefined };
   const stale = new Claims({
@@ -396,7 +458,11 @@ test('the rights in the manifest are those that it uses, and no others', async (
     },
   };
   const clock = new FakeClock();
-  const leaderElection = { id: 'capstan-provisioner', namespace: 'capstan-provisioner', releaseOnCancel: true };
+  const leaderElection = {
+    id: 'capstan-provisioner',
+    namespace: 'capstan-provisioner',
+    releaseOnCancel: true,
+  };
   const manager = newManager({ transport, clock, leaderElection });
   manager.add(
     new Provisioner(manager, {
@@ -414,7 +480,8 @@ test('the rights in the manifest are those that it uses, and no others', async (
   await deleteClaim('a');
   await expect.poll(volumes).toEqual([]);
   server.inject({ verb: 'create', path: '/persistentvolumes', do: 'status', status: 500 });
-  await createClaim('b', 'ours'); // fails twice, for a series of events, and leaves something unfinished when it goes
+  // fails twice, for a series of events, and leaves something unfinished when it goes
+  await createClaim('b', 'ours');
   const later = () => {
     clock.step(100); // the back-off; at a time more would cost it the lease
     return reasons('b');
@@ -429,9 +496,9 @@ test('the rights in the manifest are those that it uses, and no others', async (
   const manifest = loadAllYaml(
     await readFile(new URL('../../examples/provisioner/manifest.yaml', import.meta.url), 'utf8'),
   );
-  const roles = (manifest as { rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[] }[]).flatMap(
-    ({ rules = [] }) => rules,
-  );
+  const roles = (
+    manifest as { rules?: { apiGroups: string[]; resources: string[]; verbs: string[] }[] }[]
+  ).flatMap(({ rules = [] }) => rules);
   const granted = roles.flatMap(({ apiGroups, resources, verbs }) =>
     verbs.map((verb) => `${verb} ${resources.join()}.${apiGroups.join()}`),
   );
@@ -442,7 +509,12 @@ test('the rights in the manifest are those that it uses, and no others', async (
 function rightFor({ method, path, query = {} }: TransportRequest): string {
   const [, group = '', resource, name] =
     /^\/(?:api|apis\/([^/]+))\/v1\/(?:namespaces\/[^/]+\/)?([^/]+)(?:\/([^/]+))?$/.exec(path) ?? [];
-  const verbs: Record<string, string> = { POST: 'create', PUT: 'update', PATCH: 'patch', DELETE: 'delete' };
+  const verbs: Record<string, string> = {
+    POST: 'create',
+    PUT: 'update',
+    PATCH: 'patch',
+    DELETE: 'delete',
+  };
   const reading = name !== undefined ? 'get' : query.watch === undefined ? 'list' : 'watch';
   return `${verbs[method] ?? reading} ${resource}.${group}`;
 }

@@ -1,11 +1,21 @@
-/** The queue of the provisioner: what comes when, what is given up, and who works. Time is a FakeClock's. */
+/**
+ * The queue of the provisioner: what comes when, what is given up, and who works. Time is a
+ * FakeClock's.
+ */
 import { TransportError } from 'capstan/cache';
 import { silentLogger, TerminalError } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Failure, UidQueue, type UidQueueOptions } from '../../examples/provisioner/uid-queue.ts';
+import {
+  type Failure,
+  UidQueue,
+  type UidQueueOptions,
+} from '../../examples/provisioner/uid-queue.ts';
 
-/** A queue that runs, and what it did: the seconds at which each uid was worked on, and the failures that were told. */
+/**
+ * A queue that runs, and what it did: the seconds at which each uid was worked on, and the failures
+ * that were told.
+ */
 function running(options: Partial<UidQueueOptions> = {}) {
   const clock = new FakeClock();
   const tries: string[] = [];
@@ -105,7 +115,12 @@ test('while the server is away items stay in hand, and the others wait behind th
   expect(new Set(tries.map((line) => line.split(' ')[0]))).toEqual(new Set(['a', 'b']));
   away = false;
   await clock.run(1000);
-  expect(tries.filter((line) => line.endsWith(' 6')).sort()).toEqual(['a at 6', 'b at 6', 'c at 6', 'd at 6']);
+  expect(tries.filter((line) => line.endsWith(' 6')).sort()).toEqual([
+    'a at 6',
+    'b at 6',
+    'c at 6',
+    'd at 6',
+  ]);
   expect(failed).toEqual([]);
 });
 

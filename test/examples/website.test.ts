@@ -1,4 +1,7 @@
-/** The example controller on the embedded API server, over real HTTP. Conditions are waited for, never times. */
+/**
+ * The example controller on the embedded API server, over real HTTP. Conditions are waited for,
+ * never times.
+ */
 import type { FactoryOptions } from 'capstan/cache';
 import { eventResource, type KubeEvent } from 'capstan/client';
 import { newManager } from 'capstan/manager';
@@ -65,12 +68,16 @@ const website = (name: string) => api.get<WebsiteObject>(pathOf(Website, 'defaul
 const deployment = (name: string) => api.get<DeploymentObject>(pathOf(Deployment, 'default', name));
 const service = (name: string) => api.get<ServiceObject>(pathOf(Service, 'default', name));
 const events = async (name: string) =>
-  (await api.list<KubeEvent>(pathOf(eventResource, 'default'))).filter(({ regarding }) => regarding?.name === name);
+  (await api.list<KubeEvent>(pathOf(eventResource, 'default'))).filter(
+    ({ regarding }) => regarding?.name === name,
+  );
 const condition = async (name: string, type: string) =>
   (await website(name))?.status?.conditions?.find((one) => one.type === type);
 const observed = async (name: string) => {
   const found = await website(name);
-  return found?.status?.observedGeneration === found?.metadata.generation ? found?.metadata.generation : undefined;
+  return found?.status?.observedGeneration === found?.metadata.generation
+    ? found?.metadata.generation
+    : undefined;
 };
 
 test('a Website gets a Deployment and a Service of its own, a finalizer and a status', async () => {
@@ -80,7 +87,10 @@ test('a Website gets a Deployment and a Service of its own, a finalizer and a st
   const owner = { kind: 'Website', name: 'a', uid: metadata.uid, controller: true };
   expect(await deployment('a')).toMatchObject({
     metadata: { ownerReferences: [owner] },
-    spec: { replicas: 2, template: { spec: { containers: [{ image: 'site:1', ports: [{ containerPort: 8080 }] }] } } },
+    spec: {
+      replicas: 2,
+      template: { spec: { containers: [{ image: 'site:1', ports: [{ containerPort: 8080 }] }] } },
+    },
   });
   expect(await service('a')).toMatchObject({
     metadata: { ownerReferences: [owner] },
@@ -98,7 +108,11 @@ test('a Website gets a Deployment and a Service of its own, a finalizer and a st
     },
   });
   await closing.pop()?.(); // the manager, which writes the last events
-  const notes = (await events('a')).map(({ reason, note, regarding }) => [reason, note, regarding?.uid]);
+  const notes = (await events('a')).map(({ reason, note, regarding }) => [
+    reason,
+    note,
+    regarding?.uid,
+  ]);
   expect(notes.sort()).toEqual([
     ['Created', 'created Deployment a', metadata.uid],
     ['Created', 'created Service a', metadata.uid],
@@ -110,7 +124,9 @@ test('the children follow the spec, back and forth', async () => {
   startController();
   await create('a');
   await expect.poll(() => observed('a')).toBe(1);
-  await api.patch(pathOf(Website, 'default', 'a'), { spec: { image: 'site:2', port: 9090, paused: true } });
+  await api.patch(pathOf(Website, 'default', 'a'), {
+    spec: { image: 'site:2', port: 9090, paused: true },
+  });
   await expect.poll(() => observed('a')).toBe(2);
   expect(await deployment('a')).toMatchObject({
     spec: { paused: true, template: { spec: { containers: [{ image: 'site:2' }] } } },
@@ -136,9 +152,15 @@ test('the status tells of the Deployment, and changes no more than that does', a
   await create('a');
   await expect.poll(() => observed('a')).toBe(1);
   const synced = await condition('a', 'Synced');
-  await api.patch(pathOf(Deployment, 'default', 'a', 'status'), { status: { availableReplicas: 1 } });
-  await expect.poll(async () => (await condition('a', 'Available'))?.message).toBe('1 of 2 replicas are available');
-  await api.patch(pathOf(Deployment, 'default', 'a', 'status'), { status: { availableReplicas: 2 } });
+  await api.patch(pathOf(Deployment, 'default', 'a', 'status'), {
+    status: { availableReplicas: 1 },
+  });
+  await expect
+    .poll(async () => (await condition('a', 'Available'))?.message)
+    .toBe('1 of 2 replicas are available');
+  await api.patch(pathOf(Deployment, 'default', 'a', 'status'), {
+    status: { availableReplicas: 2 },
+  });
   await expect.poll(async () => (await condition('a', 'Available'))?.status).toBe('True');
   expect(await condition('a', 'Synced')).toEqual(synced);
 });
@@ -146,13 +168,18 @@ test('the status tells of the Deployment, and changes no more than that does', a
 test('a Service of another of the same name is left alone, said, and taken over once it has gone', async () => {
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'another', controller: true };
   const metadata = { name: 'a', namespace: 'default', ownerReferences: [owner] };
-  const before = await api.create<ServiceObject>(pathOf(Service, 'default'), { metadata, spec: { ports: [] } });
+  const before = await api.create<ServiceObject>(pathOf(Service, 'default'), {
+    metadata,
+    spec: { ports: [] },
+  });
   startController();
   await create('a');
   await expect.poll(async () => (await condition('a', 'Synced'))?.reason).toBe('NameTaken');
   expect(await observed('a')).toBeUndefined();
   expect(await service('a')).toEqual(before);
-  await expect.poll(async () => (await events('a')).map(({ reason }) => reason)).toContain('NameTaken');
+  await expect
+    .poll(async () => (await events('a')).map(({ reason }) => reason))
+    .toContain('NameTaken');
 
   await api.delete(pathOf(Service, 'default', 'a'));
   await expect.poll(() => observed('a')).toBe(1);
@@ -172,8 +199,8 @@ test('a Website that is deleted leaves children of others alone', async () => {
 });
 
 test('a new list of everything leads to no write', async () => {
-  // Story: objects in a list carry no apiVersion and no kind. Compared with what the controller would write, all of them
-  // seemed to differ after a relist, and each was patched.
+  // Story: objects in a list carry no apiVersion and no kind. Compared with what the controller
+  // would write, all of them seemed to differ after a relist, and each was patched.
   startController();
   await create('a');
   await expect.poll(() => observed('a')).toBe(1);
@@ -212,7 +239,9 @@ test('errors, cut connections and lost answers delay it and change nothing in th
   const names = Array.from({ length: 20 }, (_, i) => `w${i}`);
   for (const name of names) await create(name);
   server.dropConnections();
-  await expect.poll(async () => (await Promise.all(names.map(observed))).filter((one) => one === 1).length).toBe(20);
+  await expect
+    .poll(async () => (await Promise.all(names.map(observed))).filter((one) => one === 1).length)
+    .toBe(20);
   expect(await api.list(pathOf(Deployment, 'default'))).toHaveLength(20);
   expect(await api.list(pathOf(Service, 'default'))).toHaveLength(20);
   expect(errors.length).toBeGreaterThan(0);

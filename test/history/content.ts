@@ -1,4 +1,7 @@
-/** What identifies an object beside its key and version: equal for the same state however it came, by list, watch or log. */
+/**
+ * What identifies an object beside its key and version: equal for the same state however it came,
+ * by list, watch or log.
+ */
 import type { KubeObject } from 'capstan/cache';
 import type { State, Write } from './history.ts';
 import { Truth } from './truth.ts';
@@ -11,13 +14,20 @@ export interface View {
 }
 
 /**
- * JSON with the members in one order, without what differs by the way it came: items of a list have no kind, only some
- * answers have managedFields, and the version is told apart.
+ * JSON with the members in one order, without what differs by the way it came: items of a list have
+ * no kind, only some answers have managedFields, and the version is told apart.
  */
 export function contentOf(object: KubeObject, view: View = {}): string {
-  const { apiVersion: _, kind: __, metadata, ...rest } = object as KubeObject & { metadata?: Record<string, unknown> };
+  const {
+    apiVersion: _,
+    kind: __,
+    metadata,
+    ...rest
+  } = object as KubeObject & { metadata?: Record<string, unknown> };
   const { resourceVersion: ___, managedFields: ____, ...kept } = metadata ?? {};
-  return JSON.stringify(inOrder(view.metadataOnly ? { metadata: kept } : { ...rest, metadata: kept }));
+  return JSON.stringify(
+    inOrder(view.metadataOnly ? { metadata: kept } : { ...rest, metadata: kept }),
+  );
 }
 
 export function stateOf(object: KubeObject, view: View = {}): State {
@@ -39,7 +49,10 @@ export interface LogEntry {
   readonly object: KubeObject | undefined;
 }
 
-/** The log as a watch with this view sees it: what leaves a selector's scope is removed, what never was in it is not there. */
+/**
+ * The log as a watch with this view sees it: what leaves a selector's scope is removed, what never
+ * was in it is not there.
+ */
 export function truthOf(log: readonly LogEntry[], view: View = {}): Truth {
   const visible = new Set<string>();
   const writes: Write[] = [];
@@ -57,5 +70,6 @@ function inOrder(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(inOrder);
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return members.map(([name, member]) => [name, inOrder(member)]); // as pairs: names like integers would change places
+  // as pairs: names like integers would change places
+  return members.map(([name, member]) => [name, inOrder(member)]);
 }

@@ -1,7 +1,7 @@
 /**
- * Informers on the embedded server under random writes and faults, every run judged by all rules. The faults are those of an
- * honest server and a bad network: whatever they are, nothing may be lost, made up or told out of turn. The seed is printed; time
- * is a FakeClock's, on both sides.
+ * Informers on the embedded server under random writes and faults, every run judged by all rules.
+ * The faults are those of an honest server and a bad network: whatever they are, nothing may be
+ * lost, made up or told out of turn. The seed is printed; time is a FakeClock's, on both sides.
  */
 import { defineResource, type KubeObject, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
@@ -38,9 +38,21 @@ afterEach(() => {
 /** A fault that an honest server or a network may show once. */
 function randomFault(random: Random): Fault {
   const verb = random.chance(0.7) ? 'watch' : 'list';
-  const status = (code: number, retryAfter?: number): Fault => ({ do: 'status', status: code, retryAfter });
+  const status = (code: number, retryAfter?: number): Fault => ({
+    do: 'status',
+    status: code,
+    retryAfter,
+  });
   const any: Fault[] = [
-    ...[status(429), status(429, 2000), status(500), status(503), status(504), status(401), status(403)],
+    ...[
+      status(429),
+      status(429, 2000),
+      status(500),
+      status(503),
+      status(504),
+      status(401),
+      status(403),
+    ],
     ...[{ do: 'refuse' } as const, { do: 'reset' } as const, { do: 'stall' } as const],
     ...[
       { do: 'drop', afterBytes: random.int(3000) } as const,
@@ -49,7 +61,10 @@ function randomFault(random: Random): Fault {
     ],
   ];
   const inWatch: Fault[] = [
-    ...[status(410), { do: 'garbage', bytes: '{"type":"ADDED","object":{"metadata":{"name":' } as const],
+    ...[
+      status(410),
+      { do: 'garbage', bytes: '{"type":"ADDED","object":{"metadata":{"name":' } as const,
+    ],
     ...[
       { do: 'end', afterEvents: random.int(4) } as const,
       { do: 'end', afterEvents: random.int(4), frameBytes: 1 + random.int(40) } as const,
@@ -57,11 +72,15 @@ function randomFault(random: Random): Fault {
       { do: 'hang', afterEvents: random.int(4), frameBytes: 1 + random.int(40) } as const,
       { do: 'error', status: random.pick([410, 500, 429]), afterEvents: random.int(4) } as const,
       { do: 'insert', bytes: 'no JSON\n', afterEvents: random.int(4) } as const,
-      { do: 'omit', what: random.pick(['bookmarks', 'initial-events-end', 'newline'] as const) } as const,
+      {
+        do: 'omit',
+        what: random.pick(['bookmarks', 'initial-events-end', 'newline'] as const),
+      } as const,
     ],
   ];
   const fault = random.pick(verb === 'watch' ? [...any, ...inWatch] : any);
-  const silent = fault.do === 'stall' || fault.do === 'hang'; // each costs minutes in which nothing else happens
+  // each costs minutes in which nothing else happens
+  const silent = fault.do === 'stall' || fault.do === 'hang';
   if (silent && random.chance(0.7)) return randomFault(random);
   return { ...fault, verb, path: NAMESPACE, times: 1 };
 }
@@ -84,7 +103,8 @@ const KINDS: Kind[] = [
     watchList: true,
     labelSelector: 'shard=s1',
     view: {
-      matches: ({ metadata }) => (metadata as { labels?: Record<string, string> } | undefined)?.labels?.shard === 's1',
+      matches: ({ metadata }) =>
+        (metadata as { labels?: Record<string, string> } | undefined)?.labels?.shard === 's1',
     },
   },
 ];
@@ -104,7 +124,12 @@ async function start(random: Random) {
     const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     const path = method === 'POST' ? NAMESPACE : `${NAMESPACE}/${name}`;
     const headers = { 'content-type': type };
-    const answer = await transport.request({ method, path, headers, body: body && JSON.stringify(body) });
+    const answer = await transport.request({
+      method,
+      path,
+      headers,
+      body: body && JSON.stringify(body),
+    });
     for await (const _ of answer.body);
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status}`);
   };
@@ -112,7 +137,10 @@ async function start(random: Random) {
     const labels = { shard: `s${random.int(3)}` };
     if (!live.has(name)) {
       live.add(name);
-      await send('POST', name, { metadata: { name, labels }, data: { v: String(random.int(1e6)) } });
+      await send('POST', name, {
+        metadata: { name, labels },
+        data: { v: String(random.int(1e6)) },
+      });
     } else if (random.chance(0.3)) {
       live.delete(name);
       await send('DELETE', name);
@@ -120,7 +148,10 @@ async function start(random: Random) {
       await send('PATCH', name, { metadata: { labels }, data: { v: String(random.int(1e6)) } });
     }
   };
-  /** Everything that was written. The last object stays, so that whoever has it has all that went before. */
+  /**
+   * Everything that was written. The last object stays, so that whoever has it has all that went
+   * before.
+   */
   const everything = async () => {
     await send('POST', 'end', { metadata: { name: 'end', labels: { shard: 's1' } } });
     await log.caughtUp('end');
@@ -136,7 +167,11 @@ describe.each(KINDS)('an informer with $name', ({ watchList, queue, view = {}, l
     const cutting = new CuttingTransport(server.transport());
     const transport = new RecordingTransport(cutting, view);
     const metadataOnly = view.metadataOnly === true;
-    const listWatch = new ListWatch(transport, ConfigMaps, { namespace: 'default', labelSelector, metadataOnly });
+    const listWatch = new ListWatch(transport, ConfigMaps, {
+      namespace: 'default',
+      labelSelector,
+      metadataOnly,
+    });
     const options = { clock, watchList, queue, resyncPeriod: 7000, random: () => random.next() };
     const informer = new SharedIndexInformer(listWatch, options);
     const handlers: RecordingHandler[] = [];
@@ -166,11 +201,16 @@ describe.each(KINDS)('an informer with $name', ({ watchList, queue, view = {}, l
     const truth = truthOf(await everything(), view);
     const expected = truth.asOf();
     const behind = (): boolean =>
-      [new Map(informer.getIndexer().list().map(stated)), ...handlers.map((handler) => handler.picture())].some(
+      [
+        new Map(informer.getIndexer().list().map(stated)),
+        ...handlers.map((handler) => handler.picture()),
+      ].some(
         (picture) =>
-          picture.size !== expected.size || [...expected].some(([key, { version }]) => picture.get(key) !== version),
+          picture.size !== expected.size ||
+          [...expected].some(([key, { version }]) => picture.get(key) !== version),
       );
-    // A dead stream is given up after 150 s, and back-off goes up to 60 s; a fault that is still to come adds its own.
+    // A dead stream is given up after 150 s, and back-off goes up to 60 s; a fault that is still to
+    // come adds its own.
     for (let i = 0; i < 200 && behind(); i++) await clock.run(5000);
     const history = {
       requests: transport.requests,

@@ -1,7 +1,8 @@
 /**
- * What is written down about one informer, so that it can be judged afterwards: what the server wrote, what came over the
- * wire, and what handlers were told. Plain values; nothing here knows how they were got. Versions are numbers here although
- * they are opaque to clients: a checker has to know the server's order, and on etcd it is that of the revisions.
+ * What is written down about one informer, so that it can be judged afterwards: what the server
+ * wrote, what came over the wire, and what handlers were told. Plain values; nothing here knows how
+ * they were got. Versions are numbers here although they are opaque to clients: a checker has to
+ * know the server's order, and on etcd it is that of the revisions.
  */
 
 /** An object at a version. `content` is whatever identifies the rest of it, see `contentOf`. */
@@ -11,7 +12,10 @@ export interface State {
   readonly content: string;
 }
 
-/** What the server wrote at a version. Without content: the object was removed, or left what a selector shows. */
+/**
+ * What the server wrote at a version. Without content: the object was removed, or left what a
+ * selector shows.
+ */
 export interface Write {
   readonly key: string;
   readonly version: bigint;
@@ -52,7 +56,10 @@ export interface WatchRecord {
 
 export type RequestRecord = ListRecord | WatchRecord;
 
-/** One call of a handler. A delete carries the version at which the object is gone; a tombstone the last one that was told. */
+/**
+ * One call of a handler. A delete carries the version at which the object is gone; a tombstone the
+ * last one that was told.
+ */
 export type Told = State &
   (
     | { readonly type: 'add'; readonly initial: boolean }
@@ -62,7 +69,10 @@ export type Told = State &
 
 export interface HandlerRecord {
   readonly name: string;
-  /** Was added while the informer ran: it began with a snapshot of the cache and not with the first list. */
+  /**
+   * Was added while the informer ran: it began with a snapshot of the cache and not with the first
+   * list.
+   */
   readonly late: boolean;
   /** Asked for resyncs, so that it is told of unchanged objects at any time. */
   readonly resync: boolean;
@@ -75,7 +85,10 @@ export interface History {
   readonly handlers: readonly HandlerRecord[];
   /** The cache at the end. */
   readonly cache: readonly State[];
-  /** `total`: one stream's events are told in the stream's order (RealFIFO). `per key`: only those of one object (DeltaFIFO). */
+  /**
+   * `total`: one stream's events are told in the stream's order (RealFIFO). `per key`: only those
+   * of one object (DeltaFIFO).
+   */
   readonly order: 'total' | 'per key';
 }
 
@@ -85,13 +98,16 @@ export interface Violation {
   readonly message: string;
 }
 
-export const nameOf = ({ key, version }: { key: string; version: bigint }): string => `${key}@${version}`;
+export const nameOf = ({ key, version }: { key: string; version: bigint }): string =>
+  `${key}@${version}`;
 
 export function isObject(frame: Frame): frame is ObjectFrame {
   return frame.type !== 'BOOKMARK' && frame.type !== 'ERROR';
 }
 
-/** A whole list as the client took it over: by pages, or streamed and closed by its end bookmark. */
+/**
+ * A whole list as the client took it over: by pages, or streamed and closed by its end bookmark.
+ */
 export interface Listed {
   readonly version: bigint;
   readonly items: readonly State[];
@@ -112,7 +128,10 @@ export function listsOf(requests: readonly RequestRecord[]): Listed[] {
   });
 }
 
-/** What a watch with initial events put together before its end bookmark; nothing while that has not come. */
+/**
+ * What a watch with initial events put together before its end bookmark; nothing while that has not
+ * come.
+ */
 export function streamedList(watch: WatchRecord): Listed | undefined {
   const end = endOfInitial(watch);
   const bookmark = watch.frames[end];
@@ -126,15 +145,17 @@ export function streamedList(watch: WatchRecord): Listed | undefined {
 }
 
 /**
- * What can be held to continue a known version. Not a watch from "" or "0": its first events are made up, in any order; and
- * not initial events, which are a list.
+ * What can be held to continue a known version. Not a watch from "" or "0": its first events are
+ * made up, in any order; and not initial events, which are a list.
  */
 export function stretchOf(watch: WatchRecord): Stretch | undefined {
   if (watch.initial) {
     const list = streamedList(watch);
     return list && { from: list.version, frames: watch.frames.slice(endOfInitial(watch) + 1) };
   }
-  return watch.from === '' || watch.from === '0' ? undefined : { from: BigInt(watch.from), frames: watch.frames };
+  return watch.from === '' || watch.from === '0'
+    ? undefined
+    : { from: BigInt(watch.from), frames: watch.frames };
 }
 
 function endOfInitial(watch: WatchRecord): number {

@@ -1,13 +1,17 @@
 /**
- * The judge of histories, judged: a whole history passes, and for each rule there is one that breaks it, written down as small
- * as it gets. A checker that lets something through would make every run that it judges worthless.
+ * The judge of histories, judged: a whole history passes, and for each rule there is one that
+ * breaks it, written down as small as it gets. A checker that lets something through would make
+ * every run that it judges worthless.
  */
 import { describe, expect, it } from 'vitest';
 import { judge, report } from './judge.ts';
 import { history, list, states, told, watch, writes } from './notation.ts';
 import { Truth } from './truth.ts';
 
-/** a, b and c come and go; the informer lists at 2, watches, is cut at 5, and has to list again at 9. */
+/**
+ * a, b and c come and go; the informer lists at 2, watches, is cut at 5, and has to list again at
+ * 9.
+ */
 const truth = writes('a1 b2 c3 a4 -b5 b6 -b7 a8 d9 c10');
 const requests = () => [
   list('2', 'a1 b2'),
@@ -33,7 +37,9 @@ describe('a history that keeps all rules', () => {
 
   it('passes when nothing was ever written', () => {
     const none = new Truth([]);
-    expect(judge(none, history(none, [list('1', ''), watch(none, '1', '*5')], [told(none, '')]))).toEqual([]);
+    expect(
+      judge(none, history(none, [list('1', ''), watch(none, '1', '*5')], [told(none, '')])),
+    ).toEqual([]);
   });
 
   it('passes when a missed delete gave a tombstone, and an object that was made anew an update', () => {
@@ -44,7 +50,11 @@ describe('a history that keeps all rules', () => {
 
   it('passes when initial events are streamed, also when a stream ended before its bookmark and was thrown away', () => {
     const log = writes('a1 b2 -a3 c4 c5');
-    const streams = [watch(log, '', 'a1', true), watch(log, '', 'b2 a1 -a3 *3!', true), watch(log, '3', 'c4 c5')];
+    const streams = [
+      watch(log, '', 'a1', true),
+      watch(log, '', 'b2 a1 -a3 *3!', true),
+      watch(log, '3', 'c4 c5'),
+    ];
     expect(judge(log, history(log, streams, [told(log, 'b2', 'c4 c4>5')]))).toEqual([]);
   });
 
@@ -54,7 +64,9 @@ describe('a history that keeps all rules', () => {
   });
 
   it('passes for a handler that is told the same again because it asked for resyncs', () => {
-    const resynced = told(truth, 'a1 b2', 'c3 a1>1 b2>2 c3>3 a1>4 -b5 c3>3 a4>8 c3>3 d9 c3>10', { resync: true });
+    const resynced = told(truth, 'a1 b2', 'c3 a1>1 b2>2 c3>3 a1>4 -b5 c3>3 a4>8 c3>3 d9 c3>10', {
+      resync: true,
+    });
     expect(judge(truth, history(truth, requests(), [resynced]))).toEqual([]);
   });
 });
@@ -91,18 +103,21 @@ describe('a stream is refused when', () => {
 
   it('a bookmark at its end passes over a write (bookmarkable)', () => {
     const log = writes('a1 a2');
-    expect(rulesBroken(log, [list('1', 'a1'), watch(log, '1', '*2')], [told(log, 'a1', 'a1>2')])).toEqual([
-      'bookmarkable',
-      'received',
-    ]);
+    expect(
+      rulesBroken(log, [list('1', 'a1'), watch(log, '1', '*2')], [told(log, 'a1', 'a1>2')]),
+    ).toEqual(['bookmarkable', 'received']);
   });
 
   it('it reports what was never written, or other content, or the wrong kind of event (genuine)', () => {
     expect(broken('c3:forged a4 -b5 b6 -b7 a8 d9 c10')).toEqual(['genuine']);
     const log = writes('a1 b2');
     const added = { ...watch(log, '1', 'b2') };
-    const frames = added.frames.map((frame) => ({ ...frame, type: 'MODIFIED' as const }) as (typeof added.frames)[0]);
-    expect(rulesBroken(log, [list('1', 'a1'), { ...added, frames }], [told(log, 'a1', 'b2')])).toEqual(['genuine']);
+    const frames = added.frames.map(
+      (frame) => ({ ...frame, type: 'MODIFIED' as const }) as (typeof added.frames)[0],
+    );
+    expect(
+      rulesBroken(log, [list('1', 'a1'), { ...added, frames }], [told(log, 'a1', 'b2')]),
+    ).toEqual(['genuine']);
   });
 });
 
@@ -116,7 +131,9 @@ describe('requests are refused when', () => {
 
   it('streamed initial events are not what was there at their end (listed)', () => {
     const log = writes('a1 b2');
-    expect(rulesBroken(log, [watch(log, '', 'b2 *2!', true)], [told(log, 'a1 b2')])).toContain('listed');
+    expect(rulesBroken(log, [watch(log, '', 'b2 *2!', true)], [told(log, 'a1 b2')])).toContain(
+      'listed',
+    );
   });
 
   it('a watch begins above or below the last version that came, be it of a list, an event or a bookmark (continued)', () => {
@@ -127,7 +144,10 @@ describe('requests are refused when', () => {
     ] as const) {
       const log = writes('a1 b2 c3');
       const sent = [list('2', 'a1 b2'), watch(log, '2', first), watch(log, from, '')];
-      expect(rulesBroken(log, sent, [told(log, 'a1 b2', 'c3')]), `${first}, then from ${from}`).toEqual(['continued']);
+      expect(
+        rulesBroken(log, sent, [told(log, 'a1 b2', 'c3')]),
+        `${first}, then from ${from}`,
+      ).toEqual(['continued']);
     }
   });
 
@@ -175,9 +195,14 @@ describe('a handler is refused when', () => {
 
   it('events of one stream come out of order, though each object is right (totalOrder)', () => {
     expect(toldInstead(story.replace('c3 a1>4', 'a1>4 c3'))).toEqual(['totalOrder']);
-    const perKey = history(truth, requests(), [told(truth, 'a1 b2', story.replace('c3 a1>4', 'a1>4 c3'))], {
-      order: 'per key',
-    });
+    const perKey = history(
+      truth,
+      requests(),
+      [told(truth, 'a1 b2', story.replace('c3 a1>4', 'a1>4 c3'))],
+      {
+        order: 'per key',
+      },
+    );
     expect(judge(truth, perKey)).toEqual([]);
   });
 
@@ -187,7 +212,9 @@ describe('a handler is refused when', () => {
   });
 
   it('it is told the same twice although it asked for resyncs, but not as an update (repeated)', () => {
-    expect(toldInstead(story.replace('c3 a1', 'c3 -c3 c3 a1'), 'a1 b2', { resync: true })).toContain('repeated');
+    expect(
+      toldInstead(story.replace('c3 a1', 'c3 -c3 c3 a1'), 'a1 b2', { resync: true }),
+    ).toContain('repeated');
   });
 
   it('an event that came is not told, though a later state of the object is (complete)', () => {
@@ -222,7 +249,9 @@ describe('a handler is refused when', () => {
     const log = writes('a1 b2 -a3');
     const sent = [list('2', 'a1 b2'), list('3', 'b2')];
     expect(rulesBroken(log, sent, [told(log, 'a1 b2', '~a1 ~a1')])).toEqual(['lifecycle']);
-    expect(rulesBroken(log, [sent[0]!, watch(log, '2', '-a3')], [told(log, 'a1 b2', '~a1')])).toContain('tombstones');
+    expect(
+      rulesBroken(log, [sent[0]!, watch(log, '2', '-a3')], [told(log, 'a1 b2', '~a1')]),
+    ).toContain('tombstones');
     expect(rulesBroken(log, sent, [told(log, 'a1 b2', '~a1:other')])).toEqual(['tombstones']);
   });
 
@@ -245,8 +274,16 @@ describe('a handler is refused when', () => {
 describe('at the end', () => {
   it('a cache that is not what was written is refused (cache)', () => {
     const handlers = [told(truth, 'a1 b2', story)];
-    for (const cache of ['a8 c10', 'a8 b6 c10 d9', 'a4 c10 d9', 'a8 c10 d9:other', 'a8 a8 c10 d9']) {
-      expect(rulesBroken(truth, requests(), handlers, { cache: states(cache) }), cache).toEqual(['cache']);
+    for (const cache of [
+      'a8 c10',
+      'a8 b6 c10 d9',
+      'a4 c10 d9',
+      'a8 c10 d9:other',
+      'a8 a8 c10 d9',
+    ]) {
+      expect(rulesBroken(truth, requests(), handlers, { cache: states(cache) }), cache).toEqual([
+        'cache',
+      ]);
     }
   });
 
@@ -255,8 +292,13 @@ describe('at the end', () => {
   });
 
   it('the report names rule, handler and object, and is short', () => {
-    const violations = judge(truth, history(truth, requests(), [told(truth, 'a1 b2', story.replace(' d9', ''))]));
-    expect(report(violations)).toContain('missed: handler h: d@9 was never told, and no list explains it');
+    const violations = judge(
+      truth,
+      history(truth, requests(), [told(truth, 'a1 b2', story.replace(' d9', ''))]),
+    );
+    expect(report(violations)).toContain(
+      'missed: handler h: d@9 was never told, and no list explains it',
+    );
     expect(report(Array.from({ length: 30 }, () => violations[0]!)).split('\n')).toHaveLength(21);
   });
 

@@ -1,12 +1,22 @@
-/** Judges a history by every rule there is. An empty answer: nothing was lost, nothing was made up, nothing came out of turn. */
+/**
+ * Judges a history by every rule there is. An empty answer: nothing was lost, nothing was made up,
+ * nothing came out of turn.
+ */
 import type { History, Violation } from './history.ts';
 import { judgeHandlers } from './told-rules.ts';
 import { differences, type Truth } from './truth.ts';
 import { wireRules } from './wire-rules.ts';
 
 export function judge(truth: Truth, history: History): Violation[] {
-  const cache = differences('the cache', history.cache, truth.asOf()).map((message) => ({ rule: 'cache', message }));
-  return [...wireRules.flatMap((rule) => rule(truth, history)), ...judgeHandlers(truth, history), ...cache];
+  const cache = differences('the cache', history.cache, truth.asOf()).map((message) => ({
+    rule: 'cache',
+    message,
+  }));
+  return [
+    ...wireRules.flatMap((rule) => rule(truth, history)),
+    ...judgeHandlers(truth, history),
+    ...cache,
+  ];
 }
 
 /** The first of them, by rule, for a message. */

@@ -1,6 +1,6 @@
 /**
- * Histories in a few characters, for the tests of the rules. `a1` is object a at version 1, with content of its own unless it
- * is written `a1:text`; `-a3` is its removal at version 3.
+ * Histories in a few characters, for the tests of the rules. `a1` is object a at version 1, with
+ * content of its own unless it is written `a1:text`; `-a3` is its removal at version 3.
  *
  *     writes('a1 b2 a3 -b4')
  *     list('2', 'a1 b2')                   asked for any version, got 2
@@ -35,7 +35,13 @@ const words = (text: string): string[] => text.split(' ').filter((word) => word 
 function parse(word: string): Token {
   const [, mark = '', key = '', version = '', to, content] = TOKEN.exec(word) ?? [];
   if (key === '') throw new SyntaxError(`not in the notation of histories: ${word}`);
-  return { mark, key, version: BigInt(version), to: to === undefined ? undefined : BigInt(to), content };
+  return {
+    mark,
+    key,
+    version: BigInt(version),
+    to: to === undefined ? undefined : BigInt(to),
+    content,
+  };
 }
 
 const contentAt = (key: string, version: bigint): string => `${key} as of ${version}`;
@@ -49,7 +55,11 @@ export function writes(text: string): Truth {
   return new Truth(
     words(text).map((word): Write => {
       const { mark, key, version, content } = parse(word);
-      return { key, version, content: mark === '-' ? undefined : (content ?? contentAt(key, version)) };
+      return {
+        key,
+        version,
+        content: mark === '-' ? undefined : (content ?? contentAt(key, version)),
+      };
     }),
   );
 }
@@ -57,12 +67,28 @@ export function writes(text: string): Truth {
 export const states = (text: string): State[] => words(text).map(state);
 
 export function list(version: string, items: string, complete = true): ListRecord {
-  return { type: 'list', asked: '', status: 200, version: BigInt(version), items: states(items), complete };
+  return {
+    type: 'list',
+    asked: '',
+    status: 200,
+    version: BigInt(version),
+    items: states(items),
+    complete,
+  };
 }
 
-/** Types and contents of events are taken from what was written, so that a test spells out only what is wrong. */
+/**
+ * Types and contents of events are taken from what was written, so that a test spells out only what
+ * is wrong.
+ */
 export function watch(truth: Truth, from: string, frames: string, initial = false): WatchRecord {
-  return { type: 'watch', from, initial, status: 200, frames: words(frames).map((word) => frame(truth, word)) };
+  return {
+    type: 'watch',
+    from,
+    initial,
+    status: 200,
+    frames: words(frames).map((word) => frame(truth, word)),
+  };
 }
 
 function frame(truth: Truth, word: string): Frame {
@@ -73,23 +99,42 @@ function frame(truth: Truth, word: string): Frame {
   }
   const { mark, key, version, content } = parse(word);
   const before = truth.state(key, version - 1n);
-  if (mark === '-') return { type: 'DELETED', key, version, content: content ?? before?.content ?? '' };
+  if (mark === '-')
+    return { type: 'DELETED', key, version, content: content ?? before?.content ?? '' };
   const type = before === undefined ? 'ADDED' : 'MODIFIED';
   return { type, key, version, content: content ?? contentAt(key, version) };
 }
 
 /** @param initial what came first; `rest` what came then */
-export function told(truth: Truth, initial: string, rest = '', options: Partial<HandlerRecord> = {}): HandlerRecord {
-  const first = words(initial).map((word): Told => ({ ...state(word), type: 'add', initial: true }));
+export function told(
+  truth: Truth,
+  initial: string,
+  rest = '',
+  options: Partial<HandlerRecord> = {},
+): HandlerRecord {
+  const first = words(initial).map(
+    (word): Told => ({ ...state(word), type: 'add', initial: true }),
+  );
   const then = words(rest).map((word): Told => {
     const { mark, key, version, to, content } = parse(word);
     if (to !== undefined) {
-      return { type: 'update', key, version: to, old: version, content: content ?? contentAt(key, to) };
+      return {
+        type: 'update',
+        key,
+        version: to,
+        old: version,
+        content: content ?? contentAt(key, to),
+      };
     }
     const own = content ?? contentAt(key, version);
     if (mark === '~') return { type: 'tombstone', key, version, content: own };
     if (mark === '') return { type: 'add', key, version, content: own, initial: false };
-    return { type: 'delete', key, version, content: content ?? truth.state(key, version - 1n)?.content ?? '' };
+    return {
+      type: 'delete',
+      key,
+      version,
+      content: content ?? truth.state(key, version - 1n)?.content ?? '',
+    };
   });
   return { name: 'h', late: false, resync: false, told: [...first, ...then], ...options };
 }

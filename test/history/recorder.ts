@@ -1,7 +1,8 @@
 /**
- * Writes an informer's history down: a transport that keeps what passes through it, and a handler that keeps what it is told.
- * Neither changes anything. A frame or a list counts as received when its last byte has been handed to the client; frames are
- * told apart by code of its own, not by that under test.
+ * Writes an informer's history down: a transport that keeps what passes through it, and a handler
+ * that keeps what it is told. Neither changes anything. A frame or a list counts as received when
+ * its last byte has been handed to the client; frames are told apart by code of its own, not by
+ * that under test.
  */
 import {
   DeletedFinalStateUnknown,
@@ -12,7 +13,14 @@ import {
   type TransportResponse,
 } from 'capstan/cache';
 import { stateOf, type View, versionOf } from './content.ts';
-import type { Frame, HandlerRecord, ListRecord, RequestRecord, Told, WatchRecord } from './history.ts';
+import type {
+  Frame,
+  HandlerRecord,
+  ListRecord,
+  RequestRecord,
+  Told,
+  WatchRecord,
+} from './history.ts';
 
 interface ListBody {
   metadata?: { resourceVersion?: string; continue?: string };
@@ -39,7 +47,10 @@ export class RecordingTransport implements Transport {
     const response = await this.#inner.request(request);
     record.status = response.status;
     if (response.status !== 200) return response;
-    const body = record.type === 'list' ? this.#list(record, response.body) : this.#watch(record, response.body);
+    const body =
+      record.type === 'list'
+        ? this.#list(record, response.body)
+        : this.#watch(record, response.body);
     return { ...response, body };
   }
 
@@ -51,7 +62,13 @@ export class RecordingTransport implements Transport {
     const version = query.resourceVersion ?? '';
     if (query.watch === 'true') {
       const initial = query.sendInitialEvents === 'true';
-      const watch: WatchRecord = { type: 'watch', from: version, initial, status: undefined, frames: [] };
+      const watch: WatchRecord = {
+        type: 'watch',
+        from: version,
+        initial,
+        status: undefined,
+        frames: [],
+      };
       this.requests.push(watch);
       return watch;
     }
@@ -155,7 +172,10 @@ export class RecordingHandler implements ResourceEventHandler<KubeObject> {
   }
 }
 
-/** The texts of JSON objects in a stream, by counting braces, one character after the other: slow and simple. */
+/**
+ * The texts of JSON objects in a stream, by counting braces, one character after the other: slow
+ * and simple.
+ */
 class Values {
   readonly #decoder = new TextDecoder();
   #text = '';

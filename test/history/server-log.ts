@@ -1,4 +1,7 @@
-/** The embedded server's own log of writes: a watch from its first version, on a path of its own that no fault is aimed at. */
+/**
+ * The embedded server's own log of writes: a watch from its first version, on a path of its own
+ * that no fault is aimed at.
+ */
 import type { KubeObject, Transport } from 'capstan/cache';
 import { keyOf, type LogEntry, versionOf } from './content.ts';
 
@@ -12,7 +15,12 @@ export class ServerLog {
   static async open(transport: Transport, path: string): Promise<ServerLog> {
     const log = new ServerLog();
     const query = { watch: 'true', resourceVersion: '0' };
-    const { status, body } = await transport.request({ method: 'GET', path, query, signal: log.#abort.signal });
+    const { status, body } = await transport.request({
+      method: 'GET',
+      path,
+      query,
+      signal: log.#abort.signal,
+    });
     if (status !== 200) throw new Error(`the log of ${path}: ${status}`);
     log.#read(body).then(
       () => log.#end(new Error('the server ended the log')),
@@ -42,15 +50,21 @@ export class ServerLog {
       text += decoder.decode(chunk, { stream: true });
       const lines = text.split('\n');
       text = lines.pop() ?? '';
-      for (const line of lines) this.#take(JSON.parse(line) as { type: string; object: KubeObject });
+      for (const line of lines)
+        this.#take(JSON.parse(line) as { type: string; object: KubeObject });
       this.#wake();
     }
   }
 
   #take({ type, object }: { type: string; object: KubeObject }): void {
-    if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED') throw new Error(`the log has ${type}`);
+    if (type !== 'ADDED' && type !== 'MODIFIED' && type !== 'DELETED')
+      throw new Error(`the log has ${type}`);
     const removed = type === 'DELETED';
-    this.entries.push({ key: keyOf(object), version: versionOf(object), object: removed ? undefined : object });
+    this.entries.push({
+      key: keyOf(object),
+      version: versionOf(object),
+      object: removed ? undefined : object,
+    });
   }
 
   #end(error: unknown): void {

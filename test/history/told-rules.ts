@@ -1,6 +1,7 @@
 /**
- * Rules for what a handler was told, and for the cache at the end. What came over the wire is taken as given here: a handler
- * is told all of that and nothing else, and only a list can excuse that something was never told.
+ * Rules for what a handler was told, and for the cache at the end. What came over the wire is taken
+ * as given here: a handler is told all of that and nothing else, and only a list can excuse that
+ * something was never told.
  */
 import {
   type HandlerRecord,
@@ -29,18 +30,27 @@ export interface Case {
 
 type Rule = (one: Case) => string[];
 
-/** What is told was written, with that content; a delete is a removal and carries the object as it was before. */
+/**
+ * What is told was written, with that content; a delete is a removal and carries the object as it
+ * was before.
+ */
 export const written: Rule = ({ truth, handler }) =>
   handler.told.flatMap((told) => {
     if (told.type === 'tombstone') return [];
     const write = truth.at(told.key, told.version);
     if (write === undefined) return [`${text(told)} was never written`];
-    if ((write.content === undefined) !== (told.type === 'delete')) return [`${text(told)} is not what was written`];
+    if ((write.content === undefined) !== (told.type === 'delete'))
+      return [`${text(told)} is not what was written`];
     const expected = write.content ?? truth.state(told.key, told.version - 1n)?.content;
-    return expected === told.content ? [] : [`${text(told)} has other content than was written: ${told.content}`];
+    return expected === told.content
+      ? []
+      : [`${text(told)} has other content than was written: ${told.content}`];
   });
 
-/** What is told has come over the wire: nothing is made up, and nothing of a list that was never whole. */
+/**
+ * What is told has come over the wire: nothing is made up, and nothing of a list that was never
+ * whole.
+ */
 export const received: Rule = ({ history, handler, lists }) => {
   const came = new Set([...lists.flatMap(({ items }) => items), ...eventsOf(history)].map(nameOf));
   return handler.told
@@ -48,21 +58,29 @@ export const received: Rule = ({ history, handler, lists }) => {
     .map((told) => `${text(told)} never came`);
 };
 
-/** Only what is not there is added; only what is there is updated, from the state told last, or deleted. */
+/**
+ * Only what is not there is added; only what is there is updated, from the state told last, or
+ * deleted.
+ */
 export const lifecycle: Rule = ({ handler }) => {
   const live = new Map<string, bigint>();
   return handler.told.flatMap((told) => {
     const known = live.get(told.key);
     if (told.type === 'delete' || told.type === 'tombstone') live.delete(told.key);
     else live.set(told.key, told.version);
-    if (told.type === 'add') return known === undefined ? [] : [`${text(told)}, but it is there at ${known}`];
+    if (told.type === 'add')
+      return known === undefined ? [] : [`${text(told)}, but it is there at ${known}`];
     if (known === undefined) return [`${text(told)}, but it is not there`];
-    if (told.type === 'update' && told.old !== known) return [`${text(told)} from ${told.old}, last told was ${known}`];
+    if (told.type === 'update' && told.old !== known)
+      return [`${text(told)} from ${told.old}, last told was ${known}`];
     return [];
   });
 };
 
-/** The states of one object come in the order in which they were written; the same one again is another rule's. */
+/**
+ * The states of one object come in the order in which they were written; the same one again is
+ * another rule's.
+ */
 export const inOrder: Rule = ({ handler }) => {
   const newest = new Map<string, bigint>();
   return handler.told.flatMap((told) => {
@@ -74,7 +92,10 @@ export const inOrder: Rule = ({ handler }) => {
   });
 };
 
-/** The events of a watch come in its order, over all objects; what is older than that must be from a later list alone. */
+/**
+ * The events of a watch come in its order, over all objects; what is older than that must be from a
+ * later list alone.
+ */
 export const totalOrder: Rule = ({ history, handler, lists }) => {
   if (history.order !== 'total') return [];
   const events = new Set(eventsOf(history).map(nameOf));
@@ -93,7 +114,10 @@ export const totalOrder: Rule = ({ history, handler, lists }) => {
   });
 };
 
-/** The same version again only as an update, once for each list that has it, or in a resync that the handler asked for. */
+/**
+ * The same version again only as an update, once for each list that has it, or in a resync that the
+ * handler asked for.
+ */
 export const repeated: Rule = ({ handler, lists }) => {
   const times = new Map<string, number>();
   return handler.told.flatMap((told) => {
@@ -119,18 +143,25 @@ export const complete: Rule = ({ history, handler, since }) => {
   });
 };
 
-/** A write that is never told was overtaken: a later list shows the object in another state, or no longer. */
+/**
+ * A write that is never told was overtaken: a later list shows the object in another state, or no
+ * longer.
+ */
 export const missed: Rule = ({ truth, handler, lists, since }) => {
   const told = new Set(handler.told.filter(({ type }) => type !== 'tombstone').map(nameOf));
   return truth.writes
     .filter((write) => write.version > since && !told.has(nameOf(write)))
-    .filter((write) => !lists.some((list) => list.version >= write.version && overtaken(truth, list, write)))
+    .filter(
+      (write) =>
+        !lists.some((list) => list.version >= write.version && overtaken(truth, list, write)),
+    )
     .map((write) => `${nameOf(write)} was never told, and no list explains it`);
 };
 
 /**
- * A delete that was missed gives one tombstone, with the state told last, and only then: the object was gone in a list that
- * is newer. Where it was made anew after such a list, the tombstone comes before the addition.
+ * A delete that was missed gives one tombstone, with the state told last, and only then: the object
+ * was gone in a list that is newer. Where it was made anew after such a list, the tombstone comes
+ * before the addition.
  */
 export const tombstones: Rule = ({ truth, handler, lists }) => {
   const live = new Map<string, State>();
@@ -149,11 +180,16 @@ export const tombstones: Rule = ({ truth, handler, lists }) => {
     }
     const unseen = goneIn.find((list) => list.version < told.version);
     if (unseen === undefined) return [];
-    return [`${text(told)} without a tombstone, though the list of ${unseen.version} lacked ${nameOf(known)}`];
+    return [
+      `${text(told)} without a tombstone, though the list of ${unseen.version} lacked ${nameOf(known)}`,
+    ];
   });
 };
 
-/** What a handler begins with is the state of one moment: that of the first list, or of the cache when it was added. */
+/**
+ * What a handler begins with is the state of one moment: that of the first list, or of the cache
+ * when it was added.
+ */
 export const snapshot: Rule = ({ truth, handler, since }) =>
   differences('what came first', initial(handler), truth.asOf(since));
 
@@ -194,9 +230,9 @@ export function judgeHandlers(truth: Truth, history: History): Violation[] {
 }
 
 /**
- * When a handler's story begins. For a late one the moment is nowhere written down: it is the last one at which what it was
- * given first was what was there. Where there is no such moment, the version of the newest object is as good as any, and
- * `snapshot` says what is wrong with it.
+ * When a handler's story begins. For a late one the moment is nowhere written down: it is the last
+ * one at which what it was given first was what was there. Where there is no such moment, the
+ * version of the newest object is as good as any, and `snapshot` says what is wrong with it.
  */
 function sinceWhen(truth: Truth, handler: HandlerRecord, lists: readonly Listed[]): bigint {
   if (!handler.late) return lists[0]?.version ?? -1n;
@@ -237,7 +273,11 @@ function has(list: Listed, { key, version }: State): boolean {
 }
 
 /** Whether the list shows the object in a state that is not the one of this write. */
-function overtaken(truth: Truth, list: Listed, write: { key: string; version: bigint; content: string | undefined }) {
+function overtaken(
+  truth: Truth,
+  list: Listed,
+  write: { key: string; version: bigint; content: string | undefined },
+) {
   const last = truth.last(write.key, list.version);
   return write.content === undefined || last?.version !== write.version;
 }

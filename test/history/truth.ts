@@ -1,4 +1,7 @@
-/** The server's own log of writes, as something to ask. Its versions only grow; that is checked, for all else rests on it. */
+/**
+ * The server's own log of writes, as something to ask. Its versions only grow; that is checked, for
+ * all else rests on it.
+ */
 import type { State, Write } from './history.ts';
 
 export class Truth {
@@ -9,7 +12,8 @@ export class Truth {
     this.writes = writes;
     let last = -1n;
     for (const write of writes) {
-      if (write.version <= last) throw new RangeError(`the log of writes has ${write.version} after ${last}`);
+      if (write.version <= last)
+        throw new RangeError(`the log of writes has ${write.version} after ${last}`);
       last = write.version;
       const own = this.#byKey.get(write.key);
       if (own === undefined) this.#byKey.set(write.key, [write]);
@@ -59,17 +63,24 @@ function stateOf(write: Write | undefined): State | undefined {
 }
 
 /** Differences of two sets of objects, one line each. */
-export function differences(what: string, found: Iterable<State>, expected: ReadonlyMap<string, State>): string[] {
+export function differences(
+  what: string,
+  found: Iterable<State>,
+  expected: ReadonlyMap<string, State>,
+): string[] {
   const lines: string[] = [];
   const seen = new Set<string>();
   for (const { key, version, content } of found) {
     const right = expected.get(key);
     if (seen.has(key)) lines.push(`${what} has ${key} twice`);
     else if (right === undefined) lines.push(`${what} has ${key}@${version}, which is not there`);
-    else if (right.version !== version) lines.push(`${what} has ${key}@${version}, it is at ${right.version}`);
-    else if (right.content !== content) lines.push(`${what} has ${key}@${version} with other content: ${content}`);
+    else if (right.version !== version)
+      lines.push(`${what} has ${key}@${version}, it is at ${right.version}`);
+    else if (right.content !== content)
+      lines.push(`${what} has ${key}@${version} with other content: ${content}`);
     seen.add(key);
   }
-  for (const { key, version } of expected.values()) if (!seen.has(key)) lines.push(`${what} lacks ${key}@${version}`);
+  for (const { key, version } of expected.values())
+    if (!seen.has(key)) lines.push(`${what} lacks ${key}@${version}`);
   return lines;
 }

@@ -1,8 +1,9 @@
 /**
- * Rules for what came over the wire: etcd's guarantees for watches (ordered, unique, reliable, resumable, bookmarkable), that
- * lists are whole, and that the client went on from where it was. The first ones judge servers and transports, `continued` and
- * `forward` the reflector. The idea is etcd's tests/robustness/validate/watch.go; `Atomic` has no meaning here, as a Kubernetes
- * object is written by a transaction of its own.
+ * Rules for what came over the wire: etcd's guarantees for watches (ordered, unique, reliable,
+ * resumable, bookmarkable), that lists are whole, and that the client went on from where it was.
+ * The first ones judge servers and transports, `continued` and `forward` the reflector. The idea is
+ * etcd's tests/robustness/validate/watch.go; `Atomic` has no meaning here, as a Kubernetes object
+ * is written by a transaction of its own.
  */
 import {
   type History,
@@ -66,7 +67,10 @@ export const reliable = forEachStretch('reliable', ({ frames }, truth) => {
   return versions.slice(1).flatMap((version, i) => missing(truth, versions[i]!, version - 1n));
 });
 
-/** A bookmark promises that everything up to it was sent: nothing at or below it comes later, and nothing is missing. */
+/**
+ * A bookmark promises that everything up to it was sent: nothing at or below it comes later, and
+ * nothing is missing.
+ */
 export const bookmarkable = forEachStretch('bookmarkable', ({ from, frames }, truth) => {
   const broken: string[] = [];
   let sent = from;
@@ -95,10 +99,14 @@ export const genuine = forEachStretch('genuine', ({ frames }, truth) =>
 /** A list is what was there at its version, all of it, whether it came by pages or was streamed. */
 export const listed: Rule = (truth, { requests }) =>
   listsOf(requests)
-    .flatMap(({ version, items }) => differences(`the list of ${version}`, items, truth.asOf(version)))
+    .flatMap(({ version, items }) =>
+      differences(`the list of ${version}`, items, truth.asOf(version)),
+    )
     .map((message) => ({ rule: 'listed', message }));
 
-/** A watch goes on from the last version that came: below, events come twice; above, they are lost. */
+/**
+ * A watch goes on from the last version that came: below, events come twice; above, they are lost.
+ */
 export const continued: Rule = (_, { requests }) => {
   const broken: Violation[] = [];
   let last: bigint | undefined;
@@ -121,11 +129,18 @@ export const forward: Rule = (_, { requests }) => {
   const broken: Violation[] = [];
   let newest = -1n;
   for (const [i, request] of requests.entries()) {
-    const list = request.type === 'list' ? (request.complete ? request : undefined) : streamedList(request);
+    const list =
+      request.type === 'list' ? (request.complete ? request : undefined) : streamedList(request);
     if (list?.version !== undefined && list.version < newest) {
-      broken.push({ rule: 'forward', message: `request ${i} got a list of ${list.version} after ${newest}` });
+      broken.push({
+        rule: 'forward',
+        message: `request ${i} got a list of ${list.version} after ${newest}`,
+      });
     }
-    for (const version of [list?.version, request.type === 'watch' ? lastVersion(request) : undefined]) {
+    for (const version of [
+      list?.version,
+      request.type === 'watch' ? lastVersion(request) : undefined,
+    ]) {
       if (version !== undefined && version > newest) newest = version;
     }
   }
@@ -144,7 +159,10 @@ export const wireRules: readonly Rule[] = [
   forward,
 ];
 
-/** The version that a reflector holds after this watch. Initial events without their end have told it nothing. */
+/**
+ * The version that a reflector holds after this watch. Initial events without their end have told
+ * it nothing.
+ */
 function lastVersion(watch: WatchRecord): bigint | undefined {
   const stretch = stretchOf(watch);
   const last = stretch?.frames.findLast((frame) => frame.type !== 'ERROR');
@@ -161,7 +179,8 @@ function mistake({ type, key, version, content }: ObjectFrame, truth: Truth): st
   const write = truth.at(key, version);
   if (write === undefined) return 'was never written';
   const before = truth.state(key, version - 1n);
-  const right = write.content === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED';
+  const right =
+    write.content === undefined ? 'DELETED' : before === undefined ? 'ADDED' : 'MODIFIED';
   if (type !== right) return `it was ${right}`;
   const expected = write.content ?? before?.content;
   return content === expected ? undefined : `other content than was written: ${content}`;

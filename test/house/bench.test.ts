@@ -1,8 +1,17 @@
 /**
- * What is said about the figures of a benchmark run: ratios are against the better peer, and losses are called losses.
+ * What is said about the figures of a benchmark run: ratios are against the better peer, and losses
+ * are called losses.
  */
 import { describe, expect, it } from 'vitest';
-import { type Figure, MEAN_SET, median, ratioOf, summarize, table, verdict } from '../../bench/figures.ts';
+import {
+  type Figure,
+  MEAN_SET,
+  median,
+  ratioOf,
+  summarize,
+  table,
+  verdict,
+} from '../../bench/figures.ts';
 import { readOptions } from '../../bench/options.ts';
 
 const figure = (peer: string, work: string, n: number, ns: number, cpu?: number): Figure => ({
@@ -31,13 +40,19 @@ describe('figures', () => {
 
 describe('a ratio', () => {
   it('is against the better of the others', () => {
-    const row = [figure('capstan', 'w', 1, 90), figure('naive', 'w', 1, 100), figure('client-go', 'w', 1, 60)];
+    const row = [
+      figure('capstan', 'w', 1, 90),
+      figure('naive', 'w', 1, 100),
+      figure('client-go', 'w', 1, 60),
+    ];
     expect(ratioOf(row, wall)).toEqual({ ratio: 1.5, against: 'client-go' });
   });
 
   it('does not exist without us or without any peer, and a floor is no peer', () => {
     expect(ratioOf([figure('naive', 'w', 1, 1)], wall)).toBeUndefined();
-    expect(ratioOf([figure('capstan', 'w', 1, 1), figure('null-reader', 'w', 1, 1)], wall)).toBeUndefined();
+    expect(
+      ratioOf([figure('capstan', 'w', 1, 1), figure('null-reader', 'w', 1, 1)], wall),
+    ).toBeUndefined();
   });
 });
 
@@ -54,7 +69,9 @@ describe('the report', () => {
     expect(lines.filter((line) => line.includes('LOSS'))).toEqual([
       expect.stringMatching(/^cycle-fresh 100k .*1\.60 LOSS/),
     ]);
-    expect(lines.filter((line) => line.includes('0.50 win  vs naive'))).toHaveLength(MEAN_SET.length - 1);
+    expect(lines.filter((line) => line.includes('0.50 win  vs naive'))).toHaveLength(
+      MEAN_SET.length - 1,
+    );
   });
 
   it('gives the geometric mean over the set and the worst of it', () => {
@@ -66,7 +83,9 @@ describe('the report', () => {
   });
 
   it('names what of the set was not measured', () => {
-    expect(verdict(figures.slice(0, 3))).toMatch(/mean of 1 ratios: 1\.600[\s\S]*not measured: cycle-fresh 1M, /);
+    expect(verdict(figures.slice(0, 3))).toMatch(
+      /mean of 1 ratios: 1\.600[\s\S]*not measured: cycle-fresh 1M, /,
+    );
     expect(verdict([])).toContain('nothing of its set');
   });
 

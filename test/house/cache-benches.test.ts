@@ -1,6 +1,7 @@
 /**
- * The benchmarks of the cache, in short: what they send is what the peers' Pods are, each measured process checks its own result, and the
- * figures are complete. They run the built package, as users have it.
+ * The benchmarks of the cache, in short: what they send is what the peers' Pods are, each measured
+ * process checks its own result, and the figures are complete. They run the built package, as users
+ * have it.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -17,7 +18,14 @@ import { FAULT_SCRIPTS, FaultyServer } from '../../bench/fault-scripts.ts';
 import type { Figure } from '../../bench/figures.ts';
 import { informerGoals } from '../../bench/informers.ts';
 import { pod } from '../../bench/peers/pods.mjs';
-import { chunksOf, frameText, keyOf, listTexts, podText, randomUpdates } from '../../bench/pod-bytes.ts';
+import {
+  chunksOf,
+  frameText,
+  keyOf,
+  listTexts,
+  podText,
+  randomUpdates,
+} from '../../bench/pod-bytes.ts';
 import { spread, verdictOf } from '../../bench/rounds.ts';
 import { withServer } from '../../bench/servers.ts';
 
@@ -46,14 +54,18 @@ describe('Pods as bytes', () => {
     const list = JSON.parse(bytesOf(listTexts(3, 40, 99, 'more')));
     expect(list.metadata).toEqual({ resourceVersion: '99', continue: 'more' });
     expect(list.items).toEqual(Array.from({ length: 40 }, (_, i) => pod(3 + i)));
-    expect([...chunksOf(listTexts(0, 40, 99))].map((chunk) => chunk.length).slice(0, -1)).toEqual([65_536, 65_536]);
+    expect([...chunksOf(listTexts(0, 40, 99))].map((chunk) => chunk.length).slice(0, -1)).toEqual([
+      65_536, 65_536,
+    ]);
   });
 
   it('are updated in the same order each time, with a version more each time', () => {
     const [a, b] = [randomUpdates(LIVE), randomUpdates(LIVE)];
     const updates = Array.from({ length: 50 }, () => a());
     expect(Array.from({ length: 50 }, () => b())).toEqual(updates);
-    expect(updates.map(({ version }) => version)).toEqual(Array.from({ length: 50 }, (_, i) => LIVE + 1 + i));
+    expect(updates.map(({ version }) => version)).toEqual(
+      Array.from({ length: 50 }, (_, i) => LIVE + 1 + i),
+    );
     const { pod: which, version, node } = updates[0] as (typeof updates)[number];
     expect(JSON.parse(frameText({ pod: which, version, node }))).toEqual({
       type: 'MODIFIED',
@@ -70,7 +82,13 @@ describe('verdicts', () => {
   });
 
   it('of informers compare CPU with each peer that was measured', () => {
-    const figure = (peer: string, cpu: number, work = 'informer'): Figure => ({ peer, work, n: 1, ns: 1, cpu });
+    const figure = (peer: string, cpu: number, work = 'informer'): Figure => ({
+      peer,
+      work,
+      n: 1,
+      ns: 1,
+      cpu,
+    });
     const own = [figure('capstan', 12_000), figure('capstan', 25_000, 'informer-spec')];
     expect(informerGoals(own, false)).toEqual([]);
     const all = [...own, figure('client-node', 30_000), figure('null-reader', 6_000)];
@@ -81,7 +99,10 @@ describe('verdicts', () => {
       expect.stringMatching(/informer-spec: .*client-node's: 0\.833, goal 0\.667: MISSED$/),
     ]);
     expect(informerGoals(all, true), 'none of them has been warmed up').toEqual([]);
-    const warm = [figure('capstan', 9_000, 'informer-warm'), figure('client-node', 30_000, 'informer-warm')];
+    const warm = [
+      figure('capstan', 9_000, 'informer-warm'),
+      figure('client-node', 30_000, 'informer-warm'),
+    ];
     expect(informerGoals([...all, ...warm], true)).toEqual([
       "informer-warm: our CPU of client-node's: 0.300, goal 0.400: met",
     ]);
@@ -111,25 +132,50 @@ describe('a server of faults', () => {
 
 describe('the measured processes', () => {
   it.each(BYTES_PEERS)('take updates from memory: %s', LIMIT, async (peer) => {
-    const figure = await load<Figure>('cache-bytes-load.ts', '--peer', peer, '--live', LIVE, '--events', 400);
+    const figure = await load<Figure>(
+      'cache-bytes-load.ts',
+      '--peer',
+      peer,
+      '--live',
+      LIVE,
+      '--events',
+      400,
+    );
     expect(figure).toMatchObject({ peer, work: 'cache-bytes', n: LIVE });
     expect(figure.ns).toBeGreaterThan(0);
     expect(figure.cpu).toBeGreaterThan(0);
   });
 
-  it.skipIf(process.platform !== 'linux').each(MEMORY_PEERS)('measure memory: %s', LIMIT, async (peer) => {
-    await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
-      const args = ['--peer', peer, '--live', LIVE, '--settle', 1, '--port', new URL(url).port];
-      const memory = await load<CacheMemory>('cache-memory-load.ts', ...args);
-      // Beside so few Pods, what the engine makes for itself meanwhile counts: 1 % was too narrow once on a busy machine.
-      expect(memory.listPeak).toBeGreaterThan(0.9 * memory.listed);
-      if (peer === 'capstan') expect(memory.relistPeak).toBeGreaterThan(0.9 * (memory.relisted ?? Infinity));
-    });
-  });
+  it.skipIf(process.platform !== 'linux').each(MEMORY_PEERS)(
+    'measure memory: %s',
+    LIMIT,
+    async (peer) => {
+      await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
+        const args = ['--peer', peer, '--live', LIVE, '--settle', 1, '--port', new URL(url).port];
+        const memory = await load<CacheMemory>('cache-memory-load.ts', ...args);
+        // Beside so few Pods, what the engine makes for itself meanwhile counts: 1 % was too narrow
+        // once on a busy machine.
+        expect(memory.listPeak).toBeGreaterThan(0.9 * memory.listed);
+        if (peer === 'capstan')
+          expect(memory.relistPeak).toBeGreaterThan(0.9 * (memory.relisted ?? Infinity));
+      });
+    },
+  );
 
   it.each(PAUSES_PEERS)('measure pauses: %s', LIMIT, async (peer) => {
     await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
-      const args = ['--peer', peer, '--seconds', 1, '--live', LIVE, '--rate', 500, '--port', new URL(url).port];
+      const args = [
+        '--peer',
+        peer,
+        '--seconds',
+        1,
+        '--live',
+        LIVE,
+        '--rate',
+        500,
+        '--port',
+        new URL(url).port,
+      ];
       const pauses = await load<CachePauses>('cache-pauses-load.ts', ...args);
       expect(pauses.events).toBeGreaterThan(100);
       const { p50, p99, p999, max } = pauses;

@@ -1,5 +1,6 @@
 /**
- * The types as a program that installs the package sees them: the core without the types of Node, and nothing skipped.
+ * The types as a program that installs the package sees them: the core without the types of Node,
+ * and nothing skipped.
  */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,9 +25,14 @@ function typeErrors(name: string, program: string, compilerOptions: object): str
     noEmit: true,
     ...compilerOptions,
   };
-  writeFileSync(`${folder}/tsconfig.json`, JSON.stringify({ compilerOptions: strictest, include: ['program.ts'] }));
+  writeFileSync(
+    `${folder}/tsconfig.json`,
+    JSON.stringify({ compilerOptions: strictest, include: ['program.ts'] }),
+  );
   const tsc = `${root}/node_modules/typescript/bin/tsc`;
-  const result = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], { encoding: 'utf8' });
+  const result = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
+    encoding: 'utf8',
+  });
   return result.stdout + result.stderr;
 }
 
@@ -48,8 +54,9 @@ export const found: Pod[] = informer.getIndexer().byIndex('byNode', 'node-1');
 export const controller = createController({ transport, for: pods, reconcile: () => ({ requeueAfter: 1000 }) });
 `;
 
-// A remark that a parameter is internal had taken the whole member out of the declarations: `new Indexer(keyFunc, indexers)` was an error, and so was an Indexer where a
-// store was expected. The sources, which all other tests are checked against, knew nothing of it.
+// A remark that a parameter is internal had taken the whole member out of the declarations: `new
+// Indexer(keyFunc, indexers)` was an error, and so was an Indexer where a store was expected. The
+// sources, which all other tests are checked against, knew nothing of it.
 const STORE = `
 import { Indexer, type IndexSpec, ListWatch, metaNamespaceKeyFunc, Reflector, type ReflectorStore, type Resource } from 'capstan/cache';
 
@@ -80,7 +87,10 @@ export const wrong = client.apply(deployments, { metadata, spec: { replica: 3 } 
 export const text = client.apply(deployments, { metadata, spec: { replicas: '3' } });
 `;
 
-/** Zod says of an optional member that it may be undefined, which `exactOptionalPropertyTypes` tells from one that is left out. */
+/**
+ * Zod says of an optional member that it may be undefined, which `exactOptionalPropertyTypes` tells
+ * from one that is left out.
+ */
 const CONDITIONS = `
 import { type Condition, findStatusCondition, isStatusConditionTrue, type ObjectMeta, setStatusCondition } from 'capstan/client';
 import { z } from 'zod';
@@ -106,8 +116,8 @@ export const wrong = setStatusCondition(status.conditions, { ...ready, status: '
 `;
 
 /**
- * An option that is not there may be passed on as undefined: under `exactOptionalPropertyTypes` nothing but `...(signal && { signal })` had compiled, and
- * the project of `capstan init` did not.
+ * An option that is not there may be passed on as undefined: under `exactOptionalPropertyTypes`
+ * nothing but `...(signal && { signal })` had compiled, and the project of `capstan init` did not.
  */
 const PASSED_ON = `
 import { ListWatch, newSharedInformerFactory, type Resource, SharedIndexInformer, type Transport, watch } from 'capstan/cache';
@@ -137,7 +147,10 @@ export function all(object: Pod, given: { signal?: AbortSignal; namespace?: stri
 }
 `;
 
-/** A library's declarations name what it has from here: TS2883 where that is a type that no entry exports. In this folder tsc names its file instead. */
+/**
+ * A library's declarations name what it has from here: TS2883 where that is a type that no entry
+ * exports. In this folder tsc names its file instead.
+ */
 const LIBRARY = `
 import { Indexer, type ListWatch } from 'capstan/cache';
 import type { newControllerManagedBy } from 'capstan/controller';
@@ -150,7 +163,10 @@ export const indexerArguments = (...[keyFunc, indexers, bytes]: ConstructorParam
 export const { withOptions } = null as unknown as ReturnType<typeof newControllerManagedBy>;
 `;
 
-/** What is made by one entry is named by it: a file that imported nothing else could not be compiled with declarations, as projects that refer to each other are. */
+/**
+ * What is made by one entry is named by it: a file that imported nothing else could not be compiled
+ * with declarations, as projects that refer to each other are.
+ */
 const MADE = {
   'client-node': `
 import { httpTransport } from 'capstan/client-node';
@@ -186,14 +202,31 @@ describe('the declarations of the package', () => {
   });
 
   it('name no type that a library could not name', () => {
-    expect(typeErrors('library', LIBRARY, { ...BROWSER, declaration: true, noEmit: false, outDir: 'out' })).toBe('');
-    expect(readFileSync(`${root}/build/consumer-library/out/program.d.ts`, 'utf8')).not.toContain('dist/');
+    expect(
+      typeErrors('library', LIBRARY, {
+        ...BROWSER,
+        declaration: true,
+        noEmit: false,
+        outDir: 'out',
+      }),
+    ).toBe('');
+    expect(readFileSync(`${root}/build/consumer-library/out/program.d.ts`, 'utf8')).not.toContain(
+      'dist/',
+    );
   });
 
   it.each(Object.entries(MADE))('name what capstan/%s makes by that alone', (name, program) => {
-    const options = { types: ['node'], skipLibCheck: true, declaration: true, noEmit: false, outDir: 'out' };
+    const options = {
+      types: ['node'],
+      skipLibCheck: true,
+      declaration: true,
+      noEmit: false,
+      outDir: 'out',
+    };
     expect(typeErrors(`made-${name}`, program, options)).toBe('');
-    expect(readFileSync(`${root}/build/consumer-made-${name}/out/program.d.ts`, 'utf8')).not.toContain('dist/');
+    expect(
+      readFileSync(`${root}/build/consumer-made-${name}/out/program.d.ts`, 'utf8'),
+    ).not.toContain('dist/');
   });
 
   it('have the constructor and all methods of the store', () => {
@@ -208,7 +241,8 @@ describe('the declarations of the package', () => {
     },
   );
 
-  // Node's types declare no WebAssembly: only who had the DOM's, or looked away by skipLibCheck, could compile.
+  // Node's types declare no WebAssembly: only who had the DOM's, or looked away by skipLibCheck,
+  // could compile.
   it.each([
     'cache',
     'cache.wasm',
@@ -224,14 +258,17 @@ describe('the declarations of the package', () => {
     expect(typeErrors(`node-${entry}`, program, { types: ['node'] })).toBe('');
   });
 
-  // The peer is optional: who reached the server by httpTransport alone had to install it for its types.
+  // The peer is optional: who reached the server by httpTransport alone had to install it for its
+  // types.
   it('need no other package', () => {
     const files = globSync(`${root}/dist/**/*.d.ts`);
     const named = files.flatMap((file) => [
       ...readFileSync(file, 'utf8').matchAll(/^(?:import|export) .* from '([^.'][^']*)';$/gm),
     ]);
     expect(files.length).toBeGreaterThan(200);
-    expect(named.map(([, name]) => name).filter((name) => !/^(?:node:|capstan)/.test(String(name)))).toEqual([]);
+    expect(
+      named.map(([, name]) => name).filter((name) => !/^(?:node:|capstan)/.test(String(name))),
+    ).toEqual([]);
   });
 
   it('take a compiled module where there are types of one', () => {
@@ -247,7 +284,10 @@ initCore({ module: new WebAssembly.Module(new Uint8Array()) });
   });
 
   it('know the names of the indices, and the types of the items', () => {
-    const wrong = CORE.replace("byIndex('byNode'", "byIndex('byNodes'").replace("name: 'web' }", 'name: 1 }');
+    const wrong = CORE.replace("byIndex('byNode'", "byIndex('byNodes'").replace(
+      "name: 'web' }",
+      'name: 1 }',
+    );
     const errors = typeErrors('wrong', wrong, BROWSER).split('\n');
     expect(errors.filter((line) => line.includes('error TS'))).toEqual([
       expect.stringContaining("Type 'number' is not assignable to type 'string'"),

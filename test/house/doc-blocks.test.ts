@@ -30,7 +30,9 @@ describe('a Markdown page', () => {
   });
 
   it('is refused when a block is never closed', () => {
-    expect(() => markdownBlocks('README.md', '```ts\na;')).toThrow('README.md:2: the block is never closed');
+    expect(() => markdownBlocks('README.md', '```ts\na;')).toThrow(
+      'README.md:2: the block is never closed',
+    );
   });
 
   it('does not take a block inside a longer fence for one of its own', () => {

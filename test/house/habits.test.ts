@@ -1,5 +1,6 @@
 /**
- * Habits that a linter has no rule for: tests never wait for time to pass, nothing is silenced, and nothing is left to do.
+ * Habits that a linter has no rule for: tests never wait for time to pass, nothing is silenced, and
+ * nothing is left to do.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -10,7 +11,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Every line of the files that matches, as path:line: text. */
 function find(patterns: string[], wanted: RegExp): string[] {
-  const exclude = ['**/node_modules/**', 'bench/peers/**', 'bindings/generated/**', 'test/house/**'];
+  const exclude = [
+    '**/node_modules/**',
+    'bench/peers/**',
+    'bindings/generated/**',
+    'test/house/**',
+  ];
   return globSync(patterns, { cwd: root, exclude })
     .sort()
     .flatMap((path) =>
@@ -23,10 +29,14 @@ function find(patterns: string[], wanted: RegExp): string[] {
 }
 
 describe('the habits of the house', () => {
-  // A test report with the paths of somebody's machine was once committed although .gitignore named its folder.
+  // A test report with the paths of somebody's machine was once committed although .gitignore named
+  // its folder.
   it('commit no file that git is told to ignore', () => {
     expect(
-      execFileSync('git', ['ls-files', '--cached', '--ignored', '--exclude-standard'], { cwd: root, encoding: 'utf8' }),
+      execFileSync('git', ['ls-files', '--cached', '--ignored', '--exclude-standard'], {
+        cwd: root,
+        encoding: 'utf8',
+      }),
     ).toBe('');
   });
 
@@ -34,28 +44,42 @@ describe('the habits of the house', () => {
     expect(find(['bindings/clock.ts'], /\bsetTimeout\(/).length).toBeGreaterThan(0);
   });
 
-  // Not test/e2e and test/runtimes: a real API server and other runtimes are processes of their own, which are awaited with deadlines.
+  // Not test/e2e and test/runtimes: a real API server and other runtimes are processes of their
+  // own, which are awaited with deadlines.
   it('keep host timers out of tests: time is a fake clock, sockets are awaited by their events', () => {
     expect(
-      find(['test/*.ts', 'test/!(e2e|runtimes)/**/*.ts'], /\bset(Timeout|Interval)\(|\bfrom 'node:timers/),
+      find(
+        ['test/*.ts', 'test/!(e2e|runtimes)/**/*.ts'],
+        /\bset(Timeout|Interval)\(|\bfrom 'node:timers/,
+      ),
     ).toEqual([]);
   });
 
   // testing/ also needs the time of day, for creation timestamps.
   it('read the host clock and set host timers in one file of the package', () => {
     const monotonic = find(['bindings/**/*.ts'], /\bset(Timeout|Interval)\(|\bperformance\.now\(/);
-    const timeOfDay = find(['bindings/!(testing)/**/*.ts', 'bindings/*.ts'], /\bDate\.now\(|\bnew Date\(\)/);
-    expect([...monotonic, ...timeOfDay].filter((place) => !place.startsWith('bindings/clock.ts:'))).toEqual([]);
+    const timeOfDay = find(
+      ['bindings/!(testing)/**/*.ts', 'bindings/*.ts'],
+      /\bDate\.now\(|\bnew Date\(\)/,
+    );
+    expect(
+      [...monotonic, ...timeOfDay].filter((place) => !place.startsWith('bindings/clock.ts:')),
+    ).toEqual([]);
   });
 
-  // Told to end, a controller in Jest reported an AbortError of Node's core: there it is no instance of the test's Error. The page is a realm of its own.
+  // Told to end, a controller in Jest reported an AbortError of Node's core: there it is no
+  // instance of the test's Error. The page is a realm of its own.
   it('ask isError whether something is an error', () => {
     const asked = find(['bindings/**/*.ts'], /\binstanceof (Aggregate)?Error\b/);
-    expect(asked.filter((place) => !/^bindings\/(errors\.ts|manager\/page\/browser\/)/.test(place))).toEqual([]);
+    expect(
+      asked.filter((place) => !/^bindings\/(errors\.ts|manager\/page\/browser\/)/.test(place)),
+    ).toEqual([]);
   });
 
   it('silence no compiler and no linter, and postpone nothing', () => {
     const everything = ['{bindings,bin,assembly,bench,scripts,examples,test}/**/*.ts', '*.md'];
-    expect(find(everything, /@ts-(ignore|nocheck|expect-error)|biome-ignore|\b(TODO|FIXME|XXX)\b/)).toEqual([]);
+    expect(
+      find(everything, /@ts-(ignore|nocheck|expect-error)|biome-ignore|\b(TODO|FIXME|XXX)\b/),
+    ).toEqual([]);
   });
 });

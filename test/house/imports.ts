@@ -1,6 +1,7 @@
 /**
- * Reads the imports of TypeScript sources and judges them by the rules of the layout. It needs no compiler: a small
- * scanner skips comments, templates and regular expressions, so that text that only looks like an import is none.
+ * Reads the imports of TypeScript sources and judges them by the rules of the layout. It needs no
+ * compiler: a small scanner skips comments, templates and regular expressions, so that text that
+ * only looks like an import is none.
  */
 
 export interface Import {
@@ -55,7 +56,10 @@ function tokens(source: string): Token[] {
     line += text.split('\n').length - 1;
     return text;
   };
-  /** From behind a backtick or behind the brace that ends a `${…}`: to the next `${` or the closing backtick. */
+  /**
+   * From behind a backtick or behind the brace that ends a `${…}`: to the next `${` or the closing
+   * backtick.
+   */
   const skipTemplate = (): void => {
     const text = /(?:\\[\s\S]|\$(?!\{)|[^\\`$])*/y;
     text.lastIndex = at;
@@ -116,14 +120,23 @@ export function importsOf(source: string): Import[] {
   const imports: Import[] = [];
   let typeOnly = false; // of the import or export statement that was begun last
   all.forEach((token, i) => {
-    if (token.kind === 'word' && (token.text === 'import' || token.text === 'export') && text(i - 1) !== '.') {
-      typeOnly = text(i + 1) === 'type' && /^[\p{L}$_*{]/u.test(text(i + 2)) && text(i + 2) !== 'from';
+    if (
+      token.kind === 'word' &&
+      (token.text === 'import' || token.text === 'export') &&
+      text(i - 1) !== '.'
+    ) {
+      typeOnly =
+        text(i + 1) === 'type' && /^[\p{L}$_*{]/u.test(text(i + 2)) && text(i + 2) !== 'from';
     }
     if (token.kind !== 'string' || !/^['"]/.test(token.text)) return;
     const before = text(i - 1);
     const dynamic = before === '(' && text(i - 2) === 'import';
     if (before !== 'from' && before !== 'import' && !dynamic) return;
-    imports.push({ specifier: token.text.slice(1, -1), typeOnly: typeOnly && !dynamic, line: token.line });
+    imports.push({
+      specifier: token.text.slice(1, -1),
+      typeOnly: typeOnly && !dynamic,
+      line: token.line,
+    });
   });
   return imports;
 }
@@ -163,9 +176,12 @@ function resolve(from: string, specifier: string): string {
 
 function judge(path: string, { specifier, typeOnly }: Import, rules: Rules): string | undefined {
   const folder = folderOf(path);
-  if (specifier.startsWith('#')) return folder === ROOT ? undefined : 'only root files use # imports';
+  if (specifier.startsWith('#'))
+    return folder === ROOT ? undefined : 'only root files use # imports';
   if (specifier.startsWith('node:')) {
-    return rules.node.includes(folder) ? undefined : `only ${rules.node.join(', ')} may use node: modules`;
+    return rules.node.includes(folder)
+      ? undefined
+      : `only ${rules.node.join(', ')} may use node: modules`;
   }
   if (!specifier.startsWith('.')) {
     const owner = rules.packages[specifier];
@@ -183,10 +199,14 @@ function judge(path: string, { specifier, typeOnly }: Import, rules: Rules): str
   }
   if (folder === ROOT) return 'root files import nothing above them';
   if (target === ROOT)
-    return resolve(path, specifier) === rules.gatherer.file ? 'it gathers, nothing imports it' : undefined;
+    return resolve(path, specifier) === rules.gatherer.file
+      ? 'it gathers, nothing imports it'
+      : undefined;
   const allowed = rules.folders[folder];
   if (allowed === undefined) return `no rule for the folder ${folder}`;
-  return allowed.includes(target) ? undefined : `${folder} may import ${[...allowed, 'root files'].join(', ')} only`;
+  return allowed.includes(target)
+    ? undefined
+    : `${folder} may import ${[...allowed, 'root files'].join(', ')} only`;
 }
 
 /** A cycle in `edges`, as the folders on it; undefined if there is none. */
@@ -209,17 +229,22 @@ export function cycleIn(edges: ReadonlyMap<string, ReadonlySet<string>>): string
   return undefined;
 }
 
-/** What breaks the rules, a line each; an empty list is a clean house. Types count: they point one way, too. */
+/**
+ * What breaks the rules, a line each; an empty list is a clean house. Types count: they point one
+ * way, too.
+ */
 export function violations(sources: Sources, rules: Rules): string[] {
   const found: string[] = [];
   const edges = new Map<string, Set<string>>();
   for (const [path, source] of Object.entries(sources)) {
     for (const each of importsOf(source)) {
       const problem = judge(path, each, rules);
-      if (problem !== undefined) found.push(`${path}:${each.line} imports '${each.specifier}': ${problem}`);
+      if (problem !== undefined)
+        found.push(`${path}:${each.line} imports '${each.specifier}': ${problem}`);
       if (!each.specifier.startsWith('.') || path === rules.gatherer.file) continue;
       const target = folderOf(resolve(path, each.specifier));
-      if (target !== folderOf(path)) edges.set(folderOf(path), (edges.get(folderOf(path)) ?? new Set()).add(target));
+      if (target !== folderOf(path))
+        edges.set(folderOf(path), (edges.get(folderOf(path)) ?? new Set()).add(target));
     }
   }
   const cycle = cycleIn(edges);

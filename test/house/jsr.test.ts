@@ -1,4 +1,7 @@
-/** jsr.json says the same as package.json, so that both registries get one package. Its dry run is part of `npm run test:runtimes`. */
+/**
+ * jsr.json says the same as package.json, so that both registries get one package. Its dry run is
+ * part of `npm run test:runtimes`.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';

@@ -1,6 +1,7 @@
 /**
- * The scripts that measure a large queue under load, in short: what they report is complete, their flags are checked, and what is stable
- * on any machine holds. They run the built package, as users have it.
+ * The scripts that measure a large queue under load, in short: what they report is complete, their
+ * flags are checked, and what is stable on any machine holds. They run the built package, as users
+ * have it.
  */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +16,13 @@ const LIVE = 100_000;
 
 async function figures<R>(script: string, ...args: string[]): Promise<R> {
   const path = fileURLToPath(new URL(`../../bench/${script}`, import.meta.url));
-  const { stdout } = await run(process.execPath, ['--expose-gc', path, '--live', String(LIVE), ...args]);
+  const { stdout } = await run(process.execPath, [
+    '--expose-gc',
+    path,
+    '--live',
+    String(LIVE),
+    ...args,
+  ]);
   return JSON.parse(stdout) as R;
 }
 
@@ -24,7 +31,10 @@ describe('flags', () => {
 
   it('have defaults, and a list of words its first', () => {
     expect(readFlags([], flags)).toEqual({ seconds: 60, items: 'fresh' });
-    expect(readFlags(['--seconds', '5', '--items', 'same'], flags)).toEqual({ seconds: 5, items: 'same' });
+    expect(readFlags(['--seconds', '5', '--items', 'same'], flags)).toEqual({
+      seconds: 5,
+      items: 'same',
+    });
   });
 
   it.each([
@@ -39,19 +49,23 @@ describe('flags', () => {
 });
 
 describe('pauses', () => {
-  it.each(['capstan', 'naive', 'ring', 'none'])('of %s: the load is kept up, every figure is there', async (peer) => {
-    const args = ['--peer', peer, '--items', 'request', '--seconds', '1', '--rate', '20000'];
-    const pauses = await figures<Pauses>('pauses-load.ts', ...args);
-    expect(pauses.cycles).toBeGreaterThan(10_000);
-    const { p50, p99, p999, max, gcMs, gcMax } = pauses;
-    expect([p50, p99, p999, max]).toEqual([p50, p99, p999, max].toSorted((a, b) => a - b));
-    expect(gcMs).toBeGreaterThanOrEqual(gcMax);
-    expect(pauses.cpuMs).toBeGreaterThan(0);
-  });
+  it.each(['capstan', 'naive', 'ring', 'none'])(
+    'of %s: the load is kept up, every figure is there',
+    async (peer) => {
+      const args = ['--peer', peer, '--items', 'request', '--seconds', '1', '--rate', '20000'];
+      const pauses = await figures<Pauses>('pauses-load.ts', ...args);
+      expect(pauses.cycles).toBeGreaterThan(10_000);
+      const { p50, p99, p999, max, gcMs, gcMax } = pauses;
+      expect([p50, p99, p999, max]).toEqual([p50, p99, p999, max].toSorted((a, b) => a - b));
+      expect(gcMs).toBeGreaterThanOrEqual(gcMax);
+      expect(pauses.cpuMs).toBeGreaterThan(0);
+    },
+  );
 });
 
 describe('memory', () => {
-  // A record of 64 bytes, at most 26 of buckets and ring, an eighth in reserve; and an array of items that doubles.
+  // A record of 64 bytes, at most 26 of buckets and ring, an eighth in reserve; and an array of
+  // items that doubles.
   it('of a key is bounded, whatever has passed through', async () => {
     const { ready, passed, processing } = await figures<Memory>(
       'memory-load.ts',

@@ -1,6 +1,7 @@
 /**
- * What the package promises to those who install it: no dependencies, typed entry points that exist, and parts that run
- * in a browser. The built files are judged, so a build has to come first (`npm test` makes one).
+ * What the package promises to those who install it: no dependencies, typed entry points that
+ * exist, and parts that run in a browser. The built files are judged, so a build has to come first
+ * (`npm test` makes one).
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -38,7 +39,10 @@ function paths(value: unknown): string[] {
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(paths) : [];
 }
 
-/** Bundles one subpath as for a browser and says which modules went in; rejects where one needs Node. */
+/**
+ * Bundles one subpath as for a browser and says which modules went in; rejects where one needs
+ * Node.
+ */
 async function browserInputs(contents: string): Promise<string[]> {
   const { metafile } = await build({
     stdin: { contents, resolveDir: root },
@@ -71,7 +75,9 @@ describe('the manifest', () => {
   });
 
   it('pins every tool exactly, and lets the pinned Node run its install script', () => {
-    const loose = Object.entries(manifest.devDependencies).filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version));
+    const loose = Object.entries(manifest.devDependencies).filter(
+      ([, version]) => !/^\d+\.\d+\.\d+$/.test(version),
+    );
     expect(loose).toEqual([]);
     expect(manifest.devDependencies.node).toMatch(/^26\./);
     expect(manifest.allowScripts.node).toBe(true);
@@ -98,23 +104,32 @@ describe('the manifest', () => {
       expect.arrayContaining([...subpaths, './core.wasm', './package.json']),
     );
     for (const subpath of subpaths) {
-      expect(Object.keys(manifest.exports[subpath] ?? {})[0], `first condition of ${subpath}`).toBe('types');
+      expect(Object.keys(manifest.exports[subpath] ?? {})[0], `first condition of ${subpath}`).toBe(
+        'types',
+      );
     }
     expect(manifest.imports['#core-module']).toHaveProperty('workerd');
   });
 
-  // The tests run on the sources; a compiler has emitted a class that could not be loaded from them.
+  // The tests run on the sources; a compiler has emitted a class that could not be loaded from
+  // them.
   it('can be imported as it is built, each subpath', async () => {
     const entries = Object.entries(manifest.exports).flatMap(([subpath, target]) =>
-      typeof target === 'object' && String(target.default).endsWith('.js') ? [[subpath, target.default]] : [],
+      typeof target === 'object' && String(target.default).endsWith('.js')
+        ? [[subpath, target.default]]
+        : [],
     );
     expect(entries.length).toBeGreaterThan(8);
     const program = entries
       .map(([, file]) => `await import(${JSON.stringify(pathToFileURL(`${root}/${file}`).href)});`)
       .join('\n');
-    const { stderr, status } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
-      encoding: 'utf8',
-    });
+    const { stderr, status } = spawnSync(
+      process.execPath,
+      ['--input-type=module', '--eval', program],
+      {
+        encoding: 'utf8',
+      },
+    );
     expect(stderr).toBe('');
     expect(status).toBe(0);
   });
@@ -127,8 +142,9 @@ describe('the manifest', () => {
 });
 
 describe('the built modules', () => {
-  // Jest with ts-jest or swc makes CommonJS of what it loads, within a function that has these parameters: a `const module` of ours was a SyntaxError.
-  // There, import.meta is a SyntaxError too. In a bundle it is the bundle's: what was read relative to it was the application's.
+  // Jest with ts-jest or swc makes CommonJS of what it loads, within a function that has these
+  // parameters: a `const module` of ours was a SyntaxError. There, import.meta is a SyntaxError
+  // too. In a bundle it is the bundle's: what was read relative to it was the application's.
   it('can be made CommonJS: no name of theirs is one of its parameters, and nothing asks for import.meta', async () => {
     const files = globSync('dist/**/*.js', { cwd: root, exclude: ['dist/bin/**'] });
     expect(files.length).toBeGreaterThan(200);
@@ -157,7 +173,9 @@ describe('the package as it is packed', () => {
       shell: process.platform === 'win32',
     });
     const packed = new Set([...stdout.matchAll(/"path": "(.*?)"/g)].map(([, path]) => path));
-    const linked = [...readText('README.md').matchAll(/\]\((docs\/[^)#]+\.md)/g)].map(([, path]) => path);
+    const linked = [...readText('README.md').matchAll(/\]\((docs\/[^)#]+\.md)/g)].map(
+      ([, path]) => path,
+    );
     expect(linked.length).toBeGreaterThan(2);
     expect(linked.filter((path) => !packed.has(path))).toEqual([]);
   });
@@ -170,18 +188,23 @@ describe('the lock file', () => {
   });
 
   it('belongs to this manifest', () => {
-    const lock = JSON.parse(readText('package-lock.json')) as { packages: Record<string, Partial<Manifest>> };
+    const lock = JSON.parse(readText('package-lock.json')) as {
+      packages: Record<string, Partial<Manifest>>;
+    };
     expect(lock.packages['']?.devDependencies).toEqual(manifest.devDependencies);
     expect(lock.packages['']?.dependencies).toBeUndefined();
   });
 });
 
 describe('a bundle for the browser', () => {
-  it.each(['workqueue', 'cache', 'controller'])('of capstan/%s needs no Node and no package', async (subpath) => {
-    const inputs = await browserInputs(`export * from 'capstan/${subpath}';`);
-    expect(inputs).toContain(`dist/${subpath}/index.js`);
-    expect(inputs.filter((input) => !input.startsWith('dist/'))).toEqual([]);
-  });
+  it.each(['workqueue', 'cache', 'controller'])(
+    'of capstan/%s needs no Node and no package',
+    async (subpath) => {
+      const inputs = await browserInputs(`export * from 'capstan/${subpath}';`);
+      expect(inputs).toContain(`dist/${subpath}/index.js`);
+      expect(inputs.filter((input) => !input.startsWith('dist/'))).toEqual([]);
+    },
+  );
 
   it('of something that does need Node is refused, so that the test above can fail', async () => {
     await expect(browserInputs(`export * from 'capstan/testing';`)).rejects.toThrow(/node:/);

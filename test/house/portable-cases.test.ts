@@ -1,6 +1,7 @@
 /**
- * What runs on every runtime may need nothing of one: the cases, their helpers and the replayer of traces import no module of Node's. Held here,
- * where it costs milliseconds, and by the bundler of `npm run test:runtimes`.
+ * What runs on every runtime may need nothing of one: the cases, their helpers and the replayer of
+ * traces import no module of Node's. Held here, where it costs milliseconds, and by the bundler of
+ * `npm run test:runtimes`.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -23,7 +24,13 @@ function reachable(): string[] {
   for (let path = todo.pop(); path !== undefined; path = todo.pop()) {
     for (const { specifier, typeOnly } of importsOf(readFileSync(join(root, path), 'utf8'))) {
       const target = join(dirname(path), specifier);
-      if (typeOnly || !specifier.startsWith('.') || !target.startsWith('test/') || found.has(target)) continue;
+      if (
+        typeOnly ||
+        !specifier.startsWith('.') ||
+        !target.startsWith('test/') ||
+        found.has(target)
+      )
+        continue;
       found.add(target);
       todo.push(target);
     }
@@ -34,11 +41,18 @@ function reachable(): string[] {
 it('the cases and all that they use import capstan, the test runner and each other alone', () => {
   const files = reachable();
   expect(files).toEqual(
-    expect.arrayContaining(['test/workqueue/helpers.ts', 'test/conformance/runner.ts', 'test/random.ts']),
+    expect.arrayContaining([
+      'test/workqueue/helpers.ts',
+      'test/conformance/runner.ts',
+      'test/random.ts',
+    ]),
   );
   const foreign = files.flatMap((path) =>
     importsOf(readFileSync(join(root, path), 'utf8'))
-      .filter(({ specifier, typeOnly }) => !typeOnly && !/^(\.|capstan\/|capstan-test:|vitest$)/.test(specifier))
+      .filter(
+        ({ specifier, typeOnly }) =>
+          !typeOnly && !/^(\.|capstan\/|capstan-test:|vitest$)/.test(specifier),
+      )
       .map(({ specifier, line }) => `${path}:${line} imports ${specifier}`),
   );
   expect(foreign).toEqual([]);

@@ -15,7 +15,9 @@ const report = (success: boolean, ...files: [status: string, tests: string[]][])
 
 describe('the counts of a test report', () => {
   it('are summed over files and reports', () => {
-    const unit = count(report(true, ['passed', ['passed', 'passed']], ['passed', ['passed', 'skipped', 'todo']]));
+    const unit = count(
+      report(true, ['passed', ['passed', 'passed']], ['passed', ['passed', 'skipped', 'todo']]),
+    );
     const e2e = count(report(false, ['failed', ['passed', 'failed']]));
     expect(line(total([unit, e2e]))).toBe('4 passed, 1 failed, 2 skipped');
     expect(line(total([unit]))).toBe('3 passed, 0 failed, 2 skipped');
@@ -26,11 +28,19 @@ describe('the counts of a test report', () => {
   });
 
   it('count a file that fails before its first test as a failure', () => {
-    expect(count(report(false, ['passed', ['passed']], ['failed', []]))).toEqual({ passed: 1, failed: 1, skipped: 0 });
+    expect(count(report(false, ['passed', ['passed']], ['failed', []]))).toEqual({
+      passed: 1,
+      failed: 1,
+      skipped: 0,
+    });
   });
 
   it('count an error outside of all files as a failure', () => {
-    expect(count(report(false, ['passed', ['passed']]))).toEqual({ passed: 1, failed: 1, skipped: 0 });
+    expect(count(report(false, ['passed', ['passed']]))).toEqual({
+      passed: 1,
+      failed: 1,
+      skipped: 0,
+    });
   });
 
   it('refuse a report that was cut short', () => {

@@ -1,6 +1,6 @@
 /**
- * The table that says which test here stands for which one of client-go's: what it names has to exist, or a renamed test
- * would leave a promise that nothing keeps.
+ * The table that says which test here stands for which one of client-go's: what it names has to
+ * exist, or a renamed test would leave a promise that nothing keeps.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +27,9 @@ describe('the table of upstream tests', () => {
   it('has one row for each test, with a counterpart or a reason', () => {
     const names = rows.map(({ file, name }) => `${file} ${name}`);
     expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
-    expect(rows.filter(({ counterparts, reason }) => counterparts.length === 0 && reason.length < 10)).toEqual([]);
+    expect(
+      rows.filter(({ counterparts, reason }) => counterparts.length === 0 && reason.length < 10),
+    ).toEqual([]);
   });
 
   // tools/watch was promised, and had no row.
@@ -67,13 +69,18 @@ describe('the reader of the table', () => {
   });
 
   it('finds a test by its whole title alone, however it is quoted', () => {
-    const source = "test('one', f);\nit.each([1])('it\\'s %s', f);\ndescribe(`three`, f);\ntest(\n    \"four\",\n f);";
+    const source =
+      "test('one', f);\nit.each([1])('it\\'s %s', f);\ndescribe(`three`, f);\ntest(\n    \"four\",\n f);";
     expect(['one', "it's %s", 'three', 'four'].map((title) => hasTest(source, title))).toEqual([
       true,
       true,
       true,
       true,
     ]);
-    expect(['on', 'ne', 'three, f'].map((title) => hasTest(source, title))).toEqual([false, false, false]);
+    expect(['on', 'ne', 'three, f'].map((title) => hasTest(source, title))).toEqual([
+      false,
+      false,
+      false,
+    ]);
   });
 });

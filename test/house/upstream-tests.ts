@@ -1,4 +1,7 @@
-/** The table of docs/upstream-tests.md, as rows: which of client-go's tests has which counterpart, or why it has none. */
+/**
+ * The table of docs/upstream-tests.md, as rows: which of client-go's tests has which counterpart,
+ * or why it has none.
+ */
 
 export interface Row {
   /** The heading above it: the file upstream. */
@@ -41,6 +44,7 @@ export function hasTest(source: string, title: string): boolean {
   const unescaped = source.replaceAll("\\'", "'");
   return ["'", '"', '`'].some(
     (quote) =>
-      unescaped.includes(`(${quote}${title}${quote},`) || unescaped.includes(`\n    ${quote}${title}${quote},`),
+      unescaped.includes(`(${quote}${title}${quote},`) ||
+      unescaped.includes(`\n    ${quote}${title}${quote},`),
   );
 }

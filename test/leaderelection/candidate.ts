@@ -1,11 +1,17 @@
 /** A candidate of tests: an elector on a fake clock, and what it was told. */
-import { LeaderElector, type LeaderElectorOptions, LeaseLock, type LeaseLockOptions } from 'capstan/leaderelection';
+import {
+  LeaderElector,
+  type LeaderElectorOptions,
+  LeaseLock,
+  type LeaseLockOptions,
+} from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/workqueue';
 import { LeaseServer, LeaseTransport } from './lease-server.ts';
 
 export const START = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-export interface CandidateOptions extends Partial<Omit<LeaderElectorOptions, 'lock' | 'callbacks'>> {
+export interface CandidateOptions
+  extends Partial<Omit<LeaderElectorOptions, 'lock' | 'callbacks'>> {
   readonly lock?: Partial<LeaseLockOptions>;
   readonly server?: LeaseServer;
   readonly clock?: FakeClock;
@@ -39,7 +45,12 @@ export class Candidate {
     this.clock = clock;
     this.server = server;
     this.transport = new LeaseTransport(server);
-    this.lock = new LeaseLock(this.transport, { namespace: 'ns', name: 'lock', identity: 'baz', ...lock });
+    this.lock = new LeaseLock(this.transport, {
+      namespace: 'ns',
+      name: 'lock',
+      identity: 'baz',
+      ...lock,
+    });
     const tell = (what: string): void => {
       this.told.push(`${clock.now()} ${what}`);
     };

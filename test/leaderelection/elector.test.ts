@@ -40,7 +40,11 @@ describe('holdsLease', () => {
     await candidate.run(2000);
     expect([elector.isLeader(), elector.holdsLease()]).toEqual([true, true]);
     await candidate.stop();
-    expect([elector.isLeader(), elector.holdsLease(), candidate.ended]).toEqual([true, false, true]);
+    expect([elector.isLeader(), elector.holdsLease(), candidate.ended]).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 
   it('is true when the work is told to start, and false when it is told to stop', async () => {
@@ -59,7 +63,8 @@ describe('holdsLease', () => {
   it('counts from before the request was sent, not from the answer', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = async (_request, number) => {
-      if (number === 2) await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 4000));
+      if (number === 2)
+        await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 4000));
       return number > 2 ? failure(500, 'InternalError') : undefined;
     };
     await candidate.run(4000);
@@ -68,17 +73,18 @@ describe('holdsLease', () => {
     await candidate.run(5999);
     expect([candidate.clock.now(), candidate.elector.holdsLease()]).toEqual([9999, true]);
     await candidate.run(1);
-    expect([candidate.clock.now(), candidate.elector.holdsLease(), candidate.leading?.aborted]).toEqual([
-      10_000,
-      false,
-      false,
-    ]);
+    expect([
+      candidate.clock.now(),
+      candidate.elector.holdsLease(),
+      candidate.leading?.aborted,
+    ]).toEqual([10_000, false, false]);
     await candidate.stop();
   });
 
   it('ends as much earlier as the clocks may differ', async () => {
     const candidate = new Candidate({ maxClockSkewRatio: 3 });
-    candidate.transport.intercept = (_request, number) => (number > 3 ? failure(500, 'InternalError') : undefined);
+    candidate.transport.intercept = (_request, number) =>
+      number > 3 ? failure(500, 'InternalError') : undefined;
     await candidate.run(4999);
     expect(candidate.elector.holdsLease()).toBe(true);
     await candidate.run(1);
@@ -86,7 +92,8 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  // A process that is stopped (SIGSTOP, a long collection) runs on in the middle of whatever it did: timers come later.
+  // A process that is stopped (SIGSTOP, a long collection) runs on in the middle of whatever it
+  // did: timers come later.
   it('is false as soon as a process runs again that was stopped for too long, before any timer', async () => {
     const clock = new StoppableClock();
     const candidate = stoppable(clock);
@@ -96,11 +103,15 @@ describe('holdsLease', () => {
     clock.stopFor(1);
     expect([candidate.elector.holdsLease(), candidate.elector.isLeader()]).toEqual([false, true]);
     await candidate.run(2000); // nobody has taken it: renewed, and in the same term
-    expect([candidate.elector.holdsLease(), candidate.told]).toEqual([true, ['0 baz leads', '0 started']]);
+    expect([candidate.elector.holdsLease(), candidate.told]).toEqual([
+      true,
+      ['0 baz leads', '0 started'],
+    ]);
     await candidate.stop();
   });
 
-  // The server renewed the lease, the process slept, another took the lease, and then the old answer is read.
+  // The server renewed the lease, the process slept, another took the lease, and then the old
+  // answer is read.
   it('is not made true by an answer that was old when it was read', async () => {
     const clock = new StoppableClock();
     const candidate = stoppable(clock);
@@ -133,7 +144,12 @@ describe('holdsLease', () => {
     await candidate.run(1000);
     expect([candidate.elector.holdsLease(), candidate.leading?.aborted]).toEqual([false, false]);
     await candidate.run(10_000);
-    expect(candidate.told).toEqual(['0 baz leads', '0 started', '12000 other leads', '12000 stopped']);
+    expect(candidate.told).toEqual([
+      '0 baz leads',
+      '0 started',
+      '12000 other leads',
+      '12000 stopped',
+    ]);
   });
 
   it('is not told by the time of day, whatever that does', async () => {
@@ -149,8 +165,9 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  // A renewal was carried out and its answer lost; the same round wrote again, with the same time. Who had seen the first saw no change
-  // in the second, and waited from the first on, while the leader counted from the second. Two held the lease, in the simulation.
+  // A renewal was carried out and its answer lost; the same round wrote again, with the same time.
+  // Who had seen the first saw no change in the second, and waited from the first on, while the
+  // leader counted from the second. Two held the lease, in the simulation.
   it('counts from the beginning of the round, as a second write of the round is no change to the others', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = async (request, number) => {
@@ -213,7 +230,11 @@ describe('leaseValidMs', () => {
     expect([elector.getLeader(), elector.leaseValidMs()]).toEqual(['baz', 10_000]);
     candidate.transport.intercept = () => failure(500, 'InternalError');
     await candidate.run(11_000);
-    expect([clock.now(), elector.leaseValidMs(), elector.holdsLease()]).toEqual([15_000, -1000, false]);
+    expect([clock.now(), elector.leaseValidMs(), elector.holdsLease()]).toEqual([
+      15_000,
+      -1000,
+      false,
+    ]);
     await candidate.stop();
   });
 });
@@ -221,7 +242,8 @@ describe('leaseValidMs', () => {
 describe('a term', () => {
   it('that is to end with the lease ends its work at that moment', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });
-    candidate.transport.intercept = (_request, number) => (number > 3 ? failure(500, 'InternalError') : undefined);
+    candidate.transport.intercept = (_request, number) =>
+      number > 3 ? failure(500, 'InternalError') : undefined;
     await candidate.run(9999);
     expect(candidate.leading?.aborted).toBe(false);
     await candidate.run(1);
@@ -234,13 +256,21 @@ describe('a term', () => {
     await candidate.run(1000);
     candidate.server.put(other(1));
     await candidate.run(1000);
-    expect(candidate.told).toEqual(['0 baz leads', '0 started', '2000 other leads', '2000 stopped']);
+    expect(candidate.told).toEqual([
+      '0 baz leads',
+      '0 started',
+      '2000 other leads',
+      '2000 stopped',
+    ]);
   });
 
   it('that is to end with the lease lasts as long as renewals succeed', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });
     await candidate.run(3_600_000);
-    expect([candidate.told, candidate.elector.holdsLease()]).toEqual([['0 baz leads', '0 started'], true]);
+    expect([candidate.told, candidate.elector.holdsLease()]).toEqual([
+      ['0 baz leads', '0 started'],
+      true,
+    ]);
     await candidate.stop();
     expect(candidate.clock.timers()).toBe(0);
   });
@@ -265,31 +295,48 @@ describe('a term', () => {
     await candidate.run();
     await candidate.stop();
     await candidate.run(3000);
-    expect([candidate.leading?.aborted, candidate.holder(), candidate.ended]).toEqual([true, 'baz', false]);
+    expect([candidate.leading?.aborted, candidate.holder(), candidate.ended]).toEqual([
+      true,
+      'baz',
+      false,
+    ]);
     finish();
     await candidate.run();
     expect([candidate.holder(), candidate.ended, candidate.clock.timers()]).toEqual(['', true, 0]);
   });
 
   it('leaves the lease to run out where the work does not end within the renew deadline', async () => {
-    const candidate = new Candidate({ releaseOnCancel: true, onStartedLeading: () => new Promise<void>(() => {}) });
+    const candidate = new Candidate({
+      releaseOnCancel: true,
+      onStartedLeading: () => new Promise<void>(() => {}),
+    });
     await candidate.run();
     await candidate.stop();
     await candidate.run(10_000);
-    expect([candidate.holder(), candidate.ended, candidate.clock.timers()]).toEqual(['baz', true, 0]);
+    expect([candidate.holder(), candidate.ended, candidate.clock.timers()]).toEqual([
+      'baz',
+      true,
+      0,
+    ]);
   });
 
-  // client-go goes by the holder that it saw last: a leader that was stopped and is then cancelled gives away another's lease.
+  // client-go goes by the holder that it saw last: a leader that was stopped and is then cancelled
+  // gives away another's lease.
   it('does not give back a lease that another has taken unseen', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run(1000);
     candidate.server.put(other(1));
     await candidate.stop();
-    expect([candidate.holder(), candidate.ended, candidate.transport.methods.at(-1)]).toEqual(['other', true, 'GET']);
+    expect([candidate.holder(), candidate.ended, candidate.transport.methods.at(-1)]).toEqual([
+      'other',
+      true,
+      'GET',
+    ]);
   });
 
-  // The release read another's lease and left it alone. The lock then compared with what it had read, while the elector still took itself for
-  // the holder: run again, it wrote without reading, and took the lease from the other. Two held it, in the simulation.
+  // The release read another's lease and left it alone. The lock then compared with what it had
+  // read, while the elector still took itself for the holder: run again, it wrote without reading,
+  // and took the lease from the other. Two held it, in the simulation.
   it('goes by what a release has read when another term is to begin', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run(1000);
@@ -298,11 +345,11 @@ describe('a term', () => {
     const again = new AbortController();
     const running = candidate.elector.run({ signal: again.signal });
     await candidate.clock.run(4000);
-    expect([candidate.holder(), candidate.elector.holdsLease(), candidate.elector.getLeader()]).toEqual([
-      'other',
-      false,
-      'other',
-    ]);
+    expect([
+      candidate.holder(),
+      candidate.elector.holdsLease(),
+      candidate.elector.getLeader(),
+    ]).toEqual(['other', false, 'other']);
     again.abort();
     await running;
   });
@@ -310,9 +357,15 @@ describe('a term', () => {
   it('gives the lease back once it could not be renewed in time, if it is still its own', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     candidate.transport.intercept = ({ method }, number) =>
-      number > 3 && candidate.clock.now() < 12_000 ? failure(method === 'GET' ? 500 : 503, 'InternalError') : undefined;
+      number > 3 && candidate.clock.now() < 12_000
+        ? failure(method === 'GET' ? 500 : 503, 'InternalError')
+        : undefined;
     await candidate.run(12_000);
-    expect([candidate.ended, candidate.holder(), candidate.told.at(-1)]).toEqual([true, '', '12000 stopped']);
+    expect([candidate.ended, candidate.holder(), candidate.told.at(-1)]).toEqual([
+      true,
+      '',
+      '12000 stopped',
+    ]);
   });
 
   it('may follow another of the same elector, but not run beside it', async () => {
@@ -335,11 +388,16 @@ describe('a term', () => {
     const candidate = new Candidate();
     candidate.cancel.abort();
     await candidate.run();
-    expect([candidate.told, candidate.transport.methods, candidate.ended]).toEqual([['0 stopped'], [], true]);
+    expect([candidate.told, candidate.transport.methods, candidate.ended]).toEqual([
+      ['0 stopped'],
+      [],
+      true,
+    ]);
   });
 
   it('begins by the record that is there now, also when that is an old one again', async () => {
-    // etcd was restored from a backup: the record is the very one that was read before the lease was taken.
+    // etcd was restored from a backup: the record is the very one that was read before the lease
+    // was taken.
     const candidate = new Candidate();
     const before = { ...other(0), leaseDurationSeconds: 3 };
     candidate.server.put(before);
@@ -347,11 +405,11 @@ describe('a term', () => {
     expect(candidate.elector.isLeader()).toBe(true);
     candidate.server.put(before);
     await candidate.run(2000);
-    expect([candidate.elector.isLeader(), candidate.elector.holdsLease(), candidate.holder()]).toEqual([
-      false,
-      false,
-      'other',
-    ]);
+    expect([
+      candidate.elector.isLeader(),
+      candidate.elector.holdsLease(),
+      candidate.holder(),
+    ]).toEqual([false, false, 'other']);
     await candidate.stop();
   });
 
@@ -378,14 +436,18 @@ describe('a run that is ended at any moment', () => {
     const server = new LeaseServer();
     const clock = new FakeClock();
     for (let i = 0; i < 1000; i++) {
-      const options = { releaseOnCancel: random.chance(0.5), stepDown: random.pick(['deadline', 'lapse'] as const) };
+      const options = {
+        releaseOnCancel: random.chance(0.5),
+        stepDown: random.pick(['deadline', 'lapse'] as const),
+      };
       const candidate = new Candidate({ server, clock, lock: { identity: `c${i}` }, ...options });
       const open = new Set<TransportRequest>();
       candidate.transport.intercept = async (request) => {
         open.add(request);
         try {
           if (random.chance(0.1)) return await silence(request);
-          if (random.chance(0.3)) await sleep(clock, random.next() * 3000, request.signal ?? candidate.cancel.signal);
+          if (random.chance(0.3))
+            await sleep(clock, random.next() * 3000, request.signal ?? candidate.cancel.signal);
           return random.chance(0.2) ? failure(random.pick([409, 500]), 'Conflict') : undefined;
         } finally {
           open.delete(request);
@@ -399,15 +461,16 @@ describe('a run that is ended at any moment', () => {
       candidate.cancel.abort();
       for (let left = true; left; ) {
         left = await Promise.race([running.then(() => false), macrotask().then(() => true)]);
-        if (left && random.chance(0.1)) clock.step(500); // a release waits for the answers, and for its deadline
+        // a release waits for the answers, and for its deadline
+        if (left && random.chance(0.1)) clock.step(500);
       }
       await macrotask(); // for the requests to hear that they were given up
-      expect([i, clock.timers(), open.size, getEventListeners(candidate.cancel.signal, 'abort').length]).toEqual([
+      expect([
         i,
-        0,
-        0,
-        0,
-      ]);
+        clock.timers(),
+        open.size,
+        getEventListeners(candidate.cancel.signal, 'abort').length,
+      ]).toEqual([i, 0, 0, 0]);
       if (candidate.leading !== undefined) expect(candidate.leading.aborted).toBe(true);
       expect(candidate.elector.holdsLease()).toBe(false);
     }
@@ -417,7 +480,8 @@ describe('a run that is ended at any moment', () => {
 describe('requests', () => {
   it('that hang are given up in time for another try', async () => {
     const candidate = new Candidate();
-    candidate.transport.intercept = (request, number) => (number === 4 ? silence(request) : undefined);
+    candidate.transport.intercept = (request, number) =>
+      number === 4 ? silence(request) : undefined;
     await candidate.run(6999);
     expect(candidate.transport.methods.length).toBe(4);
     await candidate.run(1);
@@ -430,7 +494,8 @@ describe('requests', () => {
 
   it('that hang do not keep a leader from stopping at its deadline', async () => {
     const candidate = new Candidate();
-    candidate.transport.intercept = (request, number) => (number > 3 ? silence(request) : undefined);
+    candidate.transport.intercept = (request, number) =>
+      number > 3 ? silence(request) : undefined;
     await candidate.run(12_000);
     expect(candidate.told.at(-1)).toBe('12000 stopped');
   });
@@ -438,7 +503,9 @@ describe('requests', () => {
   it('are sent again after Retry-After, reads and writes alike', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = (_request, number) =>
-      number === 1 || number === 3 ? failure(429, 'TooManyRequests', { 'retry-after': '1' }) : undefined;
+      number === 1 || number === 3
+        ? failure(429, 'TooManyRequests', { 'retry-after': '1' })
+        : undefined;
     await candidate.run(999);
     expect(candidate.transport.methods).toEqual(['GET']);
     await candidate.run(1001);
@@ -459,18 +526,24 @@ describe('requests', () => {
     await candidate.stop();
   });
 
-  it.each(['[1]', 'no JSON', '{"kind":"Lease"}'])('are not successful with %s for an answer', async (body) => {
-    const candidate = new Candidate();
-    candidate.transport.intercept = (_request, number) => (number === 1 ? { status: 200, body } : undefined);
-    await candidate.run();
-    expect([candidate.elector.isLeader(), candidate.transport.methods]).toEqual([false, ['GET']]);
-    await candidate.run(2000);
-    expect(candidate.elector.isLeader()).toBe(true);
-    await candidate.stop();
-  });
+  it.each(['[1]', 'no JSON', '{"kind":"Lease"}'])(
+    'are not successful with %s for an answer',
+    async (body) => {
+      const candidate = new Candidate();
+      candidate.transport.intercept = (_request, number) =>
+        number === 1 ? { status: 200, body } : undefined;
+      await candidate.run();
+      expect([candidate.elector.isLeader(), candidate.transport.methods]).toEqual([false, ['GET']]);
+      await candidate.run(2000);
+      expect(candidate.elector.isLeader()).toBe(true);
+      await candidate.stop();
+    },
+  );
 
   it('say who writes where that was asked for, and escape names', async () => {
-    const candidate = new Candidate({ lock: { fieldManager: 'web', namespace: 'a b', name: 'c d' } });
+    const candidate = new Candidate({
+      lock: { fieldManager: 'web', namespace: 'a b', name: 'c d' },
+    });
     await candidate.run();
     const [get, post, put] = candidate.transport.requests;
     expect([get?.path, get?.query?.fieldManager]).toEqual([
@@ -501,7 +574,8 @@ describe('requests', () => {
     candidate.transport.intercept = async ({ method }, number) => {
       if (number <= 3) return undefined;
       if (method === 'PUT') times.push(candidate.clock.now());
-      if (number === 4) await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 2500));
+      if (number === 4)
+        await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 2500));
       return failure(500, 'InternalError');
     };
     await candidate.run(11_000);
@@ -532,49 +606,73 @@ describe('callbacks', () => {
   });
 
   it('are all optional but two', () => {
-    const lock = new LeaseLock(new LeaseTransport(new LeaseServer()), { namespace: 'ns', name: 'l', identity: 'me' });
+    const lock = new LeaseLock(new LeaseTransport(new LeaseServer()), {
+      namespace: 'ns',
+      name: 'l',
+      identity: 'me',
+    });
     const callbacks = { onStartedLeading: () => undefined, onStoppedLeading: () => undefined };
     expect(new LeaderElector({ lock, callbacks }).getLeader()).toBe('');
     for (const missing of ['onStartedLeading', 'onStoppedLeading']) {
-      expect(() => new LeaderElector({ lock, callbacks: { ...callbacks, [missing]: undefined } })).toThrow(
-        `"callbacks.${missing}" expected a function`,
-      );
+      expect(
+        () => new LeaderElector({ lock, callbacks: { ...callbacks, [missing]: undefined } }),
+      ).toThrow(`"callbacks.${missing}" expected a function`);
     }
   });
 });
 
 describe('options', () => {
   it.each([
-    [{ leaseDuration: 10_000 }, 'leaseDuration (10000 ms) must be greater than renewDeadline (10000 ms)'],
+    [
+      { leaseDuration: 10_000 },
+      'leaseDuration (10000 ms) must be greater than renewDeadline (10000 ms)',
+    ],
     [{ leaseDuration: 10_999 }, 'a Lease keeps whole seconds, so that it would say 10000 ms'],
-    [{ renewDeadline: 2400 }, 'renewDeadline (2400 ms) must be greater than 1.2 times retryPeriod (2000 ms)'],
+    [
+      { renewDeadline: 2400 },
+      'renewDeadline (2400 ms) must be greater than 1.2 times retryPeriod (2000 ms)',
+    ],
     [{ leaseDuration: 0 }, '"leaseDuration" expected milliseconds > 0, got 0'],
     [{ renewDeadline: Number.NaN }, '"renewDeadline" expected milliseconds > 0, got NaN'],
-    [{ retryPeriod: Number.POSITIVE_INFINITY }, '"retryPeriod" expected milliseconds > 0, got Infinity'],
+    [
+      { retryPeriod: Number.POSITIVE_INFINITY },
+      '"retryPeriod" expected milliseconds > 0, got Infinity',
+    ],
     [{ maxClockSkewRatio: 0.9 }, '"maxClockSkewRatio" expected a number >= 1'],
     [{ maxClockSkewRatio: 7 }, 'a lease of 15000 ms can be relied upon for 2142 ms'],
   ])('%j cannot work, and the message says why', (options, message) => {
     expect(() => new Candidate(options)).toThrow(message);
-    expect(() => new Candidate(options)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }));
+    expect(() => new Candidate(options)).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    );
   });
 
   // A name of ".." asked for the leases of the namespace instead of one.
-  it.each(['namespace', 'name'])('of a lock: a %s that would leave its place in the path is refused', (what) => {
-    for (const wrong of ['', '..', 'a/b', '\ud800']) {
-      const lease = { namespace: 'ns', name: 'l', identity: 'me', [what]: wrong };
-      expect(() => new LeaseLock(new LeaseTransport(new LeaseServer()), lease)).toThrow(
-        expect.objectContaining({
-          code: 'INVALID_ARGUMENT',
-          message: expect.stringContaining(`"${what}" expected a name`),
-        }),
-      );
-    }
-  });
+  it.each(['namespace', 'name'])(
+    'of a lock: a %s that would leave its place in the path is refused',
+    (what) => {
+      for (const wrong of ['', '..', 'a/b', '\ud800']) {
+        const lease = { namespace: 'ns', name: 'l', identity: 'me', [what]: wrong };
+        expect(() => new LeaseLock(new LeaseTransport(new LeaseServer()), lease)).toThrow(
+          expect.objectContaining({
+            code: 'INVALID_ARGUMENT',
+            message: expect.stringContaining(`"${what}" expected a name`),
+          }),
+        );
+      }
+    },
+  );
 
   it('reject the run where they are run at once', async () => {
-    const lock = new LeaseLock(new LeaseTransport(new LeaseServer()), { namespace: 'ns', name: 'l', identity: 'me' });
+    const lock = new LeaseLock(new LeaseTransport(new LeaseServer()), {
+      namespace: 'ns',
+      name: 'l',
+      identity: 'me',
+    });
     const callbacks = { onStartedLeading: () => undefined, onStoppedLeading: () => undefined };
-    await expect(runOrDie({ lock, callbacks, leaseDuration: 1 })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(runOrDie({ lock, callbacks, leaseDuration: 1 })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
     const signal = AbortSignal.abort();
     await expect(runOrDie({ lock, callbacks }, { signal })).resolves.toBeUndefined();
   });
@@ -613,23 +711,27 @@ describe('a lock that does not answer', () => {
     return { clock, elector, told };
   };
 
-  // An election waited for its lock for ever, and so did whoever had told it to end: a manager never settled.
+  // An election waited for its lock for ever, and so did whoever had told it to end: a manager
+  // never settled.
   it.each([
     ['is read', ['get'], ['stopped']],
     ['is taken', ['update'], ['stopped']],
-  ] as const)('holds no election that is told to end while it %s', async (_what, silent, expected) => {
-    const { clock, elector, told } = lease(silent);
-    const cancel = new AbortController();
-    let ended = false;
-    const running = elector.run({ signal: cancel.signal }).then(() => (ended = true));
-    await clock.run(30_000);
-    cancel.abort();
-    await clock.run(5000 + 1000 - 1);
-    await clock.run(1);
-    expect([ended, told]).toEqual([true, expected]);
-    await running;
-    expect(clock.timers()).toBe(0);
-  });
+  ] as const)(
+    'holds no election that is told to end while it %s',
+    async (_what, silent, expected) => {
+      const { clock, elector, told } = lease(silent);
+      const cancel = new AbortController();
+      let ended = false;
+      const running = elector.run({ signal: cancel.signal }).then(() => (ended = true));
+      await clock.run(30_000);
+      cancel.abort();
+      await clock.run(5000 + 1000 - 1);
+      await clock.run(1);
+      expect([ended, told]).toEqual([true, expected]);
+      await running;
+      expect(clock.timers()).toBe(0);
+    },
+  );
 
   it('ends the term of who cannot renew, by its lease, and its release', async () => {
     const silent: ('get' | 'update')[] = [];

@@ -1,4 +1,7 @@
-/** The judge of elections among processes can condemn: one history for each thing that must not happen. */
+/**
+ * The judge of elections among processes can condemn: one history for each thing that must not
+ * happen.
+ */
 import { expect, it } from 'vitest';
 import { type Entry, type History, judge } from './judge.ts';
 
@@ -21,7 +24,8 @@ const history = (identity: string, entries: Entry[], more: Partial<History> = {}
   killed: false,
   ...more,
 });
-const a = (entries: Entry[], more?: Partial<History>) => history('a', [{ kind: 'leads', at: 6 }, ...entries], more);
+const a = (entries: Entry[], more?: Partial<History>) =>
+  history('a', [{ kind: 'leads', at: 6 }, ...entries], more);
 const b = (entries: Entry[]) => history('b', entries);
 
 it('acquits leaders that follow one another', () => {
@@ -45,7 +49,10 @@ it.each<[string, History[]]>([
   ['a begins work at 10.0 without a lease', [a(run(1, 10, 20))]],
   ['a begins work at 4.0 without a lease', [a([write(0, 9, 'a'), ...run(1, 4, 20)])]],
   ['a begins work at 10.0 without a lease', [a(run(1, 10, 20)), b([write(0, 9, 'a')])]],
-  ['a begins work at 3000.0, 0.0 ms after its lease ran out', [a([write(0, 9, 'a'), ...run(1, 3000, 3001)])]],
+  [
+    'a begins work at 3000.0, 0.0 ms after its lease ran out',
+    [a([write(0, 9, 'a'), ...run(1, 3000, 3001)])],
+  ],
   [
     'a begins work at 2000.0 after the lease went to b at 1999.0',
     [a([write(0, 9, 'a'), ...run(1, 2000, 2001)]), b([write(1999, 10, 'b')])],
@@ -60,7 +67,10 @@ it.each<[string, History[]]>([
   ],
   [
     'a works from 100.0 on while b begins at 3200.0, and never ends',
-    [a([write(0, 9, 'a'), { kind: 'begin', at: 100, run: 1 }]), b([write(3100, 10, 'b'), ...run(1, 3200, 3300)])],
+    [
+      a([write(0, 9, 'a'), { kind: 'begin', at: 100, run: 1 }]),
+      b([write(3100, 10, 'b'), ...run(1, 3200, 3300)]),
+    ],
   ],
 ])('condemns: %s', (what, histories) => {
   expect(judge(histories).violations).toEqual([what]);

@@ -1,7 +1,8 @@
 /**
- * The judge of an election among processes of one machine, by what each of them wrote down with the clock that they share. Two promises:
- * no piece of work begins without a lease that is the own one and valid, and work that a stopped process has left unfinished beside that
- * of another leader goes on for no longer than it takes to be told.
+ * The judge of an election among processes of one machine, by what each of them wrote down with the
+ * clock that they share. Two promises: no piece of work begins without a lease that is the own one
+ * and valid, and work that a stopped process has left unfinished beside that of another leader goes
+ * on for no longer than it takes to be told.
  */
 
 /** What a process writes down; times are milliseconds of the shared monotonic clock. */
@@ -25,12 +26,18 @@ export interface Verdict {
   readonly violations: readonly string[];
   readonly runs: number;
   readonly terms: number;
-  /** Runs that were still going on when another leader began one, and how many of them ended because they were told to. */
+  /**
+   * Runs that were still going on when another leader began one, and how many of them ended because
+   * they were told to.
+   */
   readonly overlaps: number;
   readonly aborted: number;
 }
 
-/** How long a process may take to notice that it was told to stop, after it runs again: for a machine that is busy. */
+/**
+ * How long a process may take to notice that it was told to stop, after it runs again: for a
+ * machine that is busy.
+ */
 export const NOTICE_MS = 1000;
 
 interface Run {
@@ -47,19 +54,24 @@ export function judge(histories: readonly History[]): Verdict {
   for (const later of runs) {
     for (const earlier of runs) {
       if (earlier.begin >= later.begin) break;
-      if (earlier.owner === later.owner || (earlier.end ?? Number.POSITIVE_INFINITY) <= later.begin) continue;
+      if (earlier.owner === later.owner || (earlier.end ?? Number.POSITIVE_INFINITY) <= later.begin)
+        continue;
       if (earlier.end === undefined && earlier.owner.killed) continue; // it ended with its process
       overlapping.add(earlier);
       violations.push(...unheeded(earlier, later));
     }
   }
-  const terms = histories.flatMap(({ entries }) => entries).filter(({ kind }) => kind === 'leads').length;
+  const terms = histories
+    .flatMap(({ entries }) => entries)
+    .filter(({ kind }) => kind === 'leads').length;
   const aborted = [...overlapping].filter((run) => run.aborted).length;
   return { violations, runs: runs.length, terms, overlaps: overlapping.size, aborted };
 }
 
 function runsOf(owner: History): Run[] {
-  const ends = new Map(owner.entries.flatMap((entry) => (entry.kind === 'end' ? [[entry.run, entry]] : [])));
+  const ends = new Map(
+    owner.entries.flatMap((entry) => (entry.kind === 'end' ? [[entry.run, entry]] : [])),
+  );
   return owner.entries.flatMap((entry) => {
     if (entry.kind !== 'begin') return [];
     const end = ends.get(entry.run);
@@ -85,16 +97,25 @@ function unlicensed(history: History, all: readonly History[]): string[] {
         holder !== identity && sentAt <= begin.at && BigInt(version) > BigInt(last.version),
     );
     if (taken === undefined) return [];
-    return [`${what} after the lease went to ${taken.holder || 'nobody'} at ${taken.sentAt.toFixed(1)}`];
+    return [
+      `${what} after the lease went to ${taken.holder || 'nobody'} at ${taken.sentAt.toFixed(1)}`,
+    ];
   });
 }
 
-/** Work that goes on beside another's. What ends by itself as soon as its process runs again was at its last step. */
+/**
+ * Work that goes on beside another's. What ends by itself as soon as its process runs again was at
+ * its last step.
+ */
 function unheeded(earlier: Run, later: Run): string[] {
   const { owner, end } = earlier;
   const what = `${owner.identity} works from ${earlier.begin.toFixed(1)} on while ${later.owner.identity} begins at ${later.begin.toFixed(1)}`;
   if (end === undefined) return [`${what}, and never ends`];
-  const awake = owner.stops.findLast(({ from, to }) => from <= later.begin && to >= later.begin)?.to ?? later.begin;
+  const awake =
+    owner.stops.findLast(({ from, to }) => from <= later.begin && to >= later.begin)?.to ??
+    later.begin;
   const after = end - awake;
-  return after <= NOTICE_MS ? [] : [`${what}, and stops only ${after.toFixed(1)} ms after it could`];
+  return after <= NOTICE_MS
+    ? []
+    : [`${what}, and stops only ${after.toFixed(1)} ms after it could`];
 }

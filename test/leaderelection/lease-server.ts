@@ -1,4 +1,7 @@
-/** One Lease at a server, in memory: read, create, compare and swap. What lies between it and a candidate is its users' to say. */
+/**
+ * One Lease at a server, in memory: read, create, compare and swap. What lies between it and a
+ * candidate is its users' to say.
+ */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 
 export interface LeaseObject {
@@ -27,10 +30,21 @@ export interface Answer {
   readonly headers?: Record<string, string>;
 }
 
-export const failure = (status: number, reason: string, headers: Record<string, string> = {}): Answer => ({
+export const failure = (
+  status: number,
+  reason: string,
+  headers: Record<string, string> = {},
+): Answer => ({
   status,
   headers,
-  body: { apiVersion: 'v1', kind: 'Status', status: 'Failure', code: status, reason, message: reason },
+  body: {
+    apiVersion: 'v1',
+    kind: 'Status',
+    status: 'Failure',
+    code: status,
+    reason,
+    message: reason,
+  },
 });
 
 export class LeaseServer {
@@ -45,10 +59,13 @@ export class LeaseServer {
   answer({ method, body }: TransportRequest): Answer {
     const sent = body === undefined ? undefined : (JSON.parse(String(body)) as LeaseObject);
     if (method === 'POST' && sent !== undefined)
-      return this.lease === undefined ? { status: 201, body: this.#store(sent) } : failure(409, 'AlreadyExists');
+      return this.lease === undefined
+        ? { status: 201, body: this.#store(sent) }
+        : failure(409, 'AlreadyExists');
     if (this.lease === undefined) return failure(404, 'NotFound');
     if (method === 'PUT' && sent !== undefined) {
-      if (sent.metadata.resourceVersion !== this.lease.metadata.resourceVersion) return failure(409, 'Conflict');
+      if (sent.metadata.resourceVersion !== this.lease.metadata.resourceVersion)
+        return failure(409, 'Conflict');
       this.#store(sent);
     }
     return { status: 200, body: this.lease };
@@ -61,13 +78,18 @@ export class LeaseServer {
   }
 }
 
-/** A transport to it whose answers, or failures, `intercept` may replace; `undefined` lets the request through. */
+/**
+ * A transport to it whose answers, or failures, `intercept` may replace; `undefined` lets the
+ * request through.
+ */
 export class LeaseTransport implements Transport {
   /** Methods, in order. */
   readonly methods: string[] = [];
   readonly requests: TransportRequest[] = [];
-  intercept: (request: TransportRequest, number: number) => Promise<Answer | undefined> | Answer | undefined = () =>
-    undefined;
+  intercept: (
+    request: TransportRequest,
+    number: number,
+  ) => Promise<Answer | undefined> | Answer | undefined = () => undefined;
   readonly #server: LeaseServer;
 
   constructor(server: LeaseServer) {
@@ -97,6 +119,8 @@ export function response({ status, body, headers = {} }: Answer) {
 /** Never answers; fails when the request is aborted. */
 export function silence(request: TransportRequest): Promise<never> {
   return new Promise((_, reject) => {
-    request.signal?.addEventListener('abort', () => reject(new TransportError('aborted', 'the request was aborted')));
+    request.signal?.addEventListener('abort', () =>
+      reject(new TransportError('aborted', 'the request was aborted')),
+    );
   });
 }

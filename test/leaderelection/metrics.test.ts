@@ -10,7 +10,8 @@ it('metrics say who leads and how often a renewal had to read first', async () =
   expect(metrics.text()).toBe('');
   const candidate = new Candidate({ metrics, name: 'web "1"' });
   expect(metrics.text()).toContain('leader_election_master_status{name="web \\"1\\""} 0');
-  candidate.transport.intercept = (_request, number) => (number === 4 ? failure(409, 'Conflict') : undefined);
+  candidate.transport.intercept = (_request, number) =>
+    number === 4 ? failure(409, 'Conflict') : undefined;
   await candidate.run(2000);
   expect(metrics.text().split('\n')).toEqual([
     '# HELP leader_election_master_status Whether this process leads: 1 if so, 0 if not.',
@@ -30,18 +31,24 @@ it('a health check has the name that it has in client-go, and the last failure f
   expect(watchDog.name()).toBe('leaderElection');
   expect(() => new HealthzAdaptor(-1)).toThrow('"timeout" expected milliseconds >= 0, got -1');
   const candidate = new Candidate({ watchDog });
-  candidate.transport.intercept = (_request, number) => (number > 3 ? failure(500, 'InternalError') : undefined);
+  candidate.transport.intercept = (_request, number) =>
+    number > 3 ? failure(500, 'InternalError') : undefined;
   await candidate.run(11_000);
   candidate.clock.step(20_000);
   expect(() => watchDog.check()).toThrow(
-    expect.objectContaining({ code: 'LEASE_EXPIRED', cause: expect.objectContaining({ status: 500 }) }),
+    expect.objectContaining({
+      code: 'LEASE_EXPIRED',
+      cause: expect.objectContaining({ status: 500 }),
+    }),
   );
   await candidate.stop();
 });
 
 it('leases show times in UTC with six digits', () => {
   expect(microTime(Date.UTC(2000, 0, 1) * 1000)).toBe('2000-01-01T00:00:00.000000Z');
-  expect(microTime(Date.UTC(2026, 10, 21, 23, 59, 59, 7) * 1000 + 12)).toBe('2026-11-21T23:59:59.007012Z');
+  expect(microTime(Date.UTC(2026, 10, 21, 23, 59, 59, 7) * 1000 + 12)).toBe(
+    '2026-11-21T23:59:59.007012Z',
+  );
   expect(microTime(-1)).toBe('1969-12-31T23:59:59.999999Z');
 });
 
@@ -53,7 +60,11 @@ it('times of records differ from the last, also when the time of day stands or g
     return times.next().slice(11);
   };
   const start = wall;
-  expect([next(start), next(start), next(start)]).toEqual(['00:00:00.000000Z', '00:00:00.000001Z', '00:00:00.000002Z']);
+  expect([next(start), next(start), next(start)]).toEqual([
+    '00:00:00.000000Z',
+    '00:00:00.000001Z',
+    '00:00:00.000002Z',
+  ]);
   expect([next(start + 0.5), next(start + 1), next(start)]).toEqual([
     '00:00:00.000500Z',
     '00:00:00.001000Z',

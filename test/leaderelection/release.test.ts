@@ -19,26 +19,41 @@ describe('a release', () => {
     await candidate.run(9999);
     expect([times, candidate.ended]).toEqual([[0, 0, 2000, 4000, 6000, 8000], false]);
     await candidate.run(1);
-    expect([candidate.ended, candidate.holder(), candidate.clock.timers()]).toEqual([true, 'baz', 0]);
+    expect([candidate.ended, candidate.holder(), candidate.clock.timers()]).toEqual([
+      true,
+      'baz',
+      0,
+    ]);
   });
 
   it('that fails otherwise is not tried again, and said', async () => {
     const said: [string, LogFields | undefined][] = [];
-    const logger = { ...silentLogger, warn: (text: string, fields?: LogFields) => void said.push([text, fields]) };
+    const logger = {
+      ...silentLogger,
+      warn: (text: string, fields?: LogFields) => void said.push([text, fields]),
+    };
     const candidate = new Candidate({ releaseOnCancel: true, logger });
     await candidate.run();
     const before = candidate.transport.methods.length;
-    candidate.transport.intercept = ({ method }) => (method === 'PUT' ? failure(500, 'InternalError') : undefined);
+    candidate.transport.intercept = ({ method }) =>
+      method === 'PUT' ? failure(500, 'InternalError') : undefined;
     await candidate.stop();
     await candidate.run(20_000);
     expect(candidate.transport.methods.slice(before)).toEqual(['GET', 'PUT']);
-    expect(said).toMatchObject([['leader election could not release the lease', { error: { status: 500 } }]]);
+    expect(said).toMatchObject([
+      ['leader election could not release the lease', { error: { status: 500 } }],
+    ]);
     expect(candidate.ended).toBe(true);
   });
 
   // Whoever takes it may begin before the answer is here.
   it('ends all writes before it is sent, also where the lease was valid for longer', async () => {
-    const times = { leaseDuration: 15_000, renewDeadline: 2000, retryPeriod: 1000, maxClockSkewRatio: 1.5 };
+    const times = {
+      leaseDuration: 15_000,
+      renewDeadline: 2000,
+      retryPeriod: 1000,
+      maxClockSkewRatio: 1.5,
+    };
     const candidate = new Candidate({ releaseOnCancel: true, stepDown: 'lapse', ...times });
     const lapsed: boolean[] = [];
     candidate.transport.intercept = (_request, number) => {

@@ -1,4 +1,7 @@
-/** Renewals, step by step: when they are tried, what an end in the middle of one leaves undone, and what can be asked of the lease meanwhile. */
+/**
+ * Renewals, step by step: when they are tried, what an end in the middle of one leaves undone, and
+ * what can be asked of the lease meanwhile.
+ */
 import { type LogFields, silentLogger } from 'capstan/controller';
 import { LeaderElector, type LeaderElectorOptions, type LeaseLock } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/workqueue';
@@ -9,13 +12,20 @@ import { Candidate } from './candidate.ts';
 import { failure, silence } from './lease-server.ts';
 import { StoppableClock } from './stoppable-clock.ts';
 
-const other = (leaseDurationSeconds = 15) => ({ holderIdentity: 'other', leaseDurationSeconds, leaseTransitions: 9 });
+const other = (leaseDurationSeconds = 15) => ({
+  holderIdentity: 'other',
+  leaseDurationSeconds,
+  leaseTransitions: 9,
+});
 const brokenPut = () => failure(500, 'InternalError');
 
 /** What a logger of this candidate was told at one level. */
 function said(level: 'warn' | 'error') {
   const texts: string[] = [];
-  const logger = { ...silentLogger, [level]: (text: string, _fields?: LogFields) => void texts.push(text) };
+  const logger = {
+    ...silentLogger,
+    [level]: (text: string, _fields?: LogFields) => void texts.push(text),
+  };
   return { texts, logger };
 }
 
@@ -38,7 +48,8 @@ describe('tries to renew', () => {
     candidate.transport.intercept = async ({ method }, number) => {
       if (number <= 3) return undefined;
       if (method === 'PUT') times.push(candidate.clock.now());
-      if (number === 4) await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 4500));
+      if (number === 4)
+        await new Promise<void>((resolve) => candidate.clock.setTimer(resolve, 4500));
       return brokenPut();
     };
     await candidate.run(12_000);
@@ -103,7 +114,11 @@ describe('endIfLapsed', () => {
     const before = candidate.elector.endIfLapsed();
     await candidate.run();
     clock.stopFor(9999);
-    expect([before, candidate.elector.endIfLapsed(), candidate.leading?.aborted]).toEqual([false, false, false]);
+    expect([before, candidate.elector.endIfLapsed(), candidate.leading?.aborted]).toEqual([
+      false,
+      false,
+      false,
+    ]);
     clock.stopFor(1);
     return candidate;
   };
@@ -135,7 +150,10 @@ describe('endIfLapsed', () => {
 });
 
 describe('an election that is told to end while its lock answers', () => {
-  /** One on a lock of the test's own, which says what was asked of it; `during` is the call in which the end comes. */
+  /**
+   * One on a lock of the test's own, which says what was asked of it; `during` is the call in which
+   * the end comes.
+   */
   const ending = (options: Partial<LeaderElectorOptions> = {}) => {
     const asked: string[] = [];
     const events: string[] = [];

@@ -1,6 +1,7 @@
 /**
- * Elections under everything that goes wrong, on simulated clocks: who holds the lease is never two, as long as clocks differ by no more than
- * was stated; and the same simulation finds two when they differ by more. CAPSTAN_ELECTION_TERMS sets how many terms there are in all.
+ * Elections under everything that goes wrong, on simulated clocks: who holds the lease is never
+ * two, as long as clocks differ by no more than was stated; and the same simulation finds two when
+ * they differ by more. CAPSTAN_ELECTION_TERMS sets how many terms there are in all.
  */
 import { describe, expect, it } from 'vitest';
 import { testSeed } from '../random.ts';
@@ -21,7 +22,12 @@ const settings: readonly Setting[] = [
   { what: 'the defaults, clocks as they are', ...usual, actualSkewRatio: 1.0001 },
   { what: 'short leases', ...short, actualSkewRatio: 1.5 },
   { what: 'little to spare for clocks', ...usual, maxClockSkewRatio: 1.05, actualSkewRatio: 1.05 },
-  { what: 'nothing to spare for clocks that agree', ...short, maxClockSkewRatio: 1, actualSkewRatio: 1 },
+  {
+    what: 'nothing to spare for clocks that agree',
+    ...short,
+    maxClockSkewRatio: 1,
+    actualSkewRatio: 1,
+  },
 ];
 
 describe(`a simulated election (CAPSTAN_SEED=${seed})`, () => {
@@ -43,7 +49,12 @@ describe(`a simulated election (CAPSTAN_SEED=${seed})`, () => {
 
   const broken: readonly Setting[] = [
     { what: 'when clocks differ by more than was stated', ...usual, actualSkewRatio: 2.2 },
-    { what: 'when nothing is spared for clocks that differ', ...usual, maxClockSkewRatio: 1, actualSkewRatio: 1.5 },
+    {
+      what: 'when nothing is spared for clocks that differ',
+      ...usual,
+      maxClockSkewRatio: 1,
+      actualSkewRatio: 1.5,
+    },
   ];
   it.each(broken)('finds two holders $what', async ({ what: _, ...setting }) => {
     const { violations } = await simulate({ seed, terms: 5000, ...setting });

@@ -1,10 +1,12 @@
 /**
- * Elections among simulated machines, with all that goes wrong: clocks of different rates, messages that are late, lost or answered by errors,
- * partitions, a server that is stuck, processes that are stalled, stopped, or crash and come back as somebody else.
+ * Elections among simulated machines, with all that goes wrong: clocks of different rates, messages
+ * that are late, lost or answered by errors, partitions, a server that is stuck, processes that are
+ * stalled, stopped, or crash and come back as somebody else.
  *
- * Checked after each event: nobody but one process says that it holds the lease; no work begins while another one says so; and in
- * processes whose term is to end with the lease, work that runs on beside another leader has been told to stop. What is not
- * in here breaks every election of this kind: a Lease that is deleted while it is held.
+ * Checked after each event: nobody but one process says that it holds the lease; no work begins
+ * while another one says so; and in processes whose term is to end with the lease, work that runs
+ * on beside another leader has been told to stop. What is not in here breaks every election of this
+ * kind: a Lease that is deleted while it is held.
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { sleep } from '../../bindings/cache/wait.ts';
@@ -36,7 +38,10 @@ export interface SimulationResult {
   readonly partitions: number;
   /** What must not happen, in words; empty if all is well. */
   readonly violations: readonly string[];
-  /** The least real time between one process's last moment with the lease and the next one's first, in milliseconds. */
+  /**
+   * The least real time between one process's last moment with the lease and the next one's first,
+   * in milliseconds.
+   */
   readonly closestMs: number;
   /** The longest time without a leader after all faults had ended. */
   readonly longestRecoveryMs: number;
@@ -62,7 +67,11 @@ class Candidate {
     const { leaseDuration, renewDeadline, retryPeriod, maxClockSkewRatio } = sim.options;
     const wallOffset = random.next() * 1e10;
     this.elector = new LeaderElector({
-      lock: new LeaseLock(sim.network.transport(machine), { namespace: 'ns', name: 'lock', identity }),
+      lock: new LeaseLock(sim.network.transport(machine), {
+        namespace: 'ns',
+        name: 'lock',
+        identity,
+      }),
       leaseDuration,
       renewDeadline,
       retryPeriod,
@@ -143,7 +152,9 @@ class Simulation {
     this.reconciles++;
     const others = this.candidates.filter((other) => other !== candidate && this.#holds(other));
     if (others.length > 0)
-      this.#violate(`${candidate.identity} begins work while ${others[0]?.identity} holds the lease`);
+      this.#violate(
+        `${candidate.identity} begins work while ${others[0]?.identity} holds the lease`,
+      );
   }
 
   /** In the place of the candidate of that number, if there is one, a new one on a new machine. */
@@ -176,7 +187,8 @@ class Simulation {
       serverError: bad * random.next(),
       delayMs: random.chance(0.3) ? leaseDuration : 100,
     };
-    for (let at = this.world.now; at < end; at += random.next() * leaseDuration) this.world.at(at, () => this.#fault());
+    for (let at = this.world.now; at < end; at += random.next() * leaseDuration)
+      this.world.at(at, () => this.#fault());
   }
 
   #fault(): void {
@@ -232,7 +244,8 @@ class Simulation {
       this.candidates[place]?.machine.crash();
       this.#start(place);
     });
-    // A leader that cannot renew gives up, its lease runs out (by the slowest clock, which has rate 1), and the next try finds that.
+    // A leader that cannot renew gives up, its lease runs out (by the slowest clock, which has rate
+    // 1), and the next try finds that.
     const bound = renewDeadline + leaseDuration + 3 * retryPeriod * 2.2 + 1000;
     const since = this.world.now;
     const led = (): boolean => this.candidates.some((one) => this.#holds(one));
@@ -260,13 +273,23 @@ class Simulation {
     this.#lastHeldAt = this.world.now;
     for (const other of this.candidates) {
       const { machine, working, endsWithLease } = other;
-      if (other === first || !endsWithLease || machine.isDead || machine.isStalled || working === undefined) continue;
-      if (!working.aborted) this.#violate(`${other.identity} works on while ${first.identity} holds the lease`);
+      if (
+        other === first ||
+        !endsWithLease ||
+        machine.isDead ||
+        machine.isStalled ||
+        working === undefined
+      )
+        continue;
+      if (!working.aborted)
+        this.#violate(`${other.identity} works on while ${first.identity} holds the lease`);
     }
   }
 
   #violate(what: string): void {
-    this.violations.push(`at ${this.world.now.toFixed(3)} ms of seed ${this.options.seed}: ${what}`);
+    this.violations.push(
+      `at ${this.world.now.toFixed(3)} ms of seed ${this.options.seed}: ${what}`,
+    );
   }
 }
 
@@ -274,7 +297,19 @@ export async function simulate(options: SimulationOptions): Promise<SimulationRe
   const simulation = new Simulation(options);
   await simulation.run();
   for (const { machine } of simulation.candidates) machine.crash();
-  const { terms, events, reconciles, refused, stalls, crashes, partitions, violations } = simulation;
+  const { terms, events, reconciles, refused, stalls, crashes, partitions, violations } =
+    simulation;
   const { closestMs, longestRecoveryMs } = simulation;
-  return { terms, events, reconciles, refused, stalls, crashes, partitions, violations, closestMs, longestRecoveryMs };
+  return {
+    terms,
+    events,
+    reconciles,
+    refused,
+    stalls,
+    crashes,
+    partitions,
+    violations,
+    closestMs,
+    longestRecoveryMs,
+  };
 }

@@ -1,4 +1,7 @@
-/** A clock whose time can pass without its timers firing, as it does for a process that is stopped: they fire when it runs again. */
+/**
+ * A clock whose time can pass without its timers firing, as it does for a process that is stopped:
+ * they fire when it runs again.
+ */
 import { FakeClock } from 'capstan/workqueue';
 
 export class StoppableClock extends FakeClock {

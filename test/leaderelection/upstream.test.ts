@@ -1,6 +1,6 @@
 /**
- * Counterparts of client-go's tools/leaderelection tests: leaderelection_test.go, healthzadaptor_test.go, resourcelock/leaselock_test.go.
- * docs/upstream-tests.md has the table.
+ * Counterparts of client-go's tools/leaderelection tests: leaderelection_test.go,
+ * healthzadaptor_test.go, resourcelock/leaselock_test.go. docs/upstream-tests.md has the table.
  */
 import { StatusError } from 'capstan/cache';
 import { HealthzAdaptor, type LeaderElectionRecord } from 'capstan/leaderelection';
@@ -10,7 +10,11 @@ import { recordOfSpec, specOfRecord } from '../../bindings/leaderelection/record
 import { Candidate } from './candidate.ts';
 import { failure, type LeaseObject } from './lease-server.ts';
 
-const call = () => ({ clock: new FakeClock(), signal: new AbortController().signal, timeout: 5000 });
+const call = () => ({
+  clock: new FakeClock(),
+  signal: new AbortController().signal,
+  timeout: 5000,
+});
 
 const record: LeaderElectionRecord = {
   holderIdentity: 'holder',
@@ -33,7 +37,13 @@ describe('a candidate and the lease it finds', () => {
   }
   const cases: Case[] = [
     { what: 'none: creates it', requests: ['GET', 'POST'], holder: 'baz', transitions: 0 },
-    { what: 'one without a spec: takes it', lease: {}, requests: ['GET', 'PUT'], holder: 'baz', transitions: 1 },
+    {
+      what: 'one without a spec: takes it',
+      lease: {},
+      requests: ['GET', 'PUT'],
+      holder: 'baz',
+      transitions: 1,
+    },
     {
       what: "another's of 3 s: takes it after 3 s",
       lease: { holderIdentity: 'bing', leaseDurationSeconds: 3 },
@@ -91,7 +101,9 @@ describe('a candidate and the lease it finds', () => {
     expect(candidate.holder()).toBe(holder);
     expect(candidate.server.lease?.spec.leaseTransitions).toBe(transitions);
     expect(candidate.elector.getLeader()).toBe(holder);
-    expect(candidate.told.filter((line) => line.endsWith('leads')).at(-1)).toMatch(new RegExp(`${holder} leads$`));
+    expect(candidate.told.filter((line) => line.endsWith('leads')).at(-1)).toMatch(
+      new RegExp(`${holder} leads$`),
+    );
     await candidate.stop();
   });
 });
@@ -102,8 +114,15 @@ describe('release', () => {
     await candidate.run();
     expect(candidate.elector.isLeader()).toBe(true);
     await candidate.stop();
-    expect(candidate.server.lease?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1 });
-    expect([candidate.elector.isLeader(), candidate.elector.getLeader(), candidate.ended]).toEqual([false, '', true]);
+    expect(candidate.server.lease?.spec).toMatchObject({
+      holderIdentity: '',
+      leaseDurationSeconds: 1,
+    });
+    expect([candidate.elector.isLeader(), candidate.elector.getLeader(), candidate.ended]).toEqual([
+      false,
+      '',
+      true,
+    ]);
   });
 
   it('reads the lease before it is released', async () => {
@@ -126,54 +145,73 @@ describe('release', () => {
     expect(candidate.holder()).toBe('');
   });
 
-  it.each(['PUT', 'GET'])('follows when the signal fires during the %s of a renewal', async (during) => {
-    const events: string[] = [];
-    const candidate = new Candidate({
-      releaseOnCancel: true,
-      leaseDuration: 15_000,
-      renewDeadline: 2000,
-      retryPeriod: 1000,
-      recorder: { eventf: (_regarding, _related, ...rest) => events.push(rest.join(' ')) },
-    });
-    await candidate.run();
-    let held = 0;
-    candidate.transport.intercept = async ({ method, signal }) => {
-      if (candidate.cancel.signal.aborted) return undefined;
-      if (method === 'PUT' && during === 'GET') return failure(500, 'InternalError');
-      held++;
-      await new Promise((resolve) => signal?.addEventListener('abort', resolve));
-      return undefined;
-    };
-    await candidate.run(1000);
-    expect([held, candidate.holder()]).toEqual([1, 'baz']);
-    await candidate.stop();
-    expect([candidate.holder(), candidate.ended]).toEqual(['', true]);
-    expect(events).toEqual([
-      'Normal LeaderElection LeaderElection %s %s baz became leader',
-      'Normal LeaderElection LeaderElection %s %s baz stopped leading',
-    ]);
-  });
+  it.each(['PUT', 'GET'])(
+    'follows when the signal fires during the %s of a renewal',
+    async (during) => {
+      const events: string[] = [];
+      const candidate = new Candidate({
+        releaseOnCancel: true,
+        leaseDuration: 15_000,
+        renewDeadline: 2000,
+        retryPeriod: 1000,
+        recorder: { eventf: (_regarding, _related, ...rest) => events.push(rest.join(' ')) },
+      });
+      await candidate.run();
+      let held = 0;
+      candidate.transport.intercept = async ({ method, signal }) => {
+        if (candidate.cancel.signal.aborted) return undefined;
+        if (method === 'PUT' && during === 'GET') return failure(500, 'InternalError');
+        held++;
+        await new Promise((resolve) => signal?.addEventListener('abort', resolve));
+        return undefined;
+      };
+      await candidate.run(1000);
+      expect([held, candidate.holder()]).toEqual([1, 'baz']);
+      await candidate.stop();
+      expect([candidate.holder(), candidate.ended]).toEqual(['', true]);
+      expect(events).toEqual([
+        'Normal LeaderElection LeaderElection %s %s baz became leader',
+        'Normal LeaderElection LeaderElection %s %s baz stopped leading',
+      ]);
+    },
+  );
 });
 
 describe('options', () => {
   it('are taken where they can work, and refused without an identity', () => {
-    const options = { leaseDuration: 15_000, renewDeadline: 2000, retryPeriod: 1000, releaseOnCancel: true };
+    const options = {
+      leaseDuration: 15_000,
+      renewDeadline: 2000,
+      retryPeriod: 1000,
+      releaseOnCancel: true,
+    };
     expect(() => new Candidate(options)).not.toThrow();
-    expect(() => new Candidate({ ...options, lock: { identity: '' } })).toThrow('"identity" expected a string that is');
+    expect(() => new Candidate({ ...options, lock: { identity: '' } })).toThrow(
+      '"identity" expected a string that is',
+    );
   });
 });
 
 describe('renewals', () => {
   it('write without reading, as nobody else may have changed the lease', async () => {
-    const candidate = new Candidate({ leaseDuration: 15_000, renewDeadline: 2000, retryPeriod: 1000 });
+    const candidate = new Candidate({
+      leaseDuration: 15_000,
+      renewDeadline: 2000,
+      retryPeriod: 1000,
+    });
     await candidate.run(1000);
     expect(candidate.transport.methods).toEqual(['GET', 'POST', 'PUT', 'PUT']);
     await candidate.stop();
   });
 
   it('read and write after a conflict, and write alone the next time', async () => {
-    const candidate = new Candidate({ leaseDuration: 15_000, renewDeadline: 2000, retryPeriod: 1000 });
-    candidate.transport.intercept = (_request, number) => (number === 4 ? failure(409, 'Conflict') : undefined);
+    const candidate = new Candidate({
+      leaseDuration: 15_000,
+      renewDeadline: 2000,
+      retryPeriod: 1000,
+    });
+    candidate.transport.intercept = (_request, number) =>
+      number === 4 ? failure(409, 'Conflict') : undefined;
     await candidate.run(2000);
     expect(candidate.transport.methods).toEqual(['GET', 'POST', 'PUT', 'PUT', 'GET', 'PUT', 'PUT']);
     await candidate.stop();
@@ -181,7 +219,9 @@ describe('renewals', () => {
 });
 
 describe('the health check', () => {
-  const watch = async (act: (candidate: Candidate) => void | Promise<void>): Promise<() => void> => {
+  const watch = async (
+    act: (candidate: Candidate) => void | Promise<void>,
+  ): Promise<() => void> => {
     const watchDog = new HealthzAdaptor(20_000);
     const candidate = new Candidate({ leaseDuration: 60_000, watchDog, name: 'foo' });
     await act(candidate);
@@ -286,11 +326,16 @@ describe('a LeaseLock', () => {
   it('rejects with 409 where a lease is there to be created', async () => {
     const { lock } = new Candidate();
     await lock.create(record, call());
-    await expect(lock.create(record, call())).rejects.toMatchObject({ status: 409, reason: 'AlreadyExists' });
+    await expect(lock.create(record, call())).rejects.toMatchObject({
+      status: 409,
+      reason: 'AlreadyExists',
+    });
   });
 
   it('refuses to update what it has neither read nor written', async () => {
-    await expect(new Candidate().lock.update(record, call())).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(new Candidate().lock.update(record, call())).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   it('calls itself namespace/name', () => {
@@ -307,10 +352,16 @@ describe('a LeaseLock', () => {
 
   it('leaves the labels of a lease alone where it has none', async () => {
     const { lock, server } = new Candidate();
-    server.put({ holderIdentity: 'other' }, { labels: { 'custom-key': 'custom-val' }, annotations: { a: 'b' } });
+    server.put(
+      { holderIdentity: 'other' },
+      { labels: { 'custom-key': 'custom-val' }, annotations: { a: 'b' } },
+    );
     await lock.get(call());
     await lock.update(record, call());
-    expect(server.lease?.metadata).toMatchObject({ labels: { 'custom-key': 'custom-val' }, annotations: { a: 'b' } });
+    expect(server.lease?.metadata).toMatchObject({
+      labels: { 'custom-key': 'custom-val' },
+      annotations: { a: 'b' },
+    });
   });
 
   it('sets its own labels back and keeps those of others', async () => {
@@ -320,6 +371,9 @@ describe('a LeaseLock', () => {
     server.put({}, { labels: { 'custom-key': 'new-custom-val', 'custom-key-2': 'custom-val-2' } });
     await lock.get(call());
     await lock.update(record, call());
-    expect(server.lease?.metadata.labels).toEqual({ 'custom-key': 'custom-val', 'custom-key-2': 'custom-val-2' });
+    expect(server.lease?.metadata.labels).toEqual({
+      'custom-key': 'custom-val',
+      'custom-key-2': 'custom-val-2',
+    });
   });
 });

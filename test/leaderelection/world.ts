@@ -1,7 +1,8 @@
 /**
- * Simulated time, machines and network. Events happen at moments of real time, one after the other; each machine has a clock of its own
- * rate and zero. A machine that is stalled has a clock that runs and code that does not: what becomes due meanwhile happens
- * when it runs again, in any order. Promise reactions of an event have all run before the next event.
+ * Simulated time, machines and network. Events happen at moments of real time, one after the other;
+ * each machine has a clock of its own rate and zero. A machine that is stalled has a clock that
+ * runs and code that does not: what becomes due meanwhile happens when it runs again, in any order.
+ * Promise reactions of an event have all run before the next event.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { Clock } from 'capstan/workqueue';
@@ -15,7 +16,10 @@ interface WorldEvent {
   readonly run: () => void;
 }
 
-/** Timers fire late rather than early, as hosts' do; without it rounding could make one that is set again stand still. */
+/**
+ * Timers fire late rather than early, as hosts' do; without it rounding could make one that is set
+ * again stand still.
+ */
 const RESOLUTION_MS = 1e-3;
 
 export class World {
@@ -75,7 +79,8 @@ export class World {
     if (length === 0) return;
     let i = 0;
     for (let child = 1; child < length; child = 2 * i + 1) {
-      if (child + 1 < length && before(heap[child + 1] as WorldEvent, heap[child] as WorldEvent)) child++;
+      if (child + 1 < length && before(heap[child + 1] as WorldEvent, heap[child] as WorldEvent))
+        child++;
       if (!before(heap[child] as WorldEvent, last)) break;
       heap[i] = heap[child] as WorldEvent;
       i = child;
@@ -156,7 +161,10 @@ export class Machine implements Clock {
     this.#backlog = [];
   }
 
-  /** One thing at a time, each an event of its own at the same moment, in any order: an answer may be read before a timer that was due long ago. */
+  /**
+   * One thing at a time, each an event of its own at the same moment, in any order: an answer may
+   * be read before a timer that was due long ago.
+   */
   #catchUp(): void {
     const world = this.#world;
     if (this.#dead || world.now < this.#stalledUntil || this.#backlog.length === 0) return;
@@ -217,7 +225,9 @@ export class Network {
     const sent = new Promise<Answer>((resolve, reject) => {
       const fail = (kind: 'reset' | 'refused'): void => {
         if (random.chance(0.3)) return; // nobody says anything
-        this.#world.after(this.#delay(), () => machine.deliver(() => reject(new TransportError(kind, kind))));
+        this.#world.after(this.#delay(), () =>
+          machine.deliver(() => reject(new TransportError(kind, kind))),
+        );
       };
       if (this.#cut.has(machine)) {
         fail('refused');
@@ -249,7 +259,8 @@ export class Network {
     if (!random.chance(this.weather.serverError)) return this.#server.answer(request);
     const carriedOut = random.chance(0.3); // a 504 says nothing of what became of the write
     if (carriedOut) this.#server.answer(request);
-    if (random.chance(0.3)) return failure(429, 'TooManyRequests', { 'retry-after': String(1 + random.int(3)) });
+    if (random.chance(0.3))
+      return failure(429, 'TooManyRequests', { 'retry-after': String(1 + random.int(3)) });
     return failure(random.pick([500, 503, 504]), 'InternalError');
   }
 

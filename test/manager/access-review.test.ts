@@ -1,4 +1,7 @@
-/** Who may read metrics, as the API server says. controller-runtime: pkg/metrics/filters/filters_test.go. */
+/**
+ * Who may read metrics, as the API server says. controller-runtime:
+ * pkg/metrics/filters/filters_test.go.
+ */
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { type AccessReviewOptions, withAuthenticationAndAuthorization } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
@@ -21,11 +24,17 @@ interface Review {
 
 const scraper = { username: 'system:serviceaccount:monitoring:scraper', uid: 'u', groups: ['g'] };
 
-/** An API server that knows the tokens `good` and `poor`, of which the user of the first may read everything. */
+/**
+ * An API server that knows the tokens `good` and `poor`, of which the user of the first may read
+ * everything.
+ */
 function reviewer(
   answer: (review: Review) => object | Promise<object> = ({ kind, spec }) =>
     kind === 'TokenReview'
-      ? { authenticated: spec.token !== 'bad', user: spec.token === 'good' ? scraper : { username: 'poor' } }
+      ? {
+          authenticated: spec.token !== 'bad',
+          user: spec.token === 'good' ? scraper : { username: 'poor' },
+        }
       : { allowed: spec.user === scraper.username },
 ) {
   const asked: (Review & { path: string; method: string })[] = [];
@@ -33,7 +42,9 @@ function reviewer(
     async request({ method, path, body, signal }: TransportRequest) {
       const review = JSON.parse(body as string) as Review;
       asked.push({ ...review, path, method });
-      const gone = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)));
+      const gone = new Promise<never>((_, reject) =>
+        signal?.addEventListener('abort', () => reject(signal.reason)),
+      );
       gone.catch(() => undefined); // whoever waits is told by the race
       const status = await Promise.race([answer(review), gone]);
       return {
@@ -65,7 +76,10 @@ async function served(transport: Transport, options: AccessReviewOptions = {}) {
   });
   await manager.serving();
   const get = async (path: string, authorization?: string) => {
-    const headers = { connection: 'close', ...(authorization === undefined ? {} : { authorization }) };
+    const headers = {
+      connection: 'close',
+      ...(authorization === undefined ? {} : { authorization }),
+    };
     const response = await fetch(`${manager.url('metrics')}${path}`, { headers });
     return { status: response.status, text: await response.text() };
   };
@@ -90,7 +104,12 @@ describe('metrics behind the API server’s reviews', () => {
         kind: 'SubjectAccessReview',
         path: '/apis/authorization.k8s.io/v1/subjectaccessreviews',
         method: 'POST',
-        spec: { user: scraper.username, uid: 'u', groups: ['g'], nonResourceAttributes: { path, verb: 'get' } },
+        spec: {
+          user: scraper.username,
+          uid: 'u',
+          groups: ['g'],
+          nonResourceAttributes: { path, verb: 'get' },
+        },
       })),
     ]);
   });
@@ -108,7 +127,10 @@ describe('metrics behind the API server’s reviews', () => {
   test('are not for who is unknown, or may not', async () => {
     const { get } = await served(reviewer().transport);
     expect(await get('/metrics', 'Bearer bad')).toEqual({ status: 401, text: 'Unauthorized\n' });
-    expect(await get('/metrics', 'Bearer poor')).toEqual({ status: 403, text: 'Authorization denied for user poor\n' });
+    expect(await get('/metrics', 'Bearer poor')).toEqual({
+      status: 403,
+      text: 'Authorization denied for user poor\n',
+    });
   });
 
   test.each([
@@ -150,7 +172,10 @@ describe('metrics behind the API server’s reviews', () => {
     expect(await askedAfter(0, 'Bearer good')).toEqual(['TokenReview', 'SubjectAccessReview']);
     expect(await askedAfter(60_000, 'Bearer good')).toEqual([]);
     expect(await askedAfter(1, 'Bearer good')).toEqual(['TokenReview']);
-    expect(await askedAfter(240_000, 'Bearer good')).toEqual(['TokenReview', 'SubjectAccessReview']);
+    expect(await askedAfter(240_000, 'Bearer good')).toEqual([
+      'TokenReview',
+      'SubjectAccessReview',
+    ]);
     expect(await askedAfter(0, 'Bearer poor')).toEqual(['TokenReview', 'SubjectAccessReview']);
     expect(await askedAfter(30_000, 'Bearer poor')).toEqual([]);
     expect(await askedAfter(1, 'Bearer poor')).toEqual(['SubjectAccessReview']);
@@ -161,15 +186,20 @@ describe('metrics behind the API server’s reviews', () => {
   test('are for tokens that are meant for them, where audiences are given', async () => {
     const answered = (audiences: string[] | undefined) =>
       reviewer(({ kind }) =>
-        kind === 'TokenReview' ? { authenticated: true, user: scraper, audiences } : { allowed: true },
+        kind === 'TokenReview'
+          ? { authenticated: true, user: scraper, audiences }
+          : { allowed: true },
       );
     const meant = answered(['metrics']);
     const options = { audiences: ['metrics'] };
-    expect((await (await served(meant.transport, options)).get('/metrics', 'Bearer good')).status).toBe(200);
+    expect(
+      (await (await served(meant.transport, options)).get('/metrics', 'Bearer good')).status,
+    ).toBe(200);
     expect(meant.asked[0]?.spec.audiences).toEqual(['metrics']);
     for (const others of [['api'], undefined])
-      expect((await (await served(answered(others).transport, options)).get('/metrics', 'Bearer good')).status).toBe(
-        401,
-      );
+      expect(
+        (await (await served(answered(others).transport, options)).get('/metrics', 'Bearer good'))
+          .status,
+      ).toBe(401);
   });
 });

@@ -15,9 +15,14 @@ describe('a bind address', () => {
     expect(parseBindAddress('bindAddress', text)).toEqual(address);
   });
 
-  test.each(['8080', 'a:b', ':65536', '::1:80', '[a]:80', 'http://a:80', 8080, null])('is refused: %s', (text) => {
-    expect(() => parseBindAddress('options.bindAddress', text)).toThrow('"options.bindAddress" expected an address');
-  });
+  test.each(['8080', 'a:b', ':65536', '::1:80', '[a]:80', 'http://a:80', 8080, null])(
+    'is refused: %s',
+    (text) => {
+      expect(() => parseBindAddress('options.bindAddress', text)).toThrow(
+        '"options.bindAddress" expected an address',
+      );
+    },
+  );
 });
 
 describe('an address of this machine alone', () => {

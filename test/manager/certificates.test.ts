@@ -1,6 +1,7 @@
 /**
- * What counts as a renewed certificate. Only cert, key and ca were compared, with what had been handed out: a renewed pfx was never taken, nor was a pair that
- * its owner replaced in the object that it gives each time.
+ * What counts as a renewed certificate. Only cert, key and ca were compared, with what had been
+ * handed out: a renewed pfx was never taken, nor was a pair that its owner replaced in the object
+ * that it gives each time.
  */
 import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
@@ -11,12 +12,29 @@ import { renew } from '../../bindings/manager/certificates.ts';
 const bytes = (text: string) => Buffer.from(text);
 
 describe('a server is given', () => {
-  test.each<[what: string, first: SecureContextOptions, next: SecureContextOptions, isNew: boolean]>([
-    ['a renewed pfx', { pfx: bytes('old'), passphrase: 'x' }, { pfx: bytes('new'), passphrase: 'x' }, true],
-    ['a passphrase that was changed', { pfx: bytes('a'), passphrase: 'x' }, { pfx: bytes('a'), passphrase: 'y' }, true],
+  test.each<
+    [what: string, first: SecureContextOptions, next: SecureContextOptions, isNew: boolean]
+  >([
+    [
+      'a renewed pfx',
+      { pfx: bytes('old'), passphrase: 'x' },
+      { pfx: bytes('new'), passphrase: 'x' },
+      true,
+    ],
+    [
+      'a passphrase that was changed',
+      { pfx: bytes('a'), passphrase: 'x' },
+      { pfx: bytes('a'), passphrase: 'y' },
+      true,
+    ],
     ['keys of a list', { key: [{ pem: 'old' }] }, { key: [{ pem: 'new' }] }, true],
     ['a list that was revoked', { cert: 'a' }, { cert: 'a', crl: 'b' }, true],
-    ['not the same bytes', { cert: bytes('a'), key: bytes('b') }, { cert: bytes('a'), key: bytes('b') }, false],
+    [
+      'not the same bytes',
+      { cert: bytes('a'), key: bytes('b') },
+      { cert: bytes('a'), key: bytes('b') },
+      false,
+    ],
     ['not the same lists', { pfx: [{ buf: bytes('a') }] }, { pfx: [{ buf: bytes('a') }] }, false],
   ])('%s', async (_, first, next, isNew) => {
     expect(await given(first, () => next)).toEqual(isNew ? [next] : []);
@@ -25,7 +43,11 @@ describe('a server is given', () => {
   test('a pair that was put into the same object, each time', async () => {
     const pair = { cert: 'old', key: 'old' };
     let asked = 0;
-    expect(await given(pair, () => Object.assign(pair, { cert: `new ${++asked}` }))).toEqual([pair, pair, pair]);
+    expect(await given(pair, () => Object.assign(pair, { cert: `new ${++asked}` }))).toEqual([
+      pair,
+      pair,
+      pair,
+    ]);
   });
 });
 

@@ -1,6 +1,6 @@
 /**
- * Story: a registry of prom-client gives its text later, and /metrics was then an error for everything, which said "text.split is not a function" and of
- * whom it did not say.
+ * Story: a registry of prom-client gives its text later, and /metrics was then an error for
+ * everything, which said "text.split is not a function" and of whom it did not say.
  */
 import type { Collector } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
@@ -25,7 +25,9 @@ async function metricsOf(...collectors: Collector[]) {
     await done;
   });
   await manager.serving();
-  const response = await fetch(`${manager.url('metrics')}/metrics`, { headers: { connection: 'close' } });
+  const response = await fetch(`${manager.url('metrics')}/metrics`, {
+    headers: { connection: 'close' },
+  });
   return { status: response.status, text: await response.text() };
 }
 

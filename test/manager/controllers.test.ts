@@ -1,8 +1,13 @@
 /**
- * Real controllers under a real manager, on the embedded server: what they reconcile, what the manager's endpoints say of it, and what is
- * left when it ends. CAPSTAN_CYCLES is the number of starts and ends at random points; it has been run with 1000.
+ * Real controllers under a real manager, on the embedded server: what they reconcile, what the
+ * manager's endpoints say of it, and what is left when it ends. CAPSTAN_CYCLES is the number of
+ * starts and ends at random points; it has been run with 1000.
  */
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { defineResource } from 'capstan/cache';
 import { ignoreAlreadyExists } from 'capstan/client';
 import { type ControllerBuilder, newControllerManagedBy } from 'capstan/controller';
@@ -47,11 +52,16 @@ async function cluster() {
 
 /** For each ConfigMap a Secret of its name. */
 function copies(manager: ControllerManager, name: string): ControllerBuilder<Thing> {
-  const builder = newControllerManagedBy(manager).for(ConfigMap).named(name).withOptions({ skipNameValidation: true });
+  const builder = newControllerManagedBy(manager)
+    .for(ConfigMap)
+    .named(name)
+    .withOptions({ skipNameValidation: true });
   builder.complete(async (request, { signal }) => {
     const found = await manager.client.get(ConfigMap, request, { signal });
     const { namespace, name: of } = found.metadata;
-    await manager.client.create(Secret, { metadata: { namespace, name: of } }, { signal }).catch(ignoreAlreadyExists);
+    await manager.client
+      .create(Secret, { metadata: { namespace, name: of } }, { signal })
+      .catch(ignoreAlreadyExists);
   });
   return builder;
 }
@@ -77,7 +87,9 @@ describe('controllers of a manager', () => {
   test('reconcile, and are seen in metrics, traces and the live page by their names', async () => {
     const server = await cluster();
     const exporter = new InMemorySpanExporter();
-    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
     const transport = server.transport();
     const { manager, done, stop } = run(
       {
@@ -94,35 +106,51 @@ describe('controllers of a manager', () => {
     await manager.elected();
     const secrets = manager.cache.informerFor(Secret);
     await until(() => secrets.getIndexer().getByKey('default/a') !== undefined);
-    const spans = () => exporter.getFinishedSpans().filter(({ name }) => name === 'reconcile copies'); // of two controllers
+    const spans = () =>
+      // of two controllers
+      exporter.getFinishedSpans().filter(({ name }) => name === 'reconcile copies');
     await until(() => spans().length > 0);
 
     const families = parseText(await get(`${manager.url('metrics')}/metrics`));
     const value = (name: string, labels: Record<string, string>): number | undefined =>
       families
         .get(name)
-        ?.samples.find((sample) => Object.entries(labels).every(([label, text]) => sample.labels[label] === text))
-        ?.value;
-    expect(value('controller_runtime_reconcile_total', { controller: 'copies', result: 'success' })).toBeGreaterThan(0);
-    expect(value('controller_runtime_reconcile_total', { controller: 'more copies', result: 'success' })).toBeDefined();
+        ?.samples.find((sample) =>
+          Object.entries(labels).every(([label, text]) => sample.labels[label] === text),
+        )?.value;
+    expect(
+      value('controller_runtime_reconcile_total', { controller: 'copies', result: 'success' }),
+    ).toBeGreaterThan(0);
+    expect(
+      value('controller_runtime_reconcile_total', { controller: 'more copies', result: 'success' }),
+    ).toBeDefined();
     expect(value('controller_runtime_max_concurrent_reconciles', { controller: 'copies' })).toBe(1);
-    expect(value('workqueue_adds_total', { controller: 'copies', name: 'copies' })).toBeGreaterThan(0);
+    expect(value('workqueue_adds_total', { controller: 'copies', name: 'copies' })).toBeGreaterThan(
+      0,
+    );
     expect(value('leader_election_master_status', { name: 'copies' })).toBe(1);
     const { host } = new URL(server.url);
-    expect(value('rest_client_requests_total', { code: '201', host, method: 'POST' })).toBeGreaterThan(0);
+    expect(
+      value('rest_client_requests_total', { code: '201', host, method: 'POST' }),
+    ).toBeGreaterThan(0);
     expect(
       families
         .get('capstan_informer_bytes')
         ?.samples.map(({ labels }) => labels.resource)
         .sort(),
     ).toEqual(['configmaps', 'secrets']);
-    for (const name of ['controller_runtime_reconcile_time_seconds', 'rest_client_request_duration_seconds'])
+    for (const name of [
+      'controller_runtime_reconcile_time_seconds',
+      'rest_client_request_duration_seconds',
+    ])
       expect(families.get(name)?.type).toBe('histogram');
 
     expect(await get(`${manager.url('healthProbe')}/readyz?verbose`)).toBe(
       '[+]informer-sync ok\n[+]ping ok\nhealthz check passed\n',
     );
-    const state = JSON.parse(await get(`${manager.url('debugPage')}/debug/capstan/state?filter=default/a`));
+    const state = JSON.parse(
+      await get(`${manager.url('debugPage')}/debug/capstan/state?filter=default/a`),
+    );
     expect(state).toMatchObject({
       controllers: [{ name: 'copies', state: 'running' }, { name: 'more copies' }],
       leader: { holdsLease: true },
@@ -163,7 +191,13 @@ describe('controllers of a manager', () => {
           transport,
           ...(random.chance(0.5) ? { metrics: { bindAddress: LOCAL } } : {}),
           ...(random.chance(0.5)
-            ? { leaderElection: { id: `round-${round}`, namespace: 'default', releaseOnCancel: true } }
+            ? {
+                leaderElection: {
+                  id: `round-${round}`,
+                  namespace: 'default',
+                  releaseOnCancel: true,
+                },
+              }
             : {}),
         },
         `round-${round}`,

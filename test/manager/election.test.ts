@@ -1,6 +1,7 @@
 /**
- * A manager that takes part in an election: on one virtual clock, against a lock that both candidates share. The counterparts of
- * controller-runtime's tests with leader election (manager_test.go) are in here.
+ * A manager that takes part in an election: on one virtual clock, against a lock that both
+ * candidates share. The counterparts of controller-runtime's tests with leader election
+ * (manager_test.go) are in here.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -71,7 +72,8 @@ function candidate(
   const manager = newManager({
     transport: noServer,
     clock,
-    // The real time of day would stand still between two renewals, and an unchanged record is no renewal.
+    // The real time of day would stand still between two renewals, and an unchanged record is no
+    // renewal.
     leaderElection: { id: 'shared', lock, random: () => 0.5, wallNow: () => clock.now(), ...more },
     ...rest,
   });
@@ -95,13 +97,22 @@ describe('a manager with an election', () => {
 
     const second = candidate(lease, clock, 'b');
     const warm: string[] = [];
-    second.manager.add({ start: async () => undefined, warmup: async () => void warm.push('warm') });
+    second.manager.add({
+      start: async () => undefined,
+      warmup: async () => void warm.push('warm'),
+    });
     await clock.run(60_000);
     expect(second.log).toEqual(['other starts']);
     expect(warm).toEqual(['warm']);
     expect([second.leads(), second.manager.holdsLease()]).toEqual([false, false]);
     expect(second.manager.report()).toMatchObject({
-      leader: { lease: 'default/shared', identity: 'b', holder: 'a', holdsLease: false, validMs: 12_600 }, // renewed at 60 s, seen at 57.6 s
+      leader: {
+        lease: 'default/shared',
+        identity: 'b',
+        holder: 'a',
+        holdsLease: false,
+        validMs: 12_600,
+      }, // renewed at 60 s, seen at 57.6 s
       runnables: expect.arrayContaining([
         { name: 'leader', group: 'leader election', state: 'waiting for leadership' },
         { name: 'other', group: 'others', state: 'running' },
@@ -141,7 +152,8 @@ describe('a manager with an election', () => {
     expect(lease.record?.holderIdentity).toBe('a');
   });
 
-  // controller-runtime releases the lease when the grace is over, whatever goes on: a second leader would then work beside the first.
+  // controller-runtime releases the lease when the grace is over, whatever goes on: a second leader
+  // would then work beside the first.
   test('leaves the lease to run out where work goes on after the grace', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
@@ -176,7 +188,9 @@ describe('a manager with an election', () => {
       code: 'LEASE_LOST',
       message: expect.stringContaining('default/shared'),
     });
-    expect(log).toEqual(expect.arrayContaining(['leader is stopped', 'slow is stopped', 'other is stopped']));
+    expect(log).toEqual(
+      expect.arrayContaining(['leader is stopped', 'slow is stopped', 'other is stopped']),
+    );
     expect(manager.holdsLease()).toBe(false);
   });
 
@@ -279,7 +293,11 @@ describe('a manager with an election', () => {
     await clock.run(0);
     await first.done;
     await clock.run(2000 * 2.2);
-    expect([second.leads(), second.manager.holdsLease(), first.manager.holdsLease()]).toEqual([true, true, false]);
+    expect([second.leads(), second.manager.holdsLease(), first.manager.holdsLease()]).toEqual([
+      true,
+      true,
+      false,
+    ]);
     second.stop();
     await second.done;
   });
@@ -296,11 +314,15 @@ describe('a manager with an election', () => {
     );
     await manager.elected();
     const text = async (path: string): Promise<string> => {
-      const response = await fetch(`${manager.url('metrics')}${path}`, { headers: { connection: 'close' } });
+      const response = await fetch(`${manager.url('metrics')}${path}`, {
+        headers: { connection: 'close' },
+      });
       return response.text();
     };
     expect(await text('/metrics')).toContain('leader_election_master_status{name="shared"} 1\n');
-    expect(await text('/healthz?verbose')).toBe('[+]leaderElection ok\n[+]ping ok\nhealthz check passed\n');
+    expect(await text('/healthz?verbose')).toBe(
+      '[+]leaderElection ok\n[+]ping ok\nhealthz check passed\n',
+    );
     lease.cut.add('a');
     clock.step(36_000); // the process stood still
     expect(await text('/healthz/leaderElection')).toMatch(
@@ -317,7 +339,12 @@ describe('a manager with an election', () => {
     const stopper = new AbortController();
     const manager = newManager({
       transport: server.transport(),
-      leaderElection: { id: 'web', namespace: 'team-a', labels: { tier: 'web' }, releaseOnCancel: true },
+      leaderElection: {
+        id: 'web',
+        namespace: 'team-a',
+        labels: { tier: 'web' },
+        releaseOnCancel: true,
+      },
     });
     const done = manager.start({ signal: stopper.signal });
     await manager.elected();
@@ -326,7 +353,10 @@ describe('a manager with an election', () => {
       return (await fetch(url, { headers: { connection: 'close' } })).json();
     };
     const lease = await read();
-    expect(lease).toMatchObject({ metadata: { labels: { tier: 'web' } }, spec: { leaseDurationSeconds: 15 } });
+    expect(lease).toMatchObject({
+      metadata: { labels: { tier: 'web' } },
+      spec: { leaseDurationSeconds: 15 },
+    });
     expect(lease.spec.holderIdentity).toMatch(/^.+_[0-9a-f-]{36}$/);
     expect(manager.report().leader).toMatchObject({
       lease: 'team-a/web',
@@ -353,7 +383,8 @@ describe('what a Lease is named by where nothing is said', () => {
     throw Object.assign(new Error(`refused: ${code}`), { code });
   };
 
-  // Deno without --allow-read and Node with --permission refuse to read the file. The message said that there was no pod, and nobody looked at permissions.
+  // Deno without --allow-read and Node with --permission refuse to read the file. The message said
+  // that there was no pod, and nobody looked at permissions.
   test.each([
     ['ENOENT', /is needed: this process does not run in a pod/],
     [
@@ -376,13 +407,19 @@ describe('what a Lease is named by where nothing is said', () => {
   test('the namespace of the pod: an empty file', () => {
     answering(() => vi.spyOn(fs, 'readFileSync').mockReturnValue('\n'));
     const make = () => newManager({ transport: noServer, leaderElection: { id: 'web' } });
-    expect(make).toThrow(/"options\.leaderElection\.namespace" is needed: .* could not be read .*set it$/);
+    expect(make).toThrow(
+      /"options\.leaderElection\.namespace" is needed: .* could not be read .*set it$/,
+    );
   });
 
-  // Deno without --allow-sys=hostname: newManager threw `NotCapable: Requires sys access to "hostname"`.
+  // Deno without --allow-sys=hostname: newManager threw `NotCapable: Requires sys access to
+  // "hostname"`.
   test('without the name of the host the identity is random alone', () => {
     answering(() => vi.spyOn(os, 'hostname').mockImplementation(refuse('NotCapable')));
-    const manager = newManager({ transport: noServer, leaderElection: { id: 'web', namespace: 'team-a' } });
+    const manager = newManager({
+      transport: noServer,
+      leaderElection: { id: 'web', namespace: 'team-a' },
+    });
     expect(manager.report().leader?.identity).toMatch(/^[0-9a-f-]{36}$/);
   });
 });

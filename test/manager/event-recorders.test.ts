@@ -1,4 +1,7 @@
-/** The event recorders of a manager. The counterpart of "should provide a function to get the EventRecorder" of controller-runtime's manager. */
+/**
+ * The event recorders of a manager. The counterpart of "should provide a function to get the
+ * EventRecorder" of controller-runtime's manager.
+ */
 import { defineResource, type Transport, TransportError } from 'capstan/cache';
 import { eventResource, newEventRecorder } from 'capstan/client';
 import { silentLogger } from 'capstan/controller';
@@ -32,13 +35,18 @@ test('a controller may record events until it has ended, and they are written be
   const recorder = manager.eventRecorder('example.com/tests');
   expect(manager.eventRecorder('example.com/tests')).toBe(recorder);
   expect(manager.eventRecorder('example.com/others')).not.toBe(recorder);
-  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a', uid: '1' } };
+  const map = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'default', name: 'a', uid: '1' },
+  };
   manager.add({
     name: 'speaker',
     async start({ signal }) {
       recorder.event(map, { reason: 'Started', action: 'Starting' });
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      await manager.client.create(ConfigMap, { metadata: { namespace: 'default', name: 'a' } }); // it takes a while
+      // it takes a while
+      await manager.client.create(ConfigMap, { metadata: { namespace: 'default', name: 'a' } });
       recorder.event(map, { reason: 'Ended', action: 'Ending', note: 'the last word' });
     },
   });
@@ -47,20 +55,31 @@ test('a controller may record events until it has ended, and they are written be
   await manager.elected();
   stopper.abort();
   await done;
-  const { items } = await fakeClient({ server: transport }).list(eventResource, { namespace: 'default' });
+  const { items } = await fakeClient({ server: transport }).list(eventResource, {
+    namespace: 'default',
+  });
   expect(items.map(({ reason }) => reason).sort()).toEqual(['Ended', 'Started']);
-  expect(items[0]).toMatchObject({ reportingController: 'example.com/tests', regarding: { name: 'a' } });
+  expect(items[0]).toMatchObject({
+    reportingController: 'example.com/tests',
+    regarding: { name: 'a' },
+  });
   expect(reported).toEqual([]);
 });
 
-// A test on a clock of its own had events and a lease of the day on which it ran, beside objects of its own time.
+// A test on a clock of its own had events and a lease of the day on which it ran, beside objects of
+// its own time.
 test('the time of day in events and in the lease is that which the manager is given, as the server has its own', async () => {
   const clock = new FakeClock();
   const startTime = Date.UTC(2030, 0, 31, 12);
   const wallNow = (): number => startTime + clock.now();
   const transport = fakeTransport({ clock, startTime });
   const client = fakeClient({ server: transport });
-  const manager = newManager({ transport, clock, wallNow, leaderElection: { id: 'tests', namespace: 'default' } });
+  const manager = newManager({
+    transport,
+    clock,
+    wallNow,
+    leaderElection: { id: 'tests', namespace: 'default' },
+  });
   const stopper = new AbortController();
   const done = manager.start({ signal: stopper.signal });
   await manager.elected();
@@ -76,18 +95,25 @@ test('the time of day in events and in the lease is that which the manager is gi
   );
   stopper.abort();
   await done;
-  expect(() => fakeTransport({ startTime: Number.NaN })).toThrow('"startTime" expected milliseconds since 1970');
+  expect(() => fakeTransport({ startTime: Number.NaN })).toThrow(
+    '"startTime" expected milliseconds since 1970',
+  );
 });
 
 test('a recorder that is shut down leaves no timer behind, whatever waited in it', async () => {
   const clock = new FakeClock();
   const manager = newManager({ transport: fakeTransport(), clock });
   const recorder = manager.eventRecorder('example.com/tests');
-  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a', uid: '1' } };
+  const map = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'default', name: 'a', uid: '1' },
+  };
   const stopper = new AbortController();
   const done = manager.start({ signal: stopper.signal });
   await manager.elected();
-  for (let i = 0; i < 5; i++) recorder.event(map, { reason: 'Again', action: 'Repeating' }); // a series has a timer
+  // a series has a timer
+  for (let i = 0; i < 5; i++) recorder.event(map, { reason: 'Again', action: 'Repeating' });
   expect(clock.timers()).toBeGreaterThan(0);
   stopper.abort();
   await done;
@@ -102,7 +128,8 @@ test('a name that is none is refused, and a manager that has ended gives no reco
   expect(() => manager.eventRecorder('example.com/late')).toThrow('the manager is being stopped');
 });
 
-// Nobody told the recorder that the manager had ended: it went on, its requests stayed open, and what was left was not counted.
+// Nobody told the recorder that the manager had ended: it went on, its requests stayed open, and
+// what was left was not counted.
 test('what an API server that hangs has not taken when the grace period is over is lost, and its requests are ended', async () => {
   const server = fakeTransport();
   const clock = new FakeClock();
@@ -125,7 +152,11 @@ test('what an API server that hangs has not taken when the grace period is over 
   const done = manager.start({ signal: stopper.signal });
   await manager.elected();
   for (let i = 0; i < 10; i++) {
-    const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: `n${i}`, name: 'a' } };
+    const map = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { namespace: `n${i}`, name: 'a' },
+    };
     recorder.event(map, { reason: 'Ended', action: 'Ending' });
   }
   await clock.settle();
@@ -146,7 +177,11 @@ test('tells the logger of the manager what is lost, and nobody else', async () =
   const said: unknown[] = [];
   const logger = { ...silentLogger, error: (...line: unknown[]) => void said.push(line) };
   const manager = newManager({ transport: fakeTransport(), logger });
-  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a' } };
+  const map = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'default', name: 'a' },
+  };
   const details = { reason: 'Started', action: 'Starting' };
   const recorder = manager.eventRecorder('example.com/tests');
   recorder.event({ metadata: {} }, details);
@@ -163,7 +198,8 @@ test('tells the logger of the manager what is lost, and nobody else', async () =
   await manager.start({ signal: AbortSignal.abort() });
 });
 
-// A logger is any object with its methods, so that it may throw: who recorded an event would have had to catch that.
+// A logger is any object with its methods, so that it may throw: who recorded an event would have
+// had to catch that.
 test('a recorder with a logger that throws tells the hook, and one with half a logger is refused', () => {
   const client = fakeClient();
   const broken = () => {
@@ -176,17 +212,28 @@ test('a recorder with a logger that throws tells the hook, and one with half a l
     expect.objectContaining({ message: expect.stringContaining('"regarding" expected') }),
     expect.objectContaining({ message: 'disk full' }),
   ]);
-  expect(() => newEventRecorder({ ...options, logger: {} as never })).toThrow('"logger.debug" expected a function');
+  expect(() => newEventRecorder({ ...options, logger: {} as never })).toThrow(
+    '"logger.debug" expected a function',
+  );
 });
 
-// Who had read or recorded something before the start, and then could not start (its port was taken), kept an informer that followed the server,
-// and a recorder with its timers: the process never ended.
+// Who had read or recorded something before the start, and then could not start (its port was
+// taken), kept an informer that followed the server, and a recorder with its timers: the process
+// never ended.
 test('what was used before a start that fails has ended with it: informers and recorders', async () => {
   const clock = new FakeClock();
-  const manager = newManager({ transport: fakeTransport(), clock, metrics: { bindAddress: '203.0.113.1:1' } });
+  const manager = newManager({
+    transport: fakeTransport(),
+    clock,
+    metrics: { bindAddress: '203.0.113.1:1' },
+  });
   await manager.client.list(ConfigMap);
   const recorder = manager.eventRecorder('example.com/tests');
-  const map = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'default', name: 'a', uid: '1' } };
+  const map = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { namespace: 'default', name: 'a', uid: '1' },
+  };
   recorder.event(map, { reason: 'Started', action: 'Starting' });
   const informer = manager.cache.informerFor(ConfigMap);
   expect(informer.hasSynced()).toBe(true);

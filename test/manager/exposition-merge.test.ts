@@ -47,9 +47,13 @@ describe('merged expositions', () => {
     expect(families.get('workqueue_queue_duration_seconds')?.samples).toHaveLength(2 * 15);
   });
 
-  // All series of a metric were the arguments of one call: beyond some 120 000 objects with a series each there were no metrics at all, of nothing.
+  // All series of a metric were the arguments of one call: beyond some 120 000 objects with a
+  // series each there were no metrics at all, of nothing.
   test('have as many series as there are', () => {
-    const text = counter('a_total', Array.from({ length: 300_000 }, (_, i) => `a_total{object="${i}"} 1`).join('\n'));
+    const text = counter(
+      'a_total',
+      Array.from({ length: 300_000 }, (_, i) => `a_total{object="${i}"} 1`).join('\n'),
+    );
     expect(mergeExpositions([text])).toBe(text);
   });
 

@@ -23,13 +23,21 @@ async function ask(path: string, checks: Record<string, Checker>) {
   });
   await server.listening();
   const response = await fetch(`${server.url}${path}`, { headers: { connection: 'close' } });
-  return { status: response.status, text: await response.text(), type: response.headers.get('content-type') };
+  return {
+    status: response.status,
+    text: await response.text(),
+    type: response.headers.get('content-type'),
+  };
 }
 
 describe('the aggregated endpoint', () => {
   test('is healthy if all checks succeed', async () => {
     const type = 'text/plain; charset=utf-8';
-    expect(await ask('/', { ok1: healthz.ping, ok2: healthz.ping })).toEqual({ status: 200, text: 'ok', type });
+    expect(await ask('/', { ok1: healthz.ping, ok2: healthz.ping })).toEqual({
+      status: 200,
+      text: 'ok',
+      type,
+    });
   });
 
   test('is unhealthy if at least one check fails', async () => {
@@ -39,7 +47,9 @@ describe('the aggregated endpoint', () => {
 
   test('ignores excluded checks when it determines health', async () => {
     expect((await ask('/?exclude=bad1', { ok1: healthz.ping, bad1: fails })).status).toBe(200);
-    expect((await ask('/?exclude=bad1&exclude=bad2', { bad1: fails, bad2: fails })).status).toBe(200);
+    expect((await ask('/?exclude=bad1&exclude=bad2', { bad1: fails, bad2: fails })).status).toBe(
+      200,
+    );
   });
 
   test('is fine if asked to exclude a check that does not exist, and says so', async () => {
@@ -72,7 +82,10 @@ describe('the aggregated endpoint', () => {
 
 describe('the per-check endpoints', () => {
   test('are ok if the requested check is healthy', async () => {
-    expect(await ask('/okcheck', { okcheck: healthz.ping })).toMatchObject({ status: 200, text: 'ok' });
+    expect(await ask('/okcheck', { okcheck: healthz.ping })).toMatchObject({
+      status: 200,
+      text: 'ok',
+    });
   });
 
   test('are an error if the requested check is unhealthy, with the reason', async () => {
@@ -98,16 +111,19 @@ describe('the per-check endpoints', () => {
     expect((await ask('/größe', checks)).text).toBe('internal server error: blech\n');
     for (const path of ['/a%25b', '/poststarthook/x', '/poststarthook%2Fx'])
       expect((await ask(path, checks)).text, path).toBe('ok');
-    for (const path of ['/a%b', '/%', '/%ff', '/poststarthook']) expect((await ask(path, checks)).status).toBe(404);
+    for (const path of ['/a%b', '/%', '/%ff', '/poststarthook'])
+      expect((await ask(path, checks)).status).toBe(404);
   });
 
-  // Each slash of a run was taken for the first of those at the end: one request of 16 KB cost a quarter of a second, and whoever reached the port could send it.
+  // Each slash of a run was taken for the first of those at the end: one request of 16 KB cost a
+  // quarter of a second, and whoever reached the port could send it.
   test('are not found in a moment, however many slashes there are', async () => {
     const handler = new HealthHandler();
     const answers: number[] = [];
     const response = { writeHead: (status: number) => answers.push(status), end: () => undefined };
     const before = process.cpuUsage();
-    for (let i = 0; i < 20; i++) await handler.serve(`/a${'/'.repeat(16_000)}b`, {} as never, response as never);
+    for (let i = 0; i < 20; i++)
+      await handler.serve(`/a${'/'.repeat(16_000)}b`, {} as never, response as never);
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(400);
     expect(answers).toEqual(Array(20).fill(404));
     expect((await ask('//check//', { check: healthz.ping })).text).toBe('ok');

@@ -1,4 +1,7 @@
-/** What a manager is given fails: its logger, reports of what it runs. It still runs and ends everything. */
+/**
+ * What a manager is given fails: its logger, reports of what it runs. It still runs and ends
+ * everything.
+ */
 import { CapstanError } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { hearReports } from '../workqueue/reported.ts';
@@ -10,8 +13,9 @@ const broken = (): never => {
   throw new Error('broken');
 };
 
-// The end began with a line in the log. Where the logger threw (a destination that had been closed by then) nothing was stopped: runnables went on,
-// servers listened, the lease was renewed, while `start` had rejected. A runnable that failed was never heard of either.
+// The end began with a line in the log. Where the logger threw (a destination that had been closed
+// by then) nothing was stopped: runnables went on, servers listened, the lease was renewed, while
+// `start` had rejected. A runnable that failed was never heard of either.
 test('a logger that throws keeps a manager neither from starting nor from ending, nor a failure from being told', async () => {
   const log: string[] = [];
   const { manager, clock } = managerOf({
@@ -31,8 +35,9 @@ test('a logger that throws keeps a manager neither from starting nor from ending
   expect(reported.map((error) => (error as Error).message)).toContain('the runnable failed');
 });
 
-// One runnable that could not say what it does made the report fail, and with it the live page for all the others: whatever it threw, and then still where
-// that was INVALID_ARGUMENT, as of a controller whose rate limiter refuses its requests.
+// One runnable that could not say what it does made the report fail, and with it the live page for
+// all the others: whatever it threw, and then still where that was INVALID_ARGUMENT, as of a
+// controller whose rate limiter refuses its requests.
 test.each([
   ['any error', broken],
   [

@@ -1,4 +1,7 @@
-/** What a manager leaves behind when it has ended: nothing. controller-runtime: manager_test.go, "should not leak goroutines". */
+/**
+ * What a manager leaves behind when it has ended: nothing. controller-runtime: manager_test.go,
+ * "should not leak goroutines".
+ */
 import { defineResource } from 'capstan/cache';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
@@ -50,7 +53,8 @@ describe('a manager that has ended', () => {
     manager.add(recorded([], 'leader'));
     const done = manager.start({ signal });
     await manager.elected();
-    const kept = await fetch(`${manager.url('metrics')}/metrics`); // on a connection that the client keeps
+    // on a connection that the client keeps
+    const kept = await fetch(`${manager.url('metrics')}/metrics`);
     await kept.text();
     stopper.abort();
     await done;
@@ -65,7 +69,10 @@ describe('a manager that has ended', () => {
     const random = new Random(seed);
     const before = await resources();
     for (let round = 0; round < 50; round++) {
-      const { manager, clock } = managerOf({ ...services, gracefulShutdownTimeout: random.int(3) * 1000 - 1000 });
+      const { manager, clock } = managerOf({
+        ...services,
+        gracefulShutdownTimeout: random.int(3) * 1000 - 1000,
+      });
       manager.add(recorded([], 'leader'));
       manager.cache.informerFor(ConfigMap);
       const { stop, done } = start(manager, clock);

@@ -1,4 +1,7 @@
-/** What a manager still sends once its lease has run out, on a virtual clock that can pass without its timers firing. */
+/**
+ * What a manager still sends once its lease has run out, on a virtual clock that can pass without
+ * its timers firing.
+ */
 import type { TransportRequest } from 'capstan/cache';
 import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { describe, expect, test } from 'vitest';
@@ -7,9 +10,15 @@ import { type LeaseObject, LeaseServer, LeaseTransport } from '../leaderelection
 import { StoppableClock } from '../leaderelection/stoppable-clock.ts';
 import { recorded, start } from './managers.ts';
 
-const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({ holderIdentity, leaseDurationSeconds: 15 });
+const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({
+  holderIdentity,
+  leaseDurationSeconds: 15,
+});
 
-/** A manager that takes part in an election; `sent` are its requests but for those of the election, `lead` is what the leader runs. */
+/**
+ * A manager that takes part in an election; `sent` are its requests but for those of the election,
+ * `lead` is what the leader runs.
+ */
 function candidate(more: Partial<LeaderElectionOptions> = {}) {
   const clock = new StoppableClock();
   const leases = new LeaseServer();
@@ -24,7 +33,13 @@ function candidate(more: Partial<LeaderElectionOptions> = {}) {
     transport,
     clock,
     gracefulShutdownTimeout: 1000,
-    leaderElection: { id: 'lock', namespace: 'ns', identity: 'me', wallNow: () => clock.now(), ...more },
+    leaderElection: {
+      id: 'lock',
+      namespace: 'ns',
+      identity: 'me',
+      wallNow: () => clock.now(),
+      ...more,
+    },
   });
   const lead = recorded([], 'lead', { endsBySignal: false });
   let signal: AbortSignal | undefined;
@@ -35,15 +50,20 @@ function candidate(more: Partial<LeaderElectionOptions> = {}) {
     },
   });
   const written = { namespace: 'default', name: 'written' };
-  const write = () => manager.client.patch(ConfigMaps, written, { type: 'merge', body: { data: { by: 'me' } } });
+  const write = () =>
+    manager.client.patch(ConfigMaps, written, { type: 'merge', body: { data: { by: 'me' } } });
   return { ...start(manager, clock), clock, leases, sent, lead, write, signal: () => signal };
 }
 
-const refused = { code: 'ABORTED', message: expect.stringMatching(/^PATCH \/api.* was not sent: this process led/) };
+const refused = {
+  code: 'ABORTED',
+  message: expect.stringMatching(/^PATCH \/api.* was not sent: this process led/),
+};
 
 describe('a process whose lease has run out', () => {
-  // One that was stopped for longer than its lease lasts ran its overdue timers in their order when it woke, a reconcile's before the elector's: it
-  // wrote beside the new leader, under a signal that had not fired.
+  // One that was stopped for longer than its lease lasts ran its overdue timers in their order when
+  // it woke, a reconcile's before the elector's: it wrote beside the new leader, under a signal
+  // that had not fired.
   test('writes nothing when it wakes, before any timer has fired, and its work hears of it by that', async () => {
     const { manager, clock, leases, sent, write, signal, done, lead } = candidate();
     await clock.run(0);

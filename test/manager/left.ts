@@ -4,7 +4,9 @@
 export async function resources(): Promise<Record<string, number>> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   const counts: Record<string, number> = {};
-  for (const kind of process.getActiveResourcesInfo().filter((each) => /TCP|Timeout|Pipe|TLS/.test(each)))
+  for (const kind of process
+    .getActiveResourcesInfo()
+    .filter((each) => /TCP|Timeout|Pipe|TLS/.test(each)))
     counts[kind] = (counts[kind] ?? 0) + 1;
   return counts;
 }

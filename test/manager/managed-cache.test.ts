@@ -21,7 +21,12 @@ async function setUp({ cache = {}, logs = true }: { cache?: FactoryOptions; logs
   const server = await ApiServer.start();
   const clock = new FakeClock();
   const logger = new RecordingLogger();
-  const manager = newManager({ transport: server.transport(), clock, cache, ...(logs && { logger }) });
+  const manager = newManager({
+    transport: server.transport(),
+    clock,
+    cache,
+    ...(logs && { logger }),
+  });
   const stopper = new AbortController();
   const run = () => {
     const done = manager.start({ signal: stopper.signal });
@@ -40,7 +45,8 @@ async function setUp({ cache = {}, logs = true }: { cache?: FactoryOptions; logs
   };
 }
 
-// A role that lacks a resource was a dump on the console for each attempt, beside the log that everybody reads.
+// A role that lacks a resource was a dump on the console for each attempt, beside the log that
+// everybody reads.
 test('a refusal is an error of the log, with the informer that met it', async () => {
   const { server, clock, manager, run, met } = await setUp();
   server.inject({ do: 'status', status: 403, reason: 'Forbidden', verb: 'list' });
@@ -83,7 +89,10 @@ test('without a logger it goes to the hook, under the kind that is watched', asy
   manager.cache.informerFor(Widgets, { metadataOnly: true });
   run();
   while (reported.length === 0) await clock.run(1);
-  expect(reported[0]).toMatchObject({ what: 'reflector of demo.example/v1 Widget', error: { status: 403 } });
+  expect(reported[0]).toMatchObject({
+    what: 'reflector of demo.example/v1 Widget',
+    error: { status: 403 },
+  });
 });
 
 test('a handler of the user’s own is told instead', async () => {

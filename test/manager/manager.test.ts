@@ -1,4 +1,7 @@
-/** The life of a manager. The counterparts of controller-runtime's pkg/manager/manager_test.go that need no server are in here. */
+/**
+ * The life of a manager. The counterparts of controller-runtime's pkg/manager/manager_test.go that
+ * need no server are in here.
+ */
 import { defineResource } from 'capstan/cache';
 import type { Client, ClientOptions } from 'capstan/client';
 import { newManager } from 'capstan/manager';
@@ -22,8 +25,16 @@ describe('newManager', () => {
   test.each([
     ['nothing', undefined, '"options" expected an object'],
     ['no transport', {}, '"options.transport.request" expected a function'],
-    ['a logger that is none', { transport: noServer, logger: { info: () => undefined } }, '"options.logger.debug"'],
-    ['a tracer that is none', { transport: noServer, tracer: {} }, '"options.tracer.startActiveSpan"'],
+    [
+      'a logger that is none',
+      { transport: noServer, logger: { info: () => undefined } },
+      '"options.logger.debug"',
+    ],
+    [
+      'a tracer that is none',
+      { transport: noServer, tracer: {} },
+      '"options.tracer.startActiveSpan"',
+    ],
     [
       'a grace that is no number',
       { transport: noServer, gracefulShutdownTimeout: '30s' },
@@ -34,8 +45,16 @@ describe('newManager', () => {
       { transport: noServer, metrics: { bindAddress: '8080' } },
       '"options.metrics.bindAddress" expected an address',
     ],
-    ['profiles for everyone', { transport: noServer, profiling: { bindAddress: ':6060' } }, 'allowRemote: true'],
-    ['a page for everyone', { transport: noServer, debugPage: { bindAddress: '0.0.0.0:80' } }, 'allowRemote: true'],
+    [
+      'profiles for everyone',
+      { transport: noServer, profiling: { bindAddress: ':6060' } },
+      'allowRemote: true',
+    ],
+    [
+      'a page for everyone',
+      { transport: noServer, debugPage: { bindAddress: '0.0.0.0:80' } },
+      'allowRemote: true',
+    ],
     [
       'an election without a name',
       { transport: noServer, leaderElection: { namespace: 'a' } },
@@ -74,10 +93,15 @@ describe('the client of a manager', () => {
     const stopper = new AbortController();
     const done = manager.start({ signal: stopper.signal });
     await manager.elected();
-    const written = await manager.client.create(ConfigMap, { metadata: { name: 'a', namespace: 'default' } });
+    const written = await manager.client.create(ConfigMap, {
+      metadata: { name: 'a', namespace: 'default' },
+    });
     const key = { namespace: 'default', name: 'a' };
     const read = await manager.client.get(ConfigMap, key);
-    expect(read.metadata).toMatchObject({ name: 'a', resourceVersion: Object(written.metadata).resourceVersion });
+    expect(read.metadata).toMatchObject({
+      name: 'a',
+      resourceVersion: Object(written.metadata).resourceVersion,
+    });
     expect(manager.cache.lister(ConfigMap).get('default/a')).toBe(read);
     stopper.abort();
     await done;
@@ -94,7 +118,9 @@ describe('the client of a manager', () => {
       },
     });
     expect(manager.client).toBe(client);
-    expect(asked).toMatchObject([{ cache: manager.cache, transport: manager.transport, clock, fieldOwner: 'tests' }]);
+    expect(asked).toMatchObject([
+      { cache: manager.cache, transport: manager.transport, clock, fieldOwner: 'tests' },
+    ]);
   });
 });
 
@@ -125,7 +151,12 @@ describe('the start of a manager', () => {
     expect(log.slice(2)).toEqual(['webhook is ready', 'cache starts']);
     cache.open();
     await manager.elected();
-    expect(log.slice(4)).toEqual(['cache is ready', 'other starts', 'leader warms up', 'leader starts']);
+    expect(log.slice(4)).toEqual([
+      'cache is ready',
+      'other starts',
+      'leader warms up',
+      'leader starts',
+    ]);
     stop();
     await done;
   });
@@ -198,16 +229,23 @@ describe('the start of a manager', () => {
     const { stop, done } = start(manager, clock);
     await clock.run(20_000);
     const waits = said.filter(([message]) => message === 'waiting for caches to sync');
-    expect(waits).toEqual([1, 2].map(() => ['waiting for caches to sync', { missing: ['configmaps/v1'] }]));
+    expect(waits).toEqual(
+      [1, 2].map(() => ['waiting for caches to sync', { missing: ['configmaps/v1'] }]),
+    );
     stop();
     await done;
   });
 
   test('restricts the informers of a resource as its options say', async () => {
-    const { manager } = managerOf({ cache: { selections: new Map([[ConfigMap, { labelSelector: 'app=web' }]]) } });
+    const { manager } = managerOf({
+      cache: { selections: new Map([[ConfigMap, { labelSelector: 'app=web' }]]) },
+    });
     manager.cache.informerFor(ConfigMap);
     manager.cache.informerFor(ConfigMap, { labelSelector: '' });
-    expect([...manager.cache.informers().keys()]).toEqual(['configmaps/v1 with labels app=web', 'configmaps/v1']);
+    expect([...manager.cache.informers().keys()]).toEqual([
+      'configmaps/v1 with labels app=web',
+      'configmaps/v1',
+    ]);
   });
 });
 
@@ -215,7 +253,8 @@ describe('the end of a manager', () => {
   test('goes through the groups in order: others, leader’s, caches, webhooks, HTTP servers', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
-    for (const name of ['HTTP servers', 'webhooks', 'caches']) manager.add(recorded(log, name, { group: name }));
+    for (const name of ['HTTP servers', 'webhooks', 'caches'])
+      manager.add(recorded(log, name, { group: name }));
     manager.add(recorded(log, 'leader'));
     manager.add(recorded(log, 'other', others));
     const { stop, done } = start(manager, clock);
@@ -330,10 +369,14 @@ describe('the end of a manager', () => {
     const { stop, done } = start(manager, clock);
     await manager.elected();
     stop();
-    expect(() => manager.add(recorded(log, 'late'))).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    expect(() => manager.add(recorded(log, 'late'))).toThrow(
+      expect.objectContaining({ code: 'STOPPED' }),
+    );
     slow.finish();
     await done;
-    expect(() => manager.add(recorded(log, 'late'))).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    expect(() => manager.add(recorded(log, 'late'))).toThrow(
+      expect.objectContaining({ code: 'STOPPED' }),
+    );
     expect(log).not.toContain('late starts');
   });
 
@@ -342,7 +385,9 @@ describe('the end of a manager', () => {
     const rejects = (reason: (signal: AbortSignal) => unknown) =>
       manager.add({
         start: ({ signal }) =>
-          new Promise((_, reject) => signal.addEventListener('abort', () => reject(reason(signal)))),
+          new Promise((_, reject) =>
+            signal.addEventListener('abort', () => reject(reason(signal))),
+          ),
       });
     rejects((signal) => signal.reason);
     rejects(() => new DOMException('aborted', 'AbortError'));
@@ -358,7 +403,8 @@ describe('the end of a manager', () => {
     const failure = new Error('while ending');
     const { manager, clock } = managerOf();
     manager.add({
-      start: ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(failure))),
+      start: ({ signal }) =>
+        new Promise((_, reject) => signal.addEventListener('abort', () => reject(failure))),
     });
     const { stop, done } = start(manager, clock);
     await manager.elected();
@@ -370,7 +416,9 @@ describe('the end of a manager', () => {
   test('in the middle of a start starts nothing more', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
-    manager.add(recorded(log, 'cache', { group: 'caches', ready: () => new Promise(() => undefined) }));
+    manager.add(
+      recorded(log, 'cache', { group: 'caches', ready: () => new Promise(() => undefined) }),
+    );
     manager.add(recorded(log, 'other', others));
     manager.add(recorded(log, 'leader'));
     const { stop, done } = start(manager, clock);
@@ -384,7 +432,11 @@ describe('the end of a manager', () => {
     const log: string[] = [];
     const failure = new Error('no cache');
     const { manager, clock } = managerOf();
-    manager.add({ group: 'caches', start: () => Promise.reject(failure), ready: () => new Promise(() => undefined) });
+    manager.add({
+      group: 'caches',
+      start: () => Promise.reject(failure),
+      ready: () => new Promise(() => undefined),
+    });
     manager.add(recorded(log, 'leader'));
     await expect(start(manager, clock).done).rejects.toBe(failure);
     expect(log).toEqual([]);
@@ -405,13 +457,20 @@ describe('the report of a manager', () => {
     expect(manager.report().startedAgoMs).toBeUndefined();
     const { stop, done } = start(manager, clock);
     await clock.run(500);
-    const { version, startedAgoMs, now, stopping, controllers, informers, runnables, leader } = manager.report({
-      filter: 'a',
+    const { version, startedAgoMs, now, stopping, controllers, informers, runnables, leader } =
+      manager.report({
+        filter: 'a',
+      });
+    expect({ startedAgoMs, now, stopping, leader }).toEqual({
+      startedAgoMs: 500,
+      now: 1500,
+      stopping: false,
     });
-    expect({ startedAgoMs, now, stopping, leader }).toEqual({ startedAgoMs: 500, now: 1500, stopping: false });
     expect(version).toMatch(/^\d+\.\d+\.\d+/);
     expect([controllers, asked.at(-1)]).toEqual([[{ name: 'websites' }], { filter: 'a' }]);
-    expect(informers).toMatchObject([{ key: 'configmaps/v1', resource: 'configmaps/v1', hasSynced: false }]);
+    expect(informers).toMatchObject([
+      { key: 'configmaps/v1', resource: 'configmaps/v1', hasSynced: false },
+    ]);
     expect(runnables).toEqual([
       { name: 'informers', group: 'caches', state: 'running' },
       { name: 'websites', group: 'leader election', state: 'waiting for leadership' },
@@ -423,7 +482,10 @@ describe('the report of a manager', () => {
 
   test('has the error of what has failed', async () => {
     const { manager, clock } = managerOf();
-    manager.add({ name: 'broken', start: () => Promise.reject(new CapstanError('TERMINAL', 'no way')) });
+    manager.add({
+      name: 'broken',
+      start: () => Promise.reject(new CapstanError('TERMINAL', 'no way')),
+    });
     await expect(start(manager, clock).done).rejects.toThrow('no way');
     expect(manager.report().runnables.at(-1)).toEqual({
       name: 'broken',

@@ -1,4 +1,7 @@
-/** What the tests of the manager share: one without a server to talk to, runnables that say what became of them, and turns to let pass. */
+/**
+ * What the tests of the manager share: one without a server to talk to, runnables that say what
+ * became of them, and turns to let pass.
+ */
 import { type Transport, TransportError } from 'capstan/cache';
 import type { Runnable } from 'capstan/controller';
 import { type ControllerManager, type ManagerOptions, newManager } from 'capstan/manager';
@@ -18,7 +21,10 @@ export interface Started {
   readonly done: Promise<void>;
 }
 
-export function managerOf(options: Partial<ManagerOptions> = {}): { manager: ControllerManager; clock: FakeClock } {
+export function managerOf(options: Partial<ManagerOptions> = {}): {
+  manager: ControllerManager;
+  clock: FakeClock;
+} {
   const clock = new FakeClock();
   return { manager: newManager({ transport: noServer, clock, ...options }), clock };
 }
@@ -31,7 +37,10 @@ export function start(manager: ControllerManager, clock: FakeClock): Started {
   return { manager, clock, done, stop: () => stopper.abort() };
 }
 
-/** A runnable that writes to the log when it is started, told to end, and ends; `finish` lets it end. */
+/**
+ * A runnable that writes to the log when it is started, told to end, and ends; `finish` lets it
+ * end.
+ */
 export function recorded(
   log: string[],
   name: string,

@@ -1,6 +1,7 @@
 /**
- * What a controller created and somebody deleted while the watch of it was down, with the history expired, is in no list and in no event
- * afterwards, so that nothing asked for its owner again. A demo of 2000 Websites ended with one that had no Service, and would have had none for ever.
+ * What a controller created and somebody deleted while the watch of it was down, with the history
+ * expired, is in no list and in no event afterwards, so that nothing asked for its owner again. A
+ * demo of 2000 Websites ended with one that had no Service, and would have had none for ever.
  */
 import { defineResource } from 'capstan/cache';
 import { ignoreNotFound, newClient, setControllerReference } from 'capstan/client';
@@ -12,11 +13,20 @@ import { expect, onTestFinished, test } from 'vitest';
 import { at, type ConfigMap, ConfigMaps, configMap, Widgets, widget } from '../client/fixtures.ts';
 import { Random, testSeed } from '../random.ts';
 
-const CONFIG_MAPS = { group: '', version: 'v1', kind: 'ConfigMap', plural: 'configmaps', namespaced: true } as const;
+const CONFIG_MAPS = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+} as const;
 /** The same with no index, so that an informer of its own may hold it. */
 const Plain = defineResource<ConfigMap>()(CONFIG_MAPS);
 
-/** A controller that keeps a ConfigMap for each Widget, and a cluster in which that can be made hard. */
+/**
+ * A controller that keeps a ConfigMap for each Widget, and a cluster in which that can be made
+ * hard.
+ */
 async function keeping(watch: { metadataOnly?: boolean } = {}) {
   setErrorHandler(() => undefined);
   onTestFinished(() => void setErrorHandler(undefined));
@@ -31,11 +41,14 @@ async function keeping(watch: { metadataOnly?: boolean } = {}) {
     .named('missed-children')
     .withOptions({ skipNameValidation: true })
     .complete(async (key, context) => {
-      causes.push(...context.causes.map(({ kind, object }) => `${kind} ${object?.kind} ${object?.name}`));
+      causes.push(
+        ...context.causes.map(({ kind, object }) => `${kind} ${object?.kind} ${object?.name}`),
+      );
       const owner = await client.get(Widgets, key).catch(ignoreNotFound);
       if (owner === undefined) return;
       const child = await client.get(Plain, key).catch(ignoreNotFound);
-      if (child === undefined) await client.create(Plain, setControllerReference(owner, configMap(key.name), Widgets));
+      if (child === undefined)
+        await client.create(Plain, setControllerReference(owner, configMap(key.name), Widgets));
     });
   const end = new AbortController();
   const running = manager.start({ signal: end.signal });
@@ -61,20 +74,23 @@ async function keeping(watch: { metadataOnly?: boolean } = {}) {
 test.each<[string, { metadataOnly?: boolean }]>([
   ['the informer that the client reads from', {}],
   ['an informer of its metadata alone', { metadataOnly: true }],
-])('a child that was created and deleted in one gap of its watch is made again, by %s', async (_, watch) => {
-  const { clock, transport, others, causes, interrupt, stop } = await keeping(watch);
-  const restore = interrupt();
-  await others.create(Widgets, widget('a'));
-  await clock.run(5000);
-  expect(causes.splice(0)).toEqual(['create Widget a']);
-  await others.delete(ConfigMaps, at('a'));
-  transport.expireHistory();
-  restore();
-  await clock.run(60_000);
-  expect(causes).toEqual(['delete ConfigMap a', 'create ConfigMap a']);
-  expect(await others.get(ConfigMaps, at('a'))).toBeDefined();
-  await stop();
-});
+])(
+  'a child that was created and deleted in one gap of its watch is made again, by %s',
+  async (_, watch) => {
+    const { clock, transport, others, causes, interrupt, stop } = await keeping(watch);
+    const restore = interrupt();
+    await others.create(Widgets, widget('a'));
+    await clock.run(5000);
+    expect(causes.splice(0)).toEqual(['create Widget a']);
+    await others.delete(ConfigMaps, at('a'));
+    transport.expireHistory();
+    restore();
+    await clock.run(60_000);
+    expect(causes).toEqual(['delete ConfigMap a', 'create ConfigMap a']);
+    expect(await others.get(ConfigMaps, at('a'))).toBeDefined();
+    await stop();
+  },
+);
 
 const seed = testSeed();
 
@@ -92,7 +108,13 @@ test(`no child stays missing, whatever is interrupted, deleted and forgotten (CA
       }
       if (random.chance(0.2)) transport.expireHistory();
       if (random.chance(0.2))
-        transport.inject({ do: 'delay', verb: 'create', path: '/configmaps', ms: random.int(20_000), times: 1 });
+        transport.inject({
+          do: 'delay',
+          verb: 'create',
+          path: '/configmaps',
+          ms: random.int(20_000),
+          times: 1,
+        });
       const kind = random.chance(0.7) ? ConfigMaps : Widgets;
       if (random.chance(0.5)) await others.delete(kind, at(name)).catch(ignoreNotFound);
       else await others.create(Widgets, widget(name)).catch(() => undefined); // there already

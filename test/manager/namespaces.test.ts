@@ -1,8 +1,14 @@
 /**
- * A manager with rights in some namespaces only: the server refuses each list and watch beyond them, as it refuses those of an account with
- * Roles and no ClusterRole. controller-runtime: pkg/cache/multi_namespace_cache.go.
+ * A manager with rights in some namespaces only: the server refuses each list and watch beyond
+ * them, as it refuses those of an account with Roles and no ClusterRole. controller-runtime:
+ * pkg/cache/multi_namespace_cache.go.
  */
-import { DeletedFinalStateUnknown, defineResource, type KubeObject, newSharedInformerFactory } from 'capstan/cache';
+import {
+  DeletedFinalStateUnknown,
+  defineResource,
+  type KubeObject,
+  newSharedInformerFactory,
+} from 'capstan/cache';
 import { newClient, setControllerReference } from 'capstan/client';
 import {
   createController,
@@ -17,7 +23,15 @@ import { type Request, setErrorHandler } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { stateOf } from '../../bindings/manager/page/state.ts';
 import { findObjects } from '../../bindings/manager/report.ts';
-import { at, type ConfigMap, ConfigMaps, configMap, type Metadata, Widgets, widget } from '../client/fixtures.ts';
+import {
+  at,
+  type ConfigMap,
+  ConfigMaps,
+  configMap,
+  type Metadata,
+  Widgets,
+  widget,
+} from '../client/fixtures.ts';
 
 const Nodes = defineResource<KubeObject & { metadata: Metadata }>()({
   group: '',
@@ -29,7 +43,8 @@ const Nodes = defineResource<KubeObject & { metadata: Metadata }>()({
 
 const inNamespace = (namespace: string) => ({ namespace });
 const keyOf = ({ namespace, name }: Request): string => `${namespace}/${name}`;
-const nameOf = ({ metadata: { namespace, name } }: { metadata: Metadata }): string => `${namespace}/${name}`;
+const nameOf = ({ metadata: { namespace, name } }: { metadata: Metadata }): string =>
+  `${namespace}/${name}`;
 
 function cluster() {
   const errors: unknown[] = [];
@@ -39,11 +54,14 @@ function cluster() {
   const transport = fakeTransport({ clock, resources: [Widgets] });
   const beyond = ['/api/v1/configmaps', '/apis/example.com/v1/widgets', '/namespaces/c/'];
   for (const path of beyond)
-    for (const verb of ['list', 'watch'] as const) transport.inject({ do: 'status', status: 403, path, verb });
+    for (const verb of ['list', 'watch'] as const)
+      transport.inject({ do: 'status', status: 403, path, verb });
   return { clock, transport, errors, others: newClient({ transport }) };
 }
 
-async function started(cache: Parameters<typeof newManager>[0]['cache'] = { namespaces: ['a', 'b'] }) {
+async function started(
+  cache: Parameters<typeof newManager>[0]['cache'] = { namespaces: ['a', 'b'] },
+) {
   const { clock, transport, errors, others } = cluster();
   const manager = newManager({ transport, clock, cache });
   const end = new AbortController();
@@ -79,7 +97,8 @@ describe('a controller over several namespaces', () => {
         const child = configMap(request.name, {}, inNamespace(request.namespace));
         await manager.client.create(ConfigMaps, setControllerReference(owner, child, Widgets));
       });
-    for (const namespace of ['a', 'b', 'c']) await others.create(Widgets, widget('w', {}, inNamespace(namespace)));
+    for (const namespace of ['a', 'b', 'c'])
+      await others.create(Widgets, widget('w', {}, inNamespace(namespace)));
     await start();
     expect(done.splice(0).sort()).toEqual([
       'create by for Widget in a: a/w',
@@ -102,7 +121,8 @@ describe('a controller over several namespaces', () => {
       ...{ transport, clock, for: Widgets, namespaces: ['a', 'b'] },
       reconcile: (request) => void done.push(keyOf(request)),
     });
-    for (const namespace of ['a', 'b', 'c']) await others.create(Widgets, widget('w', {}, inNamespace(namespace)));
+    for (const namespace of ['a', 'b', 'c'])
+      await others.create(Widgets, widget('w', {}, inNamespace(namespace)));
     const running = controller.run();
     await clock.settle();
     expect(done.sort()).toEqual(['a/w', 'b/w']);
@@ -119,11 +139,14 @@ describe('a controller over several namespaces', () => {
         Nodes,
         enqueueRequestsFromMapFunc(({ metadata: { name = '' } }) => [{ namespace: '', name }]),
       )
-      .reconcileAllOn(timerSource({ everyMs: 60_000, clock, requests: [{ namespace: '', name: 'all' }] }))
+      .reconcileAllOn(
+        timerSource({ everyMs: 60_000, clock, requests: [{ namespace: '', name: 'all' }] }),
+      )
       .named('all')
       .withOptions({ skipNameValidation: true })
       .complete((request) => void done.push(keyOf(request)));
-    for (const namespace of ['a', 'b']) await others.create(Widgets, widget('w', {}, inNamespace(namespace)));
+    for (const namespace of ['a', 'b'])
+      await others.create(Widgets, widget('w', {}, inNamespace(namespace)));
     await others.create(Nodes, { metadata: { name: 'n' } });
     await start();
     expect(done.splice(0).sort()).toEqual(['/n', 'a/w', 'b/w']);
@@ -144,7 +167,8 @@ test('the live page knows the cache of each namespace', async () => {
     .named('page')
     .withOptions({ skipNameValidation: true })
     .complete(() => undefined);
-  for (const namespace of ['a', 'b']) await others.create(Widgets, widget('no', {}, inNamespace(namespace)));
+  for (const namespace of ['a', 'b'])
+    await others.create(Widgets, widget('no', {}, inNamespace(namespace)));
   await start();
   const verdictOf = (filter: string) => {
     const found = findObjects(manager.cache.informers(), filter, 10);
@@ -154,7 +178,9 @@ test('the live page knows the cache of each namespace', async () => {
     expect(verdictOf(`${namespace}/no`)).toContain(
       `It is in the cache of “for Widget in ${namespace}”, but no event has asked for it. Predicates have filtered 1 event`,
     );
-  expect(verdictOf('a/never')).toContain('It is not in the cache of “for Widget in a” or “for Widget in b”');
+  expect(verdictOf('a/never')).toContain(
+    'It is not in the cache of “for Widget in a” or “for Widget in b”',
+  );
 });
 
 describe('a client over the caches of several namespaces', () => {
@@ -178,7 +204,10 @@ describe('a client over the caches of several namespaces', () => {
     const { client } = manager;
     const restore = transport.inject({ do: 'refuse' }); // from here on there are only the caches
     expect(nameOf(await client.get(ConfigMaps, at('x', 'b')))).toBe('b/x');
-    await expect(client.get(ConfigMaps, at('z', 'a'))).rejects.toMatchObject({ code: 'STATUS', status: 404 });
+    await expect(client.get(ConfigMaps, at('z', 'a'))).rejects.toMatchObject({
+      code: 'STATUS',
+      status: 404,
+    });
     const names = async (options?: Parameters<typeof client.list>[1]) =>
       (await client.list(ConfigMaps, options)).items.map(nameOf).sort();
     expect(await names()).toEqual(['a/x', 'a/y', 'b/x', 'b/y']);
@@ -190,16 +219,22 @@ describe('a client over the caches of several namespaces', () => {
     expect(some.metadata.remainingItemCount).toBe(1);
     restore();
     await clock.run(60_000);
-    expect(nameOf(await client.get(ConfigMaps, at('x', 'c')))).toBe('c/x'); // not cached: the server is asked
+    // not cached: the server is asked
+    expect(nameOf(await client.get(ConfigMaps, at('x', 'c')))).toBe('c/x');
     const lists = others.list(ConfigMaps, { namespace: 'c' });
     await expect(lists).rejects.toMatchObject({ status: 403 });
-    await expect(client.list(ConfigMaps, { namespace: 'c' })).rejects.toMatchObject({ status: 403 });
-    await expect(client.get(ConfigMaps, { name: 'x' })).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+    await expect(client.list(ConfigMaps, { namespace: 'c' })).rejects.toMatchObject({
+      status: 403,
+    });
+    await expect(client.get(ConfigMaps, { name: 'x' })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
   });
 
   test('shows everything up to the version of the oldest of its caches', async () => {
     const { clock, manager, transport, others } = await filled();
-    const before = (await manager.client.list(ConfigMaps, { namespace: 'a' })).metadata.resourceVersion;
+    const before = (await manager.client.list(ConfigMaps, { namespace: 'a' })).metadata
+      .resourceVersion;
     const takeBack = transport.inject({ do: 'refuse', path: '/namespaces/a/configmaps' });
     transport.dropConnections();
     await clock.run(2000);
@@ -214,14 +249,20 @@ describe('a client over the caches of several namespaces', () => {
   test('reads what it wrote, in each namespace by itself', async () => {
     const { clock, manager, transport } = await filled();
     const { client } = manager;
-    const takeBack = transport.inject({ do: 'stall', verb: 'watch', path: '/namespaces/a/configmaps' });
+    const takeBack = transport.inject({
+      do: 'stall',
+      verb: 'watch',
+      path: '/namespaces/a/configmaps',
+    });
     transport.dropConnections();
     await clock.run(2000); // the watch of a is there again, and silent
     await client.create(ConfigMaps, configMap('new', {}, inNamespace('a')));
     await client.create(ConfigMaps, configMap('new', {}, inNamespace('b')));
     await clock.settle();
     expect(nameOf(await client.get(ConfigMaps, at('new', 'b')))).toBe('b/new');
-    expect((await client.list(ConfigMaps, { namespace: 'b' })).items.map(nameOf)).toContain('b/new');
+    expect((await client.list(ConfigMaps, { namespace: 'b' })).items.map(nameOf)).toContain(
+      'b/new',
+    );
     let got: string | undefined;
     const getting = client.get(ConfigMaps, at('new', 'a')).then((object) => (got = nameOf(object)));
     await clock.settle();
@@ -245,7 +286,11 @@ describe('a client over the caches of several namespaces', () => {
 
   test('reads that it deleted all in one of them', async () => {
     const { clock, manager, transport } = await filled();
-    const takeBack = transport.inject({ do: 'stall', verb: 'watch', path: '/namespaces/b/configmaps' });
+    const takeBack = transport.inject({
+      do: 'stall',
+      verb: 'watch',
+      path: '/namespaces/b/configmaps',
+    });
     transport.dropConnections();
     await clock.run(2000);
     await manager.client.deleteAllOf(ConfigMaps, { namespace: 'b' });
@@ -293,7 +338,10 @@ describe('a client over the caches of several namespaces', () => {
     await others.delete(ConfigMaps, at('y', 'b'));
     await clock.run(60_000);
     expect(told.sort()).toEqual(['a/x', 'b/y']);
-    expect((await manager.client.list(ConfigMaps)).items.map(nameOf).sort()).toEqual(['a/y', 'b/x']);
+    expect((await manager.client.list(ConfigMaps)).items.map(nameOf).sort()).toEqual([
+      'a/y',
+      'b/x',
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 /**
- * The live page in a real Chromium, on reports that the tests change. Skipped where there is no Chromium (CHROMIUM names one that is not in
- * the PATH). Needs the page as `npm run build:page` makes it.
+ * The live page in a real Chromium, on reports that the tests change. Skipped where there is no
+ * Chromium (CHROMIUM names one that is not in the PATH). Needs the page as `npm run build:page`
+ * makes it.
  */
 import type { ControllerReport } from 'capstan/controller';
 import type { LivePageOptions, ManagerReport } from 'capstan/manager';
@@ -48,7 +49,10 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   const FILTER = 'document.documentElement.dataset.filter';
 
   async function open(key = '', options: OpenOptions = {}): Promise<Page> {
-    const page = await browser.open(`${server.url}${key === '' ? '' : `#${encodeURIComponent(key)}`}`, options);
+    const page = await browser.open(
+      `${server.url}${key === '' ? '' : `#${encodeURIComponent(key)}`}`,
+      options,
+    );
     pages.push(page);
     await page.until(`${STATE} !== 'loading' && ${FILTER} === ${JSON.stringify(key)}`);
     return page;
@@ -75,14 +79,21 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.until(`document.querySelector('.verdict')`);
     expect(await text(page, '.verdict h3')).toBe('failing in website');
     expect(await text(page, '.verdict .said')).toBe('It waits 42 s more, after 7 failures.');
-    expect(await text(page, '.verdict .error')).toContain('409 Conflict: the object has been modified');
+    expect(await text(page, '.verdict .error')).toContain(
+      '409 Conflict: the object has been modified',
+    );
     expect(await text(page, '.verdict .why')).toMatch(
       /^Asked for by ?update of Deployment shop, 1 min 30 s ago ?retry 8 after an error, 21 s ago$/,
     );
-    expect(await page.evaluate(`[...document.querySelectorAll('#view .key')].map((each) => each.textContent)`)).toEqual(
-      ['demo/shop', 'demo/shop'],
-    );
-    expect(await page.evaluate(`[location.hash, document.title]`)).toEqual(['#demo%2Fshop', 'demo/shop · capstan']);
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll('#view .key')].map((each) => each.textContent)`,
+      ),
+    ).toEqual(['demo/shop', 'demo/shop']);
+    expect(await page.evaluate(`[location.hash, document.title]`)).toEqual([
+      '#demo%2Fshop',
+      'demo/shop · capstan',
+    ]);
     await page.press('Escape');
     await page.until(`${FILTER} === ''`);
     expect(await text(page, '.verdict')).toBe('');
@@ -117,7 +128,10 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   it('follows the process and leaves focus, selection, scrolling and what was opened where they are', async () => {
     const long = Array.from({ length: 60 }, (_, i) => keyOf(`site-${i}`));
     const message = `line one\n${'and more '.repeat(40)}`;
-    const failing = keyOf('failing', { failures: 2, lastError: { name: 'Error', message, agoMs: 500 } });
+    const failing = keyOf('failing', {
+      failures: 2,
+      lastError: { name: 'Error', message, agoMs: 500 },
+    });
     show({ keys: [failing, ...long] });
     const page = await open('', { height: 400 });
     await page.evaluate(`(() => {
@@ -150,7 +164,10 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await page.evaluate('document.activeElement.id')).toBe('controller-website');
   });
 
-  /** The page's timers in the test's hands: `tick()` ends a second, `round()` resolves when what that began has been shown. */
+  /**
+   * The page's timers in the test's hands: `tick()` ends a second, `round()` resolves when what
+   * that began has been shown.
+   */
   const TIMERS = `
     window.setTimeout = (run, ms) => { window.due = run; window.wait = ms; window.shown?.(); return 1; };
     window.clearTimeout = () => { window.due = undefined; };
@@ -158,7 +175,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     window.round = () => new Promise((resolve) => { window.shown = resolve; tick(); });`;
 
   async function openByHand(key = ''): Promise<Page> {
-    const page = await browser.open(`${server.url}${key === '' ? '' : `#${key}`}`, { before: TIMERS });
+    const page = await browser.open(`${server.url}${key === '' ? '' : `#${key}`}`, {
+      before: TIMERS,
+    });
     pages.push(page);
     await page.evaluate('round()');
     return page;
@@ -185,7 +204,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   it('shows two controllers of one name as two, however often', async () => {
     report = reportOf({ controllers: [controllerOf(), controllerOf({ keys: [] })] });
     const page = await openByHand('demo/shop');
-    const counts = "['#view > section', '.verdict'].map((each) => document.querySelectorAll(each).length)";
+    const counts =
+      "['#view > section', '.verdict'].map((each) => document.querySelectorAll(each).length)";
     const before = await page.evaluate(counts);
     expect(before).toEqual([5, 2]);
     for (let i = 0; i < 3; i++) await page.evaluate('round()');
@@ -237,7 +257,12 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       runOf('shop', { outcome: 'error', attempt, agoMs: 100 - attempt, error, ...more });
     show({
       keys: [],
-      recent: [run(4), run(3), run(2, { error: { ...error, message: 'another' } }), run(1, { name: 'docs' })],
+      recent: [
+        run(4),
+        run(3),
+        run(2, { error: { ...error, message: 'another' } }),
+        run(1, { name: 'docs' }),
+      ],
     });
     const page = await open();
     const rows =
@@ -258,12 +283,14 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       const { fetch } = window;
       window.fetch = async (...all) => { const answer = await fetch(...all); late += window.takes; return answer; };
     })()`);
-    const waits = async (ms: number): Promise<number> => page.evaluate(`(takes = ${ms}, round().then(() => wait))`);
+    const waits = async (ms: number): Promise<number> =>
+      page.evaluate(`(takes = ${ms}, round().then(() => wait))`);
     expect(await waits(150)).toBeGreaterThanOrEqual(3000);
     expect(await waits(60_000)).toBe(5000);
   });
 
-  // They were counted with the queue: "7" where four waited, and with a filter "3 of 4" where none of the four matched.
+  // They were counted with the queue: "7" where four waited, and with a filter "3 of 4" where none
+  // of the four matched.
   it('counts what was given up beside the queue', async () => {
     const keys = [1, 2, 3].map((i) => keyOf(`bad-${i}`, { state: 'failed' }));
     const queue = { ready: 0, waiting: 4, processing: 0, hasPriorities: true };
@@ -292,7 +319,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.click('.more');
     await page.evaluate('tick()');
     await page.until(`${rows} === 1000 && document.querySelector('.more') === null`);
-    expect(await text(page, '#controller-website .note')).toBe('Only 1 000 are listed: ask for one by its name.');
+    expect(await text(page, '#controller-website .note')).toBe(
+      'Only 1 000 are listed: ask for one by its name.',
+    );
   });
 
   it('shows the words of a stranger as words', async () => {
@@ -307,13 +336,17 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       groupKind: name,
       keys: [keyOf(name, { lastError: error, failures: 1 }), keyOf('__proto__')],
       recent: [runOf(name, { error, outcome: 'error' })],
-      sources: [{ name, synced: false, events: { handled: 0, filtered: 0, failed: 0 }, problem: name }],
+      sources: [
+        { name, synced: false, events: { handled: 0, filtered: 0, failed: 0 }, problem: name },
+      ],
     });
     for (const key of ['', `demo/${name}`, 'demo/__proto__']) {
       const page = await open(key);
       expect(await text(page, '#view')).toContain(name);
       expect(
-        await page.evaluate(`[typeof hacked, document.querySelector('#injected, #view img, #view script, #view svg')]`),
+        await page.evaluate(
+          `[typeof hacked, document.querySelector('#injected, #view img, #view script, #view svg')]`,
+        ),
       ).toEqual(['undefined', null]);
     }
   });
@@ -321,12 +354,17 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   it('asks nobody but its own server, and nothing but its state', async () => {
     const asked = server.asked.length;
     const page = await open('demo/shop');
-    const loaded = await page.evaluate<string[]>(`performance.getEntriesByType('resource').map((each) => each.name)`);
+    const loaded = await page.evaluate<string[]>(
+      `performance.getEntriesByType('resource').map((each) => each.name)`,
+    );
     expect(loaded.length).toBeGreaterThan(0);
     for (const address of loaded)
       expect(address.startsWith(`${server.url}/state?filter=demo%2Fshop&limit=50`)).toBe(true);
-    for (const path of server.asked.slice(asked)) expect(path).toMatch(/^\/debug\/capstan(\/state\?.*)?$/);
-    await expect(page.evaluate(`fetch('http://127.0.0.1:9/').then(() => 'sent')`)).rejects.toThrow();
+    for (const path of server.asked.slice(asked))
+      expect(path).toMatch(/^\/debug\/capstan(\/state\?.*)?$/);
+    await expect(
+      page.evaluate(`fetch('http://127.0.0.1:9/').then(() => 'sent')`),
+    ).rejects.toThrow();
     expect(
       await page.evaluate(
         `(() => { try { document.body.innerHTML = '<i>'; return 'set'; } catch (error) { return error.name; } })()`,
@@ -337,15 +375,23 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
 
   it('fits windows from 320 pixels on, with long names and long errors', async () => {
     const name = 'a-name-as-long-as-they-may-be-'.repeat(8).slice(0, 253);
-    const lastError = { name: 'StatusError STATUS', message: `${'x'.repeat(300)} ${'word '.repeat(300)}`, agoMs: 1 };
+    const lastError = {
+      name: 'StatusError STATUS',
+      message: `${'x'.repeat(300)} ${'word '.repeat(300)}`,
+      agoMs: 1,
+    };
     show({
       name: 'c'.repeat(200),
       keys: [keyOf(name, { namespace: 'n'.repeat(63), lastError, failures: 12_345 })],
-      recent: [runOf(name, { error: lastError, outcome: 'error', requeueAfterMs: 1e9, attempt: 99 })],
+      recent: [
+        runOf(name, { error: lastError, outcome: 'error', requeueAfterMs: 1e9, attempt: 99 }),
+      ],
     });
     for (const key of ['', `${'n'.repeat(63)}/${name}`]) {
       const page = await open(key, { width: 400 });
-      await page.evaluate(`for (const each of document.querySelectorAll('details')) each.open = true`);
+      await page.evaluate(
+        `for (const each of document.querySelectorAll('details')) each.open = true`,
+      );
       for (const width of [1600, 1200, 961, 960, 600, 400, 320]) {
         await page.resize(width, 800);
         const [content, inner] = await page.evaluate<[number, number]>(
@@ -360,7 +406,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     show({ name: 'web\u202e' });
     const page = await open();
     const left = (part: string) =>
-      page.evaluate<number>(`document.querySelector('#view h2 ${part}').getBoundingClientRect().left`);
+      page.evaluate<number>(
+        `document.querySelector('#view h2 ${part}').getBoundingClientRect().left`,
+      );
     expect(await left('.kind')).toBeLessThan(await left('.state'));
   });
 

@@ -1,4 +1,7 @@
-/** The live page of a real manager, with a real controller on the embedded API server: from what happened to what it says. */
+/**
+ * The live page of a real manager, with a real controller on the embedded API server: from what
+ * happened to what it says.
+ */
 import { defineResource } from 'capstan/cache';
 import { newControllerManagedBy, type Predicate, TerminalError } from 'capstan/controller';
 import { type ControllerManager, type LivePageState, newManager } from 'capstan/manager';
@@ -18,7 +21,10 @@ const Site = defineResource<Site>()({
   namespaced: true,
 });
 
-const visible: Predicate<Site> = { name: 'visible', create: ({ object }) => object.metadata.labels?.hidden !== 'yes' };
+const visible: Predicate<Site> = {
+  name: 'visible',
+  create: ({ object }) => object.metadata.labels?.hidden !== 'yes',
+};
 
 let previous: ReturnType<typeof setErrorHandler>;
 const clock = new FakeClock();
@@ -43,7 +49,9 @@ beforeAll(async () => {
     };
     const path = `${server.url}/apis/demo.example/v1/namespaces/demo/sites`;
     const headers = { 'content-type': 'application/json' };
-    expect((await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })).status).toBe(201);
+    expect(
+      (await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })).status,
+    ).toBe(201);
   }
   const transport = server.transport();
   manager = newManager({
@@ -98,10 +106,16 @@ it.each([
     'idle',
     /^It is in the cache of “for Site”, but no event has asked for it\. Predicates have filtered 1 event /,
   ],
-  ['gone', 'idle', /^It is not in the cache of “for Site”: it does not exist, or is outside of what is watched\.$/],
+  [
+    'gone',
+    'idle',
+    /^It is not in the cache of “for Site”: it does not exist, or is outside of what is watched\.$/,
+  ],
 ])('of the object %s it says: %s', async (name, state, text) => {
   const { verdicts } = await stateFor(`demo/${name}`);
-  expect(verdicts).toMatchObject([{ controller: 'site', name, state, text: expect.stringMatching(text) }]);
+  expect(verdicts).toMatchObject([
+    { controller: 'site', name, state, text: expect.stringMatching(text) },
+  ]);
 });
 
 it('shows the error of a run without the secret in it', async () => {
@@ -150,7 +164,9 @@ it('says that another process leads, and for how long', async () => {
   expect(state.verdicts).toMatchObject([
     {
       state: 'blocked',
-      text: expect.stringContaining('This process does not lead: pod-a does, for 15 s more unless it renews.'),
+      text: expect.stringContaining(
+        'This process does not lead: pod-a does, for 15 s more unless it renews.',
+      ),
     },
   ]);
   end.abort();

@@ -1,4 +1,7 @@
-/** What errors are shown without: values that look like secrets, wherever they stand. Every secret in here was made up for these tests. */
+/**
+ * What errors are shown without: values that look like secrets, wherever they stand. Every secret
+ * in here was made up for these tests.
+ */
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../bindings/manager/page/redact.ts';
 
@@ -17,13 +20,21 @@ describe('an error is shown without', () => {
     ['a value in quotes that do not end', `{"client_secret":"correct horse`, 'correct'],
     ['a variable', 'DB_PASSWORD: hunter2; retrying', 'hunter2'],
     ['a key of an interface', 'apiKey=Zq81 refused, api-key: Zq81', 'Zq81'],
-    ['credentials of a scheme that nobody knows', 'sent Authorization: Token abc42 and got 401', 'abc42'],
+    [
+      'credentials of a scheme that nobody knows',
+      'sent Authorization: Token abc42 and got 401',
+      'abc42',
+    ],
     ['a value after a kind', 'watch of v1 Secret: secret: hunter2', 'hunter2'],
     ['a value that follows the word', 'the default of v1 secret: hunter2', 'hunter2'],
     ['a field of a Secret', 'v1 Secret: {"clientSecret":"x81"}', 'x81'],
     ['the second of two cookies', 'Cookie: a=1; session=zzz9', 'zzz9'],
     ['a header in JSON', `{"headers":{"authorization":"Custom q1 w2"},"n":1}`, 'q1 w2'],
-    ['a password in quotes after its word', 'cannot log in with password "correct horse"', 'correct'],
+    [
+      'a password in quotes after its word',
+      'cannot log in with password "correct horse"',
+      'correct',
+    ],
     ['a token by its prefix', 'refused xoxb-123456-abcdef for the bot', '123456'],
     ['a key in capitals', 'refused AKIAIOSFODNN7EXAMPLE now', 'IOSFODNN'],
     ['a long hexadecimal number', 'the key 3f9a1c77b2d04e5f8a6b3c2d1e0f9a8b does not fit', '3f9a'],
@@ -37,15 +48,35 @@ describe('an error is shown without', () => {
     ['a private key that was cut', 'key -----BEGIN EC PRIVATE KEY-----\nMHcCAQ', 'MHcCAQ'],
     ['padded base64', 'illegal data cGFzc3dvcmQ= at 4', 'cGFzc3'],
     ['a long random word', 'got AKIAIOSFODNN7exampleKEY0 instead', 'AKIA'],
-    ['a password with an at sign', 'connect postgres://admin:p@hunter2@db:5432/app failed', 'hunter2'],
+    [
+      'a password with an at sign',
+      'connect postgres://admin:p@hunter2@db:5432/app failed',
+      'hunter2',
+    ],
     ['a password with a slash', 'Invalid URL: postgres://admin:a/hunter2@db:5432/app', 'hunter2'],
     ['JSON in JSON', `got "{\\"user\\":\\"a\\",\\"password\\":\\"hunter2 x\\"}"`, 'hunter2'],
-    ['a quote in JSON in JSON', `got "{\\"password\\":\\"a\\\\\\"hunter2\\",\\"n\\":1}"`, 'hunter2'],
+    [
+      'a quote in JSON in JSON',
+      `got "{\\"password\\":\\"a\\\\\\"hunter2\\",\\"n\\":1}"`,
+      'hunter2',
+    ],
     ['a header in JSON in JSON', `got "{\\"authorization\\":\\"Custom q1 w2\\"}"`, 'q1 w2'],
-    ['an argument of a command', 'Command failed: helm login --username a --password hunter2 host', 'hunter2'],
+    [
+      'an argument of a command',
+      'Command failed: helm login --username a --password hunter2 host',
+      'hunter2',
+    ],
     ['an argument in quotes', "Command failed: vault login --token 'hunter2 x' host", 'hunter2'],
-    ['a signature of Azure', 'GET https://a.blob.example/c?sv=1&sig=ab%2Fhunter2%3D&se=2', 'hunter2'],
-    ['a value named pass', 'login failed: {"user":"a","pass":"hunter2"}, DB_PASS=hunter2', 'hunter2'],
+    [
+      'a signature of Azure',
+      'GET https://a.blob.example/c?sv=1&sig=ab%2Fhunter2%3D&se=2',
+      'hunter2',
+    ],
+    [
+      'a value named pass',
+      'login failed: {"user":"a","pass":"hunter2"}, DB_PASS=hunter2',
+      'hunter2',
+    ],
     [
       'a value that was refused',
       'Website "a" is invalid: spec.password: Invalid value: "hunter2": too short',
@@ -58,9 +89,21 @@ describe('an error is shown without', () => {
     ],
     ['a secret key', 'login failed: secretKey=hunter2, encryption_key: hunter2', 'hunter2'],
     ['what an image is pulled with', '{"auths":{"r.example":{"auth":"YTpi"}}}', 'YTpi'],
-    ['data of a Secret', 'Secret "db" is invalid: data[pass]: Invalid value: "hunter2": must be base64', 'hunter2'],
-    ['data of a Secret in a map', `secrets "db": data: Invalid value: {'pass': 'hunter2'}`, 'hunter2'],
-    ['data of a Secret without quotes', 'Secret "db" is invalid: data.pass: Invalid value: hunter2', 'hunter2'],
+    [
+      'data of a Secret',
+      'Secret "db" is invalid: data[pass]: Invalid value: "hunter2": must be base64',
+      'hunter2',
+    ],
+    [
+      'data of a Secret in a map',
+      `secrets "db": data: Invalid value: {'pass': 'hunter2'}`,
+      'hunter2',
+    ],
+    [
+      'data of a Secret without quotes',
+      'Secret "db" is invalid: data.pass: Invalid value: hunter2',
+      'hunter2',
+    ],
   ])('%s', (_, text, secret) => {
     const shown = redact(text);
     expect(shown).not.toContain(secret);
@@ -84,14 +127,17 @@ describe('an error is shown without', () => {
   });
 
   it('quoted values, where it is known to be about Secrets', () => {
-    expect(redact('the value "hunter2" is too short', true)).toBe('the value ‹redacted› is too short');
+    expect(redact('the value "hunter2" is too short', true)).toBe(
+      'the value ‹redacted› is too short',
+    );
     expect(redact('the value "hunter2" is too short')).toContain('hunter2');
   });
 });
 
 describe('an error is shown with', () => {
   it.each([
-    // Nobody could read which right a controller lacked, once it was about Secrets or a group that has the word in its name.
+    // Nobody could read which right a controller lacked, once it was about Secrets or a group that
+    // has the word in its name.
     'DELETE /api/v1/namespaces/demo/secrets/c10-sec: 403 Forbidden: secrets "c10-sec" is forbidden: User "system:serviceaccount:demo:web" cannot delete resource "secrets" in API group "" in the namespace "demo"',
     'externalsecrets.external-secrets.io "db" is forbidden: User "jane@example.com" cannot update resource "externalsecrets/status" in API group "external-secrets.io" in the namespace "demo"',
     'secrets is forbidden: User "kubelet" cannot list resource "secrets" in API group "" at the cluster scope',
@@ -125,7 +171,8 @@ describe('an error is shown with', () => {
   });
 
   it('no half of a secret, where a long text is cut in the middle of one', () => {
-    // What is read ends after 16 384 characters; all before is one long run that shrinks to a few, so that the cut comes into view.
+    // What is read ends after 16 384 characters; all before is one long run that shrinks to a few,
+    // so that the cut comes into view.
     const lead = `${'aB1'.repeat(5400)} `;
     const shown = redact(`${lead}${'x'.repeat(16_384 - lead.length - 12)} token hunter2hunter2`);
     expect(shown).not.toContain('hunter');
@@ -136,7 +183,8 @@ describe('an error is shown with', () => {
   });
 });
 
-// Patterns that try everything twice would hang the process that they are to watch: hostile texts must cost no more than long ones.
+// Patterns that try everything twice would hang the process that they are to watch: hostile texts
+// must cost no more than long ones.
 it.each([
   '"',
   "'",

@@ -1,4 +1,7 @@
-/** A manager's report with something of everything, for tests and pictures of the live page. Each test changes what it is about. */
+/**
+ * A manager's report with something of everything, for tests and pictures of the live page. Each
+ * test changes what it is about.
+ */
 import type { Cause, ControllerReport, KeyReport, RunReport } from 'capstan/controller';
 import type { InformerReport, ManagerReport } from 'capstan/manager';
 
@@ -15,7 +18,8 @@ const website = (name: string): Cause['object'] => ({
   name,
   resourceVersion: '4711',
 });
-const deployment = (name: string): Cause['object'] => ({ ...website(name), kind: 'Deployment' }) as Cause['object'];
+const deployment = (name: string): Cause['object'] =>
+  ({ ...website(name), kind: 'Deployment' }) as Cause['object'];
 
 export function keyOf(name: string, more: Partial<KeyReport> = {}): KeyReport {
   return {

@@ -1,6 +1,7 @@
 /**
- * Draws docs/live-page.png: the live page of a real manager that runs the Website controller of the examples on the embedded API server, where
- * the finalizer of one website cannot be written. By hand:
+ * Draws docs/live-page.png: the live page of a real manager that runs the Website controller of the
+ * examples on the embedded API server, where the finalizer of one website cannot be written. By
+ * hand:
  *
  *     npm run build && node test/manager/page-screenshot.ts [file.png] [dark] [width]
  */
@@ -12,10 +13,14 @@ import { setErrorHandler } from 'capstan/workqueue';
 import { addWebsiteController } from '../../examples/website/controller.ts';
 import { Chromium, findChromium } from '../page/chromium.ts';
 
-const [file = fileURLToPath(new URL('../../docs/live-page.png', import.meta.url)), theme, width = '1080'] =
-  process.argv.slice(2);
+const [
+  file = fileURLToPath(new URL('../../docs/live-page.png', import.meta.url)),
+  theme,
+  width = '1080',
+] = process.argv.slice(2);
 const program = findChromium();
-if (program === undefined) throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
+if (program === undefined)
+  throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
 
 setErrorHandler(() => {}); // failures are what is shown
 const server = await ApiServer.start();
@@ -45,7 +50,11 @@ for (const name of websites) {
     metadata: { name },
     spec: { image: 'web:1', replicas: name === 'wiki' ? 'two' : 2, port: 8080 },
   };
-  await fetch(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+  await fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
 }
 
 const browser = await Chromium.start(program);
@@ -57,7 +66,9 @@ try {
   });
   await page.until(`document.querySelector('.verdict')?.textContent.includes('after 10 failures')`);
   await page.send('Emulation.setScrollbarsHidden', { hidden: true });
-  const height = await page.evaluate<number>(`document.querySelector('main').getBoundingClientRect().bottom + scrollY`);
+  const height = await page.evaluate<number>(
+    `document.querySelector('main').getBoundingClientRect().bottom + scrollY`,
+  );
   await page.resize(Number(width), Math.ceil(height) + 16);
   writeFileSync(file, await page.screenshot());
 } finally {

@@ -1,4 +1,7 @@
-/** Why an object is not reconciled, in words: one sentence for each thing that can stand in the way, the first that holds. */
+/**
+ * Why an object is not reconciled, in words: one sentence for each thing that can stand in the way,
+ * the first that holds.
+ */
 import type { ControllerReport } from 'capstan/controller';
 import type { ManagerReport, ObjectReport } from 'capstan/manager';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +12,10 @@ const WEBSITES = 'websites.demo.capstan.dev/v1';
 const request = { namespace: 'demo', name: 'shop' };
 const cached: ObjectReport[] = [{ ...request, informer: WEBSITES }];
 
-/** Of one controller, by default without the key and without runs, in a report whose informers are well. */
+/**
+ * Of one controller, by default without the key and without runs, in a report whose informers are
+ * well.
+ */
 function verdict(
   controller: Partial<ControllerReport> = {},
   report: Partial<ManagerReport> = {},
@@ -25,7 +31,9 @@ function verdict(
   return first;
 }
 const NONE = { success: 0, requeue: 0, requeueAfter: 0, error: 0, terminal: 0 };
-const source = (more: Partial<ControllerReport['sources'][number]>): ControllerReport['sources'][number] => ({
+const source = (
+  more: Partial<ControllerReport['sources'][number]>,
+): ControllerReport['sources'][number] => ({
   name: 'for Website',
   synced: true,
   events: { handled: 0, filtered: 0, failed: 0 },
@@ -33,11 +41,19 @@ const source = (more: Partial<ControllerReport['sources'][number]>): ControllerR
   ...more,
 });
 const error = { name: 'Error', message: 'no luck', agoMs: 3000 };
-const other = { lease: 'demo/lease', identity: 'me', holder: 'pod-b', holdsLease: false, validMs: 9000 };
+const other = {
+  lease: 'demo/lease',
+  identity: 'me',
+  holder: 'pod-b',
+  holdsLease: false,
+  validMs: 9000,
+};
 
 describe('an object', () => {
   it('is being reconciled, and since when', () => {
-    expect(verdict({ keys: [keyOf('shop', { state: 'processing', sinceMs: 3120 })] })).toMatchObject({
+    expect(
+      verdict({ keys: [keyOf('shop', { state: 'processing', sinceMs: 3120 })] }),
+    ).toMatchObject({
       state: 'active',
       text: 'It is being reconciled for 3.1 s.',
     });
@@ -57,16 +73,25 @@ describe('an object', () => {
       state: 'queued',
       text: 'It waits 0.3 s more, as its last run asked.',
     });
-    expect(verdict({ keys: [keyOf('shop', { ...asked, waitingMs: Number.POSITIVE_INFINITY })] })).toMatchObject({
+    expect(
+      verdict({ keys: [keyOf('shop', { ...asked, waitingMs: Number.POSITIVE_INFINITY })] }),
+    ).toMatchObject({
       text: 'It waits an endless time more, as its last run asked.',
     });
-    expect(verdict({ keys: [keyOf('shop', { state: 'processing', sinceMs: 12, failures: 7 })] })).toMatchObject({
+    expect(
+      verdict({ keys: [keyOf('shop', { state: 'processing', sinceMs: 12, failures: 7 })] }),
+    ).toMatchObject({
       text: 'It is being reconciled for 12 ms.',
     });
   });
 
   it('waits for its delay after failures', () => {
-    const key = keyOf('shop', { state: 'waiting', waitingMs: 42_300, failures: 7, lastError: error });
+    const key = keyOf('shop', {
+      state: 'waiting',
+      waitingMs: 42_300,
+      failures: 7,
+      lastError: error,
+    });
     expect(verdict({ keys: [key] })).toMatchObject({
       state: 'failing',
       text: 'It waits 42 s more, after 7 failures.',
@@ -86,11 +111,18 @@ describe('an object', () => {
       runOf('shop', { agoMs: 99, causes: [causeOf('update', 5000)] }),
     ];
     expect(verdict({ keys: [key], recent }).causes).toEqual([event, retry]);
-    expect(verdict({ keys: [{ ...key, causes: [event, retry] }], recent }).causes).toEqual([event, retry]);
+    expect(verdict({ keys: [{ ...key, causes: [event, retry] }], recent }).causes).toEqual([
+      event,
+      retry,
+    ]);
   });
 
   it('waits as its last run asked', () => {
-    const key = keyOf('shop', { state: 'waiting', waitingMs: 288_000, causes: [causeOf('requeueAfter', 12_000)] });
+    const key = keyOf('shop', {
+      state: 'waiting',
+      waitingMs: 288_000,
+      causes: [causeOf('requeueAfter', 12_000)],
+    });
     expect(verdict({ keys: [key] })).toMatchObject({
       state: 'queued',
       text: 'It waits 4 min 48 s more, as its last run asked.',
@@ -122,13 +154,18 @@ describe('an object', () => {
   });
 
   it('was reconciled, by the last of its runs that are kept', () => {
-    const recent = [runOf('shop', { agoMs: 100 }), runOf('shop', { agoMs: 9000, outcome: 'error', error })];
+    const recent = [
+      runOf('shop', { agoMs: 100 }),
+      runOf('shop', { agoMs: 9000, outcome: 'error', error }),
+    ];
     expect(verdict({ recent }).state).toBe('done');
   });
 
   it('has changed since without asking for a run', () => {
     const object = { kind: 'Website', ...request, resourceVersion: '41' };
-    const recent = [runOf('shop', { causes: [causeOf('retry', 5), causeOf('update', 9, { object })] })];
+    const recent = [
+      runOf('shop', { causes: [causeOf('retry', 5), causeOf('update', 9, { object })] }),
+    ];
     const seen = (resourceVersion: string, filtered = 3) =>
       verdict({ recent, sources: [source({ events: { handled: 1, filtered, failed: 0 } })] }, {}, [
         { ...request, informer: WEBSITES, resourceVersion },
@@ -142,7 +179,9 @@ describe('an object', () => {
 
   it('failed for good', () => {
     expect(
-      verdict({ recent: [runOf('shop', { outcome: 'terminal', error: { ...error, agoMs: 12_000 } })] }),
+      verdict({
+        recent: [runOf('shop', { outcome: 'terminal', error: { ...error, agoMs: 12_000 } })],
+      }),
     ).toMatchObject({
       state: 'failing',
       text: 'It failed 12 s ago with a terminal error, and is not tried again until an event asks for it.',
@@ -152,7 +191,9 @@ describe('an object', () => {
 
   it('was given up, even where its run is long forgotten and another leads', () => {
     const key = keyOf('shop', { state: 'failed', lastError: error, causes: [] });
-    expect(verdict({ keys: [key], state: 'waiting for leadership' }, { leader: other })).toMatchObject({
+    expect(
+      verdict({ keys: [key], state: 'waiting for leadership' }, { leader: other }),
+    ).toMatchObject({
       state: 'failing',
       text: 'It failed 3.0 s ago with a terminal error, and is not tried again until an event asks for it.',
       error,
@@ -160,7 +201,9 @@ describe('an object', () => {
   });
 
   it('failed, and is in the queue no more', () => {
-    expect(verdict({ recent: [runOf('shop', { outcome: 'error', attempt: 3, error })] })).toMatchObject({
+    expect(
+      verdict({ recent: [runOf('shop', { outcome: 'error', attempt: 3, error })] }),
+    ).toMatchObject({
       state: 'failing',
       text: 'Its last run ended 12 s ago: it failed at attempt 3. It is no longer in the queue.',
     });
@@ -206,19 +249,31 @@ describe('an object that nothing asked for', () => {
     const forgotten =
       'neither in the queue nor among the last 100 runs. It may have been reconciled before, among 4000 runs.';
     const sources = [source({})];
-    expect(verdict({ totals, sources }).text).toBe(`It is in the cache of “for Website”, but ${forgotten}`);
-    const all = reportOf({ controllers: [controllerOf({ keys: [], recent: [], totals, sources })] });
+    expect(verdict({ totals, sources }).text).toBe(
+      `It is in the cache of “for Website”, but ${forgotten}`,
+    );
+    const all = reportOf({
+      controllers: [controllerOf({ keys: [], recent: [], totals, sources })],
+    });
     expect(verdictsFor(request, all, undefined)[0]?.text).toBe(`It is ${forgotten}`);
     expect(verdict({ totals, sources: [source({ synced: false })] }).text).toBe(
       'It is neither in the queue nor among the last 100 runs: “for Website” has not synced.',
     );
     // None was forgotten: the runs of others are left out of a report about this one.
-    expect(verdict({ totals: { ...NONE, success: 100 } }).text).toContain('but no event has asked for it.');
+    expect(verdict({ totals: { ...NONE, success: 100 } }).text).toContain(
+      'but no event has asked for it.',
+    );
   });
 
   it('waits for a cache that has not synced, and why that has not', () => {
     const failed = informerOf(WEBSITES, {
-      lastFailure: { class: 'auth', next: 'relist', afterMs: 800, agoMs: 500, error: new Error('403') },
+      lastFailure: {
+        class: 'auth',
+        next: 'relist',
+        afterMs: 800,
+        agoMs: 500,
+        error: new Error('403'),
+      },
     });
     const sources = [source({ synced: false })];
     expect(verdict({ sources }, { informers: [failed] })).toMatchObject({
@@ -241,7 +296,11 @@ describe('an object that nothing asked for', () => {
 
 describe('a controller that begins nothing says so before anything else', () => {
   it.each([
-    ['another leads', other, 'This process does not lead: pod-b does, for 9.0 s more unless it renews.'],
+    [
+      'another leads',
+      other,
+      'This process does not lead: pod-b does, for 9.0 s more unless it renews.',
+    ],
     [
       'the lease of another ran out',
       { ...other, validMs: -2000 },
@@ -268,7 +327,9 @@ describe('a controller that begins nothing says so before anything else', () => 
 
   it('but a run that has begun is told of', () => {
     const keys = [keyOf('shop', { state: 'processing', sinceMs: 400 })];
-    expect(verdict({ state: 'waiting for leadership', keys }, { leader: other }).state).toBe('active');
+    expect(verdict({ state: 'waiting for leadership', keys }, { leader: other }).state).toBe(
+      'active',
+    );
   });
 
   it.each([
@@ -291,5 +352,7 @@ it('tells of controllers that know the object before those that do not', () => {
     controllerOf({ name: 'b' }),
     controllerOf({ name: 'c', keys: [], recent: [] }),
   ];
-  expect(verdictsFor(request, reportOf({ controllers }), []).map((each) => each.controller)).toEqual(['b', 'a', 'c']);
+  expect(
+    verdictsFor(request, reportOf({ controllers }), []).map((each) => each.controller),
+  ).toEqual(['b', 'a', 'c']);
 });

@@ -37,7 +37,9 @@ function ask(
       response.setEncoding('utf8').on('data', (part: string) => {
         text += part;
       });
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text }),
+      );
     });
     request.on('error', reject).end();
   });
@@ -83,7 +85,9 @@ describe('the live page is answered', () => {
     const server = await serve();
     const other = await fetch(new URL('/debug/capstans', server.url));
     expect([other.status, await other.text()]).toEqual([404, 'something else']);
-    expect((await ask(server, '/nothing')).text).toBe('There is /debug/capstan and /debug/capstan/state.\n');
+    expect((await ask(server, '/nothing')).text).toBe(
+      'There is /debug/capstan and /debug/capstan/state.\n',
+    );
   });
 
   it.each(['POST', 'PUT', 'DELETE', 'HEAD', 'OPTIONS'])('to GET, not to %s', async (method) => {
@@ -93,10 +97,18 @@ describe('the live page is answered', () => {
 
   it('to a question that can be understood', async () => {
     const server = await serve();
-    for (const query of ['?limit=0', '?limit=1001', '?limit=ten', '?limit=-1', `?filter=${'x'.repeat(601)}`]) {
+    for (const query of [
+      '?limit=0',
+      '?limit=1001',
+      '?limit=ten',
+      '?limit=-1',
+      `?filter=${'x'.repeat(601)}`,
+    ]) {
       const { status, text } = await ask(server, `/state${query}`);
       expect(status, query).toBe(400);
-      expect(JSON.parse(text), query).toEqual({ message: expect.stringMatching(/^"(limit|filter)" expected/) });
+      expect(JSON.parse(text), query).toEqual({
+        message: expect.stringMatching(/^"(limit|filter)" expected/),
+      });
     }
   });
 
@@ -108,7 +120,9 @@ describe('the live page is answered', () => {
     });
     const { status, text } = await ask(server, '/state');
     expect(status).toBe(500);
-    expect(JSON.parse(text)).toEqual({ message: "the manager's report failed: Error: password=‹redacted› <b>" });
+    expect(JSON.parse(text)).toEqual({
+      message: "the manager's report failed: Error: password=‹redacted› <b>",
+    });
   });
 });
 
@@ -149,7 +163,9 @@ describe('whom the live page answers', () => {
     ['::2', false],
     ['fe80::1', false],
     [undefined, false], // a socket that is gone
-  ])('is told by the address %s: %s', (address, expected) => expect(isLoopback(address)).toBe(expected));
+  ])('is told by the address %s: %s', (address, expected) =>
+    expect(isLoopback(address)).toBe(expected),
+  );
 
   it('is nobody behind a proxy: what that forwards comes from elsewhere', async () => {
     const server = await serve();
@@ -166,24 +182,33 @@ describe('whom the live page answers', () => {
 
   it('is no page of another site', async () => {
     const server = await serve();
-    expect(await statusWith(server, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' })).toBe(403);
-    expect(await statusWith(server, { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'cors' })).toBe(403);
-    expect(await statusWith(server, { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' })).toBe(200);
+    expect(
+      await statusWith(server, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }),
+    ).toBe(403);
+    expect(
+      await statusWith(server, { 'Sec-Fetch-Site': 'same-site', 'Sec-Fetch-Mode': 'cors' }),
+    ).toBe(403);
+    expect(
+      await statusWith(server, { 'Sec-Fetch-Site': 'same-origin', 'Sec-Fetch-Mode': 'cors' }),
+    ).toBe(200);
     const { status } = await ask(server, '', {
       headers: { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'navigate' },
     });
     expect(status).toBe(200); // a link
   });
 
-  it.skipIf(outside() === '')('is by default nobody on an address that is no loopback address', async () => {
-    const address = outside();
-    const refused = await ask(await serve({}, address));
-    expect(refused.status).toBe(403);
-    expect(refused.text).toContain('loopback connections only');
-    const open = await serve({ allowRemote: true }, address);
-    expect((await ask(open)).status).toBe(200);
-    expect(await statusWith(open, { Host: 'evil.example' })).toBe(403);
-  });
+  it.skipIf(outside() === '')(
+    'is by default nobody on an address that is no loopback address',
+    async () => {
+      const address = outside();
+      const refused = await ask(await serve({}, address));
+      expect(refused.status).toBe(403);
+      expect(refused.text).toContain('loopback connections only');
+      const open = await serve({ allowRemote: true }, address);
+      expect((await ask(open)).status).toBe(200);
+      expect(await statusWith(open, { Host: 'evil.example' })).toBe(403);
+    },
+  );
 });
 
 describe('the state', () => {
@@ -206,7 +231,12 @@ describe('the state', () => {
       agoMs: 3100,
       error: { name: 'Error', message: 'connect ECONNREFUSED 10.96.0.1:443', agoMs: 3100 },
     });
-    expect(state.controllers[0]?.keys.map((key) => key.name)).toEqual(['docs', 'shop', 'blog', 'news']);
+    expect(state.controllers[0]?.keys.map((key) => key.name)).toEqual([
+      'docs',
+      'shop',
+      'blog',
+      'news',
+    ]);
   });
 
   it('asks the report for what is wanted', async () => {
@@ -219,7 +249,8 @@ describe('the state', () => {
     });
     await stateOf(server, '?filter=%20demo%2Fshop%20&limit=7');
     await stateOf(server, '?limit=700');
-    // All runs that are remembered, as a verdict names the last; of the keys the controller chooses.
+    // All runs that are remembered, as a verdict names the last; of the keys the controller
+    // chooses.
     expect(asked).toEqual([
       { filter: 'demo/shop', limit: 100, among: 5000 },
       { filter: '', limit: 700, among: 5000 },
@@ -231,24 +262,39 @@ describe('the state', () => {
       keyOf('later', { state: 'waiting', waitingMs: 9000 }),
       keyOf('soon', { state: 'waiting', waitingMs: 10 }),
       keyOf('ready'),
-      keyOf('failing', { state: 'waiting', waitingMs: 99_000, failures: 2, causes: [causeOf('retry', 10)] }),
+      keyOf('failing', {
+        state: 'waiting',
+        waitingMs: 99_000,
+        failures: 2,
+        causes: [causeOf('retry', 10)],
+      }),
       keyOf('asked', { state: 'waiting', waitingMs: Number.POSITIVE_INFINITY, failures: 2 }),
       keyOf('given-up', { state: 'failed' }),
       keyOf('running', { state: 'processing' }),
     ];
-    const server = await serve({ state: () => reportOf({ controllers: [controllerOf({ keys, recent: [] })] }) });
+    const server = await serve({
+      state: () => reportOf({ controllers: [controllerOf({ keys, recent: [] })] }),
+    });
     const names = async (limit: number): Promise<unknown> => {
       const [controller] = (await stateOf(server, `?limit=${limit}`)).controllers;
       return [controller?.keys.map((key) => key.name), controller?.more];
     };
-    expect(await names(50)).toEqual([['running', 'given-up', 'failing', 'ready', 'soon', 'later', 'asked'], false]);
+    expect(await names(50)).toEqual([
+      ['running', 'given-up', 'failing', 'ready', 'soon', 'later', 'asked'],
+      false,
+    ]);
     expect(await names(2)).toEqual([['running', 'given-up'], true]);
   });
 
   it('has the verdict for the one object that the filter names, and only its keys and runs', async () => {
     const state = await stateOf(await serve(), '?filter=demo/shop');
     expect(state.verdicts).toMatchObject([
-      { controller: 'website', namespace: 'demo', name: 'shop', text: 'It waits 42 s more, after 7 failures.' },
+      {
+        controller: 'website',
+        namespace: 'demo',
+        name: 'shop',
+        text: 'It waits 42 s more, after 7 failures.',
+      },
     ]);
     expect(state.controllers[0]?.keys.map((key) => key.name)).toEqual(['shop']);
     expect(state.controllers[0]?.recent.map((run) => run.name)).toEqual(['shop']);
@@ -256,13 +302,17 @@ describe('the state', () => {
   });
 
   it('finds the object although a thousand others begin with its name', async () => {
-    const keys = Array.from({ length: 1000 }, (_, i) => keyOf(`shop-${i}`, { state: 'processing' }));
+    const keys = Array.from({ length: 1000 }, (_, i) =>
+      keyOf(`shop-${i}`, { state: 'processing' }),
+    );
     let controllers = [controllerOf({ keys: [...keys, keyOf('shop')] })];
     const server = await serve({ state: () => reportOf({ controllers }) });
     expect((await stateOf(server, '?filter=demo/shop&limit=1')).verdicts).toMatchObject([
       { name: 'shop', state: 'queued' },
     ]);
-    controllers = [controllerOf({ keys: [], recent: [runOf('shop-1', { agoMs: 1 }), runOf('shop')] })];
+    controllers = [
+      controllerOf({ keys: [], recent: [runOf('shop-1', { agoMs: 1 }), runOf('shop')] }),
+    ];
     expect((await stateOf(server, '?filter=demo/shop&limit=1')).verdicts).toMatchObject([
       { name: 'shop', state: 'done' },
     ]);
@@ -280,20 +330,30 @@ describe('the state', () => {
 
   it('has a verdict for an object of which nothing is known but its name', async () => {
     const state = await stateOf(await serve({ find: () => [] }), '?filter=demo/gone');
-    expect(state.verdicts).toMatchObject([{ name: 'gone', text: expect.stringContaining('It is not in the cache') }]);
+    expect(state.verdicts).toMatchObject([
+      { name: 'gone', text: expect.stringContaining('It is not in the cache') },
+    ]);
   });
 
   it('knows cluster scoped objects by their name alone', async () => {
-    const keys = [keyOf('node-1', { namespace: '', state: 'processing' }), keyOf('node-12', { namespace: '' })];
-    const server = await serve({ state: () => reportOf({ controllers: [controllerOf({ keys })] }) });
+    const keys = [
+      keyOf('node-1', { namespace: '', state: 'processing' }),
+      keyOf('node-12', { namespace: '' }),
+    ];
+    const server = await serve({
+      state: () => reportOf({ controllers: [controllerOf({ keys })] }),
+    });
     expect((await stateOf(server, '?filter=node-1')).verdicts).toMatchObject([
       { namespace: '', name: 'node-1', state: 'active' },
     ]);
   });
 
   it('finds objects in the caches', async () => {
-    const indexer = new Indexer<{ metadata: { name: string; namespace?: string; resourceVersion?: string } }>();
-    for (const name of ['landing', 'lan', 'other']) indexer.add({ metadata: { name, namespace: 'demo' } });
+    const indexer = new Indexer<{
+      metadata: { name: string; namespace?: string; resourceVersion?: string };
+    }>();
+    for (const name of ['landing', 'lan', 'other'])
+      indexer.add({ metadata: { name, namespace: 'demo' } });
     const key = 'websites.demo.capstan.dev/v1';
     const informers = new Map([[key, { getIndexer: () => indexer }]]);
     const server = await serve({
@@ -310,7 +370,9 @@ describe('the state', () => {
     expect(one.verdicts[0]?.text).toMatch(/^It is in the cache of “for Website”/);
     expect(findObjects(informers, 'demo/', 2)).toHaveLength(2);
     indexer.update({ metadata: { name: 'lan', namespace: 'demo', resourceVersion: '7' } });
-    expect(findObjects(informers, 'demo/lan', 2)).toMatchObject([{ informer: key, resourceVersion: '7' }]);
+    expect(findObjects(informers, 'demo/lan', 2)).toMatchObject([
+      { informer: key, resourceVersion: '7' },
+    ]);
   });
 
   it('reads all keys of the caches for a text that names no object, but not each second', async () => {
@@ -335,11 +397,20 @@ describe('the state', () => {
   });
 
   it('keeps hostile names as words', async () => {
-    const names = ['<img src=x onerror=alert(1)>', '__proto__', 'constructor', 'a\u2028b', '</script>', '\ud800'];
+    const names = [
+      '<img src=x onerror=alert(1)>',
+      '__proto__',
+      'constructor',
+      'a\u2028b',
+      '</script>',
+      '\ud800',
+    ];
     const hostile = [{ name: '__proto__', message: '<b>\u2029</b>', agoMs: 1 }];
     const keys = names.map((name) => keyOf(name, { lastError: hostile[0], failures: 1 }));
     const recent = names.map((name) => runOf(name));
-    const server = await serve({ state: () => reportOf({ controllers: [controllerOf({ keys, recent })] }) });
+    const server = await serve({
+      state: () => reportOf({ controllers: [controllerOf({ keys, recent })] }),
+    });
     const { text } = await ask(server, '/state');
     expect(text).not.toMatch(/[<>\u2028\u2029]/);
     const state = JSON.parse(text) as LivePageState;
@@ -375,15 +446,29 @@ describe('the state', () => {
             controllerOf({
               name: 'copies',
               groupKind: 'Secret',
-              keys: [keyOf('shop', { lastError: { ...error, message: about(secret) }, failures: 1 })],
+              keys: [
+                keyOf('shop', { lastError: { ...error, message: about(secret) }, failures: 1 }),
+              ],
             }),
           ],
           informers: [
             informerOf('a', {
-              lastFailure: { class: 'server', next: 'relist', afterMs: 1, agoMs: 1, error: new Error(message) },
+              lastFailure: {
+                class: 'server',
+                next: 'relist',
+                afterMs: 1,
+                agoMs: 1,
+                error: new Error(message),
+              },
             }),
             informerOf('secrets/v1', {
-              lastFailure: { class: 'decode', next: 'relist', afterMs: 1, agoMs: 1, error: new Error(about(secret)) },
+              lastFailure: {
+                class: 'decode',
+                next: 'relist',
+                afterMs: 1,
+                agoMs: 1,
+                error: new Error(about(secret)),
+              },
             }),
             informerOf('c', {
               lastFailure: {
@@ -412,7 +497,9 @@ it('says what it expects of its options', () => {
   const made = (options: unknown) => () => debugPage(options as LivePageOptions);
   expect(made({})).toThrow('"options.state" expected a function, got undefined');
   expect(made({ state, find: 1 })).toThrow('"options.find"');
-  expect(made({ state, allowRemote: 'yes' })).toThrow('"options.allowRemote" expected true or false');
+  expect(made({ state, allowRemote: 'yes' })).toThrow(
+    '"options.allowRemote" expected true or false',
+  );
   expect(made({ state, hosts: 'a' })).toThrow('"options.hosts" expected an array of host names');
 });
 

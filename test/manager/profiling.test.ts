@@ -1,4 +1,7 @@
-/** Profiles over HTTP: what they are, and who gets them. controller-runtime: manager_test.go, "should serve pprof endpoints". */
+/**
+ * Profiles over HTTP: what they are, and who gets them. controller-runtime: manager_test.go,
+ * "should serve pprof endpoints".
+ */
 import { request } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import type { ManagerOptions } from 'capstan/manager';
@@ -30,7 +33,9 @@ describe('profiles', () => {
     const answer = get('/profile?seconds=5');
     await elapse(5);
     const response = await answer;
-    expect(response.headers.get('content-disposition')).toBe('attachment; filename="capstan.cpuprofile"');
+    expect(response.headers.get('content-disposition')).toBe(
+      'attachment; filename="capstan.cpuprofile"',
+    );
     const profile = await response.json();
     expect(profile.nodes[0].callFrame.functionName).toBe('(root)');
     expect(profile.endTime).toBeGreaterThan(profile.startTime);
@@ -46,7 +51,9 @@ describe('profiles', () => {
   test('are all that is in memory', async () => {
     const { get } = await profiled();
     const response = await get('/heap');
-    expect(response.headers.get('content-disposition')).toBe('attachment; filename="capstan.heapsnapshot"');
+    expect(response.headers.get('content-disposition')).toBe(
+      'attachment; filename="capstan.heapsnapshot"',
+    );
     let start = '';
     let bytes = 0;
     for await (const chunk of response.body as unknown as AsyncIterable<Uint8Array>) {
@@ -84,21 +91,27 @@ describe('profiles', () => {
     expect((await second).status).toBe(200);
   });
 
-  // Bun's inspector samples no heap, and Deno's wants --allow-sys: the answer was an error 500 without a word.
-  test.each(['/heap?seconds=1', '/profile'])('are said not to be there where the runtime refuses: %s', async (path) => {
-    const post = vi.spyOn(Session.prototype, 'post').mockRejectedValue(new Error('not supported'));
-    onTestFinished(() => post.mockRestore());
-    const { get, elapse } = await profiled();
-    const refused = await get(path);
-    expect([refused.status, await refused.text()]).toEqual([
-      501,
-      'this runtime does not record it, or not without a permission: not supported\n',
-    ]);
-    post.mockRestore();
-    const answer = get('/profile?seconds=1');
-    await elapse(1);
-    expect((await answer).status).toBe(200);
-  });
+  // Bun's inspector samples no heap, and Deno's wants --allow-sys: the answer was an error 500
+  // without a word.
+  test.each(['/heap?seconds=1', '/profile'])(
+    'are said not to be there where the runtime refuses: %s',
+    async (path) => {
+      const post = vi
+        .spyOn(Session.prototype, 'post')
+        .mockRejectedValue(new Error('not supported'));
+      onTestFinished(() => post.mockRestore());
+      const { get, elapse } = await profiled();
+      const refused = await get(path);
+      expect([refused.status, await refused.text()]).toEqual([
+        501,
+        'this runtime does not record it, or not without a permission: not supported\n',
+      ]);
+      post.mockRestore();
+      const answer = get('/profile?seconds=1');
+      await elapse(1);
+      expect((await answer).status).toBe(200);
+    },
+  );
 
   test('end when their reader leaves', async () => {
     const { get, clock } = await profiled();

@@ -1,4 +1,7 @@
-/** Groups of runnables. The counterparts of controller-runtime's pkg/manager/runnable_group_test.go are in here. */
+/**
+ * Groups of runnables. The counterparts of controller-runtime's pkg/manager/runnable_group_test.go
+ * are in here.
+ */
 import type { GroupedRunnable } from 'capstan/manager';
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
@@ -63,7 +66,10 @@ describe('a group of runnables', () => {
     one.add(recorded(log, 'b'));
     await one.start();
     expect(errors).toEqual([failure]);
-    expect(one.members().map(({ name, state }) => `${name} ${state}`)).toEqual(['a failed', 'b running']);
+    expect(one.members().map(({ name, state }) => `${name} ${state}`)).toEqual([
+      'a failed',
+      'b running',
+    ]);
   });
 
   test('waits for all to end when it is stopped, and takes no more (should be able to close the group and wait…)', async () => {
@@ -143,7 +149,9 @@ describe('a group of runnables', () => {
     await one.start();
     for (let i = 0; i < 100; i++) one.add({ name: `${i}`, start: () => Promise.resolve() });
     await one.stopAndWait(never);
-    expect(one.members().map(({ name }) => name)).toEqual(Array.from({ length: 20 }, (_, i) => `${i + 80}`));
+    expect(one.members().map(({ name }) => name)).toEqual(
+      Array.from({ length: 20 }, (_, i) => `${i + 80}`),
+    );
   });
 });
 
@@ -172,7 +180,11 @@ describe('the groups of a manager', () => {
       { warmup: nothing, needLeaderElection: () => true },
       ['warmup', 'leader election'],
     ],
-    ['a server of the leader', { group: 'HTTP servers', needLeaderElection: () => true }, ['leader election']],
+    [
+      'a server of the leader',
+      { group: 'HTTP servers', needLeaderElection: () => true },
+      ['leader election'],
+    ],
   ])('take %s', (_, more, groups) => {
     expect(groupsOf({ start: nothing, ...more })).toEqual(groups);
   });
@@ -180,7 +192,9 @@ describe('the groups of a manager', () => {
   test('refuse what is no runnable', () => {
     const runnables = new Runnables(() => undefined);
     expect(() => runnables.add({} as never)).toThrow('"runnable.start" expected a function');
-    expect(() => runnables.add({ start: nothing, group: 'mine' } as never)).toThrow('"runnable.group" expected');
+    expect(() => runnables.add({ start: nothing, group: 'mine' } as never)).toThrow(
+      '"runnable.group" expected',
+    );
     expect(runnables.members()).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 /**
- * A client that had not finished its TLS handshake held a server's end past its shutdownTimeout, and kill() with it; one that had sent half a request held it
- * for the whole grace: node's server knows neither as a connection to close.
+ * A client that had not finished its TLS handshake held a server's end past its shutdownTimeout,
+ * and kill() with it; one that had sent half a request held it for the whole grace: node's server
+ * knows neither as a connection to close.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -35,7 +36,9 @@ async function run(options: Partial<ConstructorParameters<typeof HTTPServer>[0]>
   const port = server.address?.port as number;
   const open = async (over: 'tcp' | 'tls', says: string) => {
     const client =
-      over === 'tcp' ? connect(port, '127.0.0.1') : connectTLS({ port, host: '127.0.0.1', rejectUnauthorized: false });
+      over === 'tcp'
+        ? connect(port, '127.0.0.1')
+        : connectTLS({ port, host: '127.0.0.1', rejectUnauthorized: false });
     clients.push(client.on('error', () => undefined));
     await once(client, over === 'tcp' ? 'connect' : 'secureConnect');
     client.write(says);
@@ -60,14 +63,17 @@ describe('a server that is stopped', () => {
     ['TLS', 'tcp', '\x16\x03\x01'],
     ['TLS', 'tls', ''],
     ['TLS', 'tls', HALF],
-  ] as const)('cuts a connection that carries no request: %s, over %s, %j', async (kind, over, says) => {
-    const { clock, done, stop, open } = await run(kind === 'TLS' ? { tls } : {});
-    const silent = await open(over, says);
-    await clock.settle(); // it has arrived
-    stop();
-    await done;
-    await closed(silent);
-  });
+  ] as const)(
+    'cuts a connection that carries no request: %s, over %s, %j',
+    async (kind, over, says) => {
+      const { clock, done, stop, open } = await run(kind === 'TLS' ? { tls } : {});
+      const silent = await open(over, says);
+      await clock.settle(); // it has arrived
+      stop();
+      await done;
+      await closed(silent);
+    },
+  );
 
   test.each(['plain', 'TLS'] as const)('still answers what it is answering: %s', async (kind) => {
     const arrived = Promise.withResolvers<void>();
@@ -92,36 +98,42 @@ describe('a server that is stopped', () => {
   });
 
   // http's own close() took a connection for idle whose answer had been given and was not sent yet.
-  test.each(['plain', 'TLS'] as const)('sends to the end what it has answered: %s', async (kind) => {
-    const given = Promise.withResolvers<void>();
-    const much = Buffer.alloc(20_000_000, 'x');
-    const { done, stop, open } = await run({
-      ...(kind === 'TLS' ? { tls } : {}),
-      handler: (_, response) => {
-        response.setHeader('content-length', much.length).end(much);
-        given.resolve();
-      },
-    });
-    const client = await open(kind === 'TLS' ? 'tls' : 'tcp', WHOLE);
-    await given.promise;
-    stop();
-    expect((await text(client)).length).toBeGreaterThan(much.length);
-    await done;
-  });
+  test.each(['plain', 'TLS'] as const)(
+    'sends to the end what it has answered: %s',
+    async (kind) => {
+      const given = Promise.withResolvers<void>();
+      const much = Buffer.alloc(20_000_000, 'x');
+      const { done, stop, open } = await run({
+        ...(kind === 'TLS' ? { tls } : {}),
+        handler: (_, response) => {
+          response.setHeader('content-length', much.length).end(much);
+          given.resolve();
+        },
+      });
+      const client = await open(kind === 'TLS' ? 'tls' : 'tcp', WHOLE);
+      await given.promise;
+      stop();
+      expect((await text(client)).length).toBeGreaterThan(much.length);
+      await done;
+    },
+  );
 
-  test.each(['its shutdownTimeout', 'kill()'])('is over after %s, whatever a client over TLS does', async (which) => {
-    const arrived = Promise.withResolvers<void>();
-    const { server, clock, done, stop, open } = await run({
-      tls,
-      shutdownTimeout: 1000,
-      handler: () => arrived.resolve(),
-    });
-    await open('tls', WHOLE);
-    await arrived.promise;
-    stop();
-    if (which === 'kill()') await server.kill();
-    else await clock.run(1000);
-    await done;
-    expect(clock.timers()).toBe(0);
-  });
+  test.each(['its shutdownTimeout', 'kill()'])(
+    'is over after %s, whatever a client over TLS does',
+    async (which) => {
+      const arrived = Promise.withResolvers<void>();
+      const { server, clock, done, stop, open } = await run({
+        tls,
+        shutdownTimeout: 1000,
+        handler: () => arrived.resolve(),
+      });
+      await open('tls', WHOLE);
+      await arrived.promise;
+      stop();
+      if (which === 'kill()') await server.kill();
+      else await clock.run(1000);
+      await done;
+      expect(clock.timers()).toBe(0);
+    },
+  );
 });

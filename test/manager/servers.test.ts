@@ -1,4 +1,7 @@
-/** What a manager serves, over real HTTP. The counterparts of controller-runtime's tests of its servers (manager_test.go) are in here. */
+/**
+ * What a manager serves, over real HTTP. The counterparts of controller-runtime's tests of its
+ * servers (manager_test.go) are in here.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, get as httpGet, type IncomingMessage } from 'node:http';
@@ -29,7 +32,10 @@ async function serving(options: Partial<ManagerOptions>) {
 }
 
 async function get(url: string | undefined, init?: RequestInit) {
-  const response = await fetch(url as string, { ...init, headers: { connection: 'close', ...init?.headers } });
+  const response = await fetch(url as string, {
+    ...init,
+    headers: { connection: 'close', ...init?.headers },
+  });
   return { status: response.status, text: await response.text(), headers: response.headers };
 }
 
@@ -47,7 +53,10 @@ describe('health probes', () => {
     const url = manager.url('healthProbe');
     for (const endpoint of ['readyz', 'healthz']) {
       broken = true;
-      expect(await get(`${url}/${endpoint}`)).toMatchObject({ status: 500, text: expect.stringContaining('[-]check') });
+      expect(await get(`${url}/${endpoint}`)).toMatchObject({
+        status: 500,
+        text: expect.stringContaining('[-]check'),
+      });
       expect((await get(`${url}/${endpoint}/check`)).text).toBe('internal server error: broken\n');
       broken = false;
       expect(await get(`${url}/${endpoint}`)).toMatchObject({ status: 200, text: 'ok' });
@@ -60,14 +69,20 @@ describe('health probes', () => {
     manager.addHealthzCheck('poststarthook/crds', () => undefined);
     expect((await get(`${url}/healthz/poststarthook/crds`)).text).toBe('ok');
     for (const name of ['', '/', 'a/', '/a', 'a//b', 'a b', 'a?b'])
-      expect(() => manager.addHealthzCheck(name, () => undefined)).toThrow('without a slash at its ends');
+      expect(() => manager.addHealthzCheck(name, () => undefined)).toThrow(
+        'without a slash at its ends',
+      );
     expect((await get(`${url}/`)).status).toBe(404);
     expect((await get(`${url}/healthzcheck`)).status).toBe(404);
   });
 
   test('may have other names', async () => {
     const { manager } = await serving({
-      healthProbe: { bindAddress: LOCAL, livenessEndpointName: '/livez', readinessEndpointName: '/ready' },
+      healthProbe: {
+        bindAddress: LOCAL,
+        livenessEndpointName: '/livez',
+        readinessEndpointName: '/ready',
+      },
     });
     const url = manager.url('healthProbe');
     expect((await get(`${url}/livez?verbose`)).text).toBe('[+]ping ok\nhealthz check passed\n');
@@ -79,13 +94,16 @@ describe('health probes', () => {
     const { manager } = managerOf({ healthProbe: { bindAddress: LOCAL } });
     manager.add({
       group: 'webhooks',
-      start: ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
+      start: ({ signal }) =>
+        new Promise((resolve) => signal.addEventListener('abort', () => resolve())),
       ready: () => gate.promise,
     });
     const started = start(manager, managerOf().clock);
     await manager.serving();
     const url = `${manager.url('healthProbe')}/readyz`;
-    expect((await get(url)).text).toBe('[-]informer-sync failed: reason withheld\n[+]ping ok\nhealthz check failed\n');
+    expect((await get(url)).text).toBe(
+      '[-]informer-sync failed: reason withheld\n[+]ping ok\nhealthz check failed\n',
+    );
     expect((await get(`${url}/informer-sync`)).text).toContain(
       'not all informers that the start waits for have synced',
     );
@@ -117,7 +135,10 @@ describe('metrics', () => {
     manager.addCollector(twice);
     manager.addCollector(twice);
     const { status, text, headers } = await get(`${manager.url('metrics')}/metrics`);
-    expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8']);
+    expect([status, headers.get('content-type')]).toEqual([
+      200,
+      'text/plain; version=0.0.4; charset=utf-8',
+    ]);
     const families = parseText(text);
     expect(families.get('shards_total')?.samples.map(({ value }) => value)).toEqual([1, 2]);
     expect(families.get('a_total')?.samples).toHaveLength(1);
@@ -133,12 +154,20 @@ describe('metrics', () => {
 
   test('may have other paths beside them (should serve extra endpoints)', async () => {
     const { manager } = await serving({
-      metrics: { bindAddress: LOCAL, extraHandlers: { '/first': (_, response) => void response.end('one') } },
+      metrics: {
+        bindAddress: LOCAL,
+        extraHandlers: { '/first': (_, response) => void response.end('one') },
+      },
     });
-    const second = (_: unknown, response: { end(text: string): unknown }): void => void response.end('two');
+    const second = (_: unknown, response: { end(text: string): unknown }): void =>
+      void response.end('two');
     manager.addMetricsServerExtraHandler('/second', second);
-    expect(() => manager.addMetricsServerExtraHandler('/second', second)).toThrow('has a handler already');
-    expect(() => manager.addMetricsServerExtraHandler('/metrics', second)).toThrow('has a handler already');
+    expect(() => manager.addMetricsServerExtraHandler('/second', second)).toThrow(
+      'has a handler already',
+    );
+    expect(() => manager.addMetricsServerExtraHandler('/metrics', second)).toThrow(
+      'has a handler already',
+    );
     const url = manager.url('metrics');
     expect((await get(`${url}/first`)).text).toBe('one');
     expect((await get(`${url}/second`)).text).toBe('two');
@@ -154,18 +183,22 @@ describe('metrics', () => {
       expect(parseText(text).size).toBeGreaterThan(0);
       return headers.get('content-encoding');
     };
-    for (const accepted of ['gzip', 'deflate, gzip;q=0.5', 'GZIP; q=1.0']) expect(await coding(accepted)).toBe('gzip');
+    for (const accepted of ['gzip', 'deflate, gzip;q=0.5', 'GZIP; q=1.0'])
+      expect(await coding(accepted)).toBe('gzip');
     for (const accepted of ['identity', 'gzip;q=0', 'gzip;q=0.0, br', 'xgzip'])
       expect(await coding(accepted)).toBeNull();
   });
 
-  // The pattern that looked for a weight other than 0 tried each of the digits in each way: a header of 3 KB took 18 s, and one as long as node takes an hour,
-  // in which the process did nothing else. Whoever reached the port could send it.
+  // The pattern that looked for a weight other than 0 tried each of the digits in each way: a
+  // header of 3 KB took 18 s, and one as long as node takes an hour, in which the process did
+  // nothing else. Whoever reached the port could send it.
   test('are packed or not in a moment, whatever the header says', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     const accepted = `gzip;q=.${'1'.repeat(1000)}${'0'.repeat(2000)}x`;
     const before = process.cpuUsage();
-    const { headers } = await get(`${manager.url('metrics')}/metrics`, { headers: { 'accept-encoding': accepted } });
+    const { headers } = await get(`${manager.url('metrics')}/metrics`, {
+      headers: { 'accept-encoding': accepted },
+    });
     expect(headers.get('content-encoding')).toBeNull();
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
@@ -185,7 +218,9 @@ describe('metrics', () => {
     const url = manager.url('metrics');
     for (const path of ['/metrics', '/more']) {
       expect((await get(`${url}${path}`)).status).toBe(401);
-      expect((await get(`${url}${path}`, { headers: { authorization: 'Bearer good' } })).status).toBe(200);
+      expect(
+        (await get(`${url}${path}`, { headers: { authorization: 'Bearer good' } })).status,
+      ).toBe(200);
     }
   });
 
@@ -216,7 +251,9 @@ describe('metrics', () => {
     const { manager } = await serving({ logger, metrics: { bindAddress: '0' } });
     manager.addMetricsServerExtraHandler('/more', nothing);
     expect(manager.url('metrics')).toBeUndefined();
-    expect(said).toEqual([['metrics are not served, so that an extra handler is ignored', { path: '/more' }]]);
+    expect(said).toEqual([
+      ['metrics are not served, so that an extra handler is ignored', { path: '/more' }],
+    ]);
   });
 
   test('may be served by https (should create a metrics server if … secure serving is enabled)', async () => {
@@ -259,10 +296,13 @@ describe('the certificates of a server', () => {
   const seen = (url: string): Promise<string | undefined> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(url);
-      const socket = connectTLS({ host: hostname, port: Number(port), rejectUnauthorized: false }, () => {
-        resolve(String(socket.getPeerCertificate().subject.CN));
-        socket.destroy();
-      });
+      const socket = connectTLS(
+        { host: hostname, port: Number(port), rejectUnauthorized: false },
+        () => {
+          resolve(String(socket.getPeerCertificate().subject.CN));
+          socket.destroy();
+        },
+      );
       socket.once('error', reject);
     });
 
@@ -270,7 +310,9 @@ describe('the certificates of a server', () => {
     const ca = await authority();
     const [first, second] = [await certificate(ca, 'first'), await certificate(ca, 'second')];
     let pair: () => Promise<{ cert: string; key: string }> = async () => first;
-    const { manager, clock, stop, done } = await serving({ metrics: { bindAddress: LOCAL, tls: () => pair() } });
+    const { manager, clock, stop, done } = await serving({
+      metrics: { bindAddress: LOCAL, tls: () => pair() },
+    });
     const url = manager.url('metrics') as string;
     const set = vi.spyOn(TLSServer.prototype, 'setSecureContext');
     onTestFinished(() => set.mockRestore());
@@ -289,7 +331,10 @@ describe('the certificates of a server', () => {
     pair = () => Promise.reject(new Error('no file'));
     await clock.run(10_000);
     expect(await seen(url)).toBe('second');
-    expect(reported.map(String)).toEqual([expect.stringContaining('key values mismatch'), 'Error: no file']);
+    expect(reported.map(String)).toEqual([
+      expect.stringContaining('key values mismatch'),
+      'Error: no file',
+    ]);
     pair = async () => first;
     await clock.run(10_000);
     expect(await seen(url)).toBe('first');
@@ -305,13 +350,18 @@ describe('the certificates of a server', () => {
     const { cert, key } = await certificate(await authority(), 'filed');
     writeFileSync(paths.cert, cert);
     writeFileSync(paths.key, key);
-    const { manager } = await serving({ metrics: { bindAddress: LOCAL, tls: certificateFiles(paths) } });
+    const { manager } = await serving({
+      metrics: { bindAddress: LOCAL, tls: certificateFiles(paths) },
+    });
     expect(await seen(manager.url('metrics') as string)).toBe('filed');
   });
 
   test('are needed from the start', async () => {
     const { manager, clock } = managerOf({
-      metrics: { bindAddress: LOCAL, tls: certificateFiles({ cert: '/nowhere/tls.crt', key: '/nowhere/tls.key' }) },
+      metrics: {
+        bindAddress: LOCAL,
+        tls: certificateFiles({ cert: '/nowhere/tls.crt', key: '/nowhere/tls.key' }),
+      },
     });
     await expect(start(manager, clock).done).rejects.toMatchObject({
       code: 'LISTEN',
@@ -328,7 +378,10 @@ describe('the live page', () => {
     await manager.elected();
     expect(manager.url('debugPage')).toBe(manager.url('metrics'));
     const response = await get(`${manager.url('debugPage')}${page}`);
-    expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    expect([response.status, response.headers.get('content-type')]).toEqual([
+      200,
+      'text/html; charset=utf-8',
+    ]);
     const state = JSON.parse((await get(`${manager.url('debugPage')}${page}/state`)).text);
     expect(state).toMatchObject({ stopping: false, controllers: [] });
   });
@@ -339,7 +392,10 @@ describe('the live page', () => {
     expect((await get(`${everywhere.manager.url('metrics')}${page}`)).status).toBe(404);
     const wanted = await serving({ metrics: { bindAddress: ':0' }, debugPage: true });
     expect((await get(`${wanted.manager.url('metrics')}${page}`)).status).toBe(200);
-    const alone = await serving({ metrics: { bindAddress: ':0' }, debugPage: { bindAddress: LOCAL } });
+    const alone = await serving({
+      metrics: { bindAddress: ':0' },
+      debugPage: { bindAddress: LOCAL },
+    });
     expect(alone.manager.url('debugPage')).not.toBe(alone.manager.url('metrics'));
     expect((await get(`${alone.manager.url('debugPage')}${page}`)).status).toBe(200);
     expect((await get(`${alone.manager.url('debugPage')}/metrics`)).status).toBe(404);
@@ -413,12 +469,16 @@ describe('a server as a runnable', () => {
       },
     });
     await server.listening();
-    // A client that never closes a connection by itself: if the server did not either, its end would not come.
+    // A client that never closes a connection by itself: if the server did not either, its end
+    // would not come.
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
     const ask = (path: string) =>
       new Promise<string>((resolve, reject) => {
-        httpGet(`${server.url}${path}`, { agent }, (response) => resolve(textOf(response))).once('error', reject);
+        httpGet(`${server.url}${path}`, { agent }, (response) => resolve(textOf(response))).once(
+          'error',
+          reject,
+        );
       });
     expect(await ask('/quick')).toBe('quick'); // its connection is kept
     const answers = ['/begun', '/waits'].map(ask);
@@ -468,7 +528,9 @@ describe('a server as a runnable', () => {
   test('runs once, and not at all after the signal', async () => {
     const { server, stop, done } = run({});
     await server.listening();
-    await expect(server.start({ signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
+    await expect(server.start({ signal: AbortSignal.abort() })).rejects.toMatchObject({
+      code: 'ALREADY_STARTED',
+    });
     stop();
     await done;
     const late = new HTTPServer({ bindAddress: LOCAL, handler: () => undefined });
@@ -478,12 +540,24 @@ describe('a server as a runnable', () => {
   });
 
   test('listens for the leader alone where it is told so', async () => {
-    const leader = new HTTPServer({ bindAddress: LOCAL, handler: () => undefined, onlyServeWhenLeader: true });
-    const webhooks = new HTTPServer({ bindAddress: LOCAL, handler: () => undefined, webhooks: true });
+    const leader = new HTTPServer({
+      bindAddress: LOCAL,
+      handler: () => undefined,
+      onlyServeWhenLeader: true,
+    });
+    const webhooks = new HTTPServer({
+      bindAddress: LOCAL,
+      handler: () => undefined,
+      webhooks: true,
+    });
     const { manager } = managerOf();
     manager.add(leader);
     manager.add(webhooks);
-    expect(manager.report().runnables.map(({ group }) => group)).toEqual(['webhooks', 'caches', 'leader election']);
+    expect(manager.report().runnables.map(({ group }) => group)).toEqual([
+      'webhooks',
+      'caches',
+      'leader election',
+    ]);
   });
 
   test('does not hold up a manager whose grace is over', async () => {

@@ -1,4 +1,7 @@
-/** A process for signals.test.ts. Says when it is ready, and when it was told to end; then ends, or hangs. */
+/**
+ * A process for signals.test.ts. Says when it is ready, and when it was told to end; then ends, or
+ * hangs.
+ */
 import { createServer } from 'node:net';
 import { setupSignalHandler } from '../../bindings/manager/signals.ts';
 

@@ -9,7 +9,9 @@ const program = fileURLToPath(new URL('signalled.ts', import.meta.url));
 
 /** Starts the program; `line` is its next line. */
 function run(...args: string[]) {
-  const child = spawn(process.execPath, [program, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [program, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const exit = once(child, 'exit');
@@ -17,13 +19,16 @@ function run(...args: string[]) {
 }
 
 describe('setupSignalHandler', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('asks for an end in order at the first %s', async (name) => {
-    const { child, line, exit } = run('ends');
-    expect(await line()).toBe('ready');
-    child.kill(name);
-    expect(await line()).toBe(`told: the process was told to end by ${name}`);
-    expect(await exit).toEqual([0, null]);
-  });
+  test.each(['SIGTERM', 'SIGINT'] as const)(
+    'asks for an end in order at the first %s',
+    async (name) => {
+      const { child, line, exit } = run('ends');
+      expect(await line()).toBe('ready');
+      child.kill(name);
+      expect(await line()).toBe(`told: the process was told to end by ${name}`);
+      expect(await exit).toEqual([0, null]);
+    },
+  );
 
   test('exits with 1 at the second, whichever it is', async () => {
     const { child, line, exit } = run('hangs');

@@ -1,6 +1,7 @@
 /**
- * The starts and stops of bench/start-stop-run.ts in a short form: a hundred managers with controllers, sources, election and client, each stopped
- * wherever chance has it. `npm run soak:start-stop` is the long one, of a thousand.
+ * The starts and stops of bench/start-stop-run.ts in a short form: a hundred managers with
+ * controllers, sources, election and client, each stopped wherever chance has it. `npm run
+ * soak:start-stop` is the long one, of a thousand.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -13,7 +14,10 @@ import { Random, testSeed } from '../random.ts';
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-function run(cycles: number, meddle: (call: number) => void = () => undefined): Promise<StartStopReport> {
+function run(
+  cycles: number,
+  meddle: (call: number) => void = () => undefined,
+): Promise<StartStopReport> {
   const seed = testSeed();
   console.log(`CAPSTAN_SEED=${seed}`);
   const random = new Random(seed);
@@ -37,7 +41,9 @@ test('managers that are stopped at random points leave nothing behind, and free 
   for (const count of [worked, led, failed]) expect(count).toBeGreaterThan(0);
 });
 
-test('timers that are left are found, and memory that is not given back', { timeout: 120_000 }, async () => {
+test('timers that are left are found, and memory that is not given back', {
+  timeout: 120_000,
+}, async () => {
   const timers: unknown[] = []; // the test runner has some of its own, which come and go
   const { problems } = await run(10, (call) => {
     if (call < 10) timers.push(systemClock.setTimer(() => undefined, 1e6));

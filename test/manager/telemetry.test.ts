@@ -1,7 +1,11 @@
 /** Loggers and tracers that people have: pino, console and OpenTelemetry fit as they are. */
 import { Writable } from 'node:stream';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { type Logger, pinoLogger, silentLogger, withFields } from 'capstan/controller';
 import { newManager, type Tracer } from 'capstan/manager';
 import { pino } from 'pino';
@@ -38,14 +42,20 @@ describe('the logger of a manager', () => {
     });
     logger.warn('odd', { error: 'text', part: 'one' });
     expect(lines.at(-1)).toMatchObject({ msg: 'odd', error: 'text', part: 'one' });
-    expect(lines).toContainEqual(expect.objectContaining({ level: 20, msg: 'starting', group: 'leader election' }));
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 20, msg: 'starting', group: 'leader election' }),
+    );
     withFields(logger, { controller: 'web', name: 'all' }).warn('slow', { name: 'one' });
     expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'slow', controller: 'web', name: 'one' });
   });
 
-  // It was taken, and dropped all fields: pino takes them before the message, and a message that comes first ends the line.
+  // It was taken, and dropped all fields: pino takes them before the message, and a message that
+  // comes first ends the line.
   test('may not be pino as it is', () => {
-    for (const logger of [pino({ enabled: false }), pino({ enabled: false }).child({ part: 'one' })])
+    for (const logger of [
+      pino({ enabled: false }),
+      pino({ enabled: false }).child({ part: 'one' }),
+    ])
       expect(() => newManager({ transport: noServer, logger })).toThrow(
         '"options.logger" expected pinoLogger(logger), got an object of class Pino',
       );
@@ -68,20 +78,29 @@ describe('the logger of a manager', () => {
 describe('the tracer of a manager', () => {
   test('may be one of OpenTelemetry, as it is', () => {
     const exporter = new InMemorySpanExporter();
-    const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+    const provider = new BasicTracerProvider({
+      spanProcessors: [new SimpleSpanProcessor(exporter)],
+    });
     const tracer: Tracer = provider.getTracer('controllers');
     const manager = newManager({ transport: noServer, tracer });
     expect(manager.tracer).toBe(tracer);
-    const result = tracer.startActiveSpan('reconcile', { attributes: { controller: 'web' } }, (span) => {
-      span.setAttribute('outcome', 'error');
-      span.recordException(new Error('no way'));
-      span.setStatus({ code: 2, message: 'no way' });
-      span.end();
-      return 42;
-    });
+    const result = tracer.startActiveSpan(
+      'reconcile',
+      { attributes: { controller: 'web' } },
+      (span) => {
+        span.setAttribute('outcome', 'error');
+        span.recordException(new Error('no way'));
+        span.setStatus({ code: 2, message: 'no way' });
+        span.end();
+        return 42;
+      },
+    );
     expect(result).toBe(42);
     const [span] = exporter.getFinishedSpans();
-    expect([span?.name, span?.attributes]).toEqual(['reconcile', { controller: 'web', outcome: 'error' }]);
+    expect([span?.name, span?.attributes]).toEqual([
+      'reconcile',
+      { controller: 'web', outcome: 'error' },
+    ]);
     expect(span?.status).toEqual({ code: SpanStatusCode.ERROR, message: 'no way' });
     expect(span?.events[0]?.attributes).toMatchObject({ 'exception.message': 'no way' });
   });

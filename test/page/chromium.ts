@@ -1,6 +1,7 @@
 /**
- * A headless Chromium driven over its DevTools protocol through a pipe: no port, no package, nothing left behind. Waiting is
- * done in the page, by its own mutations; the runner's time limit is the only clock.
+ * A headless Chromium driven over its DevTools protocol through a pipe: no port, no package,
+ * nothing left behind. Waiting is done in the page, by its own mutations; the runner's time limit
+ * is the only clock.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,7 +17,9 @@ export function findChromium(): string | undefined {
   const given = process.env.CHROMIUM;
   if (given) return given;
   const folders = (process.env.PATH ?? '').split(':');
-  return folders.flatMap((folder) => PLACES.map((name) => join(folder, name))).find((path) => existsSync(path));
+  return folders
+    .flatMap((folder) => PLACES.map((name) => join(folder, name)))
+    .find((path) => existsSync(path));
 }
 
 interface Message {
@@ -30,13 +33,19 @@ interface Message {
 
 type Answer = Record<string, unknown>;
 
-/** What a page has said that it should not have: errors of the console, exceptions, refusals of its policy, failed loads. */
+/**
+ * What a page has said that it should not have: errors of the console, exceptions, refusals of its
+ * policy, failed loads.
+ */
 export type Complaint = string;
 
 export class Chromium {
   readonly #process: ChildProcess;
   readonly #profile: string;
-  readonly #waiting = new Map<number, { resolve(result: Answer): void; reject(error: Error): void }>();
+  readonly #waiting = new Map<
+    number,
+    { resolve(result: Answer): void; reject(error: Error): void }
+  >();
   readonly #listeners = new Map<string, (method: string, params: Answer) => void>();
   #id = 0;
   #rest = '';
@@ -74,7 +83,10 @@ export class Chromium {
   /** A page of its own, with cookies, storage and permissions of its own. */
   async open(url: string, options: OpenOptions = {}): Promise<Page> {
     const { browserContextId } = await this.send('Target.createBrowserContext');
-    const { targetId } = await this.send('Target.createTarget', { url: 'about:blank', browserContextId });
+    const { targetId } = await this.send('Target.createTarget', {
+      url: 'about:blank',
+      browserContextId,
+    });
     const { sessionId } = await this.send('Target.attachToTarget', { targetId, flatten: true });
     const page = new Page(this, String(sessionId), String(targetId));
     this.#listeners.set(String(sessionId), (method, params) => page.heard(method, params));
@@ -86,7 +98,9 @@ export class Chromium {
     const id = ++this.#id;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      (this.#process.stdio[3] as Writable).write(`${JSON.stringify({ id, method, params, sessionId })}\0`);
+      (this.#process.stdio[3] as Writable).write(
+        `${JSON.stringify({ id, method, params, sessionId })}\0`,
+      );
     });
   }
 
@@ -107,7 +121,8 @@ export class Chromium {
 
   #hear({ id, method, params = {}, sessionId, result = {}, error }: Message): void {
     if (id === undefined) {
-      if (method !== undefined && sessionId !== undefined) this.#listeners.get(sessionId)?.(method, params);
+      if (method !== undefined && sessionId !== undefined)
+        this.#listeners.get(sessionId)?.(method, params);
       return;
     }
     const waiting = this.#waiting.get(id);
@@ -143,13 +158,17 @@ export class Page {
     this.#target = target;
   }
 
-  async begin(url: string, { width = 1200, height = 900, dark = false, before }: OpenOptions): Promise<void> {
+  async begin(
+    url: string,
+    { width = 1200, height = 900, dark = false, before }: OpenOptions,
+  ): Promise<void> {
     for (const domain of ['Page', 'Runtime', 'Log', 'Network']) await this.send(`${domain}.enable`);
     await this.resize(width, height);
     await this.send('Emulation.setEmulatedMedia', {
       features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }],
     });
-    if (before !== undefined) await this.send('Page.addScriptToEvaluateOnNewDocument', { source: before });
+    if (before !== undefined)
+      await this.send('Page.addScriptToEvaluateOnNewDocument', { source: before });
     const loaded = new Promise<void>((resolve) => {
       this.#loaded = resolve;
     });
@@ -158,7 +177,12 @@ export class Page {
   }
 
   async resize(width: number, height: number): Promise<void> {
-    await this.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 600 });
+    await this.send('Emulation.setDeviceMetricsOverride', {
+      width,
+      height,
+      deviceScaleFactor: 1,
+      mobile: width < 600,
+    });
   }
 
   /** The value of an expression in the page; a promise is awaited. Rejects with what it threw. */
@@ -168,8 +192,12 @@ export class Page {
       awaitPromise: true,
       returnByValue: true,
       userGesture: true,
-    })) as { result: { value: T }; exceptionDetails?: { text: string; exception?: { description?: string } } };
-    if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
+    })) as {
+      result: { value: T };
+      exceptionDetails?: { text: string; exception?: { description?: string } };
+    };
+    if (exceptionDetails)
+      throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value;
   }
 
@@ -214,7 +242,10 @@ export class Page {
 
   /** PNG bytes; of the whole page where asked. */
   async screenshot(whole = false): Promise<Buffer> {
-    const { data } = await this.send('Page.captureScreenshot', { format: 'png', captureBeyondViewport: whole });
+    const { data } = await this.send('Page.captureScreenshot', {
+      format: 'png',
+      captureBeyondViewport: whole,
+    });
     return Buffer.from(String(data), 'base64');
   }
 
@@ -230,10 +261,14 @@ export class Page {
     if (method === 'Page.loadEventFired') this.#loaded?.();
     else if (method === 'Runtime.exceptionThrown')
       this.complaints.push(`exception: ${JSON.stringify(params.exceptionDetails)}`);
-    else if (method === 'Log.entryAdded') this.complaints.push(`log: ${JSON.stringify(params.entry)}`);
+    else if (method === 'Log.entryAdded')
+      this.complaints.push(`log: ${JSON.stringify(params.entry)}`);
     else if (method === 'Network.loadingFailed' && params.canceled !== true)
       this.complaints.push(`load: ${JSON.stringify(params)}`);
-    else if (method === 'Runtime.consoleAPICalled' && /error|warning|assert/.test(String(params.type))) {
+    else if (
+      method === 'Runtime.consoleAPICalled' &&
+      /error|warning|assert/.test(String(params.type))
+    ) {
       this.complaints.push(`console: ${JSON.stringify(params.args)}`);
     }
   }

@@ -1,6 +1,7 @@
 /**
- * The benchmark page in a real Chromium, from a plain static host at a path of its own. Skipped where there is no Chromium
- * (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
+ * The benchmark page in a real Chromium, from a plain static host at a path of its own. Skipped
+ * where there is no Chromium (CHROMIUM names one that is not in the PATH). Needs the built package,
+ * as `npm test` makes it.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +19,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the built page', () => {
   const files = (): Record<string, string> =>
-    Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+    Object.fromEntries(
+      readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]),
+    );
 
   it('is a handful of files that name each other relatively and nobody else', () => {
     const all = files();
@@ -33,14 +36,17 @@ describe('the built page', () => {
     const page = all['index.html'] ?? '';
     const named = [...page.matchAll(/(?:src|href)="([^"]*)"/g)].map((match) => match[1]);
     expect(named.sort()).toEqual(['app.js', 'charts.css', 'icon.svg', 'style.css']);
-    expect(Object.values(all).join('\n')).not.toMatch(/https?:\/\/(?!www\.w3\.org\/)[a-z]|@import|\/\/cdn/i);
+    expect(Object.values(all).join('\n')).not.toMatch(
+      /https?:\/\/(?!www\.w3\.org\/)[a-z]|@import|\/\/cdn/i,
+    );
     expect(page).toContain(POLICY);
     expect(page).not.toMatch(/<script>|<style|style="| on\w+="/);
   });
 
   it('is served from its folder only', async () => {
     const server = await serveFolder(folder);
-    const status = async (path: string): Promise<number> => (await fetch(new URL(path, server.url))).status;
+    const status = async (path: string): Promise<number> =>
+      (await fetch(new URL(path, server.url))).status;
     expect(await status('')).toBe(200);
     expect(await status('worker.js')).toBe(200);
     expect(await status('..%2fpackage.json')).toBe(404);
@@ -62,7 +68,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
 
   beforeAll(async () => {
     browser = await Chromium.start(program ?? '');
-    server = await serveFolder(folder, { path: '/some/where/', headers: {} }); // as dumb as a static host can be
+    // as dumb as a static host can be
+    server = await serveFolder(folder, { path: '/some/where/', headers: {} });
   });
   afterAll(async () => {
     await browser?.stop();
@@ -73,18 +80,26 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
   });
 
   async function open(address: string, options: OpenOptions = {}): Promise<Page> {
-    const page = await browser.open(new URL(address, server.url).href, { before: WATCH, ...options });
+    const page = await browser.open(new URL(address, server.url).href, {
+      before: WATCH,
+      ...options,
+    });
     pages.push(page);
     await page.until(`!['loading', undefined].includes(${STATE})`);
     return page;
   }
 
   const text = (page: Page, selector: string): Promise<string> =>
-    page.evaluate(`document.querySelector(${JSON.stringify(selector)}).textContent.replace(/\\s+/g, ' ').trim()`);
+    page.evaluate(
+      `document.querySelector(${JSON.stringify(selector)}).textContent.replace(/\\s+/g, ' ').trim()`,
+    );
   const state = (page: Page): Promise<string> => page.evaluate(STATE);
   const topOf = (page: Page, selector: string): Promise<number> =>
     page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().top + scrollY`);
-  /** Keeps what goes to the clipboard, which a headless browser refuses, and counts the workers that live. */
+  /**
+   * Keeps what goes to the clipboard, which a headless browser refuses, and counts the workers that
+   * live.
+   */
   const WATCH = `
     window.workers = new Set();
     const { terminate } = Worker.prototype;
@@ -108,7 +123,9 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     const before = await topOf(page, '#machine');
     await page.click('#start');
     await page.until(`document.querySelector('#status').textContent.includes('round 2 of 3')`);
-    expect(await page.evaluate(`document.querySelector('.line[aria-current]').dataset.row`)).toBe('cycle-same 1000');
+    expect(await page.evaluate(`document.querySelector('.line[aria-current]').dataset.row`)).toBe(
+      'cycle-same 1000',
+    );
     await page.until(`${STATE} === 'done'`);
 
     const row = await text(page, '[data-row="cycle-same 1000"]');
@@ -119,7 +136,9 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(await text(page, '#summary')).toMatch(
       /Longest pause[\d.]+ (µs|ms)naive port [\d.]+ (µs|ms); 1k live keys, 1 s each/,
     );
-    expect(await text(page, '#steady')).toMatch(/Latency, p99\.9.*Longest pause.*Rate held[\d.]+ k\/s[\d.]+ k\/s/);
+    expect(await text(page, '#steady')).toMatch(
+      /Latency, p99\.9.*Longest pause.*Rate held[\d.]+ k\/s[\d.]+ k\/s/,
+    );
     expect(await text(page, '#machine')).toMatch(
       /Chromium \d+.*Wasm, by the engine’s string builtins.*not cross-origin isolated/,
     );
@@ -157,7 +176,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     expect(await text(reader, '[data-row="cycle-same 1000"]')).toBe(row);
     await fitsItsWidth(reader);
     await reader.click('#copy-markdown');
-    const lines = (all: string): string[] => all.split('\n').filter((line) => line.startsWith('| cycle-same'));
+    const lines = (all: string): string[] =>
+      all.split('\n').filter((line) => line.startsWith('| cycle-same'));
     expect(lines(await reader.evaluate<string>('copied'))).toEqual(lines(markdown));
     await reader.click('#own');
     expect(await state(reader)).toBe('idle');
@@ -167,7 +187,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
 
   it('stops at once in the middle of a round, keeps what it has, and can start again', async () => {
     const page = await open('?works=cycle-same,cycle-fresh&n=100000&rounds=99&steady=0');
-    // A choice made by the keyboard lays the charts anew; the focus once went with what was laid anew.
+    // A choice made by the keyboard lays the charts anew; the focus once went with what was laid
+    // anew.
     await page.evaluate(`document.querySelector('[value="limiter"]').focus()`);
     await page.press(' ');
     await page.until(`document.querySelector('[data-row="limiter 100000"]')`);
@@ -195,7 +216,9 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
   it('refuses a fragment that holds no result, and runs all the same', async () => {
     const page = await open('#r1.PGltZyBzcmM9eCBvbmVycm9yPWFsZXJ0KDEpPg');
     await page.until(`!document.querySelector('#notice').hidden`);
-    expect(await text(page, '#notice')).toMatch(/^This link holds no result that can be shown: it is cut short/);
+    expect(await text(page, '#notice')).toMatch(
+      /^This link holds no result that can be shown: it is cut short/,
+    );
     expect(await state(page)).toBe('idle');
     expect(await page.evaluate(`document.querySelector('#start').disabled`)).toBe(false);
     expect(page.complaints).toEqual([]);
@@ -204,41 +227,52 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
   it('shows the text to be copied by hand where the clipboard is refused', async () => {
     const page = await open(await encodeResult(resultOf()));
     await page.until(`${STATE} === 'shared'`);
-    await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`); // as over http:
+    // as over http:
+    await page.evaluate(`Object.defineProperty(navigator, 'clipboard', { value: undefined })`);
     await page.click('#copy-link');
     await page.until(`!document.querySelector('#share-text').hidden`);
-    expect(await page.evaluate(`document.querySelector('#share-text').value`)).toMatch(/^http.*#r1\./);
+    expect(await page.evaluate(`document.querySelector('#share-text').value`)).toMatch(
+      /^http.*#r1\./,
+    );
     expect(await text(page, '#share-status')).toMatch(/copy it from the field/);
     await fitsItsWidth(page);
   });
 
   it('shows the words of a stranger as words', async () => {
     const result = resultOf();
-    result.environment.browser = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
+    result.environment.browser =
+      '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>';
     result.environment.version = '"><b id=injected>';
     const page = await open(await encodeResult(result));
     await page.until(`${STATE} === 'shared'`);
     expect(await text(page, '#shared')).toContain('<img src=x onerror="window.hacked=1">');
-    expect(await page.evaluate(`[typeof hacked, document.querySelector('#injected, main img, main script')]`)).toEqual([
-      'undefined',
-      null,
-    ]);
+    expect(
+      await page.evaluate(
+        `[typeof hacked, document.querySelector('#injected, main img, main script')]`,
+      ),
+    ).toEqual(['undefined', null]);
     expect(page.complaints).toEqual([]);
   });
 
-  // With steps of 100 µs the median of a fast peer was 0, which was taken for "not measured": its column stayed empty.
+  // With steps of 100 µs the median of a fast peer was 0, which was taken for "not measured": its
+  // column stayed empty.
   it('shows times below the step of the clock as such, not as missing', async () => {
     const result = resultOf();
     result.environment.resolutionMs = 0.1;
-    for (const side of [result.steady?.capstan, result.steady?.naive]) if (side) side.latencies[0] = 0;
+    for (const side of [result.steady?.capstan, result.steady?.naive])
+      if (side) side.latencies[0] = 0;
     const page = await open(await encodeResult(result));
     await page.until(`${STATE} === 'shared'`);
-    expect(await text(page, '#steady')).toContain('Latency, p50< 100 µs< 100 µs–Latency, p90100 µs');
+    expect(await text(page, '#steady')).toContain(
+      'Latency, p50< 100 µs< 100 µs–Latency, p90100 µs',
+    );
   });
 
   it('takes a result that comes while it runs, and says what it did not understand of the address', async () => {
     const page = await open('?works=cycle-same&n=nine&rounds=99&steady=0');
-    expect(await text(page, '#notice')).toContain('“n” in the address expected at most 8 whole numbers');
+    expect(await text(page, '#notice')).toContain(
+      '“n” in the address expected at most 8 whole numbers',
+    );
     await page.click('#start');
     await page.until(`document.querySelector('#status').textContent.includes('warm-up')`);
     await page.evaluate(`location.hash = ${JSON.stringify(await encodeResult(resultOf()))}`);
@@ -267,16 +301,22 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     const page = await open(`${strict.url}${SHORT}`);
     await page.click('#start');
     await page.until(`${STATE} === 'failed'`);
-    expect(await text(page, '#notice')).toMatch(/^The run failed \(WASM_UNAVAILABLE\): .*'wasm-unsafe-eval'/);
+    expect(await text(page, '#notice')).toMatch(
+      /^The run failed \(WASM_UNAVAILABLE\): .*'wasm-unsafe-eval'/,
+    );
     expect(await page.evaluate(`document.querySelector('#start').disabled`)).toBe(false);
     await strict.stop();
     await page.click('#start');
-    await page.until(`${STATE} === 'failed' && document.querySelector('#notice').textContent.includes('worker.js')`);
+    await page.until(
+      `${STATE} === 'failed' && document.querySelector('#notice').textContent.includes('worker.js')`,
+    );
   });
 
   it('runs isolated, under the header of its own server, on a telephone, and nothing moves there', async () => {
     const own = await serveFolder(folder);
-    const page = await open(`${own.url}?works=limiter&n=10&rounds=1&steady=1000&seconds=1`, { width: 390 });
+    const page = await open(`${own.url}?works=limiter&n=10&rounds=1&steady=1000&seconds=1`, {
+      width: 390,
+    });
     const before = await topOf(page, '#machine');
     await page.click('#start');
     await page.until(`${STATE} === 'done'`);

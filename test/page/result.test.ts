@@ -1,9 +1,24 @@
 /**
- * What the page makes of its measurements: medians and ratios in both directions, percentiles, and the texts to take along.
+ * What the page makes of its measurements: medians and ratios in both directions, percentiles, and
+ * the texts to take along.
  */
 import { describe, expect, it } from 'vitest';
-import { showMs, showNs, showRate, showRatio, showSeconds, showTime } from '../../bench/page/format.ts';
-import { DEFAULT_PLAN, itemsOf, planOf, roughSeconds, steadyShape, WORKS } from '../../bench/page/plan.ts';
+import {
+  showMs,
+  showNs,
+  showRate,
+  showRatio,
+  showSeconds,
+  showTime,
+} from '../../bench/page/format.ts';
+import {
+  DEFAULT_PLAN,
+  itemsOf,
+  planOf,
+  roughSeconds,
+  steadyShape,
+  WORKS,
+} from '../../bench/page/plan.ts';
 import type { SteadySlice } from '../../bench/page/protocol.ts';
 import { jsonOf, markdownOf, verdictLine } from '../../bench/page/report.ts';
 import {
@@ -31,7 +46,9 @@ describe('the plan', () => {
   });
 
   it('is taken from the address, in the order of the page and without repetitions', () => {
-    const { plan, problems } = planOf('?works=limiter,cycle-same&n=100000,1000,1000&rounds=3&steady=5000&seconds=2');
+    const { plan, problems } = planOf(
+      '?works=limiter,cycle-same&n=100000,1000,1000&rounds=3&steady=5000&seconds=2',
+    );
     expect(problems).toEqual([]);
     expect(plan).toEqual({
       works: ['cycle-same', 'limiter'],
@@ -44,7 +61,10 @@ describe('the plan', () => {
   });
 
   it.each([
-    ['?works=cycle-some', /“works” in the address expected names from cycle-same, .*got “cycle-some”/],
+    [
+      '?works=cycle-some',
+      /“works” in the address expected names from cycle-same, .*got “cycle-some”/,
+    ],
     ['?works=', /“works”/],
     ['?works=__proto__', /“works”/],
     ['?n=0', /“n” .*from 1 to 2000000, got “0”/],
@@ -110,7 +130,16 @@ describe('the steady load', () => {
 
   it('adds its slices up, also the rate that was held', () => {
     const tally = new SteadyTally(10);
-    tally.add(slice({ cycles: 20_000, busyMs: 4, longest: 2, stalls: 1, stalledMs: 3, pauses: Float64Array.of(1, 2) }));
+    tally.add(
+      slice({
+        cycles: 20_000,
+        busyMs: 4,
+        longest: 2,
+        stalls: 1,
+        stalledMs: 3,
+        pauses: Float64Array.of(1, 2),
+      }),
+    );
     tally.add(
       slice({
         cycles: 10_000,
@@ -138,7 +167,11 @@ describe('the steady load', () => {
     const tally = new SteadyTally(600);
     expect(bucketMsOf(600)).toBe(600);
     for (let i = 0; i < 120; i++)
-      tally.add(slice({ pauses: Float64Array.from({ length: 100 }, (_, k) => (i === 77 && k === 5 ? 99 : 1)) }));
+      tally.add(
+        slice({
+          pauses: Float64Array.from({ length: 100 }, (_, k) => (i === 77 && k === 5 ? 99 : 1)),
+        }),
+      );
     const { pauses } = tally.side();
     expect(pauses).toHaveLength(1000);
     expect(pauses.length).toBeLessThanOrEqual(MOST_BUCKETS);
@@ -146,7 +179,9 @@ describe('the steady load', () => {
   });
 
   it('gives percentiles that were seen, not made up', () => {
-    expect(percentiles(Array.from({ length: 1000 }, (_, i) => 1000 - i))).toEqual([500, 900, 990, 999, 1000]);
+    expect(percentiles(Array.from({ length: 1000 }, (_, i) => 1000 - i))).toEqual([
+      500, 900, 990, 999, 1000,
+    ]);
     expect(percentiles([])).toEqual([0, 0, 0, 0, 0]);
   });
 });
@@ -162,9 +197,20 @@ describe('figures', () => {
       '12.3 µs',
       '12.0 ms',
     ]);
-    expect([0, 0.0051, 0.5, 16.7, 1500].map(showMs)).toEqual(['0 µs', '5.10 µs', '500 µs', '16.7 ms', '1.50 s']);
+    expect([0, 0.0051, 0.5, 16.7, 1500].map(showMs)).toEqual([
+      '0 µs',
+      '5.10 µs',
+      '500 µs',
+      '16.7 ms',
+      '1.50 s',
+    ]);
     expect([12, 4_560, 7_890_000].map(showRate)).toEqual(['12.0 /s', '4.56 k/s', '7.89 M/s']);
-    expect([0.5, 2, 1.004, 0.03].map(showRatio)).toEqual(['2.00× faster', '2.00× slower', 'even', '33.3× faster']);
+    expect([0.5, 2, 1.004, 0.03].map(showRatio)).toEqual([
+      '2.00× faster',
+      '2.00× slower',
+      'even',
+      '33.3× faster',
+    ]);
     expect([4.4, 59.6, 61].map(showSeconds)).toEqual(['4 s', '1 min 00 s', '1 min 01 s']);
   });
 
@@ -177,8 +223,12 @@ describe('figures', () => {
 describe('the texts to take along', () => {
   it('have a line for every row, wins and losses, and the steady load', () => {
     const text = markdownOf(resultOf());
-    expect(text).toContain('| cycle-fresh | 100k | 100 (90.0–110) | 300 (270–330) | 0.33 | 3.00× faster |');
-    expect(text).toContain('| limiter | 1k | 120 (108–132) | 60.0 (54.0–66.0) | 2.00 | 2.00× slower |');
+    expect(text).toContain(
+      '| cycle-fresh | 100k | 100 (90.0–110) | 300 (270–330) | 0.33 | 3.00× faster |',
+    );
+    expect(text).toContain(
+      '| limiter | 1k | 120 (108–132) | 60.0 (54.0–66.0) | 2.00 | 2.00× slower |',
+    );
     expect(text).toContain('| longest pause | 8.00 ms | 80.0 ms | 0.10 |');
     expect(text).toContain('2026-05-06');
     expect(markdownOf(resultOf({ stopped: true, steady: undefined }))).toContain('stopped early');
@@ -186,14 +236,20 @@ describe('the texts to take along', () => {
 
   it('let no browser name of a stranger shape the page that they are pasted into', () => {
     const { environment } = resultOf();
-    const text = markdownOf(resultOf({ environment: { ...environment, browser: '](x) <b>|`*\n# Hello' } }));
+    const text = markdownOf(
+      resultOf({ environment: { ...environment, browser: '](x) <b>|`*\n# Hello' } }),
+    );
     expect(text).not.toMatch(/<b>|\]\(x|\n# Hello|`\*/);
     expect(text).toContain('Hello');
   });
 
   it('are for programs as well, with the units', () => {
     const json = JSON.parse(jsonOf(resultOf())) as Record<string, unknown>;
-    expect(json).toMatchObject({ format: 'capstan-bench-page', formatVersion: 1, at: '2026-05-06T07:08:09.000Z' });
+    expect(json).toMatchObject({
+      format: 'capstan-bench-page',
+      formatVersion: 1,
+      at: '2026-05-06T07:08:09.000Z',
+    });
     expect(json.rows).toHaveLength(2);
     expect(json.units).toMatchObject({ rows: 'ns per operation' });
   });

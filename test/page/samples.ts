@@ -48,7 +48,11 @@ export function resultOf(changes: Partial<Result> = {}): Result {
 export function randomResult(random: Random): Result {
   const time = (): number => 10 ** (random.next() * 5);
   const spread = () => {
-    const [min, ns, max] = [time(), time(), time()].sort((a, b) => a - b) as [number, number, number];
+    const [min, ns, max] = [time(), time(), time()].sort((a, b) => a - b) as [
+      number,
+      number,
+      number,
+    ];
     return { ns, min, max };
   };
   const side = (): SteadySide => ({
@@ -63,7 +67,13 @@ export function randomResult(random: Random): Result {
   });
   const rows = WORKS.flatMap(({ name }) =>
     [1_000, 10_000, 100_000].map(
-      (n): Row => ({ work: name, n, rounds: 1 + random.int(9), capstan: spread(), naive: spread() }),
+      (n): Row => ({
+        work: name,
+        n,
+        rounds: 1 + random.int(9),
+        capstan: spread(),
+        naive: spread(),
+      }),
     ),
   );
   const steady = {

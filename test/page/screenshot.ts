@@ -1,6 +1,6 @@
 /**
- * Draws docs/bench-page.png: builds the page from the built package, measures a few workloads in Chromium, losses among
- * them, and takes the picture. By hand, on a machine that does nothing else:
+ * Draws docs/bench-page.png: builds the page from the built package, measures a few workloads in
+ * Chromium, losses among them, and takes the picture. By hand, on a machine that does nothing else:
  *
  *     npm run build && node test/page/screenshot.ts
  */
@@ -16,7 +16,8 @@ const QUERY = '?works=cycle-request,limiter&n=1000,100000&rounds=7&steady=100000
 const WIDTH = 960;
 
 const program = findChromium();
-if (program === undefined) throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
+if (program === undefined)
+  throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
 const folder = mkdtempSync(join(tmpdir(), 'capstan-page-'));
 await buildPage(folder);
 const server = await serveFolder(folder);
@@ -33,7 +34,8 @@ try {
     const { bottom } = document.querySelector('.strips').getBoundingClientRect();
     return [top + scrollY - 24, bottom + scrollY + 24];
   })()`);
-  const clip = { x: 0, y: from, width: WIDTH - 15, height: to - from, scale: 1 }; // without the scroll bar
+  // without the scroll bar
+  const clip = { x: 0, y: from, width: WIDTH - 15, height: to - from, scale: 1 };
   await page.resize(WIDTH, Math.ceil(to));
   const { data } = await page.send('Page.captureScreenshot', { format: 'png', clip });
   const docs = fileURLToPath(new URL('../../docs/', import.meta.url));

@@ -1,6 +1,6 @@
 /**
- * A result in a link: it comes back as it went, and no fragment, however it was made, does anything but be shown or be
- * refused with a sentence.
+ * A result in a link: it comes back as it went, and no fragment, however it was made, does anything
+ * but be shown or be refused with a sentence.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -8,8 +8,10 @@ import { decodeResult, encodeResult, looksShared, ShareError } from '../../bench
 import { Random, testSeed } from '../random.ts';
 import { randomResult, resultOf, rowOf } from './samples.ts';
 
-const fragmentOf = (text: string | Uint8Array): string => `#r1.${deflateRawSync(text).toString('base64url')}`;
-const textOf = (fragment: string): string => inflateRawSync(Buffer.from(fragment.slice(4), 'base64url')).toString();
+const fragmentOf = (text: string | Uint8Array): string =>
+  `#r1.${deflateRawSync(text).toString('base64url')}`;
+const textOf = (fragment: string): string =>
+  inflateRawSync(Buffer.from(fragment.slice(4), 'base64url')).toString();
 
 type List = (string | number | List)[];
 
@@ -34,7 +36,10 @@ describe('a shared result', () => {
     const result = resultOf();
     const back = await decodeResult(await encodeResult(result));
     const { steady, ...rest } = result;
-    expect(back).toEqual({ ...rest, steady: { ...steady, capstan: expect.anything(), naive: expect.anything() } });
+    expect(back).toEqual({
+      ...rest,
+      steady: { ...steady, capstan: expect.anything(), naive: expect.anything() },
+    });
     for (const [peer, longest] of [
       ['capstan', 8],
       ['naive', 80],
@@ -48,7 +53,9 @@ describe('a shared result', () => {
   it('keeps within a link that chats and mails take, also when everything was measured', async () => {
     const random = new Random(7);
     const all = Array.from({ length: 20 }, () => randomResult(random));
-    const longest = await Promise.all(all.map(async (result) => (await encodeResult(result)).length));
+    const longest = await Promise.all(
+      all.map(async (result) => (await encodeResult(result)).length),
+    );
     expect(Math.max(...longest)).toBeLessThan(3_000);
   });
 
@@ -59,7 +66,10 @@ describe('a shared result', () => {
       const result = randomResult(random);
       if (result.rows.length === 0 && result.steady === undefined) continue;
       const fragment = await encodeResult(result);
-      expect(await encodeResult(await decodeResult(fragment)), `CAPSTAN_SEED=${seed}, result ${i}`).toBe(fragment);
+      expect(
+        await encodeResult(await decodeResult(fragment)),
+        `CAPSTAN_SEED=${seed}, result ${i}`,
+      ).toBe(fragment);
     }
   });
 
@@ -81,21 +91,37 @@ describe('a hostile or broken fragment', () => {
     ['that is empty', '#r1.', /characters that do not belong/],
     ['with markup', '#r1.<img src=x onerror=alert(1)>', /characters that do not belong/],
     ['that is longer than any result', `#r1.${'A'.repeat(20_001)}`, /longer than 20000 characters/],
-    ['that is cut short', encodeResult(resultOf()).then((text) => text.slice(0, -9)), /cut short or was changed/],
+    [
+      'that is cut short',
+      encodeResult(resultOf()).then((text) => text.slice(0, -9)),
+      /cut short or was changed/,
+    ],
     ['that is no deflated text', '#r1.AAAAAAAA', /cut short or was changed/],
     ['that inflates without end', fragmentOf(new Uint8Array(8_000_000)), /longer than 60000 bytes/],
-    ['that is not UTF-8', fragmentOf(new Uint8Array([0x22, 0xff, 0x22])), /cut short or was changed/],
+    [
+      'that is not UTF-8',
+      fragmentOf(new Uint8Array([0x22, 0xff, 0x22])),
+      /cut short or was changed/,
+    ],
     ['that is no JSON', fragmentOf('[1,'), /cut short or was changed/],
     ['that is an object', fragmentOf('{"__proto__":[]}'), /a result expected a list of 5/],
     ['that is null', fragmentOf('null'), /a result expected a list of 5/],
-    ['with nothing in it', changed((list) => void list.splice(3, 2, [], 0)), /nothing was measured/],
+    [
+      'with nothing in it',
+      changed((list) => void list.splice(3, 2, [], 0)),
+      /nothing was measured/,
+    ],
     ['with a time as text', put([3, 0, 3], '100'), /a time expected a number/],
     ['with a time below zero', put([3, 0, 4], -1), /a time expected a number/],
     ['with a median outside', put([3, 0, 3], 1e6), /between its extremes/],
     ['with an unknown work', put([3, 0, 0], 8), /a work expected a number from 0 to 7/],
     ['with half a work', put([3, 0, 0], 0.5), /a work expected a whole number/],
     ['with a work by name', put([3, 0, 0], 'constructor'), /a whole number/],
-    ['with a row twice', changed((list) => void inside(list, 3).push(inside(list, 3, 0))), /stands there twice/],
+    [
+      'with a row twice',
+      changed((list) => void inside(list, 3).push(inside(list, 3, 0))),
+      /stands there twice/,
+    ],
     [
       'with more rows than a page should draw',
       put(
@@ -106,7 +132,11 @@ describe('a hostile or broken fragment', () => {
     ],
     ['with a long browser', put([2, 2], 'x'.repeat(121)), /at most 120 characters/],
     ['with a key table of its own', put([2, 5], 'gpu'), /expected "wasm" or "js"/],
-    ['with wrong percentiles', changed((list) => void inside(list, 4, 3, 2).push(1)), /latencies expected a list of 5/],
+    [
+      'with wrong percentiles',
+      changed((list) => void inside(list, 4, 3, 2).push(1)),
+      /latencies expected a list of 5/,
+    ],
     ['with a pause off the scale', put([4, 3, 7], '<<<'), /a step of the scale/],
     ['with too many pauses', put([4, 3, 7], 'A'.repeat(1002)), /at most 1001/],
     ['from the far future', put([0], 1e300), /a time of day expected/],
@@ -126,7 +156,18 @@ describe('a hostile or broken fragment', () => {
     const random = new Random(seed);
     const good = await encodeResult(resultOf());
     const text = textOf(good);
-    const strange = ['null', '-1', '1e999', '""', '[]', '{}', 'true', '[[[]]]', '"<script>"', '9007199254740993'];
+    const strange = [
+      'null',
+      '-1',
+      '1e999',
+      '""',
+      '[]',
+      '{}',
+      'true',
+      '[[[]]]',
+      '"<script>"',
+      '9007199254740993',
+    ];
     for (let i = 0; i < 400; i++) {
       let fragment: string;
       if (random.chance(0.5)) {
@@ -136,7 +177,9 @@ describe('a hostile or broken fragment', () => {
         const values = [...text.matchAll(/[^,[\]]+/g)];
         const value = random.pick(values);
         fragment = fragmentOf(
-          text.slice(0, value.index) + random.pick(strange) + text.slice(value.index + value[0].length),
+          text.slice(0, value.index) +
+            random.pick(strange) +
+            text.slice(value.index + value[0].length),
         );
       }
       const outcome = await decodeResult(fragment).catch((error: unknown) => error);
@@ -147,6 +190,8 @@ describe('a hostile or broken fragment', () => {
 });
 
 it('a result of many rows is taken', async () => {
-  const rows = Array.from({ length: 64 }, (_, i) => rowOf(i % 2 ? 'limiter' : 'add-after', 1000 + i, 10, 20));
+  const rows = Array.from({ length: 64 }, (_, i) =>
+    rowOf(i % 2 ? 'limiter' : 'add-after', 1000 + i, 10, 20),
+  );
   expect((await decodeResult(await encodeResult(resultOf({ rows })))).rows).toHaveLength(64);
 });

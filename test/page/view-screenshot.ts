@@ -1,5 +1,6 @@
 /**
- * Draws docs/cluster-view.png: examples/browser on its simulated cluster after some churn and a cut of all connections. By hand:
+ * Draws docs/cluster-view.png: examples/browser on its simulated cluster after some churn and a cut
+ * of all connections. By hand:
  *
  *     npm run build && node test/page/view-screenshot.ts [file.png] [dark] [width]
  */
@@ -13,10 +14,14 @@ import { Node, Pod } from '../../examples/browser/resources.ts';
 import { SimulatedCluster } from '../../examples/browser/simulated-cluster.ts';
 import { Chromium, findChromium } from './chromium.ts';
 
-const [file = fileURLToPath(new URL('../../docs/cluster-view.png', import.meta.url)), theme, width = '1200'] =
-  process.argv.slice(2);
+const [
+  file = fileURLToPath(new URL('../../docs/cluster-view.png', import.meta.url)),
+  theme,
+  width = '1200',
+] = process.argv.slice(2);
 const program = findChromium();
-if (program === undefined) throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
+if (program === undefined)
+  throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
 
 const folder = mkdtempSync(join(tmpdir(), 'capstan-view-'));
 await buildView(folder);
@@ -28,15 +33,23 @@ const browser = await Chromium.start(program);
 const end = new AbortController();
 let churning: Promise<void> | undefined;
 try {
-  const page = await browser.open(view.url, { width: Number(width), height: 740, dark: theme === 'dark' });
+  const page = await browser.open(view.url, {
+    width: Number(width),
+    height: 740,
+    dark: theme === 'dark',
+  });
   await page.until(`document.documentElement.dataset.state === 'synced'`);
   cluster.server.dropConnections();
   await cluster.pods(); // on a new connection
   await cluster.setReady('node-k', false);
   churning = cluster.churn(140, end.signal);
-  await page.until(`document.querySelector('[data-ready="away"]') && document.querySelectorAll('#log li').length > 20`);
+  await page.until(
+    `document.querySelector('[data-ready="away"]') && document.querySelectorAll('#log li').length > 20`,
+  );
   await page.click('.card[data-node="node-c"] .pod[data-state="running"]');
-  await page.until(`document.querySelectorAll('.pod.changed').length > 3 && document.querySelector('#details dl')`);
+  await page.until(
+    `document.querySelectorAll('.pod.changed').length > 3 && document.querySelector('#details dl')`,
+  );
   writeFileSync(file, await page.screenshot());
 } finally {
   end.abort();

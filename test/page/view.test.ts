@@ -1,6 +1,7 @@
 /**
- * examples/browser: the proxy, the program, and the page in a real Chromium, on an embedded server that does what a test says and nothing else. The
- * page is skipped where there is no Chromium (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
+ * examples/browser: the proxy, the program, and the page in a real Chromium, on an embedded server
+ * that does what a test says and nothing else. The page is skipped where there is no Chromium
+ * (CHROMIUM names one that is not in the PATH). Needs the built package, as `npm test` makes it.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -54,12 +55,15 @@ describe('the proxy', () => {
   ): Promise<[status: number, body: string]> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(view.url);
-      const request = httpRequest({ hostname, port, path, headers, method, agent: false }, (answer) => {
-        let body = '';
-        answer.setEncoding('utf8').on('data', (text: string) => (body += text));
-        answer.on('end', () => resolve([answer.statusCode ?? 0, body]));
-        answer.on('error', reject);
-      });
+      const request = httpRequest(
+        { hostname, port, path, headers, method, agent: false },
+        (answer) => {
+          let body = '';
+          answer.setEncoding('utf8').on('data', (text: string) => (body += text));
+          answer.on('end', () => resolve([answer.statusCode ?? 0, body]));
+          answer.on('error', reject);
+        },
+      );
       request.on('error', reject).end();
     });
 
@@ -88,18 +92,26 @@ describe('the proxy', () => {
     expect(passed).toEqual([]);
   });
 
-  // `//` is no URL to `new URL`, and each request, of any page at that, could end the process by it. A client of its own: others tidy targets up.
-  it.each(['//', '///', '/\\', 'http://', '//evil:99999/'])('outlives the target %s', async (target) => {
-    const { hostname, port, host } = new URL(view.url);
-    const statusFor = async (...headers: string[]): Promise<string> => {
-      const socket = connect(Number(port), hostname);
-      socket.end([`GET ${target} HTTP/1.1`, `host: ${host}`, 'connection: close', ...headers, '', ''].join('\r\n'));
-      return (await textIn(socket)).slice(0, 'HTTP/1.1 404'.length);
-    };
-    expect(await statusFor('sec-fetch-site: cross-site')).toBe('HTTP/1.1 403');
-    expect(await statusFor()).toBe('HTTP/1.1 404');
-    expect((await get('/'))[0]).toBe(200);
-  });
+  // `//` is no URL to `new URL`, and each request, of any page at that, could end the process by
+  // it. A client of its own: others tidy targets up.
+  it.each(['//', '///', '/\\', 'http://', '//evil:99999/'])(
+    'outlives the target %s',
+    async (target) => {
+      const { hostname, port, host } = new URL(view.url);
+      const statusFor = async (...headers: string[]): Promise<string> => {
+        const socket = connect(Number(port), hostname);
+        socket.end(
+          [`GET ${target} HTTP/1.1`, `host: ${host}`, 'connection: close', ...headers, '', ''].join(
+            '\r\n',
+          ),
+        );
+        return (await textIn(socket)).slice(0, 'HTTP/1.1 404'.length);
+      };
+      expect(await statusFor('sec-fetch-site: cross-site')).toBe('HTTP/1.1 403');
+      expect(await statusFor()).toBe('HTTP/1.1 404');
+      expect((await get('/'))[0]).toBe(200);
+    },
+  );
 
   it('answers 500 when a request fails where nothing was expected to', async () => {
     await view.stop();
@@ -116,7 +128,8 @@ describe('the proxy', () => {
 
   it('answers to names of this machine alone', async () => {
     const { port } = new URL(view.url);
-    const statusFor = async (host: string): Promise<number> => (await get('/api/v1/pods?limit=1', { host }))[0];
+    const statusFor = async (host: string): Promise<number> =>
+      (await get('/api/v1/pods?limit=1', { host }))[0];
     expect(await statusFor(`localhost:${port}`)).toBe(200);
     expect(await statusFor(`rebound.example.com:${port}`)).toBe(403);
     expect(await statusFor('127.0.0.1:1')).toBe(403);
@@ -127,10 +140,18 @@ describe('the proxy', () => {
     const statusFor = async (site: string, more: Record<string, string> = {}): Promise<number> =>
       (await get('/', { 'sec-fetch-site': site, ...more }))[0];
     expect(await statusFor('same-origin')).toBe(200);
-    expect(await statusFor('cross-site', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' })).toBe(403);
-    expect(await statusFor('same-site', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' })).toBe(403);
-    expect(await statusFor('cross-site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' })).toBe(403);
-    expect(await statusFor('cross-site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' })).toBe(200);
+    expect(
+      await statusFor('cross-site', { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'script' }),
+    ).toBe(403);
+    expect(
+      await statusFor('same-site', { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }),
+    ).toBe(403);
+    expect(
+      await statusFor('cross-site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' }),
+    ).toBe(403);
+    expect(
+      await statusFor('cross-site', { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }),
+    ).toBe(200);
   });
 
   it('serves the files of the page and no others', async () => {
@@ -157,7 +178,9 @@ describe('the proxy', () => {
 
   it('ends a watch whose reader has gone', async () => {
     const gone = new AbortController();
-    const answer = await fetch(`${view.url}api/v1/pods?watch=true&resourceVersion=0`, { signal: gone.signal });
+    const answer = await fetch(`${view.url}api/v1/pods?watch=true&resourceVersion=0`, {
+      signal: gone.signal,
+    });
     const reader = answer.body?.getReader();
     await reader?.read();
     const { signal } = passed[0] ?? {};
@@ -194,12 +217,20 @@ describe('the program', () => {
     const [taken, tooHigh] = await Promise.all([serve('--port', port), serve('--port', '70000')]);
     const stderr = `listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`;
     expect(taken).toEqual({ code: 1, stdout: '', stderr, left: [] });
-    expect(tooHigh).toEqual({ ...taken, stderr: '--port expected a number from 0 to 65535, got 70000\n' });
+    expect(tooHigh).toEqual({
+      ...taken,
+      stderr: '--port expected a number from 0 to 65535, got 70000\n',
+    });
   });
 
   it.skipIf(process.platform === 'win32')('leaves nothing when it is told to end', async () => {
     const ended = await serve('--port', '0', '--drop', '50');
-    expect(ended).toEqual({ code: 0, stdout: expect.stringMatching(/^http:.*\n$/), stderr: '', left: [] });
+    expect(ended).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^http:.*\n$/),
+      stderr: '',
+      left: [],
+    });
   });
 });
 
@@ -245,7 +276,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     await open();
     const pods = await cluster.pods();
     const expected = pods.map(({ metadata: { namespace, name }, spec, status }) => {
-      const state = status?.phase === 'Running' ? 'running' : spec?.nodeName ? 'starting' : 'waiting';
+      const state =
+        status?.phase === 'Running' ? 'running' : spec?.nodeName ? 'starting' : 'waiting';
       return `${spec?.nodeName ?? ''} ${namespace}/${name} ${state}`;
     });
     expect(await shown()).toEqual(expected.sort());
@@ -260,8 +292,12 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     await page.evaluate(`window.kept = document.querySelector(${JSON.stringify(tile(pod))})`);
     await page.click(tile(pod));
     await cluster.setStatus(pod, { phase: 'Failed', reason: 'Evicted' });
-    await page.until(`kept.dataset.state === 'failed' && kept.classList.contains('changed') && kept.isConnected`);
-    expect(await text('#log li')).toContain(`${pod.metadata.name} Evicted on ${pod.spec?.nodeName}`);
+    await page.until(
+      `kept.dataset.state === 'failed' && kept.classList.contains('changed') && kept.isConnected`,
+    );
+    expect(await text('#log li')).toContain(
+      `${pod.metadata.name} Evicted on ${pod.spec?.nodeName}`,
+    );
     await page.until(`document.querySelector('#details').textContent.includes('failed (Evicted)')`);
     await cluster.client.delete(Pod, pod.metadata);
     await page.until(`!document.querySelector(${JSON.stringify(tile(pod))}) && !kept.isConnected`);
@@ -278,15 +314,21 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     const pod = pods.find(({ metadata }) => !before.has(metadata.name));
     if (pod === undefined) throw new Error('expected a new Pod');
     await page.until(`document.querySelector('.card[data-node=""] ${tile(pod)}.came')`);
-    await cluster.client.patch(Pod, pod.metadata, { type: 'merge', body: { spec: { nodeName: 'node-c' } } });
+    await cluster.client.patch(Pod, pod.metadata, {
+      type: 'merge',
+      body: { spec: { nodeName: 'node-c' } },
+    });
     await page.until(`document.querySelector('.card[data-node="node-c"] ${tile(pod)}')`);
     await cluster.setReady('node-c', false);
-    await page.until(`document.querySelector('.card[data-node="node-c"]').dataset.ready === 'away'`);
+    await page.until(
+      `document.querySelector('.card[data-node="node-c"]').dataset.ready === 'away'`,
+    );
     expect(await text('#totals')).toMatch(/on 12 nodes, 1 not ready$/);
     expect(page.complaints).toEqual([]);
   });
 
-  // A Pod whose node is lost was shown as starting, and one that was marked for deletion was said to be "Running".
+  // A Pod whose node is lost was shown as starting, and one that was marked for deletion was said
+  // to be "Running".
   it('shows that nothing is known of a Pod, and says that one leaves', async () => {
     await open();
     const pod = await firstRunning();
@@ -311,12 +353,16 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     const pods = await cluster.pods();
     const media = pods.filter(({ metadata }) => metadata.labels?.tier === 'media').length;
     await filter('tier in (media)');
-    await page.until(`document.querySelector('#totals').textContent === '${media} of ${pods.length} Pods on 12 nodes'`);
+    await page.until(
+      `document.querySelector('#totals').textContent === '${media} of ${pods.length} Pods on 12 nodes'`,
+    );
     await filter('tier in (media');
     await page.until(`document.querySelector('#filter-note').textContent !== ''`);
     expect(await text('#totals')).toBe(`${media} of ${pods.length} Pods on 12 nodes`);
     await filter('');
-    await page.until(`document.querySelector('#totals').textContent === '${pods.length} Pods on 12 nodes'`);
+    await page.until(
+      `document.querySelector('#totals').textContent === '${pods.length} Pods on 12 nodes'`,
+    );
     expect(page.complaints).toEqual([]);
   });
 
@@ -328,14 +374,25 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
       cluster.server.dropConnections();
       const pod = await firstRunning(); // on a connection of its own: those of the cluster's client were cut, too
       await cluster.setStatus(pod, { phase: 'Succeeded' });
-      await page.until(`document.querySelector(${JSON.stringify(tile(pod))})?.dataset.state === 'done'`);
+      await page.until(
+        `document.querySelector(${JSON.stringify(tile(pod))})?.dataset.state === 'done'`,
+      );
       // A list may show the Pod before the watch that follows it is asked for.
-      await expect.poll(watches, { message: `round ${round}`, timeout: 10_000 }).toBeGreaterThan(before);
+      await expect
+        .poll(watches, { message: `round ${round}`, timeout: 10_000 })
+        .toBeGreaterThan(before);
     }
-    await page.until(`/network failure .* ago, re(watch|list)/.test(document.querySelector('#informers').textContent)`);
+    await page.until(
+      `/network failure .* ago, re(watch|list)/.test(document.querySelector('#informers').textContent)`,
+    );
     expect(await shown()).toHaveLength((await cluster.pods()).length);
-    // The browser reports each connection that was lost; the page itself has nothing to complain of.
-    expect(page.complaints.filter((said) => !/ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION/.test(said))).toEqual([]);
+    // The browser reports each connection that was lost; the page itself has nothing to complain
+    // of.
+    expect(
+      page.complaints.filter(
+        (said) => !/ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION/.test(said),
+      ),
+    ).toEqual([]);
   });
 
   it('ends where a minute of churn ends, whatever was cut in between', async () => {
@@ -344,7 +401,9 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
       if (i % 60 === 59) cluster.server.dropConnections();
       await cluster.step();
     }
-    const last = (await cluster.pods()).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`).sort();
+    const last = (await cluster.pods())
+      .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
+      .sort();
     await page.until(
       `[...document.querySelectorAll('.pod:not(.left)')].map(({ dataset }) => dataset.key).sort().join() === ${JSON.stringify(last.join())}`,
     );

@@ -1,4 +1,7 @@
-/** Chromium without a window: a page is served to it, and what the page posts to /report is the answer; what it posts to /begun, it does next. */
+/**
+ * Chromium without a window: a page is served to it, and what the page posts to /report is the
+ * answer; what it posts to /begun, it does next.
+ */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -53,7 +56,9 @@ function answer(
   }
   try {
     const bytes = readFileSync(join(site.folder, normalize(path)));
-    response.setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream').end(bytes);
+    response
+      .setHeader('content-type', TYPES[extname(path)] ?? 'application/octet-stream')
+      .end(bytes);
   } catch {
     response.writeHead(404).end();
   }

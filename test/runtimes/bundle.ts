@@ -1,8 +1,9 @@
 /**
- * Makes what the runtimes run: the package as users get it (packed, and installed from the tarball into a folder of its own), and beside it
- * the suites, in which every name of the package means that installed one. The suites of processes and pages leave the package outside, so
- * that the runtime's own resolution of `exports` and `imports` is what is tested; the worker's is bundled under the `workerd` condition,
- * as deploying tools do it.
+ * Makes what the runtimes run: the package as users get it (packed, and installed from the tarball
+ * into a folder of its own), and beside it the suites, in which every name of the package means
+ * that installed one. The suites of processes and pages leave the package outside, so that the
+ * runtime's own resolution of `exports` and `imports` is what is tested; the worker's is bundled
+ * under the `workerd` condition, as deploying tools do it.
  */
 import { execFileSync } from 'node:child_process';
 import { globSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
@@ -23,15 +24,21 @@ export interface Project {
 }
 
 /**
- * Packs the package and installs the tarball, as a user would; nothing is asked of a registry. The folder is nowhere below the repository:
- * a runtime that looks at the configuration of the folders above (Bun does) must not find ours, whose paths mean the sources.
+ * Packs the package and installs the tarball, as a user would; nothing is asked of a registry. The
+ * folder is nowhere below the repository: a runtime that looks at the configuration of the folders
+ * above (Bun does) must not find ours, whose paths mean the sources.
  */
 export function installPackage(): Project {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'capstan-runtimes-')));
-  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'user', private: true, type: 'module' }));
+  writeFileSync(
+    join(folder, 'package.json'),
+    JSON.stringify({ name: 'user', private: true, type: 'module' }),
+  );
   const npm = (cwd: string, ...args: string[]): string =>
     execFileSync('npm', [...args, '--loglevel=error'], { cwd, encoding: 'utf8' });
-  const tarball = npm(root, 'pack', '--ignore-scripts', '--pack-destination', folder).trim().split('\n').at(-1) ?? '';
+  const tarball =
+    npm(root, 'pack', '--ignore-scripts', '--pack-destination', folder).trim().split('\n').at(-1) ??
+    '';
   npm(folder, 'install', '--offline', '--no-audit', '--no-fund', '--omit=peer', `./${tarball}`);
   return { folder, installed: join(folder, 'node_modules/capstan') };
 }
@@ -51,8 +58,12 @@ function given(): Plugin {
         const list = (kind: string, paths: string[], name: (path: string) => string): string =>
           `export const ${kind} = [${paths.map((path, i) => `[${JSON.stringify(name(path))}, ${kind}${i}]`)}];`;
         const contents = [
-          ...cases.map((path, i) => `import * as cases${i} from ${JSON.stringify(join(root, path))};`),
-          ...vectors.map((path, i) => `import vectors${i} from ${JSON.stringify(join(root, path))};`),
+          ...cases.map(
+            (path, i) => `import * as cases${i} from ${JSON.stringify(join(root, path))};`,
+          ),
+          ...vectors.map(
+            (path, i) => `import vectors${i} from ${JSON.stringify(join(root, path))};`,
+          ),
           list('cases', cases, (path) => basename(path)),
           list('vectors', vectors, (path) => path),
         ].join('\n');
@@ -85,7 +96,10 @@ function installedPackage({ folder, installed }: Project, inside: boolean): Plug
 
 export type Host = 'process' | 'page' | 'worker' | 'csp';
 
-/** Bundles a program of hosts/ into the project; the cases' test runner is the shim. Fails where one needs a module of Node's. */
+/**
+ * Bundles a program of hosts/ into the project; the cases' test runner is the shim. Fails where one
+ * needs a module of Node's.
+ */
 export async function bundleHost(project: Project, host: Host, seed: string): Promise<string> {
   const outfile = join(project.folder, `${host}.js`);
   const inside = host === 'worker' || host === 'csp';
@@ -101,7 +115,8 @@ export async function bundleHost(project: Project, host: Host, seed: string): Pr
     loader: { '.jsonl': 'text' },
     alias: { vitest: join(root, 'test/runtimes/shim/index.ts') },
     define: { 'process.env.CAPSTAN_SEED': JSON.stringify(seed) },
-    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } }, // not ours: its paths mean the sources
+    // not ours: its paths mean the sources
+    tsconfigRaw: { compilerOptions: { useDefineForClassFields: true } },
     plugins: [given(), installedPackage(project, inside)],
     logLevel: 'error',
   });

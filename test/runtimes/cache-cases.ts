@@ -1,6 +1,7 @@
 /**
- * Informers over fetch, on every runtime: list, watch, and what happens to connections on the way. Each case ends with the cache equal to what the
- * server has. Faults are real ones of a server in another process; what a runtime's fetch cannot tell apart is asserted to be so.
+ * Informers over fetch, on every runtime: list, watch, and what happens to connections on the way.
+ * Each case ends with the cache equal to what the server has. Faults are real ones of a server in
+ * another process; what a runtime's fetch cannot tell apart is asserted to be so.
  */
 import { fetchTransport, TransportError } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -12,7 +13,9 @@ import { CACHE_CASES } from './titles.ts';
 export function informerCases(claims: ClusterClaims): void {
   const open: Watched[] = [];
 
-  async function begin(options: ServerOptions & WatchedOptions & { names?: string[] } = {}): Promise<Watched> {
+  async function begin(
+    options: ServerOptions & WatchedOptions & { names?: string[] } = {},
+  ): Promise<Watched> {
     const { names = [], bookmarkInterval, compressed, ...watchedOptions } = options;
     const server = await CaseServer.start(claims, { bookmarkInterval, compressed });
     for (const name of names) await server.create(name);
@@ -67,7 +70,10 @@ export function informerCases(claims: ClusterClaims): void {
         await server.create(`after-${i}`);
       }
       await until('20 events', () => told.length >= 20);
-      const both = Array.from({ length: 10 }, (_, i) => [`add before-${i}`, `add after-${i}`]).flat();
+      const both = Array.from({ length: 10 }, (_, i) => [
+        `add before-${i}`,
+        `add after-${i}`,
+      ]).flat();
       expect(told).toEqual(both);
       expect(server.count('list')).toBe(1);
       await watched.equal();
@@ -77,7 +83,10 @@ export function informerCases(claims: ClusterClaims): void {
       for (const afterBytes of [0, 1, 60, 150]) {
         const watched = await (await begin({ names: ['a'] })).synced();
         const { server, told } = watched;
-        await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'drop', afterBytes } });
+        await server.call({
+          do: 'inject',
+          fault: { verb: 'watch', times: 1, do: 'drop', afterBytes },
+        });
         await watched.drop();
         await watched.watches(2);
         await server.update('a', { n: '1' });
@@ -92,12 +101,16 @@ export function informerCases(claims: ClusterClaims): void {
       const server = await CaseServer.start(claims);
       await server.create('a');
       for (const verb of ['list', 'watch'] as const) {
-        await server.call({ do: 'inject', fault: { verb, path: '/configmaps', times: 2, do: 'reset' } });
+        await server.call({
+          do: 'inject',
+          fault: { verb, path: '/configmaps', times: 2, do: 'reset' },
+        });
       }
       const watched = new Watched(server);
       open.push(watched);
       await watched.synced();
-      await server.create('b'); // some hosts try again by themselves: how often the informer does is theirs to say
+      // some hosts try again by themselves: how often the informer does is theirs to say
+      await server.create('b');
       await until('an event', () => watched.told.includes('add b'));
       await watched.equal();
     });
@@ -135,7 +148,12 @@ export function informerCases(claims: ClusterClaims): void {
       const { server, told, errors } = watched;
       await server.call({
         do: 'inject',
-        fault: { verb: 'watch', times: 1, do: 'garbage', bytes: '{"type":"ADDED","object":nonsense}\n' },
+        fault: {
+          verb: 'watch',
+          times: 1,
+          do: 'garbage',
+          bytes: '{"type":"ADDED","object":nonsense}\n',
+        },
       });
       await server.call({
         do: 'inject',
@@ -165,7 +183,8 @@ export function informerCases(claims: ClusterClaims): void {
       });
       let text = '';
       for await (const chunk of body) text += new TextDecoder().decode(chunk);
-      const { resourceVersion } = (JSON.parse(text) as { metadata: { resourceVersion: string } }).metadata;
+      const { resourceVersion } = (JSON.parse(text) as { metadata: { resourceVersion: string } })
+        .metadata;
       await until('a bookmark', () => informer.lastSyncResourceVersion() === resourceVersion);
       expect(told).toEqual(['initial a']);
       expect(server.requests).toEqual(['list', 'watch']);
@@ -178,7 +197,10 @@ export function informerCases(claims: ClusterClaims): void {
         do: 'inject',
         fault: { verb: 'watch', times: 2, do: 'status', status: 429, retryAfter: 1000 },
       });
-      await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'status', status: 429 } });
+      await server.call({
+        do: 'inject',
+        fault: { verb: 'watch', times: 1, do: 'status', status: 429 },
+      });
       await watched.drop();
       await watched.watches(5);
       await server.create('b');
@@ -192,14 +214,19 @@ export function informerCases(claims: ClusterClaims): void {
       const server = await CaseServer.start(claims);
       for (const status of [500, 403, 404]) {
         for (const verb of ['list', 'watch'] as const) {
-          await server.call({ do: 'inject', fault: { verb, path: '/configmaps', times: 1, do: 'status', status } });
+          await server.call({
+            do: 'inject',
+            fault: { verb, path: '/configmaps', times: 1, do: 'status', status },
+          });
         }
       }
       const watched = new Watched(server);
       open.push(watched);
       await watched.synced();
       await until('all errors are behind it', async () => {
-        await server.create(`object-${watched.server.requests.length}-${watched.told.length}`).catch(() => undefined);
+        await server
+          .create(`object-${watched.server.requests.length}-${watched.told.length}`)
+          .catch(() => undefined);
         return watched.told.some((one) => one.startsWith('add '));
       });
       await watched.equal();
@@ -213,7 +240,8 @@ export function informerCases(claims: ClusterClaims): void {
       await watched.watches(2);
       await server.create('b');
       await until('an event', () => told.includes('add b'));
-      expect(server.count('list')).toBe(2); // the second one asks for the version that the server has reached
+      // the second one asks for the version that the server has reached
+      expect(server.count('list')).toBe(2);
       expect(errors).toEqual([]);
       await watched.equal();
     });
@@ -237,7 +265,10 @@ export function informerCases(claims: ClusterClaims): void {
       const server = await CaseServer.start(claims);
       for (const name of names) await server.create(name);
       for (const afterBytes of [0, 1, 100, 400, 600]) {
-        await server.call({ do: 'inject', fault: { verb: 'watch', times: 1, do: 'drop', afterBytes } });
+        await server.call({
+          do: 'inject',
+          fault: { verb: 'watch', times: 1, do: 'drop', afterBytes },
+        });
       }
       const watched = new Watched(server, { watchList: true });
       open.push(watched);
@@ -247,7 +278,12 @@ export function informerCases(claims: ClusterClaims): void {
     });
 
     test('a stream of first objects in many gzip members, whatever fetch makes of it, ends in a cache that is whole', async () => {
-      const watched = await begin({ names: ['a', 'b', 'c'], watchList: true, compressed: true, idleTimeout: 20_000 });
+      const watched = await begin({
+        names: ['a', 'b', 'c'],
+        watchList: true,
+        compressed: true,
+        idleTimeout: 20_000,
+      });
       await watched.synced();
       await watched.server.create('d');
       await until('an event', () => watched.told.includes('add d'));
@@ -255,15 +291,22 @@ export function informerCases(claims: ClusterClaims): void {
       expect(watched.told).toEqual(['initial a', 'initial b', 'initial c', 'add d']);
     });
 
-    // Story: kube-apiserver compresses watches from 1.37 on, a gzip member for each flush, and pages cannot ask it not to.
+    // Story: kube-apiserver compresses watches from 1.37 on, a gzip member for each flush, and
+    // pages cannot ask it not to.
     test('a watch in many gzip members loses nothing in the end', async () => {
-      const watched = await (await begin({ compressed: true, idleTimeout: 20_000, names: ['a'] })).synced();
+      const watched = await (
+        await begin({ compressed: true, idleTimeout: 20_000, names: ['a'] })
+      ).synced();
       const { server, told, errors } = watched;
       for (const name of ['b', 'c', 'd']) await server.create(name);
       await until('three more objects', () => told.length >= 4);
       expect(told).toEqual(['initial a', 'add b', 'add c', 'add d']);
       await watched.equal();
-      const asked = { lists: server.count('list') > 1, watches: server.count('watch') > 1, errors: errors.length > 0 };
+      const asked = {
+        lists: server.count('list') > 1,
+        watches: server.count('watch') > 1,
+        errors: errors.length > 0,
+      };
       switch (claims.gzipMembers) {
         case 'all': // as if nothing were compressed
           expect(asked).toEqual({ lists: false, watches: false, errors: false });

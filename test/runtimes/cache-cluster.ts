@@ -1,4 +1,7 @@
-/** The side of the suite: a server of its own for each case, an informer on it over fetch, and time that runs fast. */
+/**
+ * The side of the suite: a server of its own for each case, an informer on it over fetch, and time
+ * that runs fast.
+ */
 import {
   DeletedFinalStateUnknown,
   defineResource,
@@ -42,7 +45,10 @@ export const fastClock: Clock = {
 /** Of the host's milliseconds; for a case that takes tens of them, on a busy machine. */
 const PATIENCE = 20_000;
 
-/** Resolves when `done` says true. It is asked again and again, as an informer is changed by bytes that come when they come. */
+/**
+ * Resolves when `done` says true. It is asked again and again, as an informer is changed by bytes
+ * that come when they come.
+ */
 export async function until(what: string, done: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + PATIENCE;
   while (!(await done())) {
@@ -68,7 +74,10 @@ export class CaseServer {
     this.#writer = fetchTransport(url);
   }
 
-  static async start({ url, through }: ClusterClaims, options: ServerOptions = {}): Promise<CaseServer> {
+  static async start(
+    { url, through }: ClusterClaims,
+    options: ServerOptions = {},
+  ): Promise<CaseServer> {
     const answer = await fetch(`${url}/start`, { method: 'POST', body: JSON.stringify(options) });
     const { name, direct, proxied } = (await answer.json()) as StartedServer;
     return new CaseServer(through === 'proxy' ? proxied : direct, `${url}/${name}/call`);
@@ -132,7 +141,8 @@ export class CaseServer {
   }
 }
 
-const nameAndVersion = ({ metadata }: ConfigMap): string => `${metadata.name} ${metadata.resourceVersion}`;
+const nameAndVersion = ({ metadata }: ConfigMap): string =>
+  `${metadata.name} ${metadata.resourceVersion}`;
 
 export interface WatchedOptions {
   readonly idleTimeout?: number;
@@ -153,7 +163,10 @@ export class Watched {
 
   constructor(server: CaseServer, { watchList = false, ...options }: WatchedOptions = {}) {
     this.server = server;
-    const listWatch = new ListWatch(server.transport(), ConfigMaps, { namespace: 'default', ...options });
+    const listWatch = new ListWatch(server.transport(), ConfigMaps, {
+      namespace: 'default',
+      ...options,
+    });
     this.informer = new SharedIndexInformer(listWatch, {
       clock: fastClock,
       watchList,
@@ -162,7 +175,8 @@ export class Watched {
       },
     });
     const handler: ResourceEventHandler<ConfigMap> = {
-      onAdd: ({ metadata }, initial) => void this.told.push(`${initial ? 'initial' : 'add'} ${metadata.name}`),
+      onAdd: ({ metadata }, initial) =>
+        void this.told.push(`${initial ? 'initial' : 'add'} ${metadata.name}`),
       onUpdate: (old, now) => {
         if (old.metadata.resourceVersion !== now.metadata.resourceVersion)
           this.told.push(`update ${now.metadata.name}`);
@@ -179,8 +193,9 @@ export class Watched {
   }
 
   /**
-   * Synced, and the watch is open: what is written and injected from now on meets it. The handler has been told of the
-   * whole list, which on a busy machine takes more turns of the loop than filling the cache.
+   * Synced, and the watch is open: what is written and injected from now on meets it. The handler
+   * has been told of the whole list, which on a busy machine takes more turns of the loop than
+   * filling the cache.
    */
   async synced(): Promise<this> {
     await until('the handler is synced', () => this.#handler.hasSynced() && this.server.opened > 0);
@@ -194,9 +209,10 @@ export class Watched {
   /** Ends when the cache equals what the server has; nothing is written meanwhile. */
   async equal(): Promise<void> {
     const truth = await this.server.truth();
-    await until('the cache equals the server', () => JSON.stringify(this.held()) === JSON.stringify(truth)).catch(
-      () => undefined,
-    );
+    await until(
+      'the cache equals the server',
+      () => JSON.stringify(this.held()) === JSON.stringify(truth),
+    ).catch(() => undefined);
     expect(this.held()).toEqual(truth);
   }
 
@@ -205,8 +221,13 @@ export class Watched {
     await until(`${n} watches`, () => this.server.count('watch') >= n);
   }
 
-  /** Cuts the watch that runs, when it has lived for more than a second of the informer's: one that ends sooner makes it list. */
-  async drop(how: () => Promise<void> = () => this.server.call({ do: 'dropConnections' })): Promise<void> {
+  /**
+   * Cuts the watch that runs, when it has lived for more than a second of the informer's: one that
+   * ends sooner makes it list.
+   */
+  async drop(
+    how: () => Promise<void> = () => this.server.call({ do: 'dropConnections' }),
+  ): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 1500 / SPEED));
     await how();
   }

@@ -1,8 +1,16 @@
-/** The portable cases of the cache, here on this Node; `npm run test:runtimes` runs them on all others. */
+/**
+ * The portable cases of the cache, here on this Node; `npm run test:runtimes` runs them on all
+ * others.
+ */
 import { afterAll } from 'vitest';
 import { informerCases } from './cache-cases.ts';
 import { startCluster } from './cluster.ts';
 
 const cluster = await startCluster();
 afterAll(() => cluster.stop());
-informerCases({ url: cluster.url, through: 'address', refusedAndReset: 'apart', gzipMembers: 'all' });
+informerCases({
+  url: cluster.url,
+  through: 'address',
+  refusedAndReset: 'apart',
+  gzipMembers: 'all',
+});

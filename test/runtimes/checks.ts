@@ -1,6 +1,7 @@
 /**
- * How the package reaches a program: through a bundler, through `require()`, under a Content-Security-Policy, from JSR. Each check works on the
- * package as it was packed and installed, and answers results like a suite of cases.
+ * How the package reaches a program: through a bundler, through `require()`, under a
+ * Content-Security-Policy, from JSR. Each check works on the package as it was packed and
+ * installed, and answers results like a suite of cases.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -58,7 +59,10 @@ export async function outputOf(program: Program): Promise<string> {
   });
   try {
     const code = await within(LIMIT_MS, running.ended, () => `written last:${running.tail}`);
-    if (code !== 0) throw new Error(`${program.command} ${program.args.join(' ')} ended with ${code}: ${running.tail}`);
+    if (code !== 0)
+      throw new Error(
+        `${program.command} ${program.args.join(' ')} ended with ${code}: ${running.tail}`,
+      );
     return output.trim();
   } finally {
     running.end();
@@ -71,7 +75,10 @@ function expectSame(got: string, want: string): void {
 
 const EXPECTED = 'web,db|default/web|INVALID_ARGUMENT';
 
-/** A program of a user, on the queue, the cache and the errors; in a page it posts what it prints elsewhere. */
+/**
+ * A program of a user, on the queue, the cache and the errors; in a page it posts what it prints
+ * elsewhere.
+ */
 const USER = `
 import { Indexer, metaNamespaceKeyFunc } from 'capstan/cache';
 import { ItemExponentialFailureRateLimiter, RateLimitingQueue, requestKey, WorkQueue } from 'capstan/workqueue';
@@ -100,7 +107,8 @@ else await fetch('/report', { method: 'POST', body: text });
 
 type Bundler = (project: Project, modules: string, out: string) => Promise<void>;
 
-const load = (modules: string, path: string): Promise<unknown> => import(pathToFileURL(join(modules, path)).href);
+const load = (modules: string, path: string): Promise<unknown> =>
+  import(pathToFileURL(join(modules, path)).href);
 
 const bundlers: Readonly<Record<string, Bundler>> = {
   async esbuild({ folder }, _modules, out) {
@@ -115,7 +123,9 @@ const bundlers: Readonly<Record<string, Bundler>> = {
     });
   },
   async vite({ folder }, modules, out) {
-    const { build } = (await load(modules, 'vite/dist/node/index.js')) as { build(config: object): Promise<unknown> };
+    const { build } = (await load(modules, 'vite/dist/node/index.js')) as {
+      build(config: object): Promise<unknown>;
+    };
     await build({
       root: folder,
       configFile: false,
@@ -140,7 +150,9 @@ const bundlers: Readonly<Record<string, Bundler>> = {
       config: object,
       done: (error: Error | null, stats?: Stats) => void,
     ) => { close(then: () => void): void } | null;
-    const { default: webpack } = (await load(modules, 'webpack/lib/index.js')) as { default: Webpack };
+    const { default: webpack } = (await load(modules, 'webpack/lib/index.js')) as {
+      default: Webpack;
+    };
     const stats = await new Promise<Stats | undefined>((resolve, reject) => {
       const compiler = webpack(
         {
@@ -175,7 +187,10 @@ export function checkBundles({ project, modules, runtimes }: Tools): Promise<Res
       const out = `bundle-${name}.js`;
       await run(`${name} bundles the package`, () => bundle(project, modules, out));
       await run(`a bundle of ${name} runs in Node`, async () =>
-        expectSame(await outputOf({ command: process.execPath, args: [out], cwd: folder }), EXPECTED),
+        expectSame(
+          await outputOf({ command: process.execPath, args: [out], cwd: folder }),
+          EXPECTED,
+        ),
       );
       const chromium = runtimes.get('chromium');
       const title = `a bundle of ${name} runs in a page`;
@@ -220,7 +235,10 @@ const WORKER = `fetch('/node_modules/capstan/dist/core.wasm')
   .then((module) => postMessage(module));
 `;
 
-/** A strict policy: with 'wasm-unsafe-eval' all works; without it the error says so, and a module of somebody else's helps. */
+/**
+ * A strict policy: with 'wasm-unsafe-eval' all works; without it the error says so, and a module of
+ * somebody else's helps.
+ */
 export function checkPolicy({ project: { folder }, runtimes }: Tools): Promise<Result[]> {
   const chromium = runtimes.get('chromium');
   return resultsOf(async (run, skip) => {
@@ -228,8 +246,14 @@ export function checkPolicy({ project: { folder }, runtimes }: Tools): Promise<R
     writeFileSync(join(folder, 'csp-worker.js'), WORKER);
     const under = async (policy: string): Promise<Record<string, string>> => {
       const site = bundlePage(folder, 'csp.js', { 'content-security-policy': policy });
-      const open = { path: '/csp-worker.js', headers: { 'content-security-policy': `${POLICY} 'wasm-unsafe-eval'` } };
-      return JSON.parse(await inBrowser(chromium, { ...site, special: open }, LIMIT_MS)) as Record<string, string>;
+      const open = {
+        path: '/csp-worker.js',
+        headers: { 'content-security-policy': `${POLICY} 'wasm-unsafe-eval'` },
+      };
+      return JSON.parse(await inBrowser(chromium, { ...site, special: open }, LIMIT_MS)) as Record<
+        string,
+        string
+      >;
     };
     await run("a page that allows 'wasm-unsafe-eval' and no other eval", async () => {
       const seen = await under(`${POLICY} 'wasm-unsafe-eval'`);
@@ -241,7 +265,8 @@ export function checkPolicy({ project: { folder }, runtimes }: Tools): Promise<R
       if (!/^WASM_UNAVAILABLE: .*script-src.*'wasm-unsafe-eval'.*initCore/s.test(alone)) {
         throw new Error(`expected WASM_UNAVAILABLE and what to allow, got ${alone}`);
       }
-      if (!streaming.includes('Content Security Policy')) throw new Error(`compileStreaming is allowed: ${streaming}`);
+      if (!streaming.includes('Content Security Policy'))
+        throw new Error(`compileStreaming is allowed: ${streaming}`);
       expectSame(given, 'ok');
     });
   });

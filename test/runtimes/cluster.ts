@@ -1,10 +1,16 @@
 /**
- * Embedded API servers for suites that run elsewhere: a small HTTP service starts them, injects their faults and stops them on request. Processes
- * reach a server by its own address; a page cannot, as it allows no other origin, so it goes through a proxy that passes every byte, cut and
+ * Embedded API servers for suites that run elsewhere: a small HTTP service starts them, injects
+ * their faults and stops them on request. Processes reach a server by its own address; a page
+ * cannot, as it allows no other origin, so it goes through a proxy that passes every byte, cut and
  * refusal on as they come.
  */
 import { once } from 'node:events';
-import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { ApiServer } from 'capstan/testing';
@@ -33,7 +39,9 @@ export async function startCluster(): Promise<Cluster> {
   const servers = new Map<string, Running>();
   const gateway = createServer((request, response) => {
     response.on('error', () => undefined);
-    serve(request, response).catch((error: unknown) => response.writeHead(500, OPEN_TO_PAGES).end(String(error)));
+    serve(request, response).catch((error: unknown) =>
+      response.writeHead(500, OPEN_TO_PAGES).end(String(error)),
+    );
   });
   gateway.listen(0, '127.0.0.1');
   await once(gateway, 'listening');
@@ -101,17 +109,28 @@ async function call({ server, faults }: Running, what: ServerCall): Promise<void
 
 /** A port that was closed is open a turn or two after its fault was taken back. */
 async function listening(server: ApiServer): Promise<void> {
-  while (!(await fetch(`${server.url}/version`).catch(() => undefined))) await new Promise(setImmediate);
+  while (!(await fetch(`${server.url}/version`).catch(() => undefined)))
+    await new Promise(setImmediate);
 }
 
-function proxy(running: Running, path: string, request: IncomingMessage, response: ServerResponse): void {
+function proxy(
+  running: Running,
+  path: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const { host: _, ...headers } = request.headers;
-  const upstream = httpRequest(`${running.server.url}${path}`, { method: request.method, headers, agent: false });
+  const upstream = httpRequest(`${running.server.url}${path}`, {
+    method: request.method,
+    headers,
+    agent: false,
+  });
   const cut = (): void => void response.socket?.destroy();
   response.on('close', () => upstream.destroy());
   upstream.on('error', cut);
   upstream.on('response', (answer) => {
-    const compressed = running.compressed && path.includes('watch=true') && answer.statusCode === 200;
+    const compressed =
+      running.compressed && path.includes('watch=true') && answer.statusCode === 200;
     response.writeHead(answer.statusCode ?? 500, {
       ...answer.headers,
       ...OPEN_TO_PAGES,

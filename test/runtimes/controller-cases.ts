@@ -1,6 +1,7 @@
 /**
- * Controllers, clients and elections over fetch, on every runtime: what is there and what comes is reconciled with its causes, failures are tried again,
- * clients read what they wrote, and one candidate leads at a time. Each case has a server of its own, in another process.
+ * Controllers, clients and elections over fetch, on every runtime: what is there and what comes is
+ * reconciled with its causes, failures are tried again, clients read what they wrote, and one
+ * candidate leads at a time. Each case has a server of its own, in another process.
  */
 import { defineResource, fetchTransport, newSharedInformerFactory } from 'capstan/cache';
 import {
@@ -42,7 +43,10 @@ const mapOf = (name: string, data?: Record<string, string>): ConfigMap => ({
   ...(data === undefined ? {} : { data }),
 });
 
-/** For failures that a case means to have. The package's silent one would pass them on to the error handler. */
+/**
+ * For failures that a case means to have. The package's silent one would pass them on to the error
+ * handler.
+ */
 const quiet: Logger = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export function controllerCases(claims: ClusterClaims): void {
@@ -55,9 +59,17 @@ export function controllerCases(claims: ClusterClaims): void {
     return server;
   }
 
-  function run(server: CaseServer, options: Omit<ControllerOptions<ConfigMap>, 'for' | 'transport'>): Controller {
+  function run(
+    server: CaseServer,
+    options: Omit<ControllerOptions<ConfigMap>, 'for' | 'transport'>,
+  ): Controller {
     const transport = fetchTransport(server.url);
-    const controller = createController({ transport, for: ConfigMaps, clock: fastClock, ...options });
+    const controller = createController({
+      transport,
+      for: ConfigMaps,
+      clock: fastClock,
+      ...options,
+    });
     const running = controller.run();
     begun.push(async () => {
       await controller.stop();
@@ -86,7 +98,9 @@ export function controllerCases(claims: ClusterClaims): void {
         reconcile: ({ name }, { get, causes, attempt, reconcileId }) => {
           expect(reconcileId).toMatch(/^[0-9a-f-]{36}$/);
           const seen = get(keyOf(name))?.data?.n ?? 'gone';
-          runs.push(`${name} ${seen}, ${causes.map(({ kind, source }) => `${kind} ${source}`)}, try ${attempt}`);
+          runs.push(
+            `${name} ${seen}, ${causes.map(({ kind, source }) => `${kind} ${source}`)}, try ${attempt}`,
+          );
         },
       });
       await until('the first run', () => runs.length === 1);
@@ -162,15 +176,25 @@ export function controllerCases(claims: ClusterClaims): void {
       const causes: string[][] = [];
       run(server, {
         debounceMs: 5000,
-        sources: [timerSource({ everyMs: 20_000, requests: () => [keyOf('tick')], clock: fastClock })],
+        sources: [
+          timerSource({ everyMs: 20_000, requests: () => [keyOf('tick')], clock: fastClock }),
+        ],
         reconcile: (request, context) => {
-          causes.push([request.name, ...context.causes.map(({ kind, source }) => `${kind} ${source}`)]);
+          causes.push([
+            request.name,
+            ...context.causes.map(({ kind, source }) => `${kind} ${source}`),
+          ]);
         },
       });
-      await until('the object and the timer', () => new Set(causes.map(([name]) => name)).size === 2);
+      await until(
+        'the object and the timer',
+        () => new Set(causes.map(([name]) => name)).size === 2,
+      );
       const before = causes.length;
       for (let n = 0; n < 5; n++) await server.update('a', { n: `${n}` });
-      await until('a run for the updates', () => causes.slice(before).some(([name]) => name === 'a'));
+      await until('a run for the updates', () =>
+        causes.slice(before).some(([name]) => name === 'a'),
+      );
       const update = causes.slice(before).find(([name]) => name === 'a');
       expect(update?.[1]).toBe('update for ConfigMap');
       expect(update?.length).toBeGreaterThan(2);
@@ -178,7 +202,8 @@ export function controllerCases(claims: ClusterClaims): void {
 
     test('a client reads from its cache what it has written, at once', async () => {
       const client = cached(await start());
-      const readBack = async (): Promise<string | undefined> => (await client.get(ConfigMaps, keyOf('a'))).data?.n;
+      const readBack = async (): Promise<string | undefined> =>
+        (await client.get(ConfigMaps, keyOf('a'))).data?.n;
       await client.create(ConfigMaps, mapOf('a', { n: '0' }));
       expect(await readBack()).toBe('0');
       for (let n = 1; n <= 10; n++) {
@@ -186,7 +211,10 @@ export function controllerCases(claims: ClusterClaims): void {
         await client.update(ConfigMaps, { ...before, data: { n: `${n}` } });
         expect(await readBack()).toBe(`${n}`);
       }
-      await client.patch(ConfigMaps, keyOf('a'), { type: 'merge', body: { data: { n: 'merged' } } });
+      await client.patch(ConfigMaps, keyOf('a'), {
+        type: 'merge',
+        body: { data: { n: 'merged' } },
+      });
       expect(await readBack()).toBe('merged');
       await client.apply(ConfigMaps, { ...mapOf('b', { n: 'applied' }) });
       const { items } = await client.list(ConfigMaps, { namespace });
@@ -196,15 +224,21 @@ export function controllerCases(claims: ClusterClaims): void {
       ]);
       const stale = mapOf('a');
       stale.metadata.resourceVersion = '1';
-      expect(isConflict(await client.update(ConfigMaps, stale).catch((error: unknown) => error))).toBe(true);
+      expect(
+        isConflict(await client.update(ConfigMaps, stale).catch((error: unknown) => error)),
+      ).toBe(true);
       await client.delete(ConfigMaps, keyOf('a'));
-      expect(isNotFound(await client.get(ConfigMaps, keyOf('a')).catch((error: unknown) => error))).toBe(true);
+      expect(
+        isNotFound(await client.get(ConfigMaps, keyOf('a')).catch((error: unknown) => error)),
+      ).toBe(true);
     });
 
     test('one candidate leads at a time, and the next as soon as it gives its lease back', async () => {
       const server = await start();
       const log: string[] = [];
-      const candidate = (identity: string): { elector: LeaderElector; end: () => Promise<void> } => {
+      const candidate = (
+        identity: string,
+      ): { elector: LeaderElector; end: () => Promise<void> } => {
         const stopper = new AbortController();
         const elector = new LeaderElector({
           lock: new LeaseLock(fetchTransport(server.url), { namespace, name: 'cases', identity }),
@@ -236,7 +270,12 @@ export function controllerCases(claims: ClusterClaims): void {
       expect(first.elector.holdsLease()).toBe(false);
       await until('the second leads', () => log.length === 3);
       await second.end();
-      expect(log).toEqual(['first leads, with a lease', 'first stops', 'second leads, with a lease', 'second stops']);
+      expect(log).toEqual([
+        'first leads, with a lease',
+        'first stops',
+        'second leads, with a lease',
+        'second stops',
+      ]);
     });
   });
 }

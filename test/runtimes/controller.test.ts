@@ -1,8 +1,16 @@
-/** The portable cases of controllers, clients and elections, here on this Node; `npm run test:runtimes` runs them on all others. */
+/**
+ * The portable cases of controllers, clients and elections, here on this Node; `npm run
+ * test:runtimes` runs them on all others.
+ */
 import { afterAll } from 'vitest';
 import { startCluster } from './cluster.ts';
 import { controllerCases } from './controller-cases.ts';
 
 const cluster = await startCluster();
 afterAll(() => cluster.stop());
-controllerCases({ url: cluster.url, through: 'address', refusedAndReset: 'apart', gzipMembers: 'all' });
+controllerCases({
+  url: cluster.url,
+  through: 'address',
+  refusedAndReset: 'apart',
+  gzipMembers: 'all',
+});

@@ -1,6 +1,7 @@
 /**
- * examples/deno as a reader runs it, on the package as it was packed, with no more permissions than the example says; beside it what the
- * documentation says of Deno: examples/hello-controller.ts runs there as it is, embedded server included, and so does a manager.
+ * examples/deno as a reader runs it, on the package as it was packed, with no more permissions than
+ * the example says; beside it what the documentation says of Deno: examples/hello-controller.ts
+ * runs there as it is, embedded server included, and so does a manager.
  */
 import { once } from 'node:events';
 import { cpSync, mkdirSync } from 'node:fs';
@@ -40,7 +41,14 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
           await create(server, 'alone'); // without the label; the first in the list
           await create(server, 'first', { greet: 'world' });
           const address = new URL(server.url).host;
-          const args = ['run', ...installed, '--no-prompt', `--allow-net=${address}`, 'main.ts', server.url];
+          const args = [
+            'run',
+            ...installed,
+            '--no-prompt',
+            `--allow-net=${address}`,
+            'main.ts',
+            server.url,
+          ];
           const greeted: string[] = [];
           const both = new EventTarget();
           const running = launch({ command: deno, args, cwd, env }, (line) => {
@@ -53,13 +61,15 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
             const ended = running.ended.then((code) => {
               throw new Error(`ended with ${code}: ${running.tail}`);
             });
-            const late = (): string => `greeted ${greeted.length} of 2; written last:${running.tail}`;
+            const late = (): string =>
+              `greeted ${greeted.length} of 2; written last:${running.tail}`;
             await within(LIMIT_MS, Promise.race([once(both, 'greeted'), ended]), late);
           } finally {
             running.end();
           }
           const said = greeted.join();
-          if (said !== 'greeted default/first,greeted default/second') throw new Error(`it said ${said}`);
+          if (said !== 'greeted default/first,greeted default/second')
+            throw new Error(`it said ${said}`);
         } finally {
           await server.stop();
         }
@@ -80,5 +90,9 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
 async function create(server: ApiServer, name: string, labels = {}): Promise<void> {
   const body = JSON.stringify({ metadata: { name, labels } });
   const headers = { 'content-type': 'application/json' };
-  await fetch(`${server.url}/api/v1/namespaces/default/configmaps`, { method: 'POST', headers, body });
+  await fetch(`${server.url}/api/v1/namespaces/default/configmaps`, {
+    method: 'POST',
+    headers,
+    body,
+  });
 }

@@ -1,7 +1,10 @@
 /** What the bundler of bundle.ts puts into each suite. */
 declare module 'capstan-test:given' {
   /** The modules of test/workqueue/cases/, by file name. */
-  export const cases: readonly (readonly [file: string, module: Readonly<Record<string, unknown>>])[];
+  export const cases: readonly (readonly [
+    file: string,
+    module: Readonly<Record<string, unknown>>,
+  ])[];
   /** The recorded traces of the covered subjects. */
   export const vectors: readonly (readonly [file: string, text: string])[];
 }

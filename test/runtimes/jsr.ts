@@ -1,11 +1,17 @@
-/** JSR: the sources themselves are what is published there, so they must pass its own rules (no slow types, every import resolved). */
+/**
+ * JSR: the sources themselves are what is published there, so they must pass its own rules (no slow
+ * types, every import resolved).
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { root } from './bundle.ts';
 import { outputOf, resultsOf, type Tools } from './checks.ts';
 import type { Result } from './shim/registry.ts';
 
-/** In place of what is generated nothing can be fetched later: it must be among the files, although git ignores it. */
+/**
+ * In place of what is generated nothing can be fetched later: it must be among the files, although
+ * git ignores it.
+ */
 const WANTED = [
   'bindings/generated/core-wasm.ts',
   'bindings/generated/version.ts',
@@ -22,7 +28,9 @@ queue.add('web');
 console.log(queue.tryGet());
 `;
 
-/** The dry run of a publication, which needs no network, and the sources at work without a build. */
+/**
+ * The dry run of a publication, which needs no network, and the sources at work without a build.
+ */
 export function checkJsr({ runtimes }: Tools): Promise<Result[]> {
   return resultsOf(async (run, skip) => {
     const deno = runtimes.get('deno');
@@ -32,16 +40,30 @@ export function checkJsr({ runtimes }: Tools): Promise<Result[]> {
     }
     const env = { NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' };
     await run('publishing on JSR passes its dry run', async () => {
-      const args = ['publish', '--dry-run', '--allow-dirty', '--no-lock', '--node-modules-dir=manual'];
+      const args = [
+        'publish',
+        '--dry-run',
+        '--allow-dirty',
+        '--no-lock',
+        '--node-modules-dir=manual',
+      ];
       const output = await outputOf({ command: deno, args, cwd: root, env });
       const missing = WANTED.filter((file) => !output.includes(`/${file} `));
-      if (missing.length > 0) throw new Error(`not among the published files: ${missing.join(', ')}`);
+      if (missing.length > 0)
+        throw new Error(`not among the published files: ${missing.join(', ')}`);
     });
     await run('the sources run as they are published', async () => {
       const program = join(root, 'build/from-sources/program.ts');
       mkdirSync(dirname(program), { recursive: true });
       writeFileSync(program, PROGRAM);
-      const args = ['run', '--no-lock', '--node-modules-dir=manual', '--config', 'jsr.json', program];
+      const args = [
+        'run',
+        '--no-lock',
+        '--node-modules-dir=manual',
+        '--config',
+        'jsr.json',
+        program,
+      ];
       const output = await outputOf({ command: deno, args, cwd: root, env });
       if (output !== 'web') throw new Error(`expected "web", got ${output}`);
     });

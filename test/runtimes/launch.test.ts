@@ -5,15 +5,22 @@ import { launch, onPath, type Program, suiteIn, within } from './launch.ts';
 import { MARK, type SuiteMessage } from './report.ts';
 
 const cwd = fileURLToPath(new URL('.', import.meta.url));
-const node = (script: string): Program => ({ command: process.execPath, args: ['-e', script], cwd });
-const say = (message: SuiteMessage): string => `console.log(${JSON.stringify(MARK + JSON.stringify(message))});`;
+const node = (script: string): Program => ({
+  command: process.execPath,
+  args: ['-e', script],
+  cwd,
+});
+const say = (message: SuiteMessage): string =>
+  `console.log(${JSON.stringify(MARK + JSON.stringify(message))});`;
 
 const report: SuiteMessage = { kind: 'report', version: '1', results: [] };
 const progress: SuiteMessage = { kind: 'progress', path: ['queue', 'a drain'] };
 
 describe('a suite in a program', () => {
   test('is its report, among other output and in any order of the streams', async () => {
-    const program = node(`console.log('hello'); console.error('careful'); ${say(progress)} ${say(report)}`);
+    const program = node(
+      `console.log('hello'); console.error('careful'); ${say(progress)} ${say(report)}`,
+    );
     expect(await suiteIn(program, 20_000)).toEqual(report);
   });
 
@@ -23,8 +30,16 @@ describe('a suite in a program', () => {
       `${say(progress)} console.log('out of words')`,
       /ended with 0 and without a report; begun last: queue > a drain; written last:\s+out of words/,
     ],
-    ['ends with a code after its report', `${say(report)} process.exitCode = 3`, /ended with 3 after its report/],
-    ['is ended by a signal', `process.kill(process.pid, 'SIGTERM'); for (;;);`, /ended with SIGTERM/],
+    [
+      'ends with a code after its report',
+      `${say(report)} process.exitCode = 3`,
+      /ended with 3 after its report/,
+    ],
+    [
+      'is ended by a signal',
+      `process.kill(process.pid, 'SIGTERM'); for (;;);`,
+      /ended with SIGTERM/,
+    ],
     [
       'says that it could not run',
       say({ kind: 'failure', message: 'expected to run on deno' }),

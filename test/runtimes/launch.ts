@@ -1,4 +1,7 @@
-/** Programs that are started and always ended: by themselves, when their time is over, or when whoever waits gives up. */
+/**
+ * Programs that are started and always ended: by themselves, when their time is over, or when
+ * whoever waits gives up.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
@@ -50,7 +53,10 @@ export interface Launched {
 }
 
 /** Starts a program in a group of its own; its lines go to `onLine`. */
-export function launch({ command, args, cwd, env }: Program, onLine: (line: string) => void = () => {}): Launched {
+export function launch(
+  { command, args, cwd, env }: Program,
+  onLine: (line: string) => void = () => {},
+): Launched {
   const child: ChildProcess = spawn(command, args, {
     cwd,
     env: { ...process.env, ...env },
@@ -100,7 +106,10 @@ export async function within<T>(ms: number, work: Promise<T>, late: () => string
   }
 }
 
-/** Runs a suite whose messages are lines of its output. Without a report, or with an exit code, it has failed. */
+/**
+ * Runs a suite whose messages are lines of its output. Without a report, or with an exit code, it
+ * has failed.
+ */
 export async function suiteIn(program: Program, limitMs: number): Promise<SuiteReport> {
   let report: SuiteReport | undefined;
   let failure: string | undefined;
@@ -115,7 +124,8 @@ export async function suiteIn(program: Program, limitMs: number): Promise<SuiteR
   try {
     const code = await within(limitMs, running.ended, state);
     if (failure !== undefined) throw new Error(failure);
-    if (report === undefined) throw new Error(`ended with ${code} and without a report; ${state()}`);
+    if (report === undefined)
+      throw new Error(`ended with ${code} and without a report; ${state()}`);
     if (code !== 0) throw new Error(`ended with ${code} after its report; ${state()}`);
     return report;
   } finally {

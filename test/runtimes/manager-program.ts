@@ -1,6 +1,7 @@
 /**
- * A program with everything that a manager serves, and an election, for runtimes beside Node. It ends by itself: of a manager that has been stopped nothing
- * is left. (On Bun, whose HTTP server is none of node:net, one served for ever.)
+ * A program with everything that a manager serves, and an election, for runtimes beside Node. It
+ * ends by itself: of a manager that has been stopped nothing is left. (On Bun, whose HTTP server is
+ * none of node:net, one served for ever.)
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -47,7 +48,8 @@ await server.stop();
 console.log(said.join(', '));
 `;
 
-const SAID = 'web, /healthz 200, /readyz 200, /metrics 200, /debug/capstan 200, /debug/pprof/heap 200, leader ""';
+const SAID =
+  'web, /healthz 200, /readyz 200, /metrics 200, /debug/capstan 200, /debug/pprof/heap 200, leader ""';
 
 /** Throws unless it ends having said so; the program's path comes after the arguments. */
 export async function managerEnds({ args, ...program }: Program): Promise<void> {

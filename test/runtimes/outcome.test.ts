@@ -2,7 +2,14 @@
 import { describe, expect, test } from 'vitest';
 import { count } from '../../scripts/test-counts.ts';
 import { identify } from './identity.ts';
-import { comparedWithEachOther, countsOf, describeOutcomes, hasFailed, jsonReport, type Outcome } from './outcome.ts';
+import {
+  comparedWithEachOther,
+  countsOf,
+  describeOutcomes,
+  hasFailed,
+  jsonReport,
+  type Outcome,
+} from './outcome.ts';
 import { MARK, messageIn } from './report.ts';
 import type { Result } from './shim/registry.ts';
 
@@ -12,7 +19,11 @@ const result = (title: string, state: Result['state'] = 'passed'): Result => ({
   ms: 1,
   ...(state === 'failed' ? { message: 'Unmet: expected 1 to be 2' } : {}),
 });
-const outcome = (name: string, results: readonly Result[], more: Partial<Outcome> = {}): Outcome => ({
+const outcome = (
+  name: string,
+  results: readonly Result[],
+  more: Partial<Outcome> = {},
+): Outcome => ({
   name,
   about: '1.0',
   seconds: 1,
@@ -44,7 +55,9 @@ describe('a runtime', () => {
       ]),
     ]);
     expect(first).toBe(full);
-    expect(second?.failure).toBe('1 tests that ran elsewhere did not run here, first: queue.ts > b');
+    expect(second?.failure).toBe(
+      '1 tests that ran elsewhere did not run here, first: queue.ts > b',
+    );
     expect(third?.failure).toBeUndefined();
     expect(fourth?.failure).toBeUndefined();
   });
@@ -89,16 +102,36 @@ test('the JSON report adds up as the reports of the test runner do', () => {
 });
 
 test.each([
-  [{ process: { versions: { node: '24.1.0' } }, navigator: { userAgent: 'Node.js/24' } }, 'node-24', '24.1.0'],
-  [{ Deno: { version: { deno: '2.9.6' } }, process: { versions: { node: '26.0.0' } } }, 'deno', '2.9.6'],
+  [
+    { process: { versions: { node: '24.1.0' } }, navigator: { userAgent: 'Node.js/24' } },
+    'node-24',
+    '24.1.0',
+  ],
+  [
+    { Deno: { version: { deno: '2.9.6' } }, process: { versions: { node: '26.0.0' } } },
+    'deno',
+    '2.9.6',
+  ],
   [{ Bun: { version: '1.4.5' }, process: { versions: { node: '26.0.0' } } }, 'bun', '1.4.5'],
   [
-    { navigator: { userAgent: 'Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/156.0.0.0 Safari/537.36' } },
+    {
+      navigator: {
+        userAgent: 'Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/156.0.0.0 Safari/537.36',
+      },
+    },
     'chromium',
     '156.0.0.0',
   ],
-  [{ navigator: { userAgent: 'Cloudflare-Workers' }, process: { versions: { node: '22.0.0' } } }, 'workerd', ''],
-  [{ navigator: { userAgent: 'Mozilla/5.0 Firefox/150.0' } }, 'unknown runtime', 'Mozilla/5.0 Firefox/150.0'],
+  [
+    { navigator: { userAgent: 'Cloudflare-Workers' }, process: { versions: { node: '22.0.0' } } },
+    'workerd',
+    '',
+  ],
+  [
+    { navigator: { userAgent: 'Mozilla/5.0 Firefox/150.0' } },
+    'unknown runtime',
+    'Mozilla/5.0 Firefox/150.0',
+  ],
 ])('a host is told by what it says of itself: %#', (host, name, version) => {
   expect(identify(host)).toEqual({ name, version });
 });

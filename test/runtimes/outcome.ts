@@ -1,6 +1,7 @@
 /**
- * From results to a verdict. Nothing passes by being left out: a runtime that was asked for and is missing is named, one that left out tests which
- * others ran has failed, and so has one that ran none.
+ * From results to a verdict. Nothing passes by being left out: a runtime that was asked for and is
+ * missing is named, one that left out tests which others ran has failed, and so has one that ran
+ * none.
  */
 import type { Result } from './shim/registry.ts';
 import { CACHE_CASES, CONTROLLER_CASES } from './titles.ts';
@@ -22,8 +23,13 @@ export interface Outcome {
 
 export const titleOf = ({ path }: Result): string => path.join(' > ');
 
-export function countsOf({ results, failure, skipped }: Outcome): { passed: number; failed: number; skipped: number } {
-  const count = (state: Result['state']): number => results.filter((one) => one.state === state).length;
+export function countsOf({ results, failure, skipped }: Outcome): {
+  passed: number;
+  failed: number;
+  skipped: number;
+} {
+  const count = (state: Result['state']): number =>
+    results.filter((one) => one.state === state).length;
   return {
     passed: count('passed'),
     failed: count('failed') + (failure === undefined ? 0 : 1),
@@ -51,12 +57,15 @@ export function comparedWithEachOther(outcomes: readonly Outcome[]): Outcome[] {
   };
   const all = new Map<string, number>();
   for (const outcome of outcomes) {
-    for (const [title, count] of shared(outcome)) all.set(title, Math.max(count, all.get(title) ?? 0));
+    for (const [title, count] of shared(outcome))
+      all.set(title, Math.max(count, all.get(title) ?? 0));
   }
   return outcomes.map((outcome) => {
     if (outcome.failure !== undefined || outcome.skipped !== undefined) return outcome;
     const own = shared(outcome);
-    const missing = [...all].filter(([title, count]) => (own.get(title) ?? 0) < count).map(([title]) => title);
+    const missing = [...all]
+      .filter(([title, count]) => (own.get(title) ?? 0) < count)
+      .map(([title]) => title);
     if (all.size > 0 && missing.length === 0) return outcome;
     const failure =
       all.size === 0
@@ -81,7 +90,8 @@ export function describeOutcomes(outcomes: readonly Outcome[]): string {
     if (failure !== undefined) lines.push('', `FAILED ${name}: ${failure}`);
     for (const result of results) {
       if (result.state === 'skipped') lines.push(`skipped on ${name}: ${titleOf(result)}`);
-      if (result.state === 'failed') lines.push('', `FAILED ${name} > ${titleOf(result)}`, `  ${result.message}`);
+      if (result.state === 'failed')
+        lines.push('', `FAILED ${name} > ${titleOf(result)}`, `  ${result.message}`);
     }
   }
   return lines.join('\n');
@@ -103,7 +113,9 @@ export function jsonReport(outcomes: readonly Outcome[]): object {
         })),
         ...(outcome.failure === undefined
           ? []
-          : [{ fullName: 'runs to its end', status: 'failed', failureMessages: [outcome.failure] }]),
+          : [
+              { fullName: 'runs to its end', status: 'failed', failureMessages: [outcome.failure] },
+            ]),
         ...(outcome.skipped === undefined
           ? []
           : [{ fullName: outcome.skipped, status: 'skipped', failureMessages: [] }]),

@@ -1,10 +1,16 @@
-/** What a runtime tells the program that started it. Plain JSON: it crosses a pipe, a log or an HTTP request. */
+/**
+ * What a runtime tells the program that started it. Plain JSON: it crosses a pipe, a log or an HTTP
+ * request.
+ */
 import type { Result } from './shim/registry.ts';
 
 /** Stands before everything that a suite writes for the program that started it, one line each. */
 export const MARK = '::capstan-runtimes::';
 
-/** Where the cases of the cache find their servers, and what this runtime's fetch can tell of a fault. */
+/**
+ * Where the cases of the cache find their servers, and what this runtime's fetch can tell of a
+ * fault.
+ */
 export interface ClusterClaims {
   /** Of cluster.ts. */
   readonly url: string;
@@ -12,11 +18,17 @@ export interface ClusterClaims {
   readonly through: 'address' | 'proxy';
   /** `'alike'`: fetch says only that there was no answer, be the connection refused or reset. */
   readonly refusedAndReset: 'apart' | 'alike';
-  /** What is decompressed of a body in several gzip members; after `'first'` the rest is dropped in silence, with `'none'` the bytes come as they are. */
+  /**
+   * What is decompressed of a body in several gzip members; after `'first'` the rest is dropped in
+   * silence, with `'none'` the bytes come as they are.
+   */
   readonly gzipMembers: 'all' | 'first' | 'none';
 }
 
-/** What is asserted of a runtime. Plain text: it crosses a command line, an address or a worker's configuration. */
+/**
+ * What is asserted of a runtime. Plain text: it crosses a command line, an address or a worker's
+ * configuration.
+ */
 export interface Claims {
   /** What it says of itself: see identity.ts. */
   readonly runtime: string;

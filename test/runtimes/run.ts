@@ -1,7 +1,8 @@
 /**
- * `npm run test:runtimes -- [NAME...] [--all-required] [--report FILE] [--list]`: the behaviour cases and recorded traces on every runtime, and
- * the package through bundlers, `require()`, a Content-Security-Policy and JSR. Without names: all. What is missing on this machine is
- * skipped by name; with --all-required it fails. Exits 1 on a failure, or when nothing ran.
+ * `npm run test:runtimes -- [NAME...] [--all-required] [--report FILE] [--list]`: the behaviour
+ * cases and recorded traces on every runtime, and the package through bundlers, `require()`, a
+ * Content-Security-Policy and JSR. Without names: all. What is missing on this machine is skipped
+ * by name; with --all-required it fails. Exits 1 on a failure, or when nothing ran.
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,13 @@ import { startCluster } from './cluster.ts';
 import { checkDenoExample } from './deno-example.ts';
 import { checkJsr } from './jsr.ts';
 import { checkBunManager } from './manager-program.ts';
-import { comparedWithEachOther, describeOutcomes, hasFailed, jsonReport, type Outcome } from './outcome.ts';
+import {
+  comparedWithEachOther,
+  describeOutcomes,
+  hasFailed,
+  jsonReport,
+  type Outcome,
+} from './outcome.ts';
 import { type Runtime, runtimes, tools } from './runtimes.ts';
 import { describeError, type Result } from './shim/registry.ts';
 
@@ -35,7 +42,10 @@ const checks: readonly Check[] = [
 ];
 const names = [...runtimes, ...checks].map(({ name }) => name);
 
-/** Installs the runtimes once per lock file. A failure is no end: what is there is used, what is missing gets named. */
+/**
+ * Installs the runtimes once per lock file. A failure is no end: what is there is used, what is
+ * missing gets named.
+ */
 function installTools(): void {
   const lock = readFileSync(join(tools, 'package-lock.json'), 'utf8');
   const stamp = join(tools, 'node_modules/.installed-lock.json');
@@ -46,7 +56,10 @@ function installTools(): void {
   else console.log('npm ci failed in tools/runtimes');
 }
 
-async function measured(name: string, work: () => Promise<Omit<Outcome, 'name' | 'seconds'>>): Promise<Outcome> {
+async function measured(
+  name: string,
+  work: () => Promise<Omit<Outcome, 'name' | 'seconds'>>,
+): Promise<Outcome> {
   const start = performance.now();
   const seconds = (): number => (performance.now() - start) / 1000;
   try {
@@ -82,7 +95,9 @@ function onRuntime(
 /** What the cases of the cache assert a runtime's fetch not to tell. */
 function blindSpots({ fetch }: Runtime): string[] {
   return [
-    ...(fetch.refusedAndReset === 'alike' ? ['a refused connection from one that is reset before the answer'] : []),
+    ...(fetch.refusedAndReset === 'alike'
+      ? ['a refused connection from one that is reset before the answer']
+      : []),
     ...(fetch.gzipMembers === 'first'
       ? ['gzip members behind the first: their events come when the watch is opened again']
       : []),
@@ -116,15 +131,23 @@ async function runAll(
   const cluster = await startCluster();
   try {
     for (const [runtime, program] of found) {
-      if (wanted(runtime.name)) outcomes.push(await onRuntime(runtime, program, project, cluster.url, required));
+      if (wanted(runtime.name))
+        outcomes.push(await onRuntime(runtime, program, project, cluster.url, required));
     }
   } finally {
     await cluster.stop();
   }
   const all = comparedWithEachOther(outcomes);
-  const programs = [...found].flatMap(([{ name }, path]) => (path === undefined ? [] : [[name, path] as const]));
-  const given: Tools = { project, modules: join(tools, 'node_modules'), runtimes: new Map(programs) };
-  for (const check of checks) if (wanted(check.name)) all.push(await carryOut(check, given, required));
+  const programs = [...found].flatMap(([{ name }, path]) =>
+    path === undefined ? [] : [[name, path] as const],
+  );
+  const given: Tools = {
+    project,
+    modules: join(tools, 'node_modules'),
+    runtimes: new Map(programs),
+  };
+  for (const check of checks)
+    if (wanted(check.name)) all.push(await carryOut(check, given, required));
   return all;
 }
 
@@ -146,8 +169,10 @@ async function main(args: readonly string[]): Promise<number> {
   installTools();
   const found = new Map(runtimes.map((runtime) => [runtime, runtime.find()]));
   if (values.list) {
-    for (const [{ name, missing }, path] of found) console.log(`${name.padEnd(10)} ${path ?? `not found: ${missing}`}`);
-    for (const { name, needs } of checks) console.log(`${name.padEnd(10)} needs ${needs.join(', ')}`);
+    for (const [{ name, missing }, path] of found)
+      console.log(`${name.padEnd(10)} ${path ?? `not found: ${missing}`}`);
+    for (const { name, needs } of checks)
+      console.log(`${name.padEnd(10)} needs ${needs.join(', ')}`);
     return 0;
   }
   if (values.report !== undefined) rmSync(values.report, { force: true });
@@ -157,7 +182,9 @@ async function main(args: readonly string[]): Promise<number> {
   console.log(`CAPSTAN_SEED=${seed}`);
 
   const project = installPackage();
-  process.once('exit', () => rmSync(project.folder, { recursive: true, force: true, maxRetries: 5 }));
+  process.once('exit', () =>
+    rmSync(project.folder, { recursive: true, force: true, maxRetries: 5 }),
+  );
   const all = await runAll(project, found, wanted, required, seed);
   console.log(describeOutcomes(all));
   if (values.report !== undefined) writeFileSync(values.report, JSON.stringify(jsonReport(all)));
@@ -166,6 +193,7 @@ async function main(args: readonly string[]): Promise<number> {
   return failed.length > 0 || all.every(({ skipped }) => skipped !== undefined) ? 1 : 0;
 }
 
-// Whoever stops this stops what it has started: that ends with the exit of the process, which a signal alone is not.
+// Whoever stops this stops what it has started: that ends with the exit of the process, which a
+// signal alone is not.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 process.exitCode = await main(process.argv.slice(2));

@@ -1,4 +1,7 @@
-/** The runtimes: where each is found, which key table is the default there, and how the suite runs on it. */
+/**
+ * The runtimes: where each is found, which key table is the default there, and how the suite runs
+ * on it.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inBrowser } from './browser.ts';
@@ -35,7 +38,10 @@ const claimsOf = ({ claims, fetch }: Runtime, cluster: string): string =>
 
 const platform = `${process.platform}-${process.arch}`;
 const fromNpm = `tools/runtimes has none for ${platform}, or \`npm ci\` failed there; and this machine has none`;
-/** A program that tools/runtimes has installed, or else one of the machine: the suite asserts what it runs on. */
+/**
+ * A program that tools/runtimes has installed, or else one of the machine: the suite asserts what
+ * it runs on.
+ */
 const find = (path: string, name: string): string | undefined => {
   if (existsSync(join(modules, path))) return join(modules, path);
   const [, major] = /^node-(\d+)$/.exec(name) ?? [];
@@ -68,7 +74,10 @@ function inProcess({ name, claims, path, flags, env = {}, fetch = LIKE_NODE }: I
   return runtime;
 }
 
-/** The names of the package, as a page without a bundler has to be told them; taken from its manifest. */
+/**
+ * The names of the package, as a page without a bundler has to be told them; taken from its
+ * manifest.
+ */
 export function importMap({ installed }: Project): string {
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as {
     exports: Record<string, string | { default: string }>;
@@ -77,7 +86,10 @@ export function importMap({ installed }: Project): string {
   const path = (target: string | { default: string }): string =>
     `/node_modules/capstan/${(typeof target === 'string' ? target : target.default).slice(2)}`;
   const entries = [
-    ...Object.entries(manifest.exports).map(([name, target]) => [`capstan${name.slice(1)}`, path(target)]),
+    ...Object.entries(manifest.exports).map(([name, target]) => [
+      `capstan${name.slice(1)}`,
+      path(target),
+    ]),
     ...Object.entries(manifest.imports).map(([name, target]) => [name, path(target)]),
   ];
   return JSON.stringify({ imports: Object.fromEntries(entries) });
@@ -107,7 +119,10 @@ const chromium: Runtime = {
   },
 };
 
-/** Compatibility date: of the days of this workerd. WeakRef and FinalizationRegistry are there from 2025-05-05. */
+/**
+ * Compatibility date: of the days of this workerd. WeakRef and FinalizationRegistry are there from
+ * 2025-05-05.
+ */
 const workerConfig = (claims: string): string => `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (
   v8Flags = ["--expose-gc"],
@@ -164,7 +179,8 @@ export const runtimes: readonly Runtime[] = [
     path: `@deno/${platform}${glibc}/deno`,
     flags: ['run', '--v8-flags=--expose-gc', '--no-prompt', '--allow-net=127.0.0.1'],
     env: { DENO_NO_UPDATE_CHECK: '1' },
-    fetch: { ...LIKE_NODE, gzipMembers: 'none' }, // when a request has an Accept-Encoding of its own, as ours have
+    // when a request has an Accept-Encoding of its own, as ours have
+    fetch: { ...LIKE_NODE, gzipMembers: 'none' },
   }),
   inProcess({
     name: 'bun',

@@ -1,6 +1,7 @@
 /**
- * Proof that this runtime can see a failure: tests that fail on purpose must be reported as failed, each for its reason. A runtime on which a
- * rejection, a hook or a late failure went unnoticed would pass every case.
+ * Proof that this runtime can see a failure: tests that fail on purpose must be reported as failed,
+ * each for its reason. A runtime on which a rejection, a hook or a late failure went unnoticed
+ * would pass every case.
  */
 import { expect } from './shim/expect.ts';
 import { Registry } from './shim/registry.ts';
@@ -39,7 +40,9 @@ export async function selfCheck(): Promise<void> {
     test('has a hook that fails', () => {});
   });
   const seen = (await registry.run()).map(({ path, state, message }) => {
-    const reason = EXPECTED.find((line) => line.startsWith(`${path.at(-1)}: ${state}, `))?.split(', ')[1];
+    const reason = EXPECTED.find((line) => line.startsWith(`${path.at(-1)}: ${state}, `))?.split(
+      ', ',
+    )[1];
     return `${path.at(-1)}: ${state}${message === undefined ? '' : `, ${reason !== undefined && message.includes(reason) ? reason : message}`}`;
   });
   if (JSON.stringify(seen) !== JSON.stringify(EXPECTED)) {

@@ -1,6 +1,7 @@
 /**
- * The test runner's stand-in on other runtimes. It must see what the real one sees: each matcher is tried on values that it must accept and
- * on values that it must refuse, and the real `expect` must agree on every one of them.
+ * The test runner's stand-in on other runtimes. It must see what the real one sees: each matcher is
+ * tried on values that it must accept and on values that it must refuse, and the real `expect` must
+ * agree on every one of them.
  */
 import { describe, expect as real, test } from 'vitest';
 import { selfCheck } from './self-check.ts';
@@ -42,13 +43,40 @@ const assertions: readonly [name: string, assert: (expect: Expect, not: boolean)
     ['toBe', 1, [1], [2], [Number.NaN]],
     ['toBe', 0, [-0], [0]],
     ['toBe', Number.NaN, [Number.NaN]],
-    ['toEqual', { a: 1, b: undefined }, [{ a: 1 }], [{ a: 1, c: undefined }], [{ a: 2 }], [{ b: 1 }]],
+    [
+      'toEqual',
+      { a: 1, b: undefined },
+      [{ a: 1 }],
+      [{ a: 1, c: undefined }],
+      [{ a: 2 }],
+      [{ b: 1 }],
+    ],
     ['toEqual', new Point(1), [{ x: 1 }], [new Point(1)], [new Point(2)]],
-    ['toEqual', [1, [2, { a: null }]], [[1, [2, { a: null }]]], [[1, [2, { a: undefined }]]], [[1]], [{ 0: 1 }]],
+    [
+      'toEqual',
+      [1, [2, { a: null }]],
+      [[1, [2, { a: null }]]],
+      [[1, [2, { a: undefined }]]],
+      [[1]],
+      [{ 0: 1 }],
+    ],
     ['toEqual', [undefined], [[]], [[undefined]], [[null]]],
     ['toEqual', 0, [-0], [0]],
-    ['toEqual', new Set([{ a: 1 }, 2]), [new Set([2, { a: 1 }])], [new Set([2])], [new Set([2, 3])], [[2]]],
-    ['toEqual', new Map([['a', { b: 1 }]]), [new Map([['a', { b: 1 }]])], [new Map([['a', { b: 2 }]])], [new Map()]],
+    [
+      'toEqual',
+      new Set([{ a: 1 }, 2]),
+      [new Set([2, { a: 1 }])],
+      [new Set([2])],
+      [new Set([2, 3])],
+      [[2]],
+    ],
+    [
+      'toEqual',
+      new Map([['a', { b: 1 }]]),
+      [new Map([['a', { b: 1 }]])],
+      [new Map([['a', { b: 2 }]])],
+      [new Map()],
+    ],
     [
       'toEqual',
       new Uint8Array([1, 2]),
@@ -60,15 +88,33 @@ const assertions: readonly [name: string, assert: (expect: Expect, not: boolean)
     ['toEqual', new Date(5), [new Date(5)], [new Date(6)], [{}]],
     ['toEqual', /a/g, [/a/g], [/a/], [/b/g]],
     ['toEqual', new Error('a'), [new Error('a')], [new Error('b')], [new TypeError('a')]],
-    ['toEqual', new Error('a', { cause: 1 }), [new Error('a', { cause: 1 })], [new Error('a', { cause: 2 })]],
+    [
+      'toEqual',
+      new Error('a', { cause: 1 }),
+      [new Error('a', { cause: 1 })],
+      [new Error('a', { cause: 2 })],
+    ],
     ['toEqual', cycle(), [cycle()], [{ n: 1, self: { n: 2 } }]],
     ['toEqual', { [symbol]: 1 }, [{ [symbol]: 1 }], [{ [symbol]: 2 }], [{}]],
     ['toEqual', null, [null], [undefined], [{}]],
     ['toStrictEqual', { a: 1, b: undefined }, [{ a: 1 }], [{ a: 1, b: undefined }]],
     ['toStrictEqual', new Point(1), [{ x: 1 }], [new Point(1)]],
-    ['toMatchObject', { a: 1, b: { c: 2, d: 3 } }, [{ b: { c: 2 } }], [{ b: { c: 3 } }], [{ e: undefined }], [{}]],
+    [
+      'toMatchObject',
+      { a: 1, b: { c: 2, d: 3 } },
+      [{ b: { c: 2 } }],
+      [{ b: { c: 3 } }],
+      [{ e: undefined }],
+      [{}],
+    ],
     ['toMatchObject', [{ a: 1, b: 2 }], [[{ a: 1 }]], [[{ a: 1 }, { a: 1 }]], [[]]],
-    ['toMatchObject', new RangeError('x'), [{ message: 'x' }], [{ message: 'y' }], [{ name: 'RangeError' }]],
+    [
+      'toMatchObject',
+      new RangeError('x'),
+      [{ message: 'x' }],
+      [{ message: 'y' }],
+      [{ name: 'RangeError' }],
+    ],
     ['toBeUndefined', undefined, []],
     ['toBeUndefined', null, []],
     ['toBeDefined', 1, []],
@@ -96,7 +142,17 @@ const assertions: readonly [name: string, assert: (expect: Expect, not: boolean)
     ['toHaveLength', [1, 2], [2], [1]],
     ['toHaveLength', 'ab', [2]],
     ['toMatch', 'abc', [/b/], [/d/], ['bc'], ['cb']],
-    ['toThrow', boom, [], ['in here'], ['out there'], [/^boom/], [/^in/], [TypeError], [RangeError]],
+    [
+      'toThrow',
+      boom,
+      [],
+      ['in here'],
+      ['out there'],
+      [/^boom/],
+      [/^in/],
+      [TypeError],
+      [RangeError],
+    ],
     ['toThrow', boom, [new TypeError('boom in here')], [new TypeError('boom')]],
     ['toThrow', () => {}, [], ['x']],
   ] as [string, unknown, ...unknown[][]][]
@@ -121,7 +177,8 @@ test.each(assertions)('%s: as the real one judges it, also negated', async (_nam
     real(here, not ? 'negated' : 'plain').toBe(there);
     both.push(here);
   }
-  // A matcher that accepts everything, or that refuses everything, tells nothing; one that throws for a wrong type refuses both.
+  // A matcher that accepts everything, or that refuses everything, tells nothing; one that throws
+  // for a wrong type refuses both.
   real(both).not.toEqual([true, true]);
 });
 
@@ -181,11 +238,13 @@ describe('the registry', () => {
     register(registry);
     const all = await registry.run();
     return all.map(
-      ({ path, state, message }) => `${path.join(' > ')}: ${state}${message ? ` ${message.split('\n')[0]}` : ''}`,
+      ({ path, state, message }) =>
+        `${path.join(' > ')}: ${state}${message ? ` ${message.split('\n')[0]}` : ''}`,
     );
   };
 
-  test('sees failures of every kind, as each runtime proves before it runs a case', () => selfCheck());
+  test('sees failures of every kind, as each runtime proves before it runs a case', () =>
+    selfCheck());
 
   test('runs tests and hooks in their order, the outer hooks around the inner ones', async () => {
     const log: string[] = [];
@@ -253,7 +312,13 @@ describe('the registry', () => {
         test.runIf(false)('four', never);
         test.runIf(true)('five', () => {});
       }),
-    ).toEqual(['a > inner > one: skipped', 'two: skipped', 'three: skipped', 'four: skipped', 'five: passed']);
+    ).toEqual([
+      'a > inner > one: skipped',
+      'two: skipped',
+      'three: skipped',
+      'four: skipped',
+      'five: passed',
+    ]);
   });
 
   test('repeats groups and tests for rows, lists spread over the parameters', async () => {
@@ -274,7 +339,9 @@ describe('the registry', () => {
     ]);
     real(seen).toHaveLength(4);
     real(seen[3]).toEqual([{ name: 'y' }, 2, 'two']);
-    real(titleOf('%# %j %% %s $gone', [{ a: 1 }, undefined], 7)).toBe('7 {"a":1} % undefined $gone');
+    real(titleOf('%# %j %% %s $gone', [{ a: 1 }, undefined], 7)).toBe(
+      '7 {"a":1} % undefined $gone',
+    );
   });
 
   test('takes options and times before or behind the work, and gives up what hangs', async () => {
@@ -284,13 +351,18 @@ describe('the registry', () => {
         test('before', { timeout: 5 }, hang);
         test('behind', hang, 5);
       }),
-    ).toEqual(['before: failed Error: not done after 5 ms', 'behind: failed Error: not done after 5 ms']);
+    ).toEqual([
+      'before: failed Error: not done after 5 ms',
+      'behind: failed Error: not done after 5 ms',
+    ]);
   });
 
   test('refuses a test without work and a group that is asynchronous', () => {
     const registry = new Registry();
     real(() => registry.test('nothing', {})).toThrow('expected a function');
-    real(() => registry.describe('late', async () => {})).toThrow('expected a synchronous function');
+    real(() => registry.describe('late', async () => {})).toThrow(
+      'expected a synchronous function',
+    );
   });
 
   test('tells the thrown value, whatever it is, and the causes', async () => {

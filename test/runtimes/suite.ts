@@ -1,6 +1,7 @@
 /**
- * The suite of every runtime: the behaviour cases of the queues over both key tables, the recorded traces in each form of item, and what is
- * asserted of the runtime itself. It runs on the built package and needs nothing of its host but to be a JavaScript runtime.
+ * The suite of every runtime: the behaviour cases of the queues over both key tables, the recorded
+ * traces in each form of item, and what is asserted of the runtime itself. It runs on the built
+ * package and needs nothing of its host but to be a JavaScript runtime.
  */
 import { cases, vectors } from 'capstan-test:given';
 import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
@@ -33,15 +34,21 @@ const STRINGS_ONLY: ReadonlySet<string> = new Set([
   'informer-random',
 ]);
 /**
- * Subjects that replay minutes of virtual time in steps of 10 ms, each settled in 64 turns of the event loop. Where a turn takes a message
- * (browsers, workerd) that is more than half a minute a subject: there they are skipped, by name, and informers are tried against a server
- * alone (cache-cases.ts).
+ * Subjects that replay minutes of virtual time in steps of 10 ms, each settled in 64 turns of the
+ * event loop. Where a turn takes a message (browsers, workerd) that is more than half a minute a
+ * subject: there they are skipped, by name, and informers are tried against a server alone
+ * (cache-cases.ts).
  */
 const IN_MANY_TURNS: ReadonlySet<string> = new Set(['informer', 'informer-random']);
-/** Of these the first recordings are replayed, as they take seconds; `npm run test:vectors` replays all. */
+/**
+ * Of these the first recordings are replayed, as they take seconds; `npm run test:vectors` replays
+ * all.
+ */
 const SLOW: ReadonlySet<string> = new Set(['controller', 'informer-random']);
 const RECORDINGS_OF_SLOW = 2;
-/** For a replay, on a machine that is busy with others; the suite as a whole has a limit of its own. */
+/**
+ * For a replay, on a machine that is busy with others; the suite as a whole has a limit of its own.
+ */
 const REPLAY_MS = 90_000;
 const FORMS: readonly ItemForm[] = ['string', 'request', 'object'];
 
@@ -60,7 +67,8 @@ function registerCases(file: string, module: Readonly<Record<string, unknown>>):
 function registerVectors(): void {
   describe('recorded traces', () => {
     for (const [name, subject] of subjects) {
-      const replay = IN_MANY_TURNS.has(name) && typeof setImmediate !== 'function' ? test.skip : test;
+      const replay =
+        IN_MANY_TURNS.has(name) && typeof setImmediate !== 'function' ? test.skip : test;
       const all = vectors.filter(([file]) => file.endsWith(`/${name}.jsonl`));
       const files = SLOW.has(name) ? all.slice(0, RECORDINGS_OF_SLOW) : all;
       for (const form of STRINGS_ONLY.has(name) ? FORMS.slice(0, 1) : FORMS) {
@@ -85,10 +93,14 @@ function fill(queue: WorkQueue): WorkQueue {
 function registerHost({ keys, strings }: Claims): void {
   describe('the runtime', () => {
     test(`has ${strings} strings and keeps keys in ${keys} by default`, () => {
-      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode(hasNativeStrings())]).toEqual([strings, keys]);
+      expect([hasNativeStrings() ? 'native' : 'foreign', keyMode(hasNativeStrings())]).toEqual([
+        strings,
+        keys,
+      ]);
     });
 
-    // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a folder above; both tables were one.
+    // Bun once took the package's own sources for the package, by the paths of a tsconfig.json in a
+    // folder above; both tables were one.
     test('runs the cases on one copy of the package, over two different key tables', () => {
       const [inWasm, inJs] = implementations.map((make) =>
         exportsCalled(sharedCore(), () => drain(fill(make.queue()))),
@@ -115,7 +127,10 @@ function registerHost({ keys, strings }: Claims): void {
 /**
  * Runs it all and tells `send`. The self-check comes first: after it a pass means something.
  */
-export async function runSuite(claims: Claims, send: (message: SuiteMessage) => void | Promise<void>): Promise<void> {
+export async function runSuite(
+  claims: Claims,
+  send: (message: SuiteMessage) => void | Promise<void>,
+): Promise<void> {
   let report: SuiteReport;
   try {
     const version = assertRuntime(claims.runtime);

@@ -7,11 +7,22 @@ import { generate } from 'selfsigned';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { brief, Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
 
-const INITIAL = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' };
+const INITIAL = {
+  sendInitialEvents: 'true',
+  resourceVersionMatch: 'NotOlderThan',
+  allowWatchBookmarks: 'true',
+};
 
 /** As they come: the transports decompress. */
-async function bytesOf(server: ApiServer, path: string, query: Record<string, string>, accept: string) {
-  const request = get(`${server.url}${path}?${new URLSearchParams(query)}`, { headers: { 'accept-encoding': accept } });
+async function bytesOf(
+  server: ApiServer,
+  path: string,
+  query: Record<string, string>,
+  accept: string,
+) {
+  const request = get(`${server.url}${path}?${new URLSearchParams(query)}`, {
+    headers: { 'accept-encoding': accept },
+  });
   const [answer] = (await once(request, 'response')) as [IncomingMessage];
   const chunks: Uint8Array[] = [];
   for await (const chunk of answer) chunks.push(chunk as Uint8Array);
@@ -41,7 +52,9 @@ describe('gzip', () => {
     expect(encoding).toBe('gzip');
     expect(bytes.toString('latin1').split('\x1f\x8b\x08').length).toBe(3);
     expect(gunzipSync(bytes).toString().trim().split('\n').length).toBe(2);
-    expect((await bytesOf(server, WIDGETS, { watch: 'true' }, 'identity')).encoding).toBeUndefined();
+    expect(
+      (await bytesOf(server, WIDGETS, { watch: 'true' }, 'identity')).encoding,
+    ).toBeUndefined();
   });
 });
 
@@ -51,14 +64,19 @@ describe('a version that does not exist yet', () => {
     const { api } = await start({ clock });
     let answered = 0;
     const paths = [WIDGETS, `${WIDGETS}/a`];
-    const late = paths.map((path) => api.get(path, { resourceVersion: '100' }).finally(() => answered++));
+    const late = paths.map((path) =>
+      api.get(path, { resourceVersion: '100' }).finally(() => answered++),
+    );
     while (clock.timers() < 2) await clock.settle();
     clock.step(2_999);
     await api.get(WIDGETS);
     expect(answered).toBe(0);
     clock.step(1);
     for (const answer of await Promise.all(late)) {
-      expect(answer).toMatchObject({ status: 504, body: { reason: 'Timeout', details: { retryAfterSeconds: 1 } } });
+      expect(answer).toMatchObject({
+        status: 504,
+        body: { reason: 'Timeout', details: { retryAfterSeconds: 1 } },
+      });
       expect(answer.header('retry-after')).toBe('1');
     }
     expect(clock.timers()).toBe(0);
@@ -75,12 +93,17 @@ describe('a version that does not exist yet', () => {
     expect((await list).body.items.length).toBe(2);
     const events = await (await watch).take(3);
     expect(events.slice(0, 2).map(brief)).toEqual(['ADDED a', 'ADDED b']);
-    expect(events[2]).toMatchObject({ type: 'BOOKMARK', object: { metadata: { resourceVersion } } });
+    expect(events[2]).toMatchObject({
+      type: 'BOOKMARK',
+      object: { metadata: { resourceVersion } },
+    });
   });
 
   test('is an ERROR event for initial events', async () => {
     const { api } = await start({ freshnessTimeout: 0 });
-    const { events, error } = await (await api.watch(WIDGETS, { ...INITIAL, resourceVersion: '100' })).rest();
+    const { events, error } = await (
+      await api.watch(WIDGETS, { ...INITIAL, resourceVersion: '100' })
+    ).rest();
     expect(error).toBeUndefined();
     expect(events).toMatchObject([{ type: 'ERROR', object: { code: 504, reason: 'Timeout' } }]);
   });
@@ -89,7 +112,9 @@ describe('a version that does not exist yet', () => {
     const clock = new FakeClock();
     const { api } = await start({ clock });
     const abort = new AbortController();
-    const left = api.send('GET', WIDGETS, { query: { resourceVersion: '100' }, signal: abort.signal }).catch(String);
+    const left = api
+      .send('GET', WIDGETS, { query: { resourceVersion: '100' }, signal: abort.signal })
+      .catch(String);
     while (clock.timers() === 0) await clock.settle();
     abort.abort();
     expect(await left).toMatch(/aborted/);
@@ -102,7 +127,9 @@ describe('tokens', () => {
     const server = await ApiServer.start({ tokens: ['first'] });
     onTestFinished(() => server.stop());
     const withToken = (token: string): Client => {
-      const client = new Client(server.transport({ headers: { authorization: `Bearer ${token}` } }));
+      const client = new Client(
+        server.transport({ headers: { authorization: `Bearer ${token}` } }),
+      );
       onTestFinished(() => client.close());
       return client;
     };
@@ -138,9 +165,11 @@ test('over TLS its own transport trusts it, and nobody else does', async () => {
   expect((await watch.rest()).error).toMatchObject({ kind: 'reset' });
   await expect(fetch(server.url)).rejects.toThrow();
   await api.close();
-  await expect(ApiServer.start({ tls: {} as { key: string; cert: string } })).rejects.toMatchObject({
-    code: 'INVALID_ARGUMENT',
-  });
+  await expect(ApiServer.start({ tls: {} as { key: string; cert: string } })).rejects.toMatchObject(
+    {
+      code: 'INVALID_ARGUMENT',
+    },
+  );
 });
 
 describe('a resource that is removed', () => {
@@ -168,7 +197,10 @@ describe('a resource that is removed', () => {
   test('is a Status where the group is built in', async () => {
     const { api, server } = await start();
     server.removeResource({ group: '', version: 'v1', plural: 'configmaps' });
-    expect(await api.get(CONFIG_MAPS)).toMatchObject({ status: 404, body: { kind: 'Status', reason: 'NotFound' } });
+    expect(await api.get(CONFIG_MAPS)).toMatchObject({
+      status: 404,
+      body: { kind: 'Status', reason: 'NotFound' },
+    });
   });
 
   test('goes and comes with its definition', async () => {
@@ -204,7 +236,9 @@ test('a client that is too far behind has its watch ended in order', async () =>
   const { events, error } = await watch.rest();
   expect(error).toBeUndefined();
   expect(events.length).toBeLessThan(40);
-  expect(events.map((event) => event.object.spec.x)).toEqual(Array.from({ length: events.length }, (_, at) => at + 1));
+  expect(events.map((event) => event.object.spec.x)).toEqual(
+    Array.from({ length: events.length }, (_, at) => at + 1),
+  );
   await slow.close();
 });
 

@@ -15,7 +15,13 @@ import {
 
 const PODS = '/api/v1/namespaces/default/pods';
 
-const apply = (api: Client, path: string, manager: string, body: unknown, query: Record<string, string> = {}) =>
+const apply = (
+  api: Client,
+  path: string,
+  manager: string,
+  body: unknown,
+  query: Record<string, string> = {},
+) =>
   api.send('PATCH', path, { body, type: APPLY_PATCH, query: { fieldManager: manager, ...query } });
 
 interface Manager {
@@ -46,9 +52,16 @@ describe('apply', () => {
     const { api } = await start();
     await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1' } }));
     const made = (await api.get(`${CONFIG_MAPS}/a`)).body;
-    const refused = await apply(api, `${CONFIG_MAPS}/a`, 'two', configMap('a', { data: { k: '2', m: '2', n: '1' } }));
+    const refused = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'two',
+      configMap('a', { data: { k: '2', m: '2', n: '1' } }),
+    );
     expect(refused).toMatchObject({ status: 409, body: { reason: 'Conflict' } });
-    expect(refused.body.message).toBe('Apply failed with 2 conflicts: conflicts with "one":\n- .data.k\n- .data.m');
+    expect(refused.body.message).toBe(
+      'Apply failed with 2 conflicts: conflicts with "one":\n- .data.k\n- .data.m',
+    );
     expect(refused.body.details.causes).toEqual([
       { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.k' },
       { reason: 'FieldManagerConflict', message: 'conflict with "one"', field: '.data.m' },
@@ -59,14 +72,28 @@ describe('apply', () => {
   test('by force takes the fields over', async () => {
     const { api } = await start();
     await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1' } }));
-    const forced = await apply(api, `${CONFIG_MAPS}/a`, 'two', configMap('a', { data: { k: '2' } }), { force: 'true' });
+    const forced = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'two',
+      configMap('a', { data: { k: '2' } }),
+      { force: 'true' },
+    );
     expect(forced.body.data).toEqual({ k: '2', m: '1' });
-    expect(owned(forced.body)).toEqual({ one: { 'f:data': { 'f:m': {} } }, two: { 'f:data': { 'f:k': {} } } });
+    expect(owned(forced.body)).toEqual({
+      one: { 'f:data': { 'f:m': {} } },
+      two: { 'f:data': { 'f:k': {} } },
+    });
   });
 
   test('removes what it applied before and nobody else owns', async () => {
     const { api } = await start();
-    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1', n: '1' } }));
+    await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'one',
+      configMap('a', { data: { k: '1', m: '1', n: '1' } }),
+    );
     await apply(api, `${CONFIG_MAPS}/a`, 'two', configMap('a', { data: { m: '1' } }));
     await api.patch(`${CONFIG_MAPS}/a`, { data: { n: '2' } });
     const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a'));
@@ -77,7 +104,12 @@ describe('apply', () => {
     const { api } = await start();
     const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
     const spec = (containers: object[], more: object = {}) => pod({ containers, ...more });
-    await apply(api, `${PODS}/a`, 'one', spec([{ name: 'c', image: 'i', env: env('x'), args: ['1'] }]));
+    await apply(
+      api,
+      `${PODS}/a`,
+      'one',
+      spec([{ name: 'c', image: 'i', env: env('x'), args: ['1'] }]),
+    );
     await apply(
       api,
       `${PODS}/a`,
@@ -94,10 +126,15 @@ describe('apply', () => {
     ]);
     const whole = await apply(api, `${PODS}/a`, 'two', spec([{ name: 'c', args: ['2'] }]));
     expect(whole.body.details.causes).toEqual([
-      expect.objectContaining({ field: '.spec.containers[name="c"].args', reason: 'FieldManagerConflict' }),
+      expect.objectContaining({
+        field: '.spec.containers[name="c"].args',
+        reason: 'FieldManagerConflict',
+      }),
     ]);
     const left = await apply(api, `${PODS}/a`, 'two', pod({}));
-    expect(left.body.spec.containers).toEqual([{ name: 'c', image: 'i', env: env('x'), args: ['1'], resources: {} }]);
+    expect(left.body.spec.containers).toEqual([
+      { name: 'c', image: 'i', env: env('x'), args: ['1'], resources: {} },
+    ]);
   });
 
   test('keeps the status apart, with owners of its own', async () => {
@@ -107,7 +144,9 @@ describe('apply', () => {
     expect(made.body.status).toBeUndefined();
     const { body } = await apply(api, `${WIDGETS}/a/status`, 'one', both);
     expect(body).toMatchObject({ spec: { size: 1 }, status: { ready: true } });
-    expect(managers(body).map(({ subresource, fieldsV1 }) => [subresource, Object.keys(fieldsV1)])).toEqual([
+    expect(
+      managers(body).map(({ subresource, fieldsV1 }) => [subresource, Object.keys(fieldsV1)]),
+    ).toEqual([
       [undefined, ['f:spec']],
       ['status', ['f:status']],
     ]);
@@ -119,24 +158,33 @@ describe('apply', () => {
     await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
     await api.patch(`${CONFIG_MAPS}/a`, { metadata: { managedFields: [{}] } });
     expect(managers((await api.get(`${CONFIG_MAPS}/a`)).body)).toEqual([]);
-    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { m: '1' } }));
+    const { body } = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'one',
+      configMap('a', { data: { m: '1' } }),
+    );
     expect(Object.keys(owned(body))).toEqual(['one', 'before-first-apply']);
   });
 
-  // A controller that applies `labels: {}` to a custom resource writes for ever on a cluster, and was quiet here.
+  // A controller that applies `labels: {}` to a custom resource writes for ever on a cluster, and
+  // was quiet here.
   test.for([
     ['labels', {}],
     ['finalizers', []],
   ] as const)('of %s that are empty writes a custom resource each time', async ([name, empty]) => {
     const { api } = await start();
     const versions = async (path: string, object: object): Promise<number> => {
-      const send = async (body: object) => (await apply(api, path, 'one', body)).body.metadata.resourceVersion;
+      const send = async (body: object) =>
+        (await apply(api, path, 'one', body)).body.metadata.resourceVersion;
       const seen = [await send(object), await send(object), await send(object)];
-      for (let at = 0; at < 2; at++) seen.push((await api.patch(path, {})).body.metadata.resourceVersion);
+      for (let at = 0; at < 2; at++)
+        seen.push((await api.patch(path, {})).body.metadata.resourceVersion);
       return new Set(seen).size;
     };
     const metadata = { name: 'a', [name]: empty };
-    // What is stored has them, and what is read has not: the first write of anybody else takes them away.
+    // What is stored has them, and what is read has not: the first write of anybody else takes them
+    // away.
     expect(await versions(`${WIDGETS}/a`, widget('a', { metadata }))).toBe(4);
     expect(await versions(`${CONFIG_MAPS}/a`, configMap('a', { metadata }))).toBe(1);
   });
@@ -149,16 +197,29 @@ describe('apply', () => {
     clock.step(5000);
     const same = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
     expect(same.body).toEqual(first.body);
-    const changed = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '2' } }));
+    const changed = await apply(
+      api,
+      `${CONFIG_MAPS}/a`,
+      'one',
+      configMap('a', { data: { k: '2' } }),
+    );
     expect(at(changed.body)[0]! - at(first.body)[0]!).toBe(5000);
     expect(changed.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
   });
 
-  test.for<[what: string, body: unknown, query: Record<string, string>, status: number, message: string]>([
+  test.for<
+    [what: string, body: unknown, query: Record<string, string>, status: number, message: string]
+  >([
     ['nobody', configMap('a'), { fieldManager: '' }, 422, 'is required for apply patch'],
     ['a name that is too long', configMap('a'), { fieldManager: 'x'.repeat(129) }, 422, 'Too long'],
     ['a name with a line feed', configMap('a'), { fieldManager: 'a\nb' }, 422, 'printable'],
-    ['another kind', { ...configMap('a'), kind: 'Secret' }, {}, 400, 'invalid object type: /v1, Kind=Secret'],
+    [
+      'another kind',
+      { ...configMap('a'), kind: 'Secret' },
+      {},
+      400,
+      'invalid object type: /v1, Kind=Secret',
+    ],
     ['another name', configMap('b'), {}, 400, 'does not match the name on the URL'],
     ['no name', { ...configMap('a'), metadata: {} }, {}, 400, 'name must be provided'],
     [
@@ -168,8 +229,20 @@ describe('apply', () => {
       400,
       'must be nil',
     ],
-    ['a field of another type', configMap('a', { data: { k: 1 } }), {}, 500, '.data.k: expected string'],
-    ['a field that there is not', configMap('a', { odd: 1 }), {}, 500, '.odd: field not declared in schema'],
+    [
+      'a field of another type',
+      configMap('a', { data: { k: 1 } }),
+      {},
+      500,
+      '.data.k: expected string',
+    ],
+    [
+      'a field that there is not',
+      configMap('a', { odd: 1 }),
+      {},
+      500,
+      '.odd: field not declared in schema',
+    ],
     [
       'an item that is there twice',
       { ...configMap('a'), metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/a'] } },
@@ -179,7 +252,13 @@ describe('apply', () => {
     ],
     ['a list', [], {}, 400, 'cannot unmarshal array'],
     ['half a body', '{"a"', {}, 400, 'error decoding YAML'],
-    ['a uid of nothing', { ...configMap('a'), metadata: { name: 'a', uid: 'x' } }, {}, 409, 'uid mismatch'],
+    [
+      'a uid of nothing',
+      { ...configMap('a'), metadata: { name: 'a', uid: 'x' } },
+      {},
+      409,
+      'uid mismatch',
+    ],
   ])('of %s is refused and creates nothing', async ([, body, query, status, message]) => {
     const { api } = await start();
     const answer = await apply(api, `${CONFIG_MAPS}/a`, 'one', body, query);
@@ -191,7 +270,10 @@ describe('apply', () => {
 describe('owners', () => {
   test('are who changes a field, by the name they give or that of their user agent', async () => {
     const { api } = await start();
-    const named = { query: { fieldManager: 'maker' }, body: configMap('a', { data: { k: '1', m: '1' } }) };
+    const named = {
+      query: { fieldManager: 'maker' },
+      body: configMap('a', { data: { k: '1', m: '1' } }),
+    };
     await api.send('POST', CONFIG_MAPS, named);
     const agent = {
       body: { data: { k: '2' } },
@@ -199,10 +281,14 @@ describe('owners', () => {
       headers: { 'user-agent': 'tool/1.2 (x)' },
     };
     const { body } = await api.send('PATCH', `${CONFIG_MAPS}/a`, agent);
-    expect(owned(body)).toEqual({ maker: { 'f:data': { '.': {}, 'f:m': {} } }, tool: { 'f:data': { 'f:k': {} } } });
+    expect(owned(body)).toEqual({
+      maker: { 'f:data': { '.': {}, 'f:m': {} } },
+      tool: { 'f:data': { 'f:k': {} } },
+    });
   });
 
-  // `[]` took all owners away from custom objects too, where a real server reads it as if nothing had been sent.
+  // `[]` took all owners away from custom objects too, where a real server reads it as if nothing
+  // had been sent.
   test('stay with a custom resource that is sent without any, and go by one that is empty', async () => {
     const { api } = await start();
     const sent = async (path: string, managedFields: object[]): Promise<string[]> => {
@@ -262,7 +348,11 @@ describe('a strategic merge patch', () => {
         ],
       },
     ],
-    ['deletes by key', { containers: [{ name: 'a', $patch: 'delete' }] }, { containers: [{ name: 'b', image: 'i' }] }],
+    [
+      'deletes by key',
+      { containers: [{ name: 'a', $patch: 'delete' }] },
+      { containers: [{ name: 'b', image: 'i' }] },
+    ],
     [
       'replaces a list',
       { containers: [{ $patch: 'replace' }, { name: 'c', image: 'i' }] },
@@ -289,7 +379,11 @@ describe('a strategic merge patch', () => {
       },
     ],
     ['replaces what has no key', { tolerations: [{ key: 'b' }] }, { tolerations: [{ key: 'b' }] }],
-    ['replaces a map', { nodeSelector: { $patch: 'replace', z: '1' } }, { nodeSelector: { z: '1' } }],
+    [
+      'replaces a map',
+      { nodeSelector: { $patch: 'replace', z: '1' } },
+      { nodeSelector: { z: '1' } },
+    ],
     [
       'retains keys',
       { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/' } }] },
@@ -298,7 +392,11 @@ describe('a strategic merge patch', () => {
     // kubectl removes what it does not retain a second time, by null.
     [
       'retains keys and takes null for the others',
-      { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/' }, emptyDir: null }] },
+      {
+        volumes: [
+          { name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/' }, emptyDir: null },
+        ],
+      },
       { volumes: [{ name: 'v', hostPath: { path: '/' } }] },
     ],
   ])('%s', async ([, spec, expected]) => {
@@ -314,7 +412,10 @@ describe('a strategic merge patch', () => {
     };
     await api.make(PODS, pod(made));
     const { status, body } = await api.patch(`${PODS}/a`, { spec }, STRATEGIC);
-    expect({ status, spec: body.spec }).toMatchObject({ status: 200, spec: { ...made, ...expected } });
+    expect({ status, spec: body.spec }).toMatchObject({
+      status: 200,
+      spec: { ...made, ...expected },
+    });
   });
 
   // It was gone altogether, whatever Go has for it: a pointer stays, and an empty map is left out.
@@ -334,13 +435,23 @@ describe('a strategic merge patch', () => {
   test('refuses a null in a list of objects, saying so', async () => {
     const { api } = await start();
     await api.make(PODS, pod({ containers: [{ name: 'a', image: 'i' }] }));
-    const { status, body } = await api.patch(`${PODS}/a`, { spec: { containers: [null] } }, STRATEGIC);
-    expect([status, body.message]).toEqual([500, expect.stringContaining('list element types are not identical')]);
+    const { status, body } = await api.patch(
+      `${PODS}/a`,
+      { spec: { containers: [null] } },
+      STRATEGIC,
+    );
+    expect([status, body.message]).toEqual([
+      500,
+      expect.stringContaining('list element types are not identical'),
+    ]);
   });
 
   test('deletes from a list of names', async () => {
     const { api } = await start();
-    await api.make(CONFIG_MAPS, { ...configMap('a'), metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/b'] } });
+    await api.make(CONFIG_MAPS, {
+      ...configMap('a'),
+      metadata: { name: 'a', finalizers: ['e.x/a', 'e.x/b'] },
+    });
     const metadata = { '$deleteFromPrimitiveList/finalizers': ['e.x/a'] };
     const { body } = await api.patch(`${CONFIG_MAPS}/a`, { metadata }, STRATEGIC);
     expect(body.metadata.finalizers).toEqual(['e.x/b']);

@@ -1,4 +1,7 @@
-/** How the tests of the embedded server talk to it: requests whose answers are parsed, and watches read event by event. */
+/**
+ * How the tests of the embedded server talk to it: requests whose answers are parsed, and watches
+ * read event by event.
+ */
 import type { Transport } from 'capstan/cache';
 import { ApiServer, type ApiServerOptions } from 'capstan/testing';
 import { onTestFinished } from 'vitest';
@@ -29,7 +32,12 @@ export interface Body {
   message: string;
   reason: string;
   code: number;
-  details: { name?: string; kind?: string; group?: string; causes?: { field: string; reason: string }[] };
+  details: {
+    name?: string;
+    kind?: string;
+    group?: string;
+    causes?: { field: string; reason: string }[];
+  };
   [member: string]: unknown;
 }
 
@@ -61,7 +69,9 @@ export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 export const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 
 /** A server and a client that end with the test. */
-export async function start(options?: ApiServerOptions): Promise<{ server: ApiServer; api: Client }> {
+export async function start(
+  options?: ApiServerOptions,
+): Promise<{ server: ApiServer; api: Client }> {
   const server = await ApiServer.start(options);
   const api = new Client(server.transport());
   onTestFinished(async () => {
@@ -114,7 +124,11 @@ export class Client {
     return (await this.get(path)).body.metadata.resourceVersion;
   }
 
-  async watch(path: string, query: Record<string, string> = {}, headers: Record<string, string> = {}): Promise<Watch> {
+  async watch(
+    path: string,
+    query: Record<string, string> = {},
+    headers: Record<string, string> = {},
+  ): Promise<Watch> {
     const abort = new AbortController();
     const response = await this.#transport.request({
       method: 'GET',
@@ -139,7 +153,10 @@ function requestOf({ query, body, type, headers, signal }: Send) {
     ...(query === undefined ? {} : { query }),
     ...(signal === undefined ? {} : { signal }),
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    headers: { ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }), ...headers },
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+      ...headers,
+    },
   };
 }
 

@@ -61,7 +61,10 @@ const key = (name: string) => ({ namespace: 'default', name });
 describe('a fake client', () => {
   test('has the objects that it was given, with their status and uid, and creates, updates and deletes more', async () => {
     const client = fakeClient({
-      objects: [widget('a', { status: { ready: true }, metadata: { name: 'a', uid: 'mine' } }), configMap('a')],
+      objects: [
+        widget('a', { status: { ready: true }, metadata: { name: 'a', uid: 'mine' } }),
+        configMap('a'),
+      ],
       resources: [Widget],
     });
     const a = await client.get(Widget, key('a'));
@@ -78,7 +81,9 @@ describe('a fake client', () => {
     const client = fakeClient({ objects: [configMap('a')] });
     const old = await client.get(ConfigMap, key('a'));
     await client.update(ConfigMap, { ...old, data: { k: '1' } });
-    await expect(client.update(ConfigMap, { ...old, data: { k: '2' } })).rejects.toSatisfy(isConflict);
+    await expect(client.update(ConfigMap, { ...old, data: { k: '2' } })).rejects.toSatisfy(
+      isConflict,
+    );
     let attempts = 0;
     await retryOnConflict(defaultRetry, async () => {
       attempts++;
@@ -89,11 +94,21 @@ describe('a fake client', () => {
   });
 
   test('writes the status apart from the rest where there is a status subresource, and with it where there is none', async () => {
-    const apart = fakeClient({ objects: [widget('a', { spec: { size: 1 } })], resources: [Widget] });
+    const apart = fakeClient({
+      objects: [widget('a', { spec: { size: 1 } })],
+      resources: [Widget],
+    });
     const made = await apart.get(Widget, key('a'));
     const both = { ...made, spec: { size: 2 }, status: { ready: true } };
-    expect(await apart.status().update(Widget, both)).toMatchObject({ spec: { size: 1 }, status: { ready: true } });
-    const together = fakeClient({ objects: [widget('a')], resources: [Widget], statusSubresource: [] });
+    expect(await apart.status().update(Widget, both)).toMatchObject({
+      spec: { size: 1 },
+      status: { ready: true },
+    });
+    const together = fakeClient({
+      objects: [widget('a')],
+      resources: [Widget],
+      statusSubresource: [],
+    });
     const plain = await together.get(Widget, key('a'));
     expect(await together.update(Widget, { ...plain, status: { ready: true } })).toMatchObject({
       status: { ready: true },
@@ -126,7 +141,10 @@ describe('a fake client', () => {
       objects: [labelled('a', 'x', 'n1'), labelled('b', 'x', 'n2'), labelled('c', 'y', 'n1')],
       resources: [Widget],
       indices: [
-        { resource: Widget, indexers: { byApp: (object: WidgetObject) => [object.metadata.labels?.app ?? ''] } },
+        {
+          resource: Widget,
+          indexers: { byApp: (object: WidgetObject) => [object.metadata.labels?.app ?? ''] },
+        },
       ],
     });
     const names = async (options: Parameters<typeof client.list>[1]) =>
@@ -142,16 +160,23 @@ describe('a fake client', () => {
   test('applies with an owner of fields of its own, and patches in all languages', async () => {
     const client = fakeClient({ fieldOwner: 'me' });
     const applied = await client.apply(ConfigMap, configMap('a', { data: { k: '1', m: '1' } }));
-    expect(applied.metadata.managedFields).toEqual([expect.objectContaining({ manager: 'me', operation: 'Apply' })]);
+    expect(applied.metadata.managedFields).toEqual([
+      expect.objectContaining({ manager: 'me', operation: 'Apply' }),
+    ]);
     const other = configMap('a', { data: { k: '2' } });
-    await expect(client.apply(ConfigMap, other, { fieldOwner: 'other' })).rejects.toSatisfy(isConflict);
+    await expect(client.apply(ConfigMap, other, { fieldOwner: 'other' })).rejects.toSatisfy(
+      isConflict,
+    );
     await client.patch(ConfigMap, key('a'), { type: 'merge', body: { data: { n: '1' } } });
     await client.patch(ConfigMap, key('a'), { type: 'strategic', body: { data: { m: null } } });
     const operations = [{ op: 'add', path: '/data/o', value: '1' }] as const;
     const patched = await client.patch(ConfigMap, key('a'), { type: 'json', operations });
     expect(patched.data).toEqual({ k: '1', n: '1', o: '1' });
     // What was applied and is no longer goes; what was patched stays.
-    expect((await client.apply(ConfigMap, configMap('a'), { force: true })).data).toEqual({ n: '1', o: '1' });
+    expect((await client.apply(ConfigMap, configMap('a'), { force: true })).data).toEqual({
+      n: '1',
+      o: '1',
+    });
   });
 
   test('lets interceptors in before the server', async () => {
@@ -182,7 +207,9 @@ describe('a fake client', () => {
   test('says with all fields what the embedded server says: strict validation is refused', async () => {
     const client = fakeClient();
     const odd = { ...configMap('a'), odd: 1 };
-    await expect(client.create(ConfigMap, odd, { fieldValidation: 'Strict' })).rejects.toThrow('unknown field "odd"');
+    await expect(client.create(ConfigMap, odd, { fieldValidation: 'Strict' })).rejects.toThrow(
+      'unknown field "odd"',
+    );
     const bad = configMap('Not A Name');
     await expect(client.create(ConfigMap, bad)).rejects.toSatisfy(isInvalid);
   });
@@ -218,8 +245,10 @@ async function informerOn(transport: FakeTransport, clock: FakeClock) {
   const told: string[] = [];
   informer.addEventHandler({
     onAdd: ({ metadata }) => void told.push(`+${metadata.name}`),
-    onUpdate: (_, { metadata, data }) => void told.push(`~${metadata.name} ${JSON.stringify(data)}`),
-    onDelete: (object) => void told.push(`-${'metadata' in object ? object.metadata.name : object.key}`),
+    onUpdate: (_, { metadata, data }) =>
+      void told.push(`~${metadata.name} ${JSON.stringify(data)}`),
+    onDelete: (object) =>
+      void told.push(`-${'metadata' in object ? object.metadata.name : object.key}`),
   });
   const running = informer.run();
   onTestFinished(async () => {
@@ -250,7 +279,8 @@ describe('a fake transport', () => {
     const clock = new FakeClock();
     const transport = fakeTransport({ clock, objects: [configMap('a')] });
     const { told } = await informerOn(transport, clock);
-    // A watch that ends within its first second is taken for a fault of the server, and is listed again.
+    // A watch that ends within its first second is taken for a fault of the server, and is listed
+    // again.
     await clock.run(2000);
     transport.dropConnections();
     transport.add(configMap('b'));
@@ -260,7 +290,8 @@ describe('a fake transport', () => {
 
   test('meets the faults of the embedded server', async () => {
     const transport = fakeTransport({ objects: [configMap('a')] });
-    const get = () => transport.request({ method: 'GET', path: '/api/v1/namespaces/default/configmaps/a' });
+    const get = () =>
+      transport.request({ method: 'GET', path: '/api/v1/namespaces/default/configmaps/a' });
     transport.inject({ do: 'status', status: 503, times: 1 });
     expect((await get()).status).toBe(503);
     transport.inject({ do: 'reset', times: 1 });
@@ -285,27 +316,37 @@ describe('a fake transport', () => {
     const transport = fakeTransport({ objects: [configMap('a')] });
     const abort = new AbortController();
     const path = '/api/v1/configmaps';
-    const { body } = await transport.request({ method: 'GET', path, query: { watch: '1' }, signal: abort.signal });
+    const { body } = await transport.request({
+      method: 'GET',
+      path,
+      query: { watch: '1' },
+      signal: abort.signal,
+    });
     const events = body[Symbol.asyncIterator]();
     expect((await events.next()).done).toBe(false);
     const next = events.next();
     abort.abort();
     await expect(next).rejects.toMatchObject({ kind: 'aborted' });
-    await expect(transport.request({ method: 'GET', path, signal: abort.signal })).rejects.toBeInstanceOf(
-      TransportError,
-    );
+    await expect(
+      transport.request({ method: 'GET', path, signal: abort.signal }),
+    ).rejects.toBeInstanceOf(TransportError);
   });
 
   test('is closed for good', async () => {
     const transport = fakeTransport();
     await transport.close();
-    await expect(transport.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({ kind: 'refused' });
-    expect(() => transport.inject({ do: 'reset' })).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    await expect(transport.request({ method: 'GET', path: '/version' })).rejects.toMatchObject({
+      kind: 'refused',
+    });
+    expect(() => transport.inject({ do: 'reset' })).toThrow(
+      expect.objectContaining({ code: 'STOPPED' }),
+    );
   });
 
   test('asks for a token where it was told one', async () => {
     const transport = fakeTransport({ tokens: ['good'] });
-    const ask = (headers: Record<string, string>) => transport.request({ method: 'GET', path: '/version', headers });
+    const ask = (headers: Record<string, string>) =>
+      transport.request({ method: 'GET', path: '/version', headers });
     expect((await ask({})).status).toBe(401);
     expect((await ask({ Authorization: 'Bearer good' })).status).toBe(200);
   });

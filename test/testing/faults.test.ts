@@ -81,23 +81,27 @@ test('reset ends the connection with a reset, and the request was not carried ou
 });
 
 /**
- * Story: a test's one reset of a GET was never seen. The transport had used the connection before, took the reset for a server that had closed it
- * meanwhile, as Go does, and sent the request once more, past the fault that had been used up.
+ * Story: a test's one reset of a GET was never seen. The transport had used the connection before,
+ * took the reset for a server that had closed it meanwhile, as Go does, and sent the request once
+ * more, past the fault that had been used up.
  */
 test.for([
   ['get', `${CONFIG_MAPS}/a`],
   ['list', CONFIG_MAPS],
   ['watch', `${CONFIG_MAPS}?watch=1`],
-] as const)('each reset of a %s is met over a connection that was used before', async ([verb, path]) => {
-  const { api, server } = await start();
-  await api.make(CONFIG_MAPS, configMap('a'));
-  server.inject({ do: 'delay', ms: 1, times: 1 });
-  server.inject({ do: 'reset', verb, times: 2 });
-  const reset = { code: 'TRANSPORT', kind: 'reset' };
-  for (let at = 0; at < 2; at++) expect(await failure(api.get(path))).toMatchObject(reset);
-  expect(server.unmetFaults()).toEqual([]);
-  expect((await api.get(CONFIG_MAPS)).status).toBe(200);
-});
+] as const)(
+  'each reset of a %s is met over a connection that was used before',
+  async ([verb, path]) => {
+    const { api, server } = await start();
+    await api.make(CONFIG_MAPS, configMap('a'));
+    server.inject({ do: 'delay', ms: 1, times: 1 });
+    server.inject({ do: 'reset', verb, times: 2 });
+    const reset = { code: 'TRANSPORT', kind: 'reset' };
+    for (let at = 0; at < 2; at++) expect(await failure(api.get(path))).toMatchObject(reset);
+    expect(server.unmetFaults()).toEqual([]);
+    expect((await api.get(CONFIG_MAPS)).status).toBe(200);
+  },
+);
 
 test('a request that was about to be reset, and was not, ends with its transport', async () => {
   const { api, server } = await start();
@@ -111,7 +115,9 @@ test('a request that was about to be reset, and was not, ends with its transport
   await transport.close?.();
   expect(await failure(body[Symbol.asyncIterator]().next())).toMatchObject({ kind: 'reset' });
   server.inject({ do: 'reset' });
-  expect(await failure(transport.request({ method: 'GET', path: CONFIG_MAPS }))).toMatchObject({ kind: 'refused' });
+  expect(await failure(transport.request({ method: 'GET', path: CONFIG_MAPS }))).toMatchObject({
+    kind: 'refused',
+  });
   expect(await failure(api.get(CONFIG_MAPS))).toMatchObject({ kind: 'reset' });
 });
 
@@ -135,7 +141,10 @@ describe('refuse', () => {
     const { api, server } = await start();
     server.inject({ do: 'refuse', verb: 'list', times: 2 });
     expect((await api.get('/version')).status).toBe(200);
-    expect(await failure(api.get(CONFIG_MAPS))).toMatchObject({ code: 'TRANSPORT', kind: 'refused' });
+    expect(await failure(api.get(CONFIG_MAPS))).toMatchObject({
+      code: 'TRANSPORT',
+      kind: 'refused',
+    });
     expect(await failure(fetch(server.url + CONFIG_MAPS))).toBeInstanceOf(TypeError);
     expect((await api.get(CONFIG_MAPS)).status).toBe(200);
   });
@@ -155,7 +164,9 @@ describe('stall', () => {
     server.inject({ do: 'stall', verb: 'get', times: 2 });
     let settled = 0;
     const abort = new AbortController();
-    const aborted = failure(api.send('GET', `${CONFIG_MAPS}/a`, { signal: abort.signal })).finally(() => settled++);
+    const aborted = failure(api.send('GET', `${CONFIG_MAPS}/a`, { signal: abort.signal })).finally(
+      () => settled++,
+    );
     const cut = failure(api.get(`${CONFIG_MAPS}/a`)).finally(() => settled++);
     for (let at = 0; at < 3; at++) await api.get(CONFIG_MAPS);
     expect(settled).toBe(0);
@@ -169,7 +180,10 @@ describe('stall', () => {
     const clock = new FakeClock();
     const { api, server } = await start({ clock });
     server.inject({ do: 'stall', verb: 'watch', times: 1 });
-    const stalled = await api.watch(CONFIG_MAPS, { allowWatchBookmarks: 'true', timeoutSeconds: '300' });
+    const stalled = await api.watch(CONFIG_MAPS, {
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: '300',
+    });
     const healthy = await api.watch(CONFIG_MAPS);
     expect(stalled.status).toBe(200);
     await api.make(CONFIG_MAPS, configMap('a'));
@@ -198,7 +212,9 @@ describe('drop', () => {
   test('carries the request out: the answer is lost, the write is not', async () => {
     const { api, server } = await start();
     server.inject({ do: 'drop', verb: 'create', afterBytes: 0, times: 1 });
-    expect(await failure(api.send('POST', CONFIG_MAPS, { body: configMap('a') }))).toMatchObject({ kind: 'reset' });
+    expect(await failure(api.send('POST', CONFIG_MAPS, { body: configMap('a') }))).toMatchObject({
+      kind: 'reset',
+    });
     expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(200);
   });
 
@@ -206,7 +222,9 @@ describe('drop', () => {
     const { api, server } = await start();
     await api.make(CONFIG_MAPS, configMap('a'));
     await api.make(CONFIG_MAPS, configMap('b'));
-    const first = JSON.stringify({ type: 'ADDED', object: (await api.get(`${CONFIG_MAPS}/a`)).body }).length + 1;
+    const first =
+      JSON.stringify({ type: 'ADDED', object: (await api.get(`${CONFIG_MAPS}/a`)).body }).length +
+      1;
     server.inject({ do: 'drop', verb: 'watch', afterBytes: first + 20, times: 1 });
     const watch = await api.watch(CONFIG_MAPS);
     const { events, error } = await watch.rest();
@@ -270,23 +288,38 @@ test('faults that have not hit as often as they were to are told', async () => {
 });
 
 test.for<[fault: object, message: RegExp]>([
-  [{ do: 'explode' }, /"fault.do" expected status, refuse, stall, reset, .* replay or swap, got "explode"/],
+  [
+    { do: 'explode' },
+    /"fault.do" expected status, refuse, stall, reset, .* replay or swap, got "explode"/,
+  ],
   [{ do: 'status', status: 99 }, /"fault.status" expected an integer >= 200, got 99/],
   [{ do: 'status', status: 600 }, /"fault.status" expected an HTTP status/],
   [{ do: 'drop' }, /"fault.afterBytes" expected an integer >= 0, got undefined/],
   [{ do: 'delay', ms: Number.NaN }, /"fault.ms" expected milliseconds >= 0, got NaN/],
-  [{ do: 'status', status: 429, retryAfter: -1 }, /"fault.retryAfter" expected milliseconds >= 0, got -1/],
+  [
+    { do: 'status', status: 429, retryAfter: -1 },
+    /"fault.retryAfter" expected milliseconds >= 0, got -1/,
+  ],
   [{ do: 'garbage' }, /"fault.bytes" expected a string/],
-  [{ do: 'reset', verb: 'put' }, /"fault.verb" expected list, watch, get, create, update, patch, delete, got "put"/],
+  [
+    { do: 'reset', verb: 'put' },
+    /"fault.verb" expected list, watch, get, create, update, patch, delete, got "put"/,
+  ],
   [{ do: 'reset', times: 0 }, /"fault.times" expected an integer >= 1, got 0/],
   [{ do: 'reset', path: 1 }, /"fault.path" expected a string, got 1/],
   [{ do: 'reset', query: 1 }, /"fault.query" expected a string, got 1/],
   [{ do: 'split', bytes: 0 }, /"fault.bytes" expected an integer >= 1, got 0/],
   [{ do: 'insert', bytes: 1 }, /"fault.bytes" expected a string or bytes, got 1/],
-  [{ do: 'insert', bytes: '', afterEvents: -1 }, /"fault.afterEvents" expected an integer >= 0, got -1/],
+  [
+    { do: 'insert', bytes: '', afterEvents: -1 },
+    /"fault.afterEvents" expected an integer >= 0, got -1/,
+  ],
   [{ do: 'error', status: 0 }, /"fault.status" expected an integer >= 200, got 0/],
   [{ do: 'hang', frameBytes: 0 }, /"fault.frameBytes" expected an integer >= 1, got 0/],
-  [{ do: 'omit', what: 'all' }, /"fault.what" expected bookmarks, initial-events-end, version, newline, got "all"/],
+  [
+    { do: 'omit', what: 'all' },
+    /"fault.what" expected bookmarks, initial-events-end, version, newline, got "all"/,
+  ],
   [{ do: 'replay' }, /"fault.events" expected an integer >= 1, got undefined/],
 ])('the fault %o is refused', async ([fault, message]) => {
   const { server } = await start();

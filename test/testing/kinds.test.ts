@@ -1,4 +1,7 @@
-/** Habits of built-in kinds that clients meet; that the real server has them is for test/e2e/same-answers. */
+/**
+ * Habits of built-in kinds that clients meet; that the real server has them is for
+ * test/e2e/same-answers.
+ */
 import { expect, test } from 'vitest';
 import { APPLY_PATCH, brief, CONFIG_MAPS, configMap, start } from './client.ts';
 
@@ -6,10 +9,13 @@ test('annotations above 256 KiB in all are refused', async () => {
   const { api } = await start();
   const annotations = { a: 'x'.repeat(256 * 1024 - 1) };
   await api.make(CONFIG_MAPS, configMap('a', { metadata: { name: 'a', annotations } }));
-  const { status, body } = await api.patch(`${CONFIG_MAPS}/a`, { metadata: { annotations: { b: '' } } });
+  const { status, body } = await api.patch(`${CONFIG_MAPS}/a`, {
+    metadata: { annotations: { b: '' } },
+  });
   expect({ status, message: body.message }).toEqual({
     status: 422,
-    message: 'ConfigMap "a" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes',
+    message:
+      'ConfigMap "a" is invalid: metadata.annotations: Too long: may not be more than 262144 bytes',
   });
 });
 
@@ -21,7 +27,11 @@ test.for([
 ] as const)('of %s also some of the metadata is a generation', async ([, path, generations]) => {
   const { api } = await start();
   const seen = [(await api.make(path, { metadata: { name: 'a' } })).metadata.generation];
-  for (const metadata of [{ annotations: { a: '1' } }, { labels: { a: '1' } }, { annotations: null, labels: null }]) {
+  for (const metadata of [
+    { annotations: { a: '1' } },
+    { labels: { a: '1' } },
+    { annotations: null, labels: null },
+  ]) {
     seen.push((await api.patch(`${path}/a`, { metadata })).body.metadata.generation);
   }
   expect(seen).toEqual(generations);
@@ -52,11 +62,18 @@ test('what has no namespace loses the one it is sent with', async () => {
   const patched = await api.patch(`${path}/a`, { metadata: { namespace: 'n' } });
   const put = await api.put(`${path}/a`, { ...role, metadata: { name: 'a', namespace: 'n' } });
   const body = { ...role, metadata: { name: 'b', namespace: 'n' } };
-  const applied = await api.send('PATCH', `${path}/b`, { body, type: APPLY_PATCH, query: { fieldManager: 'one' } });
+  const applied = await api.send('PATCH', `${path}/b`, {
+    body,
+    type: APPLY_PATCH,
+    query: { fieldManager: 'one' },
+  });
   expect([patched.status, put.status, applied.status]).toEqual([200, 200, 201]);
-  for (const { metadata } of [made, patched.body, put.body, applied.body]) expect(metadata.namespace).toBeUndefined();
+  for (const { metadata } of [made, patched.body, put.body, applied.body])
+    expect(metadata.namespace).toBeUndefined();
   const other = { metadata: { name: 'c', namespace: 'n' } };
-  expect((await api.send('POST', '/api/v1/namespaces/default/configmaps', { body: other })).status).toBe(400);
+  expect(
+    (await api.send('POST', '/api/v1/namespaces/default/configmaps', { body: other })).status,
+  ).toBe(400);
 });
 
 // It was gone without ever having a deletionTimestamp, so that no reconciler met a Pod that ends.
@@ -64,13 +81,25 @@ test('a Pod that is deleted is marked first, also by an eviction', async () => {
   const { api } = await start();
   const path = '/api/v1/namespaces/default/pods';
   const watch = await api.watch(path, { resourceVersion: await api.version(path) });
-  for (const name of ['a', 'b']) await api.make(path, { metadata: { name }, spec: { containers: [] } });
-  const marked = { generation: 2, deletionGracePeriodSeconds: 0, deletionTimestamp: expect.any(String) };
+  for (const name of ['a', 'b'])
+    await api.make(path, { metadata: { name }, spec: { containers: [] } });
+  const marked = {
+    generation: 2,
+    deletionGracePeriodSeconds: 0,
+    deletionTimestamp: expect.any(String),
+  };
   const dry = await api.send('DELETE', `${path}/a`, { query: { dryRun: 'All' } });
   expect(dry.body.metadata).toMatchObject(marked);
   expect((await api.delete(`${path}/a`)).body.metadata).toMatchObject(marked);
   await api.send('POST', `${path}/b/eviction`, { body: { metadata: { name: 'b' } } });
   const events = await watch.take(6);
-  expect(events.map(brief)).toEqual(['ADDED a', 'ADDED b', 'MODIFIED a', 'DELETED a', 'MODIFIED b', 'DELETED b']);
+  expect(events.map(brief)).toEqual([
+    'ADDED a',
+    'ADDED b',
+    'MODIFIED a',
+    'DELETED a',
+    'MODIFIED b',
+    'DELETED b',
+  ]);
   for (const { object } of events.slice(2)) expect(object.metadata).toMatchObject(marked);
 });

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { type Body, type Client, CONFIG_MAPS, configMap, MERGE_PATCH, start, WIDGETS, widget } from './client.ts';
+import {
+  type Body,
+  type Client,
+  CONFIG_MAPS,
+  configMap,
+  MERGE_PATCH,
+  start,
+  WIDGETS,
+  widget,
+} from './client.ts';
 
 const names = (list: Body): string[] => list.items.map((item) => item.metadata.name);
 
@@ -52,10 +61,13 @@ test('metadata alone can be asked for, singly, in lists and in watches', async (
   const { api } = await start();
   const made = await api.make(WIDGETS, widget('a', { spec: { x: 1 } }));
   const { metadata } = made;
-  const as = (what: string): string => `application/json;as=${what};g=meta.k8s.io;v=v1,application/json`;
+  const as = (what: string): string =>
+    `application/json;as=${what};g=meta.k8s.io;v=v1,application/json`;
   const accept = as('PartialObjectMetadata');
   const partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata };
-  expect((await api.send('GET', WIDGETS, { headers: { accept: as('PartialObjectMetadataList') } })).body).toEqual({
+  expect(
+    (await api.send('GET', WIDGETS, { headers: { accept: as('PartialObjectMetadataList') } })).body,
+  ).toEqual({
     kind: 'PartialObjectMetadataList',
     apiVersion: 'meta.k8s.io/v1',
     metadata: { resourceVersion: metadata.resourceVersion },
@@ -67,7 +79,10 @@ test('metadata alone can be asked for, singly, in lists and in watches', async (
   await api.delete(`${WIDGETS}/a`);
   const [added, gone] = await watch.take(2);
   expect(added).toEqual({ type: 'ADDED', object: partial });
-  expect(gone).toMatchObject({ type: 'DELETED', object: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } } });
+  expect(gone).toMatchObject({
+    type: 'DELETED',
+    object: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } },
+  });
   expect(gone!.object.spec).toBeUndefined();
   expect((await whole.take(2))[1]!.object).toMatchObject({ kind: 'Widget', spec: { x: 1 } });
 });
@@ -79,9 +94,15 @@ test('metadata alone answers writes too, and is refused in another form when the
   const one = as('PartialObjectMetadata');
   const many = as('PartialObjectMetadataList');
   const path = `${WIDGETS}/a`;
-  const made = await api.send('POST', WIDGETS, { body: widget('a', { spec: { x: 1 } }), headers: one });
+  const made = await api.send('POST', WIDGETS, {
+    body: widget('a', { spec: { x: 1 } }),
+    headers: one,
+  });
   const { metadata } = made.body;
-  expect(made).toMatchObject({ status: 201, body: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } } });
+  expect(made).toMatchObject({
+    status: 201,
+    body: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } },
+  });
   for (const [method, body] of [
     ['PUT', { ...widget('a', { spec: { x: 2 } }), metadata }],
     ['PATCH', { spec: { x: 3 } }],
@@ -93,10 +114,17 @@ test('metadata alone answers writes too, and is refused in another form when the
     });
     expect(Object.keys(answer.body)).toEqual(['kind', 'apiVersion', 'metadata']);
   }
-  const refused = await api.send('PATCH', path, { body: { spec: { x: 4 } }, type: MERGE_PATCH, headers: many });
+  const refused = await api.send('PATCH', path, {
+    body: { spec: { x: 4 } },
+    type: MERGE_PATCH,
+    headers: many,
+  });
   expect(refused.status).toBe(500);
   expect((await api.get(path)).body.spec).toEqual({ x: 4 });
-  expect((await api.send('DELETE', path, { headers: many })).body).toMatchObject({ kind: 'Status', status: 'Success' });
+  expect((await api.send('DELETE', path, { headers: many })).body).toMatchObject({
+    kind: 'Status',
+    status: 'Success',
+  });
 });
 
 test('an empty list of what nobody has created yet has a kind and a version to watch from', async () => {
@@ -118,11 +146,13 @@ describe('pages', () => {
     await api.make(WIDGETS, widget('w55'));
     await api.delete(`${WIDGETS}/w6`);
     await api.make(WIDGETS, widget('w6'));
-    const second = (await api.get(WIDGETS, { limit: '3', continue: first.metadata.continue! })).body;
+    const second = (await api.get(WIDGETS, { limit: '3', continue: first.metadata.continue! }))
+      .body;
     expect(names(second)).toEqual(['w3', 'w4', 'w5']);
     expect(second.items[1]!.metadata.labels).toEqual({ n: '4' });
     expect(second.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
-    const third = (await api.get(WIDGETS, { limit: '3', continue: second.metadata.continue! })).body;
+    const third = (await api.get(WIDGETS, { limit: '3', continue: second.metadata.continue! }))
+      .body;
     expect(names(third)).toEqual(['w6']);
     expect(third.items[0]!.metadata.labels).toEqual({ n: '6' });
     expect(third.metadata.continue).toBe('');
@@ -135,10 +165,9 @@ describe('pages', () => {
     const first = (await api.get(WIDGETS, query)).body;
     expect(names(first)).toEqual(['w1', 'w2']);
     expect(first.metadata.remainingItemCount).toBeUndefined();
-    expect(names((await api.get(WIDGETS, { ...query, continue: first.metadata.continue! })).body)).toEqual([
-      'w4',
-      'w5',
-    ]);
+    expect(
+      names((await api.get(WIDGETS, { ...query, continue: first.metadata.continue! })).body),
+    ).toEqual(['w4', 'w5']);
   });
 
   test('may be followed by an empty one when nothing of what remains matches', async () => {
@@ -158,11 +187,16 @@ describe('pages', () => {
     server.expireHistory();
     const expired = await api.get(WIDGETS, { limit: '2', continue: first.metadata.continue! });
     expect(expired).toMatchObject({ status: 410, body: { reason: 'Expired', code: 410 } });
-    expect(expired.body.message).toMatch(/^The provided continue parameter is too old to display a consistent list/);
+    expect(expired.body.message).toMatch(
+      /^The provided continue parameter is too old to display a consistent list/,
+    );
     await api.make(WIDGETS, widget('w22'));
-    const rest = (await api.get(WIDGETS, { limit: '2', continue: expired.body.metadata.continue! })).body;
+    const rest = (await api.get(WIDGETS, { limit: '2', continue: expired.body.metadata.continue! }))
+      .body;
     expect(names(rest)).toEqual(['w2', 'w22']);
-    expect(BigInt(rest.metadata.resourceVersion)).toBeGreaterThan(BigInt(first.metadata.resourceVersion));
+    expect(BigInt(rest.metadata.resourceVersion)).toBeGreaterThan(
+      BigInt(first.metadata.resourceVersion),
+    );
   });
 
   test('expire when as many events as the history holds have happened', async () => {
@@ -192,7 +226,10 @@ describe('pages', () => {
   ] as const)('with a token that is %s are a bad request', async ([, query]) => {
     const { api } = await start();
     await fill(api, WIDGETS, 2);
-    expect(await api.get(WIDGETS, query)).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
+    expect(await api.get(WIDGETS, query)).toMatchObject({
+      status: 400,
+      body: { reason: 'BadRequest' },
+    });
   });
 });
 
@@ -203,12 +240,19 @@ describe('a list at a version', () => {
     const at = await api.version(WIDGETS);
     await fill(api, '/apis/example.com/v1/namespaces/other/widgets', 1);
     await api.make(WIDGETS, widget('w2'));
-    expect(names((await api.get(WIDGETS, { resourceVersion: '0', limit: '1' })).body)).toEqual(['w0', 'w1', 'w2']);
-    expect(names((await api.get(WIDGETS, { resourceVersion: at })).body)).toEqual(['w0', 'w1', 'w2']);
-    expect(names((await api.get(WIDGETS, { resourceVersion: at, resourceVersionMatch: 'Exact' })).body)).toEqual([
+    expect(names((await api.get(WIDGETS, { resourceVersion: '0', limit: '1' })).body)).toEqual([
       'w0',
       'w1',
+      'w2',
     ]);
+    expect(names((await api.get(WIDGETS, { resourceVersion: at })).body)).toEqual([
+      'w0',
+      'w1',
+      'w2',
+    ]);
+    expect(
+      names((await api.get(WIDGETS, { resourceVersion: at, resourceVersionMatch: 'Exact' })).body),
+    ).toEqual(['w0', 'w1']);
     const limited = (await api.get(WIDGETS, { resourceVersion: at, limit: '1' })).body;
     expect(limited.metadata).toMatchObject({ resourceVersion: at, remainingItemCount: 1 });
   });
@@ -229,8 +273,12 @@ describe('a list at a version', () => {
     await fill(api, WIDGETS, 1);
     const resourceVersion = await api.version(WIDGETS);
     server.expireHistory();
-    expect((await api.get(WIDGETS, { resourceVersion, resourceVersionMatch: 'Exact' })).status).toBe(410);
-    expect((await api.get(WIDGETS, { resourceVersion, resourceVersionMatch: 'NotOlderThan' })).status).toBe(200);
+    expect(
+      (await api.get(WIDGETS, { resourceVersion, resourceVersionMatch: 'Exact' })).status,
+    ).toBe(410);
+    expect(
+      (await api.get(WIDGETS, { resourceVersion, resourceVersionMatch: 'NotOlderThan' })).status,
+    ).toBe(200);
   });
 
   test.for([
@@ -241,9 +289,9 @@ describe('a list at a version', () => {
     { resourceVersion: '1', resourceVersionMatch: 'Newest' },
   ])('or with options %o is refused', async (query) => {
     const { api } = await start();
-    expect((await api.get(WIDGETS, query as unknown as Record<string, string>)).body.reason).toMatch(
-      /^(BadRequest|Invalid)$/,
-    );
+    expect(
+      (await api.get(WIDGETS, query as unknown as Record<string, string>)).body.reason,
+    ).toMatch(/^(BadRequest|Invalid)$/);
   });
 });
 
@@ -274,7 +322,8 @@ describe('a label selector', () => {
       c: { app: 'y', tier: '', 'example.com/n': 'no' },
       d: { in: 'notin' },
     };
-    for (const [name, own] of Object.entries(labels)) await api.make(CONFIG_MAPS, { metadata: { name, labels: own } });
+    for (const [name, own] of Object.entries(labels))
+      await api.make(CONFIG_MAPS, { metadata: { name, labels: own } });
     expect(names((await api.get(CONFIG_MAPS, { labelSelector })).body)).toEqual(chosen);
   });
 
@@ -318,17 +367,31 @@ describe('a field selector', () => {
     expect(await chosen('spec.nodeName=')).toEqual(['a/two']);
     // A term of nothing was a 400.
     expect(await chosen('!=,metadata.name=two,=')).toEqual(['a/two']);
-    expect(await chosen('status.phase!=Succeeded,status.phase!=Failed')).toEqual(['a/one', 'a/two']);
+    expect(await chosen('status.phase!=Succeeded,status.phase!=Failed')).toEqual([
+      'a/one',
+      'a/two',
+    ]);
   });
 
   test.for<[path: string, selector: string, message: string]>([
-    [CONFIG_MAPS, 'data.x=1', '"data.x" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+    [
+      CONFIG_MAPS,
+      'data.x=1',
+      '"data.x" is not a known field selector: only "metadata.name", "metadata.namespace"',
+    ],
     [WIDGETS, 'spec.x=1', 'field label not supported: spec.x'],
     ['/api/v1/pods', 'spec.foo=1', 'field label not supported: spec.foo'],
-    [CONFIG_MAPS, 'metadata.name', "invalid selector: 'metadata.name'; can't understand 'metadata.name'"],
+    [
+      CONFIG_MAPS,
+      'metadata.name',
+      "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
+    ],
   ])('on %s of %j is a bad request', async ([path, fieldSelector, message]) => {
     const { api } = await start();
-    expect(await api.get(path, { fieldSelector })).toMatchObject({ status: 400, body: { message } });
+    expect(await api.get(path, { fieldSelector })).toMatchObject({
+      status: 400,
+      body: { message },
+    });
   });
 });
 
@@ -339,13 +402,19 @@ test('a deletion of a collection deletes what its parameters list', async () => 
   const version = await api.version(CONFIG_MAPS);
   await api.make(CONFIG_MAPS, configMap('e'));
   const deletion = async (query: Record<string, string>, body?: object) => {
-    const answer = await api.send('DELETE', CONFIG_MAPS, { query, ...(body === undefined ? {} : { body }) });
+    const answer = await api.send('DELETE', CONFIG_MAPS, {
+      query,
+      ...(body === undefined ? {} : { body }),
+    });
     return { ...answer, deleted: answer.status === 200 ? names(answer.body) : [] };
   };
   const { deleted: first, body } = await deletion({ limit: '2' });
   expect([first, body.metadata.remainingItemCount]).toEqual([['a', 'b'], 3]);
-  expect((await deletion({ limit: '1', continue: body.metadata.continue ?? '' })).deleted).toEqual(['c']);
-  // Without a body the version is that of the objects too, as a precondition; with one it is that of the list alone.
+  expect((await deletion({ limit: '1', continue: body.metadata.continue ?? '' })).deleted).toEqual([
+    'c',
+  ]);
+  // Without a body the version is that of the objects too, as a precondition; with one it is that
+  // of the list alone.
   expect((await deletion({ resourceVersion: '0' })).status).toBe(409);
   expect((await deletion({ resourceVersion: version }, {})).deleted).toEqual(['a', 'b', 'c', 'd']);
   expect((await deletion({ resourceVersion: 'x' }, {})).status).toBe(400);

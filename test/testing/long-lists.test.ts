@@ -1,4 +1,7 @@
-/** Lists by keys, sets and ordered lists of thousands of items: what is done with one must not take longer the more there are. */
+/**
+ * Lists by keys, sets and ordered lists of thousands of items: what is done with one must not take
+ * longer the more there are.
+ */
 import { describe, expect, test } from 'vitest';
 import { merge } from '../../bindings/testing/apply/merge.ts';
 import { fieldsOf } from '../../bindings/testing/apply/typed.ts';
@@ -14,7 +17,21 @@ console.log(`test/testing/long-lists.test.ts: CAPSTAN_SEED=${seed}`);
 
 test('values have one key exactly if they are the same', () => {
   const random = new Random(seed);
-  const scalars = ['', '1', 'null', '{}', 'a,b', '"', 1, 0, -0, 1.5, Number.POSITIVE_INFINITY, true, null];
+  const scalars = [
+    '',
+    '1',
+    'null',
+    '{}',
+    'a,b',
+    '"',
+    1,
+    0,
+    -0,
+    1.5,
+    Number.POSITIVE_INFINITY,
+    true,
+    null,
+  ];
   const value = (depth: number): Json => {
     const kind = depth === 0 ? 2 : random.int(3);
     if (kind === 2) return random.pick(scalars);
@@ -29,7 +46,10 @@ test('values have one key exactly if they are the same', () => {
   let same = 0;
   for (let i = 0; i < 20_000; i++) {
     const [a, b] = [value(2), value(2)];
-    expect(jsonKey(a) === jsonKey(b), `seed ${seed}, pair ${i}: ${jsonKey(a)} and ${jsonKey(b)}`).toBe(sameJson(a, b));
+    expect(
+      jsonKey(a) === jsonKey(b),
+      `seed ${seed}, pair ${i}: ${jsonKey(a)} and ${jsonKey(b)}`,
+    ).toBe(sameJson(a, b));
     if (sameJson(a, b)) same++;
   }
   expect(same).toBeGreaterThan(100);
@@ -40,7 +60,9 @@ const numbers = (count: number): number[] => Array.from({ length: count }, (_, i
 
 // Each item was held against all before it, and looked for among all of the old object.
 describe('the schema of a custom object takes each item of a long list once', () => {
-  const list = (type: object, items: object): object => ({ properties: { list: { type: 'array', items, ...type } } });
+  const list = (type: object, items: object): object => ({
+    properties: { list: { type: 'array', items, ...type } },
+  });
   test.each<[what: string, schema: object, item: (i: number) => Json]>([
     [
       'by keys',
@@ -61,7 +83,8 @@ describe('the schema of a custom object takes each item of a long list once', ()
   });
 });
 
-// Each item was looked for among all others several times, by a patch of one too; to sort them did so for each comparison.
+// Each item was looked for among all others several times, by a patch of one too; to sort them did
+// so for each comparison.
 describe('a long list of an object is merged by taking each item once', () => {
   const POD = typeNamed('PodSpec');
   const META = typeNamed('ObjectMeta');
@@ -74,7 +97,9 @@ describe('a long list of an object is merged by taking each item once', () => {
     [
       'a patch of one item',
       (count) => () =>
-        strategicPatch(POD, spec(count, 'x'), { containers: [{ name: 'c', env: [{ name: 'n0', value: 'y' }] }] }),
+        strategicPatch(POD, spec(count, 'x'), {
+          containers: [{ name: 'c', env: [{ name: 'n0', value: 'y' }] }],
+        }),
     ],
     ['a patch of all', (count) => () => strategicPatch(POD, spec(count, 'x'), spec(count, 'y'))],
     [
@@ -102,13 +127,18 @@ describe('a long list of an object is merged by taking each item once', () => {
       'a patch that removes texts',
       (count) => () => {
         const texts = numbers(count).map(String);
-        return strategicPatch(META, { finalizers: texts }, { '$deleteFromPrimitiveList/finalizers': texts });
+        return strategicPatch(
+          META,
+          { finalizers: texts },
+          { '$deleteFromPrimitiveList/finalizers': texts },
+        );
       },
     ],
     ['an applied configuration', (count) => () => merge(POD, spec(count, 'x'), spec(count, 'y'))],
     [
       'an applied configuration in another order',
-      (count) => () => merge(POD, spec(count, 'x'), { imagePullSecrets: numbers(count).map(named).reverse() }),
+      (count) => () =>
+        merge(POD, spec(count, 'x'), { imagePullSecrets: numbers(count).map(named).reverse() }),
     ],
     ['what it owns', (count) => () => fieldsOf(POD, spec(count, 'x'))],
   ])('%s', async (_, make) => {

@@ -4,7 +4,9 @@ import { brief, CONFIG_MAPS, configMap, JSON_PATCH, start, WIDGETS, widget } fro
 describe('create', () => {
   test('gives the object a uid, a creation time, a version and its namespace', async () => {
     const { api } = await start();
-    const { status, body } = await api.send('POST', CONFIG_MAPS, { body: configMap('a', { data: { k: 'v' } }) });
+    const { status, body } = await api.send('POST', CONFIG_MAPS, {
+      body: configMap('a', { data: { k: 'v' } }),
+    });
     expect(status).toBe(201);
     expect(body).toEqual({
       kind: 'ConfigMap',
@@ -71,7 +73,13 @@ describe('create', () => {
 
   test.for<[what: string, path: string, body: unknown, status: number, message: RegExp]>([
     ['no name', CONFIG_MAPS, { metadata: {} }, 422, /metadata.name: Required value/],
-    ['a name that is no subdomain', CONFIG_MAPS, configMap('Bad_Name'), 422, /a lowercase RFC 1123 subdomain/],
+    [
+      'a name that is no subdomain',
+      CONFIG_MAPS,
+      configMap('Bad_Name'),
+      422,
+      /a lowercase RFC 1123 subdomain/,
+    ],
     // Cut to 58 characters it made a name that is right.
     [
       'a generateName that is too long',
@@ -80,7 +88,13 @@ describe('create', () => {
       422,
       /: metadata.generateName: Invalid value: "x+": must be no more than 253/,
     ],
-    ['a namespace with dots', '/api/v1/namespaces', { metadata: { name: 'a.b' } }, 422, /must not contain dots/],
+    [
+      'a namespace with dots',
+      '/api/v1/namespaces',
+      { metadata: { name: 'a.b' } },
+      422,
+      /must not contain dots/,
+    ],
     [
       'another namespace than the path',
       CONFIG_MAPS,
@@ -88,7 +102,13 @@ describe('create', () => {
       400,
       /does not match the namespace/,
     ],
-    ['another kind', CONFIG_MAPS, { ...configMap('a'), kind: 'Secret' }, 400, /cannot be handled as a ConfigMap/],
+    [
+      'another kind',
+      CONFIG_MAPS,
+      { ...configMap('a'), kind: 'Secret' },
+      400,
+      /cannot be handled as a ConfigMap/,
+    ],
     [
       'another apiVersion',
       WIDGETS,
@@ -97,7 +117,13 @@ describe('create', () => {
       /does not match the expected API version/,
     ],
     ['no kind', WIDGETS, { metadata: { name: 'a' } }, 400, /Object 'Kind' is missing/],
-    ['a resourceVersion', CONFIG_MAPS, { metadata: { name: 'a', resourceVersion: '1' } }, 500, /should not be set/],
+    [
+      'a resourceVersion',
+      CONFIG_MAPS,
+      { metadata: { name: 'a', resourceVersion: '1' } },
+      500,
+      /should not be set/,
+    ],
     [
       'labels that are no strings',
       WIDGETS,
@@ -121,7 +147,13 @@ describe('create', () => {
     ],
     ['half a body', CONFIG_MAPS, '{"metadata":', 400, /unexpected end of JSON input/],
     ['a list', CONFIG_MAPS, '[]', 400, /cannot unmarshal array/],
-    ['a key no ConfigMap can have', CONFIG_MAPS, configMap('a', { data: { 'b/c': '' } }), 422, /data\[b\/c\]/],
+    [
+      'a key no ConfigMap can have',
+      CONFIG_MAPS,
+      configMap('a', { data: { 'b/c': '' } }),
+      422,
+      /data\[b\/c\]/,
+    ],
     [
       'data that is not base64',
       '/api/v1/namespaces/d/secrets',
@@ -133,7 +165,10 @@ describe('create', () => {
     const { api } = await start();
     await api.make(WIDGETS, widget('other')); // the kind of widgets is known from the first one on
     const answer = await api.send('POST', path, { body });
-    expect(answer).toMatchObject({ status, body: { kind: 'Status', status: 'Failure', code: status } });
+    expect(answer).toMatchObject({
+      status,
+      body: { kind: 'Status', status: 'Failure', code: status },
+    });
     expect(answer.body.message).toMatch(message);
     expect((await api.get(`${path}/a`)).status).toBe(404);
   });
@@ -149,11 +184,17 @@ describe('create', () => {
 
   test('with dryRun checks all and stores nothing', async () => {
     const { api } = await start();
-    const answer = await api.send('POST', CONFIG_MAPS, { body: configMap('a'), query: { dryRun: 'All' } });
+    const answer = await api.send('POST', CONFIG_MAPS, {
+      body: configMap('a'),
+      query: { dryRun: 'All' },
+    });
     expect(answer.status).toBe(201);
     expect(answer.body.metadata.resourceVersion).toBeUndefined();
     expect((await api.get(`${CONFIG_MAPS}/a`)).status).toBe(404);
-    const wrong = await api.send('POST', CONFIG_MAPS, { body: configMap('a'), query: { dryRun: 'Some' } });
+    const wrong = await api.send('POST', CONFIG_MAPS, {
+      body: configMap('a'),
+      query: { dryRun: 'Some' },
+    });
     expect(wrong).toMatchObject({ status: 422, body: { reason: 'Invalid' } });
   });
 
@@ -163,7 +204,11 @@ describe('create', () => {
       '{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"a"},"spec":{"__proto__":{"x":1},"constructor":2}}';
     await api.send('POST', WIDGETS, { body });
     await api.patch(`${WIDGETS}/a`, '{"spec":{"__proto__":{"y":2}}}');
-    await api.patch(`${WIDGETS}/a`, '[{"op":"add","path":"/spec/__proto__/z","value":3}]', JSON_PATCH);
+    await api.patch(
+      `${WIDGETS}/a`,
+      '[{"op":"add","path":"/spec/__proto__/z","value":3}]',
+      JSON_PATCH,
+    );
     const { body: read } = await api.get(`${WIDGETS}/a`);
     expect(JSON.stringify(read.spec)).toBe('{"__proto__":{"x":1,"y":2,"z":3},"constructor":2}');
   });
@@ -173,13 +218,20 @@ describe('update', () => {
   test('replaces the object and counts the generation when the spec changes', async () => {
     const { api } = await start();
     const made = await api.make(WIDGETS, widget('a', { spec: { x: 1, gone: true } }));
-    const labelled = (await api.put(`${WIDGETS}/a`, { ...made, metadata: { ...made.metadata, labels: { l: '1' } } }))
-      .body;
-    expect(labelled.metadata).toMatchObject({ generation: 1, labels: { l: '1' }, uid: made.metadata.uid });
+    const labelled = (
+      await api.put(`${WIDGETS}/a`, { ...made, metadata: { ...made.metadata, labels: { l: '1' } } })
+    ).body;
+    expect(labelled.metadata).toMatchObject({
+      generation: 1,
+      labels: { l: '1' },
+      uid: made.metadata.uid,
+    });
     const changed = (await api.put(`${WIDGETS}/a`, { ...labelled, spec: { x: 2 } })).body;
     expect(changed.metadata.generation).toBe(2);
     expect(changed.spec).toEqual({ x: 2 });
-    expect(BigInt(changed.metadata.resourceVersion)).toBeGreaterThan(BigInt(labelled.metadata.resourceVersion));
+    expect(BigInt(changed.metadata.resourceVersion)).toBeGreaterThan(
+      BigInt(labelled.metadata.resourceVersion),
+    );
   });
 
   test('on a stale version is a conflict and changes nothing', async () => {
@@ -211,7 +263,9 @@ describe('update', () => {
     await api.make(CONFIG_MAPS, configMap('a'));
     await api.make(WIDGETS, widget('a'));
     await api.make(leases, { metadata: { name: 'a' }, spec: { holderIdentity: 'x' } });
-    expect((await api.put(`${CONFIG_MAPS}/a`, configMap('a', { data: { k: 'v' } }))).status).toBe(200);
+    expect((await api.put(`${CONFIG_MAPS}/a`, configMap('a', { data: { k: 'v' } }))).status).toBe(
+      200,
+    );
     for (const [path, body] of [
       [WIDGETS, widget('a')],
       [leases, { metadata: { name: 'a' } }],
@@ -232,24 +286,45 @@ describe('update', () => {
     expect(created.status).toBe(201);
     expect((await api.get(`${leases}/a`)).status).toBe(200);
     await api.delete(`${leases}/a`);
-    expect((await api.put(`${leases}/a`, created.body)).status).toBe(409); // its uid is that of another one
+    // its uid is that of another one
+    expect((await api.put(`${leases}/a`, created.body)).status).toBe(409);
   });
 
   test('of two holders of one Lease version one wins', async () => {
     const { api } = await start();
     const path = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
-    const lease = await api.make(path, { metadata: { name: 'leader' }, spec: { holderIdentity: '' } });
+    const lease = await api.make(path, {
+      metadata: { name: 'leader' },
+      spec: { holderIdentity: '' },
+    });
     const answers = await Promise.all(
-      ['a', 'b', 'c'].map((holderIdentity) => api.put(`${path}/leader`, { ...lease, spec: { holderIdentity } })),
+      ['a', 'b', 'c'].map((holderIdentity) =>
+        api.put(`${path}/leader`, { ...lease, spec: { holderIdentity } }),
+      ),
     );
     expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409, 409]);
   });
 
   test.for<[what: string, body: object, status: number, message: RegExp]>([
-    ['another name', configMap('b'), 400, /the name of the object \(b\) does not match the name on the URL \(a\)/],
+    [
+      'another name',
+      configMap('b'),
+      400,
+      /the name of the object \(b\) does not match the name on the URL \(a\)/,
+    ],
     ['no name', { metadata: {} }, 400, /name must be provided/],
-    ['another uid', { metadata: { name: 'a', uid: 'other' } }, 409, /Precondition failed: UID in precondition: other/],
-    ['a version that is no number', { metadata: { name: 'a', resourceVersion: 'x' } }, 500, /strconv.ParseUint/],
+    [
+      'another uid',
+      { metadata: { name: 'a', uid: 'other' } },
+      409,
+      /Precondition failed: UID in precondition: other/,
+    ],
+    [
+      'a version that is no number',
+      { metadata: { name: 'a', resourceVersion: 'x' } },
+      500,
+      /strconv.ParseUint/,
+    ],
     [
       'a deletionTimestamp',
       { metadata: { name: 'a', deletionTimestamp: '2001-01-01T00:00:00Z' } },
@@ -278,7 +353,9 @@ describe('delete', () => {
         details: { name: 'a', group: 'example.com', kind: 'widgets', uid: made.metadata.uid },
       },
     });
-    expect((await api.delete(`${WIDGETS}/a`)).body.message).toBe('widgets.example.com "a" not found');
+    expect((await api.delete(`${WIDGETS}/a`)).body.message).toBe(
+      'widgets.example.com "a" not found',
+    );
   });
 
   test('waits for the finalizers, and the update that drops the last one removes the object', async () => {
@@ -287,11 +364,21 @@ describe('delete', () => {
     await api.make(WIDGETS, { ...widget('a'), metadata: { name: 'a', finalizers } });
     const watch = await api.watch(WIDGETS, { resourceVersion: await api.version(WIDGETS) });
     const marked = (await api.delete(`${WIDGETS}/a`)).body;
-    expect(marked.metadata).toMatchObject({ deletionTimestamp: expect.any(String), finalizers, generation: 2 });
+    expect(marked.metadata).toMatchObject({
+      deletionTimestamp: expect.any(String),
+      finalizers,
+      generation: 2,
+    });
     expect((await api.delete(`${WIDGETS}/a`)).body).toEqual(marked);
-    expect((await api.send('POST', WIDGETS, { body: widget('a') })).body.message).toMatch(/^object is being deleted: /);
-    const added = await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: [...finalizers, 'example.com/c'] } });
-    expect(added.body.message).toMatch(/no new finalizers can be added if the object is being deleted/);
+    expect((await api.send('POST', WIDGETS, { body: widget('a') })).body.message).toMatch(
+      /^object is being deleted: /,
+    );
+    const added = await api.patch(`${WIDGETS}/a`, {
+      metadata: { finalizers: [...finalizers, 'example.com/c'] },
+    });
+    expect(added.body.message).toMatch(
+      /no new finalizers can be added if the object is being deleted/,
+    );
     await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: ['example.com/b'] } });
     const last = await api.patch(`${WIDGETS}/a`, { metadata: { finalizers: null } });
     expect(last.status).toBe(200);
@@ -313,31 +400,75 @@ describe('delete', () => {
       });
     }
     const { uid, resourceVersion } = metadata;
-    expect((await api.delete(`${CONFIG_MAPS}/a`, { preconditions: { uid, resourceVersion } })).status).toBe(200);
+    expect(
+      (await api.delete(`${CONFIG_MAPS}/a`, { preconditions: { uid, resourceVersion } })).status,
+    ).toBe(200);
   });
 
   test('in the foreground leaves the object to a garbage collector, in the background does not', async () => {
     const { api } = await start();
     await api.make(CONFIG_MAPS, configMap('a'));
-    const { body } = await api.send('DELETE', `${CONFIG_MAPS}/a`, { query: { propagationPolicy: 'Foreground' } });
+    const { body } = await api.send('DELETE', `${CONFIG_MAPS}/a`, {
+      query: { propagationPolicy: 'Foreground' },
+    });
     expect(body.metadata.finalizers).toEqual(['foregroundDeletion']);
-    expect((await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Background' })).body.status).toBe('Success');
-    expect((await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Sideways' })).status).toBe(422);
+    expect(
+      (await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Background' })).body.status,
+    ).toBe('Success');
+    expect((await api.delete(`${CONFIG_MAPS}/a`, { propagationPolicy: 'Sideways' })).status).toBe(
+      422,
+    );
   });
 
-  // Options that Go does not read, or that mean nothing, were taken for none: what asked for a dry run by `dryRun: 'All'` was deleted.
+  // Options that Go does not read, or that mean nothing, were taken for none: what asked for a dry
+  // run by `dryRun: 'All'` was deleted.
   test.for<[what: string, options: unknown, status: number, message: string]>([
     ['text for a dry run', { dryRun: 'All' }, 400, 'DeleteOptions.dryRun of type []string'],
     ['a number for a dry run', { dryRun: [5] }, 400, 'DeleteOptions.dryRun of type string'],
-    ['another dry run', { dryRun: ['all'] }, 422, 'dryRun: Unsupported value: ["all"]: supported values: "All"'],
+    [
+      'another dry run',
+      { dryRun: ['all'] },
+      422,
+      'dryRun: Unsupported value: ["all"]: supported values: "All"',
+    ],
     ['an empty uid', { preconditions: { uid: '' } }, 409, 'the UID in the precondition ()'],
-    ['an empty version', { preconditions: { resourceVersion: '' } }, 409, 'the ResourceVersion in the precondition ()'],
-    ['a number for a version', { preconditions: { resourceVersion: 5 } }, 400, 'resourceVersion of type string'],
-    ['a list of preconditions', { preconditions: [] }, 400, 'preconditions of type v1.Preconditions'],
-    ['a number for a policy', { propagationPolicy: 5 }, 400, 'propagationPolicy of type v1.DeletionPropagation'],
+    [
+      'an empty version',
+      { preconditions: { resourceVersion: '' } },
+      409,
+      'the ResourceVersion in the precondition ()',
+    ],
+    [
+      'a number for a version',
+      { preconditions: { resourceVersion: 5 } },
+      400,
+      'resourceVersion of type string',
+    ],
+    [
+      'a list of preconditions',
+      { preconditions: [] },
+      400,
+      'preconditions of type v1.Preconditions',
+    ],
+    [
+      'a number for a policy',
+      { propagationPolicy: 5 },
+      400,
+      'propagationPolicy of type v1.DeletionPropagation',
+    ],
     ['an empty policy', { propagationPolicy: '' }, 422, 'propagationPolicy: Unsupported value: ""'],
-    ['text for a grace period', { gracePeriodSeconds: '0' }, 400, 'gracePeriodSeconds of type int64'],
-    ['two policies', { orphanDependents: true, propagationPolicy: 'Orphan' }, 422, 'cannot be both set'],
+    [
+      'text for a grace period',
+      { gracePeriodSeconds: '0' },
+      400,
+      'gracePeriodSeconds of type int64',
+    ],
+    [
+      'two policies',
+      { orphanDependents: true, propagationPolicy: 'Orphan' },
+      422,
+      'cannot be both set',
+    ],
     ['no object', [], 400, 'cannot unmarshal array into Go value'],
     [
       'another kind',
@@ -364,8 +495,12 @@ describe('delete', () => {
       await api.make(path, { metadata: { name: 'a' } });
       const { body, header } = await api.delete(`${path}/a`);
       expect(body.metadata).toMatchObject({ finalizers: ['orphan'], generation: 2 });
-      expect(header('warning')?.includes('child pods are preserved by default') ?? false).toBe(path === jobs);
-      expect((await api.delete(`${path}/a`, { propagationPolicy: 'Background' })).body.status).toBe('Success');
+      expect(header('warning')?.includes('child pods are preserved by default') ?? false).toBe(
+        path === jobs,
+      );
+      expect((await api.delete(`${path}/a`, { propagationPolicy: 'Background' })).body.status).toBe(
+        'Success',
+      );
       await api.make(path, { metadata: { name: 'a', finalizers } });
       expect((await api.delete(`${path}/a`)).body.metadata).toMatchObject({ finalizers });
     }
@@ -380,10 +515,14 @@ describe('delete', () => {
     ] as const) {
       await api.make(CONFIG_MAPS, { metadata: { name, labels: { app } } });
     }
-    await api.make('/api/v1/namespaces/other/configmaps', { metadata: { name: 'd', labels: { app: 'x' } } });
+    await api.make('/api/v1/namespaces/other/configmaps', {
+      metadata: { name: 'd', labels: { app: 'x' } },
+    });
     const { body } = await api.send('DELETE', CONFIG_MAPS, { query: { labelSelector: 'app=x' } });
     expect(body.items.map((item) => item.metadata.name)).toEqual(['a', 'c']);
-    expect((await api.get('/api/v1/configmaps')).body.items.map((item) => item.metadata.name)).toEqual(['b', 'd']);
+    expect(
+      (await api.get('/api/v1/configmaps')).body.items.map((item) => item.metadata.name),
+    ).toEqual(['b', 'd']);
     expect((await api.send('DELETE', '/api/v1/configmaps')).status).toBe(405);
   });
 });
@@ -413,7 +552,9 @@ test('an object is found in its scope alone', async () => {
   expect((await api.get('/apis/example.com/v1/namespaces/default/planets/a')).status).toBe(404);
   await api.make(WIDGETS, widget('a'));
   expect((await api.get('/apis/example.com/v1/widgets/a')).status).toBe(404);
-  expect((await api.send('POST', '/apis/example.com/v1/widgets', { body: widget('b') })).status).toBe(405);
+  expect(
+    (await api.send('POST', '/apis/example.com/v1/widgets', { body: widget('b') })).status,
+  ).toBe(405);
   expect((await api.get('/api/v1/configmaps/a')).status).toBe(404);
 });
 
@@ -428,6 +569,10 @@ test('a method that a path does not know is not allowed', async () => {
     ['DELETE', `${WIDGETS}/a/status`],
     ['DELETE', '/version'],
   ] as const) {
-    expect([method, path, (await api.send(method, path, { body: {} })).status]).toEqual([method, path, 405]);
+    expect([method, path, (await api.send(method, path, { body: {} })).status]).toEqual([
+      method,
+      path,
+      405,
+    ]);
   }
 });

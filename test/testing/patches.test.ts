@@ -1,10 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { CONFIG_MAPS, configMap, JSON_PATCH, MERGE_PATCH, STRATEGIC, start, WIDGETS, widget } from './client.ts';
+import {
+  CONFIG_MAPS,
+  configMap,
+  JSON_PATCH,
+  MERGE_PATCH,
+  STRATEGIC,
+  start,
+  WIDGETS,
+  widget,
+} from './client.ts';
 
 describe('patch', () => {
   test('merges objects, replaces lists and drops what is null', async () => {
     const { api } = await start();
-    await api.make(WIDGETS, widget('a', { spec: { keep: 1, list: [1, 2], drop: 'x', deep: { a: 1, b: 2 } } }));
+    await api.make(
+      WIDGETS,
+      widget('a', { spec: { keep: 1, list: [1, 2], drop: 'x', deep: { a: 1, b: 2 } } }),
+    );
     const { body } = await api.patch(`${WIDGETS}/a`, {
       spec: { list: [3], drop: null, deep: { b: null, c: 3 }, fresh: { n: null, m: 1 } },
     });
@@ -39,7 +51,11 @@ describe('patch', () => {
       ],
       { l: [2] },
     ],
-    ['replaces', [{ op: 'replace', path: '/spec/l/1', value: { n: null } }], { a: 1, l: [1, { n: null }] }],
+    [
+      'replaces',
+      [{ op: 'replace', path: '/spec/l/1', value: { n: null } }],
+      { a: 1, l: [1, { n: null }] },
+    ],
     ['moves', [{ op: 'move', from: '/spec/l/0', path: '/spec/first' }], { a: 1, l: [2], first: 1 }],
     ['copies', [{ op: 'copy', from: '/spec/l', path: '/spec/m' }], { a: 1, l: [1, 2], m: [1, 2] }],
     [
@@ -50,7 +66,11 @@ describe('patch', () => {
       ],
       { a: 2, l: [1, 2] },
     ],
-    ['unescapes its paths', [{ op: 'add', path: '/spec/x~1y~0z', value: 1 }], { a: 1, l: [1, 2], 'x/y~z': 1 }],
+    [
+      'unescapes its paths',
+      [{ op: 'add', path: '/spec/x~1y~0z', value: 1 }],
+      { a: 1, l: [1, 2], 'x/y~z': 1 },
+    ],
   ])('by JSON patch %s', async ([, operations, spec]) => {
     const { api } = await start();
     await api.make(WIDGETS, widget('a', { spec: { a: 1, l: [1, 2] } }));
@@ -71,11 +91,17 @@ describe('patch', () => {
     ['a member that is not there', JSON_PATCH, [{ op: 'remove', path: '/spec/none' }], 422],
     ['an index out of bounds', JSON_PATCH, [{ op: 'add', path: '/spec/l/7', value: 1 }], 422],
     // The library that the real server uses compares bytes, and Go escapes what HTML would read.
-    ['a test of what Go escapes', JSON_PATCH, [{ op: 'test', path: '/spec/url', value: 'x?a=1&b' }], 422],
+    [
+      'a test of what Go escapes',
+      JSON_PATCH,
+      [{ op: 'test', path: '/spec/url', value: 'x?a=1&b' }],
+      422,
+    ],
     ['a copy of the whole', JSON_PATCH, [{ op: 'copy', from: '', path: '/spec/b' }], 422],
     ['metadata that are none', MERGE_PATCH, { metadata: 'x' }, 422],
     ['labels of numbers', MERGE_PATCH, { metadata: { labels: { a: 1 } } }, 422],
-    // They were 400: what a patch leads to is refused as the patch's doing, and not as what was sent.
+    // They were 400: what a patch leads to is refused as the patch's doing, and not as what was
+    // sent.
     ['no kind', MERGE_PATCH, { kind: null }, 422],
     ['another version', MERGE_PATCH, { apiVersion: 'other/v1' }, 422],
     ['another whole', JSON_PATCH, [{ op: 'replace', path: '', value: {} }], 422],
@@ -92,7 +118,12 @@ describe('patch', () => {
     ['another name', 'application/merge-patch+json', { metadata: { name: 'b' } }, 400],
     ['another kind', 'application/merge-patch+json', { kind: 'Other' }, 422],
     ['another uid', 'application/merge-patch+json', { metadata: { uid: 'x' } }, 422],
-    ['a stale version', 'application/merge-patch+json', { metadata: { resourceVersion: '0000001' } }, 409],
+    [
+      'a stale version',
+      'application/merge-patch+json',
+      { metadata: { resourceVersion: '0000001' } },
+      409,
+    ],
   ])('with %s is refused and changes nothing', async ([, type, patch, status]) => {
     const { api } = await start();
     await api.make(CONFIG_MAPS, configMap('x'));
@@ -107,10 +138,14 @@ test('a JSON patch or strategic merge patch of null is one of nothing', async ()
   const { api } = await start();
   const made = await api.make(CONFIG_MAPS, configMap('a'));
   for (const type of [JSON_PATCH, STRATEGIC])
-    expect(await api.patch(`${CONFIG_MAPS}/a`, null, type)).toMatchObject({ status: 200, body: made });
+    expect(await api.patch(`${CONFIG_MAPS}/a`, null, type)).toMatchObject({
+      status: 200,
+      body: made,
+    });
 });
 
-// A merge or JSON patch was 400, and so was a strategic one, which the real server takes without what it says there.
+// A merge or JSON patch was 400, and so was a strategic one, which the real server takes without
+// what it says there.
 test('a built-in object keeps its kind and version', async () => {
   const { api } = await start();
   const made = await api.make(CONFIG_MAPS, configMap('a'));
@@ -127,12 +162,19 @@ test('the generation of a Deployment counts its spec alone, a ConfigMap has none
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
   await api.make(deployments, { metadata: { name: 'a' }, spec: { replicas: 1 } });
   const generations: (number | undefined)[] = [];
-  for (const patch of [{ metadata: { labels: { a: 'b' } } }, { other: 1 }, { spec: { replicas: 2 } }, { spec: {} }]) {
+  for (const patch of [
+    { metadata: { labels: { a: 'b' } } },
+    { other: 1 },
+    { spec: { replicas: 2 } },
+    { spec: {} },
+  ]) {
     generations.push((await api.patch(`${deployments}/a`, patch)).body.metadata.generation);
   }
   expect(generations).toEqual([1, 1, 2, 2]);
   await api.make(CONFIG_MAPS, configMap('a'));
-  expect((await api.patch(`${CONFIG_MAPS}/a`, { data: { k: 'v' } })).body.metadata.generation).toBeUndefined();
+  expect(
+    (await api.patch(`${CONFIG_MAPS}/a`, { data: { k: 'v' } })).body.metadata.generation,
+  ).toBeUndefined();
 });
 
 describe('status', () => {
@@ -146,10 +188,18 @@ describe('status', () => {
       status: { ready: 1 },
     });
     expect(written.status).toBe(200);
-    expect(written.body).toMatchObject({ spec: { x: 1 }, status: { ready: 1 }, metadata: { generation: 1 } });
+    expect(written.body).toMatchObject({
+      spec: { x: 1 },
+      status: { ready: 1 },
+      metadata: { generation: 1 },
+    });
     expect(written.body.metadata.labels).toBeUndefined();
     const patched = await api.patch(`${WIDGETS}/a`, { spec: { x: 3 }, status: { ready: 0 } });
-    expect(patched.body).toMatchObject({ spec: { x: 3 }, status: { ready: 1 }, metadata: { generation: 2 } });
+    expect(patched.body).toMatchObject({
+      spec: { x: 3 },
+      status: { ready: 1 },
+      metadata: { generation: 2 },
+    });
     expect((await api.get(`${WIDGETS}/a/status`)).body).toEqual(patched.body);
     expect((await api.put(`${WIDGETS}/a/status`, made)).status).toBe(409);
   });
@@ -167,7 +217,12 @@ describe('status', () => {
   test('is part of the object when its CustomResourceDefinition says so', async () => {
     const { api } = await start();
     const version = { name: 'v1', served: true, storage: true };
-    const names = { plural: 'gadgets', kind: 'GadgetThing', listKind: 'Gadgets', shortNames: ['gg'] };
+    const names = {
+      plural: 'gadgets',
+      kind: 'GadgetThing',
+      listKind: 'Gadgets',
+      shortNames: ['gg'],
+    };
     const crd = await api.make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
       metadata: { name: 'gadgets.example.com' },
       spec: { group: 'example.com', scope: 'Cluster', names, versions: [version] },

@@ -1,4 +1,7 @@
-/** What a CustomResourceDefinition's schema does to objects; that it does so on a real server is for test/e2e/same-answers. */
+/**
+ * What a CustomResourceDefinition's schema does to objects; that it does so on a real server is for
+ * test/e2e/same-answers.
+ */
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { judge } from '../client/random-schemas.ts';
@@ -24,7 +27,11 @@ const spec = {
     },
     nested: { type: 'object', default: {}, properties: { x: { type: 'string', default: 'y' } } },
     free: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-    exclusive: { type: 'object', properties: { a: text, b: text }, oneOf: [{ required: ['a'] }, { required: ['b'] }] },
+    exclusive: {
+      type: 'object',
+      properties: { a: text, b: text },
+      oneOf: [{ required: ['a'] }, { required: ['b'] }],
+    },
     banned: { type: 'object', properties: { a: text }, not: { required: ['a'] } },
     when: { type: 'string', format: 'date-time' },
     link: { type: 'string', format: 'uri' },
@@ -42,7 +49,11 @@ const spec = {
 async function withSites(): Promise<Client> {
   const { api } = await start();
   const schema = {
-    openAPIV3Schema: { type: 'object', required: ['spec'], properties: { spec, status: { type: 'object' } } },
+    openAPIV3Schema: {
+      type: 'object',
+      required: ['spec'],
+      properties: { spec, status: { type: 'object' } },
+    },
   };
   const subresources = {
     status: {},
@@ -77,7 +88,10 @@ const site = (fields: unknown, name = 'a') => ({
 describe('a schema', () => {
   test('fills in defaults and drops what it does not know', async () => {
     const api = await withSites();
-    const made = await api.make(SITES, site({ host: 'ab', odd: 1, free: { any: [1] }, nested: { q: 1 } }));
+    const made = await api.make(
+      SITES,
+      site({ host: 'ab', odd: 1, free: { any: [1] }, nested: { q: 1 } }),
+    );
     expect(made.spec).toEqual({ host: 'ab', replicas: 2, free: { any: [1] }, nested: { x: 'y' } });
     const { body } = await api.patch(`${SITES}/a`, { spec: { replicas: null, mode: 'b' } });
     expect(body.spec).toMatchObject({ replicas: 2, mode: 'b' });
@@ -86,7 +100,11 @@ describe('a schema', () => {
   test.for<[what: string, fields: unknown, cause: object]>([
     ['what is required', {}, { field: 'spec.host', reason: 'FieldValueRequired' }],
     ['a length', { host: 'x' }, { field: 'spec.host', reason: 'FieldValueInvalid' }],
-    ['a pattern', { host: 'AB' }, { message: `Invalid value: "AB": spec.host in body should match '^[a-z]+$'` }],
+    [
+      'a pattern',
+      { host: 'AB' },
+      { message: `Invalid value: "AB": spec.host in body should match '^[a-z]+$'` },
+    ],
     [
       'a type',
       { host: 3 },
@@ -103,9 +121,16 @@ describe('a schema', () => {
     [
       'an enumeration',
       { host: 'ab', mode: 'z' },
-      { reason: 'FieldValueNotSupported', message: 'Unsupported value: "z": supported values: "a", "b"' },
+      {
+        reason: 'FieldValueNotSupported',
+        message: 'Unsupported value: "z": supported values: "a", "b"',
+      },
     ],
-    ['a set', { host: 'ab', tags: ['x', 'x'] }, { field: 'spec.tags[1]', reason: 'FieldValueDuplicate' }],
+    [
+      'a set',
+      { host: 'ab', tags: ['x', 'x'] },
+      { field: 'spec.tags[1]', reason: 'FieldValueDuplicate' },
+    ],
     [
       'one of several, with none',
       { host: 'ab', exclusive: {} },
@@ -122,7 +147,11 @@ describe('a schema', () => {
       { message: expect.stringContaining('must not validate the schema (not)') },
     ],
     ['any of several', { host: 'ab', any: 'xx' }, { message: expect.stringContaining('(anyOf)') }],
-    ['base64, which an empty text is not', { host: 'ab', bytes: '' }, { reason: 'FieldValueTypeInvalid' }],
+    [
+      'base64, which an empty text is not',
+      { host: 'ab', bytes: '' },
+      { reason: 'FieldValueTypeInvalid' },
+    ],
   ])('asks for %s', async ([, fields, cause]) => {
     const api = await withSites();
     const { status, body } = await api.send('POST', SITES, { body: site(fields) });
@@ -131,7 +160,8 @@ describe('a schema', () => {
     expect((await api.get(`${SITES}/a`)).status).toBe(404);
   });
 
-  // Seen at 1.36.3: it refused 2.7 here, and a controller saw on a cluster what its tests could not have.
+  // Seen at 1.36.3: it refused 2.7 here, and a controller saw on a cluster what its tests could not
+  // have.
   test('takes a number for the whole one among those it may be', async () => {
     const api = await withSites();
     for (const [known, expected] of [
@@ -141,12 +171,16 @@ describe('a schema', () => {
       [5, 422],
       [5.6, 422],
     ] as const) {
-      const { status } = await api.send('POST', SITES, { body: site({ host: 'ab', known }), query: { dryRun: 'All' } });
+      const { status } = await api.send('POST', SITES, {
+        body: site({ host: 'ab', known }),
+        query: { dryRun: 'All' },
+      });
       expect(status, String(known)).toBe(expected);
     }
   });
 
-  // Seen at 1.36.3: of a bound the fraction is left out for whole values, so that 0 was refused here and 5 accepted; none is an integer's.
+  // Seen at 1.36.3: of a bound the fraction is left out for whole values, so that 0 was refused
+  // here and 5 accepted; none is an integer's.
   test.for<[object, string | undefined]>([
     [{ some: 0 }, undefined],
     [{ some: 0.05 }, 'spec.some in body should be greater than or equal to 0.1'],
@@ -155,12 +189,15 @@ describe('a schema', () => {
     [{ whole: 1 }, 'Maximum boundary value must be of type integer (default format) in spec.whole'],
   ])('holds %j against bounds with a fraction: %s', async ([fields, why]) => {
     const api = await withSites();
-    const { status, body } = await api.send('POST', SITES, { body: site({ host: 'ab', ...fields }) });
+    const { status, body } = await api.send('POST', SITES, {
+      body: site({ host: 'ab', ...fields }),
+    });
     expect(status).toBe(why === undefined ? 201 : 422);
     if (why !== undefined) expect(body.message).toContain(why);
   });
 
-  // Seen at 1.36.3: it calculates with floats, and with whole numbers apart. A tolerance had let in here what was refused there.
+  // Seen at 1.36.3: it calculates with floats, and with whole numbers apart. A tolerance had let in
+  // here what was refused there.
   test.for<[object, boolean]>([
     [{ cents: 0.07 }, true],
     [{ cents: 0.29 }, false],
@@ -178,8 +215,8 @@ describe('a schema', () => {
     expect(status).toBe(multiple ? 201 : 422);
   });
 
-  // What is applied is merged and not decoded: null, also that of a map whose last member is applied no longer, was dropped where the real
-  // server refuses it.
+  // What is applied is merged and not decoded: null, also that of a map whose last member is
+  // applied no longer, was dropped where the real server refuses it.
   test('refuses a null that is applied, and drops one that is sent', async () => {
     const api = await withSites();
     const apply = (fields: object, name = 'a') =>
@@ -190,7 +227,11 @@ describe('a schema', () => {
       });
     const wrong = (field: string, type: string) => ({
       status: 422,
-      body: { details: { causes: [{ field, message: expect.stringContaining(`must be of type ${type}: "null"`) }] } },
+      body: {
+        details: {
+          causes: [{ field, message: expect.stringContaining(`must be of type ${type}: "null"`) }],
+        },
+      },
     });
     expect(await apply({ host: 'ab', mode: null })).toMatchObject(wrong('spec.mode', 'string'));
     const made = await api.make(SITES, site({ host: 'ab', mode: null, replicas: null, free: {} }));
@@ -203,7 +244,8 @@ describe('a schema', () => {
     expect(body.spec).toEqual({ host: 'ab', replicas: 2, nested: { x: 'y' } });
   });
 
-  // The item was owned by its default, so that the next apply took it away and left a null, which was refused.
+  // The item was owned by its default, so that the next apply took it away and left a null, which
+  // was refused.
   test('owns an item by the null that it has for a key', async () => {
     const api = await withSites();
     const apply = (ports: unknown) =>
@@ -214,23 +256,41 @@ describe('a schema', () => {
       });
     const { body } = await apply([{ proto: null }]);
     expect(JSON.stringify(body.metadata)).toContain('{"k:{\\"proto\\":null}":{');
-    expect(await apply(null)).toMatchObject({ status: 200, body: { spec: { ports: [{ proto: 'TCP' }] } } });
+    expect(await apply(null)).toMatchObject({
+      status: 200,
+      body: { spec: { ports: [{ proto: 'TCP' }] } },
+    });
   });
 
-  // Times that are none were taken, and what Go takes for a URI or an address was refused. All that is compared is in test/e2e/same-answers.
+  // Times that are none were taken, and what Go takes for a URI or an address was refused. All that
+  // is compared is in test/e2e/same-answers.
   test.for<[field: string, right: string[], wrong: string[]]>([
     [
       'when',
       ['2026-01-01T23:59:59Z', '2026-01-01t00:00:00.5+01:00'],
-      ['2026-01-01T24:00:00Z', '2026-01-01T00:00:60Z', '2026-01-01 00:00:00Z', '2026-02-30T00:00:00Z'],
+      [
+        '2026-01-01T24:00:00Z',
+        '2026-01-01T00:00:60Z',
+        '2026-01-01 00:00:00Z',
+        '2026-02-30T00:00:00Z',
+      ],
     ],
-    ['link', ['/x', '//x', 'http://a:80/x', 'mailto:x'], ['', 'x', 'a b', 'http://a b', 'http://a:b', '/%zz']],
+    [
+      'link',
+      ['/x', '//x', 'http://a:80/x', 'mailto:x'],
+      ['', 'x', 'a b', 'http://a b', 'http://a:b', '/%zz'],
+    ],
     ['mail', ['a.b@c', '"A B" <a@b.c>', ' a@b '], ['', 'a', 'a@b@c', 'a b@c', '<a@b', 'a..b@c']],
   ])('reads the format of %s as Go does', async ([field, right, wrong]) => {
     const api = await withSites();
     const statuses = async (values: string[]) => {
-      const sent = values.map((value) => ({ body: site({ host: 'ab', [field]: value }), query: { dryRun: 'All' } }));
-      return Promise.all(sent.map(async (options) => (await api.send('POST', SITES, options)).status));
+      const sent = values.map((value) => ({
+        body: site({ host: 'ab', [field]: value }),
+        query: { dryRun: 'All' },
+      }));
+      return Promise.all(
+        sent.map(async (options) => (await api.send('POST', SITES, options)).status),
+      );
     };
     expect(await statuses(right)).toEqual(right.map(() => 201));
     expect(await statuses(wrong)).toEqual(wrong.map(() => 422));
@@ -239,14 +299,18 @@ describe('a schema', () => {
   test('restricts the names of its objects', async () => {
     const { api } = await start();
     const short = { type: 'string', maxLength: 3 };
-    const properties = { metadata: { type: 'object', properties: { name: short, generateName: short } } };
+    const properties = {
+      metadata: { type: 'object', properties: { name: short, generateName: short } },
+    };
     await api.make(CRDS, {
       metadata: { name: 'sites.example.com' },
       spec: {
         group: 'example.com',
         scope: 'Namespaced',
         names: { plural: 'sites', kind: 'Site' },
-        versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { properties } } }],
+        versions: [
+          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { properties } } },
+        ],
       },
     });
     await api.make(SITES, { ...site({}), metadata: { name: 'a', labels: { long: 'longer' } } });
@@ -257,7 +321,9 @@ describe('a schema', () => {
     ]);
     const prefixed = { ...site({}), metadata: { name: 'b', generateName: 'long' } };
     const { body: refused } = await api.send('POST', SITES, { body: prefixed });
-    expect(refused.details.causes).toEqual([expect.objectContaining({ field: 'metadata.generateName' })]);
+    expect(refused.details.causes).toEqual([
+      expect.objectContaining({ field: 'metadata.generateName' }),
+    ]);
   });
 
   test('does not hold an update to what was wrong before and stays', async () => {
@@ -267,7 +333,9 @@ describe('a schema', () => {
         name: 'v1',
         served: true,
         storage: true,
-        schema: { openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } } },
+        schema: {
+          openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties } } },
+        },
       };
       const crd = {
         metadata: { name: 'sites.example.com' },
@@ -278,7 +346,9 @@ describe('a schema', () => {
           versions: [version],
         },
       };
-      return method === 'make' ? api.make(CRDS, crd) : api.patch(`${CRDS}/sites.example.com`, { spec: crd.spec });
+      return method === 'make'
+        ? api.make(CRDS, crd)
+        : api.patch(`${CRDS}/sites.example.com`, { spec: crd.spec });
     };
     await define({ a: text, b: text }, 'make');
     await api.make(SITES, site({ a: 'old', b: 'old' }));
@@ -289,15 +359,20 @@ describe('a schema', () => {
 });
 
 describe('a field that nobody knows', () => {
-  // Every object of JavaScript has something under that name: it was kept, and where it is kept by right, nobody came to own it.
+  // Every object of JavaScript has something under that name: it was kept, and where it is kept by
+  // right, nobody came to own it.
   test('goes and is told of also by a name that JavaScript knows', async () => {
     const api = await withSites();
-    const odd: unknown = JSON.parse('{"host":"ab","__proto__":{"i":1},"free":{"__proto__":{"a":1}}}');
+    const odd: unknown = JSON.parse(
+      '{"host":"ab","__proto__":{"i":1},"free":{"__proto__":{"a":1}}}',
+    );
     const made = await api.send('POST', SITES, { body: site(odd) });
     expect(made.header('warning')).toBe('299 - "unknown field \\"spec.__proto__\\""');
     expect(JSON.stringify(made.body.spec.free)).toBe('{"__proto__":{"a":1}}');
     expect(Object.keys(made.body.spec)).not.toContain('__proto__');
-    expect(JSON.stringify(made.body.metadata)).toContain('"f:free":{".":{},"f:__proto__":{".":{},"f:a":{}}}');
+    expect(JSON.stringify(made.body.metadata)).toContain(
+      '"f:free":{".":{},"f:__proto__":{".":{},"f:a":{}}}',
+    );
   });
 
   test.for<[mode: string, status: number, warning: string | null]>([
@@ -318,7 +393,9 @@ describe('a field that nobody knows', () => {
     await api.make(CONFIG_MAPS, configMap('a'));
     const answer = await api.patch(`${CONFIG_MAPS}/a`, '{"odd":1,"data":{"k":"1","k":"2"}}');
     expect(answer.body.data).toEqual({ k: '2' });
-    expect(answer.header('warning')).toBe('299 - "duplicate field \\"data.k\\"", 299 - "unknown field \\"odd\\""');
+    expect(answer.header('warning')).toBe(
+      '299 - "duplicate field \\"data.k\\"", 299 - "unknown field \\"odd\\""',
+    );
     const operations = '[{"op":"remove","op":"add","path":"/data/j","value":"1"}]';
     const { header } = await api.patch(`${CONFIG_MAPS}/a`, operations, JSON_PATCH);
     expect(header('warning')).toBe('299 - "json patch duplicate field \\"[0].op\\""');
@@ -334,9 +411,14 @@ describe('a scale', () => {
       spec: { replicas: 2 },
       status: { replicas: 0 },
     });
-    expect((await api.patch(`${SITES}/a/scale`, { spec: { replicas: 4 } })).body.spec).toEqual({ replicas: 4 });
+    expect((await api.patch(`${SITES}/a/scale`, { spec: { replicas: 4 } })).body.spec).toEqual({
+      replicas: 4,
+    });
     expect((await api.patch(`${SITES}/a/scale`, { spec: { replicas: 9 } })).status).toBe(422);
-    expect((await api.get(`${SITES}/a`)).body).toMatchObject({ spec: { replicas: 4 }, metadata: { generation: 2 } });
+    expect((await api.get(`${SITES}/a`)).body).toMatchObject({
+      spec: { replicas: 4 },
+      metadata: { generation: 2 },
+    });
   });
 
   test('of a Deployment has its selector as text; a ConfigMap has none', async () => {
@@ -362,9 +444,18 @@ describe('a scale', () => {
 describe('a definition', () => {
   const names = { plural: 'webs', kind: 'Web' };
   const schema = {
-    openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: { host: text } } } },
+    openAPIV3Schema: {
+      type: 'object',
+      properties: { spec: { type: 'object', properties: { host: text } } },
+    },
   };
-  const version = (name: string, more: object = {}) => ({ name, served: true, storage: false, schema, ...more });
+  const version = (name: string, more: object = {}) => ({
+    name,
+    served: true,
+    storage: false,
+    schema,
+    ...more,
+  });
   const definition = (...versions: object[]) => ({
     metadata: { name: 'webs.example.com' },
     spec: { group: 'example.com', scope: 'Namespaced', names, versions },
@@ -376,15 +467,20 @@ describe('a definition', () => {
 
   test('serves the versions that it serves, and no longer what an update of it takes away', async () => {
     const { api } = await start();
-    await api.make(CRDS, definition(version('v1', { storage: true }), version('v2'), version('v3', { served: false })));
-    const served = async () => Promise.all(['v1', 'v2', 'v3'].map(async (name) => (await api.get(path(name))).status));
+    await api.make(
+      CRDS,
+      definition(version('v1', { storage: true }), version('v2'), version('v3', { served: false })),
+    );
+    const served = async () =>
+      Promise.all(['v1', 'v2', 'v3'].map(async (name) => (await api.get(path(name))).status));
     expect(await served()).toEqual([200, 200, 404]);
     const operations = [{ op: 'remove', path: '/spec/versions/1' }];
     await api.patch(`${CRDS}/webs.example.com`, operations, JSON_PATCH);
     expect(await served()).toEqual([200, 404, 404]);
   });
 
-  // What was stored stayed as the old schema had left it until somebody wrote, and that write counted as a change of the spec.
+  // What was stored stayed as the old schema had left it until somebody wrote, and that write
+  // counted as a change of the spec.
   test('that changes is what its objects are read by, without a version or a generation', async () => {
     const { api } = await start();
     await api.make(CRDS, definition(version('v1', { storage: true })));
@@ -405,7 +501,10 @@ describe('a definition', () => {
     );
     expect(await watch.rest()).toEqual({ events: [], error: undefined });
     expect((await api.get(`${path('v1')}/a`)).body).toEqual({ ...made, spec: { port: 80 } });
-    expect((await api.get(path('v1'))).body.items.map((item) => item.spec)).toEqual([{ port: 80 }, { port: 80 }]);
+    expect((await api.get(path('v1'))).body.items.map((item) => item.spec)).toEqual([
+      { port: 80 },
+      { port: 80 },
+    ]);
     const late = await api.watch(path('v1'), { resourceVersion: before });
     expect((await late.take(1))[0]).toMatchObject({ type: 'ERROR', object: { code: 410 } });
     const { body } = await api.patch(`${path('v1')}/a`, { metadata: { labels: { a: '1' } } });
@@ -428,7 +527,10 @@ describe('a definition', () => {
 
   test('says by which fields its objects are selected', async () => {
     const { api } = await start();
-    await api.make(CRDS, definition(version('v1', { storage: true, selectableFields: [{ jsonPath: '.spec.host' }] })));
+    await api.make(
+      CRDS,
+      definition(version('v1', { storage: true, selectableFields: [{ jsonPath: '.spec.host' }] })),
+    );
     for (const [name, host] of [
       ['a', 'x'],
       ['b', 'y'],
@@ -459,7 +561,10 @@ test('a Pod is bound to a node once, and evicted', async () => {
   const pods = '/api/v1/namespaces/default/pods';
   await api.make(pods, { metadata: { name: 'a' }, spec: { containers: [{ name: 'c' }] } });
   const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n1' } };
-  expect((await api.send('POST', `${pods}/a/binding`, { body: binding, query: { dryRun: 'All' } })).status).toBe(201);
+  expect(
+    (await api.send('POST', `${pods}/a/binding`, { body: binding, query: { dryRun: 'All' } }))
+      .status,
+  ).toBe(201);
   expect((await api.send('POST', `${pods}/a/binding`, { body: binding })).status).toBe(201);
   expect((await api.send('POST', `${pods}/a/binding`, { body: binding })).status).toBe(409);
   expect((await api.get(`${pods}/a`)).body.spec.nodeName).toBe('n1');
@@ -473,10 +578,17 @@ describe('discovery', () => {
 
   test('is one document for those who ask for it, custom resources included', async () => {
     const api = await withSites();
-    const { body, header } = await api.send('GET', '/apis', { headers: { accept: `${AGGREGATED},application/json` } });
+    const { body, header } = await api.send('GET', '/apis', {
+      headers: { accept: `${AGGREGATED},application/json` },
+    });
     expect(header('content-type')).toBe(AGGREGATED);
-    const groups = body.items as unknown as { metadata: { name: string }; versions: { resources: object[] }[] }[];
-    expect(groups.find(({ metadata }) => metadata.name === 'example.com')?.versions[0]?.resources).toEqual([
+    const groups = body.items as unknown as {
+      metadata: { name: string };
+      versions: { resources: object[] }[];
+    }[];
+    expect(
+      groups.find(({ metadata }) => metadata.name === 'example.com')?.versions[0]?.resources,
+    ).toEqual([
       expect.objectContaining({
         resource: 'sites',
         scope: 'Namespaced',
@@ -488,16 +600,19 @@ describe('discovery', () => {
         ],
       }),
     ]);
-    expect((await api.send('GET', '/apis', { headers: { accept: 'application/json' } })).body.kind).toBe(
-      'APIGroupList',
-    );
+    expect(
+      (await api.send('GET', '/apis', { headers: { accept: 'application/json' } })).body.kind,
+    ).toBe('APIGroupList');
   });
 });
 
-// A null of a nullable member was taken for a missing one inside anyOf, where the branches name no types: the real server looks at the
-// member's own schema alone.
-test.each([11, 12, 13, 14])('random schemas are judged as the schema library judges them: seed %i', async (seed) => {
-  const { disagreements, accepted } = await judge(fakeClient(), seed, 600);
-  expect(disagreements).toEqual([]);
-  expect(accepted).toBeGreaterThan(100);
-});
+// A null of a nullable member was taken for a missing one inside anyOf, where the branches name no
+// types: the real server looks at the member's own schema alone.
+test.each([11, 12, 13, 14])(
+  'random schemas are judged as the schema library judges them: seed %i',
+  async (seed) => {
+    const { disagreements, accepted } = await judge(fakeClient(), seed, 600);
+    expect(disagreements).toEqual([]);
+    expect(accepted).toBeGreaterThan(100);
+  },
+);

@@ -44,7 +44,9 @@ describe('stop', () => {
     expect((await watch.rest()).error).toMatchObject({ kind: 'reset' });
     expect(await stalled).toMatchObject({ code: 'TRANSPORT' });
     await expect(api.get(CONFIG_MAPS)).rejects.toMatchObject({ kind: 'refused' });
-    expect(() => server.inject({ do: 'reset' })).toThrow(expect.objectContaining({ code: 'STOPPED' }));
+    expect(() => server.inject({ do: 'reset' })).toThrow(
+      expect.objectContaining({ code: 'STOPPED' }),
+    );
     await api.close();
   });
 
@@ -74,7 +76,10 @@ test('answers health checks, its version and unknown paths', async () => {
   for (const path of ['/healthz', '/livez', '/readyz', '/readyz/ping']) {
     expect(await api.get(path)).toMatchObject({ status: 200, body: 'ok' });
   }
-  expect((await api.get('/version')).body).toMatchObject({ major: '1', minor: expect.stringMatching(/^\d+$/) });
+  expect((await api.get('/version')).body).toMatchObject({
+    major: '1',
+    minor: expect.stringMatching(/^\d+$/),
+  });
   for (const path of ['/nope', '/api/v1/namespaces/%zz', '/apis/example.com/v1//widgets']) {
     expect((await api.get(path)).status).toBe(404);
   }
@@ -85,7 +90,10 @@ test('discovery tells built-in resources and those that were seen', async () => 
   expect((await api.get('/apis/example.com/v1')).status).toBe(404);
   await api.make(WIDGETS, widget('a'));
   expect((await api.get('/api')).body).toMatchObject({ kind: 'APIVersions', versions: ['v1'] });
-  const groups = (await api.get('/apis')).body.groups as { name: string; preferredVersion: { version: string } }[];
+  const groups = (await api.get('/apis')).body.groups as {
+    name: string;
+    preferredVersion: { version: string };
+  }[];
   expect(groups).toContainEqual(expect.objectContaining({ name: 'apps' }));
   expect(groups.find((group) => group.name === 'autoscaling')?.preferredVersion.version).toBe('v2');
   expect((await api.get('/apis/example.com')).body).toMatchObject({
@@ -107,7 +115,9 @@ test('speaks JSON and says so', async () => {
   const { api } = await start();
   const accept = (value: string) => api.send('GET', CONFIG_MAPS, { headers: { accept: value } });
   expect((await accept('application/json')).header('content-type')).toBe('application/json');
-  expect((await accept('application/vnd.kubernetes.protobuf, application/json;q=0.9')).status).toBe(200);
+  expect((await accept('application/vnd.kubernetes.protobuf, application/json;q=0.9')).status).toBe(
+    200,
+  );
   expect((await accept('*/*')).status).toBe(200);
   expect((await accept('application/vnd.kubernetes.protobuf')).status).toBe(406);
   expect((await accept('application/json;as=Table;v=v1;g=meta.k8s.io')).status).toBe(406);
@@ -126,7 +136,9 @@ test('creation times go by the clock it is given', async () => {
   const first = await api.make(CONFIG_MAPS, configMap('a'));
   clock.step(3_600_000);
   const second = await api.make(CONFIG_MAPS, configMap('b'));
-  expect(Date.parse(second.metadata.creationTimestamp) - Date.parse(first.metadata.creationTimestamp)).toBe(3_600_000);
+  expect(
+    Date.parse(second.metadata.creationTimestamp) - Date.parse(first.metadata.creationTimestamp),
+  ).toBe(3_600_000);
 });
 
 test('versions are one counter over all resources', async () => {
@@ -136,5 +148,6 @@ test('versions are one counter over all resources', async () => {
     const body = path === WIDGETS ? widget('a') : { metadata: { name: `n${versions.length}` } };
     versions.push(BigInt((await api.make(path, body)).metadata.resourceVersion));
   }
-  for (const [at, version] of versions.entries()) if (at > 0) expect(version).toBeGreaterThan(versions[at - 1]!);
+  for (const [at, version] of versions.entries())
+    if (at > 0) expect(version).toBeGreaterThan(versions[at - 1]!);
 });

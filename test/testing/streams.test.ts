@@ -1,4 +1,7 @@
-/** Faults within the stream of a watch: each acts at its place, once, and leaves the rest of the stream alone. */
+/**
+ * Faults within the stream of a watch: each acts at its place, once, and leaves the rest of the
+ * stream alone.
+ */
 import type { Fault } from 'capstan/testing';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
@@ -27,21 +30,34 @@ describe('insert', () => {
   test.for([
     [0, ['ADDED x', 'ADDED a', 'ADDED b', 'ADDED c']],
     [2, ['ADDED a', 'ADDED b', 'ADDED x', 'ADDED c']],
-  ] as const)('puts its bytes after %i events, once, and the watch goes on', async ([afterEvents, expected]) => {
-    const { watch } = await watchUnder({ do: 'insert', afterEvents, bytes: event('x') });
-    expect((await watch.take(4)).map(brief)).toEqual(expected);
-  });
+  ] as const)(
+    'puts its bytes after %i events, once, and the watch goes on',
+    async ([afterEvents, expected]) => {
+      const { watch } = await watchUnder({ do: 'insert', afterEvents, bytes: event('x') });
+      expect((await watch.take(4)).map(brief)).toEqual(expected);
+    },
+  );
 });
 
 test('an error is an ERROR event that ends the watch', async () => {
-  const { watch } = await watchUnder({ do: 'error', status: 429, retryAfter: 1500, afterEvents: 1 });
+  const { watch } = await watchUnder({
+    do: 'error',
+    status: 429,
+    retryAfter: 1500,
+    afterEvents: 1,
+  });
   const { events, error } = await watch.rest();
   expect(error).toBeUndefined();
   expect(events).toMatchObject([
     { type: 'ADDED' },
     {
       type: 'ERROR',
-      object: { kind: 'Status', code: 429, reason: 'TooManyRequests', details: { retryAfterSeconds: 2 } },
+      object: {
+        kind: 'Status',
+        code: 429,
+        reason: 'TooManyRequests',
+        details: { retryAfterSeconds: 2 },
+      },
     },
   ]);
 });
@@ -60,9 +76,14 @@ describe('end', () => {
     const { server, api } = await start();
     await makeThree(api);
     server.inject({ do: 'end', afterEvents: 1, frameBytes: 10, verb: 'watch' });
-    const { body } = await server.transport().request({ method: 'GET', path: WIDGETS, query: { watch: 'true' } });
+    const { body } = await server
+      .transport()
+      .request({ method: 'GET', path: WIDGETS, query: { watch: 'true' } });
     const [first, half, ...more] = (await textOf(body)).split('\n');
-    expect(JSON.parse(first!)).toMatchObject({ type: 'ADDED', object: { metadata: { name: 'a' } } });
+    expect(JSON.parse(first!)).toMatchObject({
+      type: 'ADDED',
+      object: { metadata: { name: 'a' } },
+    });
     expect([half, ...more]).toEqual(['{"type":"A']);
   });
 });
@@ -71,8 +92,15 @@ describe('hang', () => {
   test.for([undefined, 10])(
     'is silent from there on, bookmarks and end included (frameBytes %o)',
     async (frameBytes) => {
-      const fault: Fault = { do: 'hang', afterEvents: 1, ...(frameBytes === undefined ? {} : { frameBytes }) };
-      const { watch, clock, server } = await watchUnder(fault, { allowWatchBookmarks: 'true', timeoutSeconds: '300' });
+      const fault: Fault = {
+        do: 'hang',
+        afterEvents: 1,
+        ...(frameBytes === undefined ? {} : { frameBytes }),
+      };
+      const { watch, clock, server } = await watchUnder(fault, {
+        allowWatchBookmarks: 'true',
+        timeoutSeconds: '300',
+      });
       expect((await watch.take(1)).map(brief)).toEqual(['ADDED a']);
       clock.step(400_000);
       await clock.settle();
@@ -83,7 +111,11 @@ describe('hang', () => {
 });
 
 describe('omit', () => {
-  const initial = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' };
+  const initial = {
+    sendInitialEvents: 'true',
+    resourceVersionMatch: 'NotOlderThan',
+    allowWatchBookmarks: 'true',
+  };
 
   test('initial-events-end leaves that bookmark out, and no other', async () => {
     const fault: Fault = { do: 'omit', what: 'initial-events-end' };
@@ -97,7 +129,11 @@ describe('omit', () => {
 
   test('bookmarks leaves all others out', async () => {
     const fault: Fault = { do: 'omit', what: 'bookmarks' };
-    const { watch, clock } = await watchUnder(fault, { ...initial, resourceVersion: '', timeoutSeconds: '300' });
+    const { watch, clock } = await watchUnder(fault, {
+      ...initial,
+      resourceVersion: '',
+      timeoutSeconds: '300',
+    });
     clock.step(300_000);
     const types = (await watch.rest()).events.map(({ type }) => type);
     expect(types.filter((type) => type === 'BOOKMARK').length).toBe(1);
@@ -111,7 +147,8 @@ describe('omit', () => {
     for (const { object } of events) expect('resourceVersion' in object.metadata).toBe(false);
     server.inject({ do: 'omit', what: 'version', times: 1 });
     const { body } = await api.get(WIDGETS);
-    for (const { metadata } of [body, ...body.items]) expect('resourceVersion' in metadata).toBe(false);
+    for (const { metadata } of [body, ...body.items])
+      expect('resourceVersion' in metadata).toBe(false);
     expect(body.items.map((item) => item.metadata.name)).toEqual(['a', 'b', 'before', 'c']);
   });
 
@@ -120,7 +157,9 @@ describe('omit', () => {
     await makeThree(api);
     server.inject({ do: 'omit', what: 'newline' });
     server.inject({ do: 'end', afterEvents: 3 });
-    const { body } = await server.transport().request({ method: 'GET', path: WIDGETS, query: { watch: 'true' } });
+    const { body } = await server
+      .transport()
+      .request({ method: 'GET', path: WIDGETS, query: { watch: 'true' } });
     expect((await textOf(body)).split('}{').length).toBe(3);
   });
 });
@@ -153,7 +192,9 @@ test('faults that alter a stream act together, also with one that alters its byt
   server.inject({ do: 'split', bytes: 1, verb: 'watch' });
   server.inject({ do: 'insert', afterEvents: 1, bytes: event('x') });
   server.inject({ do: 'end', afterEvents: 2 });
-  const { body } = await server.transport().request({ method: 'GET', path: WIDGETS, query: { watch: 'true' } });
+  const { body } = await server
+    .transport()
+    .request({ method: 'GET', path: WIDGETS, query: { watch: 'true' } });
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) chunks.push(chunk);
   const lines = Buffer.concat(chunks).toString().trimEnd().split('\n');
@@ -175,5 +216,7 @@ test('a fault can be meant for requests whose query contains a text', async () =
   server.inject({ do: 'status', status: 410, query: 'continue=' });
   const { status, body } = await api.get(WIDGETS, { limit: '2' });
   expect(status).toBe(200);
-  expect((await api.get(WIDGETS, { limit: '2', continue: body.metadata.continue! })).status).toBe(410);
+  expect((await api.get(WIDGETS, { limit: '2', continue: body.metadata.continue! })).status).toBe(
+    410,
+  );
 });

@@ -1,4 +1,7 @@
-/** A custom resource with several versions: one object under all of them. That a real server does so is for test/e2e/same-answers. */
+/**
+ * A custom resource with several versions: one object under all of them. That a real server does so
+ * is for test/e2e/same-answers.
+ */
 import { defineResource, ListWatch } from 'capstan/cache';
 import { fakeClient } from 'capstan/testing';
 import { expect, test } from 'vitest';
@@ -23,7 +26,12 @@ const version = (name: string, more: object = {}): object => {
 
 const definition = (...versions: object[]): object => ({
   metadata: { name: 'webs.example.com' },
-  spec: { group: 'example.com', scope: 'Namespaced', names: { plural: 'webs', kind: 'Web' }, versions },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'webs', kind: 'Web' },
+    versions,
+  },
 });
 
 const web = (version: string, name: string, spec: object = {}): object => ({
@@ -43,18 +51,28 @@ const shown = (object: object): object => ({ ...object, metadata: undefined });
 test('an object is shown in every version by its schema, and told of to the watches of each', async () => {
   const api = await withWebs();
   const from = await api.version(path('v2'));
-  const watches = await Promise.all(['v1', 'v2'].map((each) => api.watch(path(each), { resourceVersion: from })));
+  const watches = await Promise.all(
+    ['v1', 'v2'].map((each) => api.watch(path(each), { resourceVersion: from })),
+  );
   const made = await api.make(path('v1'), web('v1', 'a', { both: 'x', one: '1' }));
   const { body } = await api.get(`${path('v2')}/a`);
   expect(shown(body)).toEqual({ apiVersion: 'example.com/v2', kind: 'Web', spec: { both: 'x' } });
   expect(body.metadata).toEqual(made.metadata);
   expect((await api.send('POST', path('v2'), { body: web('v2', 'a') })).status).toBe(409);
   // v1 is stored: it knows nothing of `two`, and the answer shows that.
-  expect((await api.make(path('v2'), web('v2', 'b', { both: 'y', two: '2' }))).spec).toEqual({ both: 'y' });
-  expect((await api.send('POST', path('v2'), { body: web('v2', 'c', { both: 'long' }) })).status).toBe(422);
-  const lists = await Promise.all(['v1', 'v2'].map(async (each) => (await api.get(path(each))).body.items.map(shown)));
+  expect((await api.make(path('v2'), web('v2', 'b', { both: 'y', two: '2' }))).spec).toEqual({
+    both: 'y',
+  });
+  expect(
+    (await api.send('POST', path('v2'), { body: web('v2', 'c', { both: 'long' }) })).status,
+  ).toBe(422);
+  const lists = await Promise.all(
+    ['v1', 'v2'].map(async (each) => (await api.get(path(each))).body.items.map(shown)),
+  );
   expect(lists).toEqual([
-    [web('v1', 'a', { both: 'x', one: '1' }), web('v1', 'b', { both: 'y', one: 'first' })].map(shown),
+    [web('v1', 'a', { both: 'x', one: '1' }), web('v1', 'b', { both: 'y', one: 'first' })].map(
+      shown,
+    ),
     [web('v2', 'a', { both: 'x' }), web('v2', 'b', { both: 'y' })].map(shown),
   ]);
   await api.delete(`${path('v2')}/a`);
@@ -80,7 +98,10 @@ test('managers keep the version they wrote in, and an update that such a version
       ({ manager, apiVersion }) => `${manager} ${apiVersion}`,
     );
   await apply('v1', 'x', { both: 'd' });
-  expect(managers((await apply('v2', 'y', { both: 'd' })).body)).toEqual(['y example.com/v2', 'x example.com/v1']);
+  expect(managers((await apply('v2', 'y', { both: 'd' })).body)).toEqual([
+    'y example.com/v2',
+    'x example.com/v1',
+  ]);
   const refused = (await apply('v2', 'z', { both: 'd', two: '2' })).body;
   expect([refused.code, refused.message]).toEqual([
     500,
@@ -96,32 +117,50 @@ test('a version that is served no longer is gone with its watches, and the next 
   const watch = await api.watch(path('v1'), { resourceVersion: await api.version(path('v1')) });
   await api.patch(CRD, { spec: { versions: [version('v1', { served: false }), version('v2')] } });
   expect(await watch.rest()).toEqual({ events: [], error: undefined });
-  expect([(await api.get(path('v1'))).status, (await api.get(path('v3'))).status]).toEqual([404, 404]);
-  await api.patch(CRD, { spec: { versions: [version('v1', { storage: false }), version('v2', { storage: true })] } });
+  expect([(await api.get(path('v1'))).status, (await api.get(path('v3'))).status]).toEqual([
+    404, 404,
+  ]);
+  await api.patch(CRD, {
+    spec: { versions: [version('v1', { storage: false }), version('v2', { storage: true })] },
+  });
   // v1 went with what lay in it.
-  const { status, body: refused } = await api.patch(CRD, { spec: { versions: [version('v2', { storage: true })] } });
-  expect([status, refused.details.causes?.map(({ field }) => field)]).toEqual([422, ['status.storedVersions[0]']]);
+  const { status, body: refused } = await api.patch(CRD, {
+    spec: { versions: [version('v2', { storage: true })] },
+  });
+  expect([status, refused.details.causes?.map(({ field }) => field)]).toEqual([
+    422,
+    ['status.storedVersions[0]'],
+  ]);
   const { body: before } = await api.get(`${path('v2')}/a`);
   const { body: moved } = await api.put(`${path('v2')}/a`, before);
   expect(moved.metadata.resourceVersion).not.toBe(before.metadata.resourceVersion);
   const { body: again } = await api.put(`${path('v2')}/a`, moved);
   expect(again.metadata.resourceVersion).toBe(moved.metadata.resourceVersion);
   await api.patch(`${CRD}/status`, { status: { storedVersions: ['v2'] } });
-  expect((await api.patch(CRD, { spec: { versions: [version('v2', { storage: true })] } })).status).toBe(200);
+  expect(
+    (await api.patch(CRD, { spec: { versions: [version('v2', { storage: true })] } })).status,
+  ).toBe(200);
 });
 
-// An informer of v1 told each object as deleted when v1 was served no longer, and all of them live on as v2.
+// An informer of v1 told each object as deleted when v1 was served no longer, and all of them live
+// on as v2.
 test('a resource is gone for an informer with its definition, not with its version', async () => {
   const { server, api } = await start();
   await api.make(CRDS, definition(version('v1'), version('v2')));
   const v1 = { group: 'example.com', version: 'v1', kind: 'Web', plural: 'webs', namespaced: true };
-  const listWatch = new ListWatch(server.transport(), defineResource<{ metadata: { name: string } }>()(v1));
+  const listWatch = new ListWatch(
+    server.transport(),
+    defineResource<{ metadata: { name: string } }>()(v1),
+  );
   const caller = { clock: systemClock, signal: new AbortController().signal };
   const isGone = async () => {
     const refusal = await listWatch
       .list({ resourceVersion: '', limit: 0, continue: '' }, caller)
       .catch((error) => error);
-    expect(refusal).toMatchObject({ status: 404, message: expect.stringContaining('page not found') });
+    expect(refusal).toMatchObject({
+      status: 404,
+      message: expect.stringContaining('page not found'),
+    });
     return listWatch.isGone(refusal, caller);
   };
   await api.patch(CRD, { spec: { versions: [version('v1', { served: false }), version('v2')] } });
@@ -133,7 +172,10 @@ test('a resource is gone for an informer with its definition, not with its versi
 test('versions that nothing defines have their objects in common too, and are removed together', async () => {
   const { server, api } = await start();
   await api.make(path('v1'), { ...web('v1', 'a'), kind: 'Network' });
-  expect((await api.get(path('v2'))).body).toMatchObject({ kind: 'NetworkList', items: [{ kind: 'Network' }] });
+  expect((await api.get(path('v2'))).body).toMatchObject({
+    kind: 'NetworkList',
+    items: [{ kind: 'Network' }],
+  });
   const bringBack = server.removeResource({ group: 'example.com', version: 'v1', plural: 'webs' });
   expect((await api.get(path('v1'))).status).toBe(404);
   bringBack();
@@ -148,13 +190,18 @@ test('an object is not seeded under two versions at once', () => {
     }),
   );
   const metadata = { name: 'a', namespace: 'default' };
-  const objects = ['v1', 'v2'].map((each) => ({ apiVersion: `example.com/${each}`, kind: 'Web', metadata }));
+  const objects = ['v1', 'v2'].map((each) => ({
+    apiVersion: `example.com/${each}`,
+    kind: 'Web',
+    metadata,
+  }));
   expect(() => fakeClient({ resources: [v1 as never, v2 as never], objects })).toThrow(
     'objects[1]: webs "default/a" is there already',
   );
 });
 
-// They stayed as they had been until they were written next, which then counted as a change of their spec.
+// They stayed as they had been until they were written next, which then counted as a change of
+// their spec.
 test('objects that were there before their definition are shown by its schema from then on', async () => {
   const { api } = await start();
   await api.make(path('v1'), web('v1', 'a', { both: 'x', stray: 1 }));
@@ -175,16 +222,27 @@ test('a definition in a group of Kubernetes itself says who approved it', async 
     const annotations = approval === undefined ? {} : { 'api-approved.kubernetes.io': approval };
     const body = {
       metadata: { name: `webs.${group}`, annotations },
-      spec: { group, scope: 'Namespaced', names: { plural: 'webs', kind: 'Web' }, versions: [version('v1')] },
+      spec: {
+        group,
+        scope: 'Namespaced',
+        names: { plural: 'webs', kind: 'Web' },
+        versions: [version('v1')],
+      },
     };
     const answer = await api.send('POST', `${CRDS}?dryRun=All`, { body });
-    return answer.status === 201 ? 201 : [answer.status, answer.body.message.split(' is invalid: ')[1]];
+    return answer.status === 201
+      ? 201
+      : [answer.status, answer.body.message.split(' is invalid: ')[1]];
   };
   for (const group of ['k8s.io', 'x.k8s.io', 'kubernetes.io', 'x.kubernetes.io'])
     expect(await answers(group)).toEqual([422, `${field}: Required value: ${why}, ${see}`]);
-  for (const group of ['example.com', 'xk8s.io', 'k8s.io.example.com']) expect(await answers(group)).toBe(201);
+  for (const group of ['example.com', 'xk8s.io', 'k8s.io.example.com'])
+    expect(await answers(group)).toBe(201);
   for (const approval of ['unapproved, a trial', 'https://example.com/1'])
     expect(await answers('x.k8s.io', approval)).toBe(201);
   const wanted = `${why} with either a URL or a reason starting with "unapproved", ${see}`;
-  expect(await answers('x.k8s.io', 'me')).toEqual([422, `${field}: Invalid value: "me": ${wanted}`]);
+  expect(await answers('x.k8s.io', 'me')).toEqual([
+    422,
+    `${field}: Invalid value: "me": ${wanted}`,
+  ]);
 });

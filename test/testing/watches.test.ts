@@ -1,6 +1,16 @@
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, brief, Client, CONFIG_MAPS, configMap, start, type WatchEvent, WIDGETS, widget } from './client.ts';
+import {
+  type Body,
+  brief,
+  Client,
+  CONFIG_MAPS,
+  configMap,
+  start,
+  type WatchEvent,
+  WIDGETS,
+  widget,
+} from './client.ts';
 
 const versionsOf = (events: readonly WatchEvent[]): bigint[] =>
   events.map((event) => BigInt(event.object.metadata.resourceVersion));
@@ -19,7 +29,11 @@ test("a watch from a list's version tells what happened since, in order, and the
   await api.delete(`${WIDGETS}/before`);
   const events = await watch.take(4);
   expect(events.map(brief)).toEqual(['ADDED a', 'MODIFIED a', 'DELETED a', 'DELETED before']);
-  expect(events[1]!.object).toMatchObject({ apiVersion: 'example.com/v1', kind: 'Widget', spec: { x: 2 } });
+  expect(events[1]!.object).toMatchObject({
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    spec: { x: 2 },
+  });
   expect(events[2]!.object.spec).toEqual({ x: 2 });
   const versions = versionsOf(events);
   expect(versions).toEqual([...versions].sort((a, b) => (a < b ? -1 : 1)));
@@ -42,7 +56,9 @@ test('a watch resumes after any version it has told, without a gap and without a
   await api.delete(`${WIDGETS}/w2`);
   const events = await whole.take(7);
   for (const [at, event] of events.entries()) {
-    const watch = await api.watch(WIDGETS, { resourceVersion: event.object.metadata.resourceVersion });
+    const watch = await api.watch(WIDGETS, {
+      resourceVersion: event.object.metadata.resourceVersion,
+    });
     expect(await watch.take(6 - at)).toEqual(events.slice(at + 1));
   }
 });
@@ -60,8 +76,12 @@ describe('through a selector', () => {
   test('an object that stops matching is DELETED with its old state and the new version', async () => {
     const { api } = await start();
     await api.make(WIDGETS, { ...widget('a'), metadata: { name: 'a', labels: { on: 'no' } } });
-    const watch = await api.watch(WIDGETS, { labelSelector: 'on=yes', resourceVersion: await api.version(WIDGETS) });
-    const label = (on: string, x: number) => api.patch(`${WIDGETS}/a`, { metadata: { labels: { on } }, spec: { x } });
+    const watch = await api.watch(WIDGETS, {
+      labelSelector: 'on=yes',
+      resourceVersion: await api.version(WIDGETS),
+    });
+    const label = (on: string, x: number) =>
+      api.patch(`${WIDGETS}/a`, { metadata: { labels: { on } }, spec: { x } });
     await label('still no', 0).catch(() => undefined);
     await label('yes', 1);
     await label('yes', 2);
@@ -87,13 +107,17 @@ describe('through a selector', () => {
     const fieldSelector = 'metadata.name=a,status.phase!=Succeeded';
     const watch = await api.watch(pods, { fieldSelector });
     for (const name of ['a', 'b']) await api.make(pods, { metadata: { name }, spec: {} });
-    for (const name of ['b', 'a']) await api.patch(`${pods}/${name}/status`, { status: { phase: 'Succeeded' } });
+    for (const name of ['b', 'a'])
+      await api.patch(`${pods}/${name}/status`, { status: { phase: 'Succeeded' } });
     expect((await watch.take(2)).map(brief)).toEqual(['ADDED a', 'DELETED a']);
   });
 });
 
 describe('410', () => {
-  const tooOld = { type: 'ERROR', object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 } };
+  const tooOld = {
+    type: 'ERROR',
+    object: { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 },
+  };
 
   test('comes as an event after 200, and ends the watch, once the version is out of the history', async () => {
     const { api } = await start({ historySize: 2 });
@@ -117,7 +141,9 @@ describe('410', () => {
     const resourceVersion = await api.version(WIDGETS);
     server.expireHistory();
     for (const path of [WIDGETS, CONFIG_MAPS]) {
-      expect((await (await api.watch(path, { resourceVersion })).rest()).events).toMatchObject([tooOld]);
+      expect((await (await api.watch(path, { resourceVersion })).rest()).events).toMatchObject([
+        tooOld,
+      ]);
     }
     const fresh = await api.watch(WIDGETS, { resourceVersion: await api.version(WIDGETS) });
     await api.make(WIDGETS, widget('b'));
@@ -155,11 +181,17 @@ describe('in time', () => {
     const clock = new FakeClock();
     const { api } = await start({ clock, bookmarkInterval: 20_000 });
     const resourceVersion = await api.version(WIDGETS);
-    const asked = await api.watch(WIDGETS, { resourceVersion, allowWatchBookmarks: 'true', timeoutSeconds: '50' });
+    const asked = await api.watch(WIDGETS, {
+      resourceVersion,
+      allowWatchBookmarks: 'true',
+      timeoutSeconds: '50',
+    });
     const silent = await api.watch(WIDGETS, { timeoutSeconds: '50' });
     const versions: string[] = [];
     for (const ms of [20_000, 20_000, 8_000]) {
-      versions.push((await api.make(CONFIG_MAPS, configMap(`at-${versions.length}`))).metadata.resourceVersion);
+      versions.push(
+        (await api.make(CONFIG_MAPS, configMap(`at-${versions.length}`))).metadata.resourceVersion,
+      );
       clock.step(ms);
     }
     clock.step(2_000);
@@ -189,7 +221,11 @@ describe('in time', () => {
 test('initial events on request end with a bookmark that says so', async () => {
   const { api } = await start();
   await api.make(WIDGETS, widget('a'));
-  const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' };
+  const query = {
+    sendInitialEvents: 'true',
+    resourceVersionMatch: 'NotOlderThan',
+    allowWatchBookmarks: 'true',
+  };
   const [added, end] = await (await api.watch(WIDGETS, query)).take(2);
   expect(brief(added!)).toBe('ADDED a');
   expect(end).toMatchObject({
@@ -199,11 +235,17 @@ test('initial events on request end with a bookmark that says so', async () => {
   expect((await api.get(WIDGETS, { watch: 'true', sendInitialEvents: 'true' })).status).toBe(422);
 });
 
-// The socket was full after the first objects, so the bookmark was left out, and the client waited for it in vain.
+// The socket was full after the first objects, so the bookmark was left out, and the client waited
+// for it in vain.
 test('initial events that are more than a socket takes end with their bookmark too', async () => {
   const { api } = await start();
-  for (let n = 0; n < 10; n++) await api.make(WIDGETS, widget(`w${n}`, { spec: { filler: 'x'.repeat(500_000) } }));
-  const query = { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan', allowWatchBookmarks: 'true' };
+  for (let n = 0; n < 10; n++)
+    await api.make(WIDGETS, widget(`w${n}`, { spec: { filler: 'x'.repeat(500_000) } }));
+  const query = {
+    sendInitialEvents: 'true',
+    resourceVersionMatch: 'NotOlderThan',
+    allowWatchBookmarks: 'true',
+  };
   const events = await (await api.watch(WIDGETS, query)).take(11);
   expect(events.at(-1)).toMatchObject({
     type: 'BOOKMARK',
@@ -218,7 +260,10 @@ test.for<[query: Record<string, string>, status: number]>([
   [{ resourceVersionMatch: 'Exact' }, 422],
 ])('a watch with %o is refused with %i before it starts', async ([query, status]) => {
   const { api } = await start();
-  expect(await api.get(WIDGETS, { watch: 'true', ...query })).toMatchObject({ status, body: { kind: 'Status' } });
+  expect(await api.get(WIDGETS, { watch: 'true', ...query })).toMatchObject({
+    status,
+    body: { kind: 'Status' },
+  });
 });
 
 test('the old path of a watch, and one whose value is left out, are watches too', async () => {
@@ -245,7 +290,9 @@ describe('a slow reader', () => {
   test('catches up from the history, in order and without a gap', async () => {
     const { watch, slow } = await behind(100);
     const events = await watch.take(40);
-    expect(events.map((event) => event.object.spec.x)).toEqual(Array.from({ length: 40 }, (_, at) => at + 1));
+    expect(events.map((event) => event.object.spec.x)).toEqual(
+      Array.from({ length: 40 }, (_, at) => at + 1),
+    );
     await slow.close();
   });
 
@@ -274,8 +321,9 @@ function random(seed: number): (below: number) => number {
 
 const seed = Number(process.env.CAPSTAN_SEED ?? Date.now() % 1_000_000);
 
-// What an informer relies on: a list and the watch from its version together are the history, whatever is written
-// meanwhile. Many readers list (in one go or in pages) at random moments while writers create, change and delete.
+// What an informer relies on: a list and the watch from its version together are the history,
+// whatever is written meanwhile. Many readers list (in one go or in pages) at random moments while
+// writers create, change and delete.
 test(`under concurrent writes a list and the watch from it give every event once (CAPSTAN_SEED=${seed})`, async () => {
   const { api } = await start();
   const pick = random(seed);
@@ -289,8 +337,14 @@ test(`under concurrent writes a list and the watch from it give every event once
       const action = pick(4);
       if (action === 0) await api.delete(`${WIDGETS}/${name}`);
       else if (action === 1)
-        await api.patch(`${WIDGETS}/${name}`, { spec: { x: pick(1000) }, metadata: { labels: label() } });
-      else await api.send('POST', WIDGETS, { body: { ...widget(name), metadata: { name, labels: label() } } });
+        await api.patch(`${WIDGETS}/${name}`, {
+          spec: { x: pick(1000) },
+          metadata: { labels: label() },
+        });
+      else
+        await api.send('POST', WIDGETS, {
+          body: { ...widget(name), metadata: { name, labels: label() } },
+        });
     }
   }
 
@@ -309,12 +363,18 @@ test(`under concurrent writes a list and the watch from it give every event once
       const version = page.metadata.resourceVersion;
       const items = [...page.items];
       while (page.metadata.continue) {
-        page = (await api.get(WIDGETS, { ...query, ...limit, continue: page.metadata.continue })).body;
+        page = (await api.get(WIDGETS, { ...query, ...limit, continue: page.metadata.continue }))
+          .body;
         expect(page.metadata.resourceVersion).toBe(version);
         items.push(...page.items);
       }
       const watch = await api.watch(WIDGETS, { ...query, resourceVersion: version });
-      readers.push({ state: new Map(items.map((item) => [item.metadata.name, item])), version, query, watch });
+      readers.push({
+        state: new Map(items.map((item) => [item.metadata.name, item])),
+        version,
+        query,
+        watch,
+      });
     }
   }
   await Promise.all([
@@ -323,7 +383,10 @@ test(`under concurrent writes a list and the watch from it give every event once
     read(),
   ]);
   // Seen by everybody, whatever the selector: the last event.
-  await api.make(WIDGETS, { ...widget('last'), metadata: { name: 'last', labels: { even: 'yes' } } });
+  await api.make(WIDGETS, {
+    ...widget('last'),
+    metadata: { name: 'last', labels: { even: 'yes' } },
+  });
 
   const history: WatchEvent[] = [];
   const untilLast = async (watch: Reader['watch'], into: WatchEvent[]): Promise<WatchEvent[]> => {
@@ -338,7 +401,9 @@ test(`under concurrent writes a list and the watch from it give every event once
     const events = await untilLast(reader.watch, []);
     if (reader.query.labelSelector === undefined) {
       expect(events).toEqual(
-        history.filter((event) => BigInt(event.object.metadata.resourceVersion) > BigInt(reader.version)),
+        history.filter(
+          (event) => BigInt(event.object.metadata.resourceVersion) > BigInt(reader.version),
+        ),
       );
     }
     for (const { type, object } of events) {
@@ -351,6 +416,8 @@ test(`under concurrent writes a list and the watch from it give every event once
     for (const [at, version] of versions.entries())
       expect(version).toBeGreaterThan(at === 0 ? BigInt(reader.version) : versions[at - 1]!);
     const now = (await api.get(WIDGETS, reader.query)).body.items;
-    expect([...reader.state.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))).toEqual(now);
+    expect(
+      [...reader.state.values()].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1)),
+    ).toEqual(now);
   }
 });

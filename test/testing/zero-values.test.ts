@@ -1,6 +1,7 @@
 /**
- * Zero values as Go keeps them. A controller that wrote `paused: false` was told here that nothing had changed, and on a cluster wrote for ever:
- * a real server forgets it, as it writes a count of 0 into a status that nobody has written. That the two agree is for test/e2e/same-answers.
+ * Zero values as Go keeps them. A controller that wrote `paused: false` was told here that nothing
+ * had changed, and on a cluster wrote for ever: a real server forgets it, as it writes a count of 0
+ * into a status that nobody has written. That the two agree is for test/e2e/same-answers.
  */
 import { defineResource, type Transport } from 'capstan/cache';
 import { createOrUpdate, newClient } from 'capstan/client';
@@ -24,36 +25,64 @@ const Deployment = defineResource<DeploymentObject>()({
 });
 
 const labels = { app: 'a' };
-const template = (pod: object = {}) => ({ metadata: { labels }, spec: { containers: [{ name: 'a' }], ...pod } });
+const template = (pod: object = {}) => ({
+  metadata: { labels },
+  spec: { containers: [{ name: 'a' }], ...pod },
+});
 const deployment = (spec: object = {}): DeploymentObject => ({
   ...{ apiVersion: 'apps/v1', kind: 'Deployment' },
   metadata: { name: 'a', namespace: 'default' },
   spec: { replicas: 1, selector: { matchLabels: labels }, template: template(), ...spec },
 });
-const version = ({ metadata: { resourceVersion, generation } }: Body) => [resourceVersion, generation];
+const version = ({ metadata: { resourceVersion, generation } }: Body) => [
+  resourceVersion,
+  generation,
+];
 const owned = (body: Body): object[] =>
-  ((body.metadata as { managedFields?: { fieldsV1: object }[] }).managedFields ?? []).map(({ fieldsV1 }) => fieldsV1);
+  ((body.metadata as { managedFields?: { fieldsV1: object }[] }).managedFields ?? []).map(
+    ({ fieldsV1 }) => fieldsV1,
+  );
 
 describe('zero values that Go leaves out', () => {
   test.for([
-    ['a status of zeros', '/status', MERGE_PATCH, { status: { replicas: 0, readyReplicas: 0, observedGeneration: 0 } }],
+    [
+      'a status of zeros',
+      '/status',
+      MERGE_PATCH,
+      { status: { replicas: 0, readyReplicas: 0, observedGeneration: 0 } },
+    ],
     ['a flag', '', MERGE_PATCH, { spec: { paused: false, minReadySeconds: 0 } }],
     ['a flag, added', '', JSON_PATCH, [{ op: 'add', path: '/spec/paused', value: false }]],
-    ['a member of a Pod', '', MERGE_PATCH, { spec: { template: { spec: { hostNetwork: false, subdomain: '' } } } }],
+    [
+      'a member of a Pod',
+      '',
+      MERGE_PATCH,
+      { spec: { template: { spec: { hostNetwork: false, subdomain: '' } } } },
+    ],
     [
       'a member of an item',
       '',
       MERGE_PATCH,
       { spec: { template: template({ containers: [{ name: 'a', tty: false }] }) } },
     ],
-    ['an applied flag', '', APPLY, { apiVersion: 'apps/v1', kind: 'Deployment', spec: { paused: false } }],
+    [
+      'an applied flag',
+      '',
+      APPLY,
+      { apiVersion: 'apps/v1', kind: 'Deployment', spec: { paused: false } },
+    ],
   ] as const)('are no change: %s', async ([, subresource, type, body]) => {
     const { api } = await start();
     const made = await api.make(DEPLOYMENTS, deployment());
-    if (type === APPLY) await api.send('PATCH', `${DEPLOYMENTS}/a`, { body, type, query: { fieldManager: 'm' } });
+    if (type === APPLY)
+      await api.send('PATCH', `${DEPLOYMENTS}/a`, { body, type, query: { fieldManager: 'm' } });
     const before = (await api.get(`${DEPLOYMENTS}/a`)).body;
     const query = { fieldManager: 'm' };
-    const { status, body: after } = await api.send('PATCH', `${DEPLOYMENTS}/a${subresource}`, { body, type, query });
+    const { status, body: after } = await api.send('PATCH', `${DEPLOYMENTS}/a${subresource}`, {
+      body,
+      type,
+      query,
+    });
     expect(status).toBe(200);
     expect(version(after)).toEqual(version(before));
     expect(after.spec).toEqual(made.spec);
@@ -89,17 +118,30 @@ describe('zero values that Go leaves out', () => {
 
   test('stay where Go has a pointer to them', async () => {
     const { api } = await start();
-    const pod = { automountServiceAccountToken: false, terminationGracePeriodSeconds: 0, securityContext: {} };
-    const { spec } = await api.make(DEPLOYMENTS, deployment({ replicas: 0, template: template(pod) }));
+    const pod = {
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 0,
+      securityContext: {},
+    };
+    const { spec } = await api.make(
+      DEPLOYMENTS,
+      deployment({ replicas: 0, template: template(pod) }),
+    );
     expect(spec).toMatchObject({ replicas: 0, template: { spec: pod } });
   });
 
   test('stay in a map, where null is one', async () => {
     const { api } = await start();
-    const made = await api.make(`/api/v1/${IN}/secrets`, { metadata: { name: 'a' }, data: { a: null, b: '' } });
+    const made = await api.make(`/api/v1/${IN}/secrets`, {
+      metadata: { name: 'a' },
+      data: { a: null, b: '' },
+    });
     expect(made.data).toEqual({ a: '', b: '' });
     const hard = { pods: null };
-    const quota = await api.make(`/api/v1/${IN}/resourcequotas`, { metadata: { name: 'a' }, spec: { hard } });
+    const quota = await api.make(`/api/v1/${IN}/resourcequotas`, {
+      metadata: { name: 'a' },
+      spec: { hard },
+    });
     expect(quota.spec).toEqual({ hard: { pods: '0' } });
   });
 });
@@ -112,16 +154,39 @@ describe('what Go always writes', () => {
     [
       `policy/v1/${IN}/poddisruptionbudgets`,
       {},
-      { spec: {}, status: { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 } },
+      {
+        spec: {},
+        status: { currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 },
+      },
     ],
     ['rbac.authorization.k8s.io/v1/clusterroles', {}, { rules: null }],
-    [`discovery.k8s.io/v1/${IN}/endpointslices`, { addressType: 'IPv4' }, { endpoints: null, ports: null }],
+    [
+      `discovery.k8s.io/v1/${IN}/endpointslices`,
+      { addressType: 'IPv4' },
+      { endpoints: null, ports: null },
+    ],
     [`apps/v1/${IN}/controllerrevisions`, { data: {} }, { data: {}, revision: 0 }],
-    ['storage.k8s.io/v1/volumeattachments', { spec: { attacher: 'a' } }, { status: { attached: false } }],
+    [
+      'storage.k8s.io/v1/volumeattachments',
+      { spec: { attacher: 'a' } },
+      { status: { attached: false } },
+    ],
     [
       `batch/v1/${IN}/cronjobs`,
-      { spec: { schedule: '* * * * *', jobTemplate: { spec: { template: { spec: { containers: null } } } } } },
-      { spec: { jobTemplate: { metadata: {}, spec: { template: { metadata: {}, spec: { containers: null } } } } } },
+      {
+        spec: {
+          schedule: '* * * * *',
+          jobTemplate: { spec: { template: { spec: { containers: null } } } },
+        },
+      },
+      {
+        spec: {
+          jobTemplate: {
+            metadata: {},
+            spec: { template: { metadata: {}, spec: { containers: null } } },
+          },
+        },
+      },
     ],
   ] as const)('is there where nobody has set it: %s', async ([path, fields, expected]) => {
     const { api } = await start();
@@ -133,7 +198,11 @@ describe('what Go always writes', () => {
 
   test('is there in an event, under both of its names', async () => {
     const { api } = await start();
-    const made = await api.make(`/api/v1/${IN}/events`, { metadata: { name: 'a' }, count: 0, message: '' });
+    const made = await api.make(`/api/v1/${IN}/events`, {
+      metadata: { name: 'a' },
+      count: 0,
+      message: '',
+    });
     const times = { firstTimestamp: null, lastTimestamp: null, eventTime: null };
     expect(made).toMatchObject({
       ...times,
@@ -146,7 +215,12 @@ describe('what Go always writes', () => {
     expect(made).not.toHaveProperty('message');
     await api.make(`/apis/events.k8s.io/v1/${IN}/events`, { metadata: { name: 'b' }, note: 'n' });
     const { body } = await api.get(`/api/v1/${IN}/events/b`);
-    expect(body).toMatchObject({ ...times, message: 'n', reportingComponent: '', reportingInstance: '' });
+    expect(body).toMatchObject({
+      ...times,
+      message: 'n',
+      reportingComponent: '',
+      reportingInstance: '',
+    });
   });
 
   test('is nobody’s, but a list is owned by who sent it empty, and comes back as none', async () => {
@@ -164,7 +238,9 @@ describe('what Go always writes', () => {
     await api.make(PDBS, { metadata: { name: 'a' } });
     const conditions = [{ type: 'A', status: 'True' }];
     const { body } = await api.patch(`${PDBS}/a/status`, { status: { conditions } });
-    expect(body.status).toMatchObject({ conditions: [{ lastTransitionTime: null, reason: '', message: '' }] });
+    expect(body.status).toMatchObject({
+      conditions: [{ lastTransitionTime: null, reason: '', message: '' }],
+    });
     expect((await api.patch(`${PDBS}/a/status`, { status: null })).body.status).toEqual({
       ...{ currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 },
     });
@@ -194,6 +270,9 @@ describe('objects that are there from the beginning', () => {
 // It came back as 0, where a cluster has the port itself.
 test('a Service has no target port of 0 where none was said', async () => {
   const { api } = await start();
-  const made = await api.make(`/api/v1/${IN}/services`, { metadata: { name: 'a' }, spec: { ports: [{ port: 80 }] } });
+  const made = await api.make(`/api/v1/${IN}/services`, {
+    metadata: { name: 'a' },
+    spec: { ports: [{ port: 80 }] },
+  });
   expect((made.spec as { ports: object[] }).ports).toEqual([{ port: 80, protocol: undefined }]);
 });

@@ -1,8 +1,14 @@
 /**
- * What a caller's own code (key functions, orders, clocks, metrics) does in the middle of a call: it ends the queue, throws, or has
- * changed its mind since. Each test is of something that once went wrong; where memory was given back too early, it was another queue's.
+ * What a caller's own code (key functions, orders, clocks, metrics) does in the middle of a call:
+ * it ends the queue, throws, or has changed its mind since. Each test is of something that once
+ * went wrong; where memory was given back too early, it was another queue's.
  */
-import { DelayingQueue, FakeClock, ItemExponentialFailureRateLimiter, WorkQueue } from 'capstan/workqueue';
+import {
+  DelayingQueue,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  WorkQueue,
+} from 'capstan/workqueue';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
@@ -31,7 +37,8 @@ class FailingClock extends FakeClock {
 describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   beforeEach(() => setKeyMode(mode));
 
-  // pin() looked the key up before it asked whether there still was a table: the key went into the table of the queue made next.
+  // pin() looked the key up before it asked whether there still was a table: the key went into the
+  // table of the queue made next.
   test('a pin of a queue that was disposed of touches no other queue', () => {
     const gone = new WorkQueue();
     gone.add('x');
@@ -101,7 +108,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expectError(() => gone.when('x'), 'DISPOSED');
   });
 
-  // The slot was found by the key once more: by a key that no longer was there it was -1, and the core wrote to wherever that led.
+  // The slot was found by the key once more: by a key that no longer was there it was -1, and the
+  // core wrote to wherever that led.
   test('slots are handed out and done whatever the key of their item is by now', () => {
     const queue = new WorkQueue<{ id: string }>({
       name: 'q',
@@ -119,8 +127,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     queue.shutDown();
   });
 
-  // The get that had waited longest was chosen before the order was asked. What the order did then served it with another item, and the one
-  // that it popped was nobody's, and processed for ever.
+  // The get that had waited longest was chosen before the order was asked. What the order did then
+  // served it with another item, and the one that it popped was nobody's, and processed for ever.
   test('an order that adds while it pops loses nothing to gets that wait', async () => {
     class Adding extends Stack {
       override pop(): string {
@@ -136,7 +144,13 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   });
 
   // As above: handed to a get that had been rejected by then.
-  test.each<[by: 'order' | 'key function', does: string, end: (queue: WorkQueue, leave: AbortController) => void]>([
+  test.each<
+    [
+      by: 'order' | 'key function',
+      does: string,
+      end: (queue: WorkQueue, leave: AbortController) => void,
+    ]
+  >([
     ['order', 'ABORTED', (_, leave) => leave.abort()],
     ['order', 'shutdown', (queue) => queue.shutDown()],
     ['key function', 'ABORTED', (_, leave) => leave.abort()],
@@ -217,7 +231,11 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(ordered.getBatch(3)).toEqual(['c']);
 
     const clock = new FailingClock();
-    const told: WorkQueue = new WorkQueue({ clock, name: 'q', metricsProvider: new RecordingProvider() });
+    const told: WorkQueue = new WorkQueue({
+      clock,
+      name: 'q',
+      metricsProvider: new RecordingProvider(),
+    });
     told.addAll(['a', 'b']);
     clock.plan = [false, true];
     const slots = new Int32Array(2);
@@ -284,7 +302,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expect(clock.timers()).toBe(0);
   });
 
-  // The timer of the host was believed to be set for a time that had passed: what became due came ten seconds late.
+  // The timer of the host was believed to be set for a time that had passed: what became due came
+  // ten seconds late.
   test('a clock that jumps ahead delays nothing that is added after that', () => {
     const base = new FakeClock();
     let ahead = 0;
@@ -323,7 +342,8 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     expectError(() => queue.snapshot(), 'DISPOSED');
   });
 
-  // Between the outer queue, which had forgotten the item, and the inner one, which trapped, it was nowhere.
+  // Between the outer queue, which had forgotten the item, and the inner one, which trapped, it was
+  // nowhere.
   test('an item that is due when the core traps is recovered', () => {
     const clock = new FakeClock();
     const inner = new WorkQueue();
@@ -357,7 +377,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     clock.clearTimer = () => {
       throw new Error('clock');
     };
-    expect(sharedCore().trapped(new WebAssembly.RuntimeError('unreachable'))).toMatchObject({ code: 'POISONED' });
+    expect(sharedCore().trapped(new WebAssembly.RuntimeError('unreachable'))).toMatchObject({
+      code: 'POISONED',
+    });
     await expectRejection(other, 'POISONED');
     expect(reported).toEqual([new Error('clock')]);
   });

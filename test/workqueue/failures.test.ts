@@ -1,6 +1,6 @@
 /**
- * bindings/workqueue/failures.ts and item-slots.ts: random calls against a model, in orders that make the guesses hold and fail, and the bounds
- * that the comments state.
+ * bindings/workqueue/failures.ts and item-slots.ts: random calls against a model, in orders that
+ * make the guesses hold and fail, and the bounds that the comments state.
  */
 import { FakeClock, ItemExponentialFailureRateLimiter, requestKey } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -28,15 +28,24 @@ const keptText = (id: number): string => {
 
 const kinds: readonly Kind[] = [
   { name: 'the same string objects', make: keptText },
-  { name: 'strings that are joined at each use', make: (id) => `namespace-${id % 7}/name-of-some-length-${id}` },
+  {
+    name: 'strings that are joined at each use',
+    make: (id) => `namespace-${id % 7}/name-of-some-length-${id}`,
+  },
   {
     name: 'requests',
     key: requestKey as KeyFunction<unknown>,
-    make: (id) => ({ namespace: 'n'.repeat(id % 3), name: `${'n'.repeat(2 - (id % 3))}${id >> 2}` }), // many are equal when joined
+    make: (id) => ({
+      namespace: 'n'.repeat(id % 3),
+      name: `${'n'.repeat(2 - (id % 3))}${id >> 2}`,
+    }), // many are equal when joined
   },
   {
     name: 'requests without a key function',
-    make: (id) => ({ namespace: 'n'.repeat(id % 3), name: `${'n'.repeat(2 - (id % 3))}${id >> 2}` }),
+    make: (id) => ({
+      namespace: 'n'.repeat(id % 3),
+      name: `${'n'.repeat(2 - (id % 3))}${id >> 2}`,
+    }),
   },
   {
     name: 'objects with a key function',
@@ -89,18 +98,25 @@ describe.each(modes)('keys by %s', (mode) => {
       for (let life = 0; life < 4; life++) {
         const clock = new FakeClock();
         const forgetAfter = pruned ? FORGET_AFTER : undefined;
-        const limiter = new ItemExponentialFailureRateLimiter<unknown>(1, 64, { key, clock, forgetAfter });
+        const limiter = new ItemExponentialFailureRateLimiter<unknown>(1, 64, {
+          key,
+          clock,
+          forgetAfter,
+        });
         const model = new Model(pruned);
         const keys = random.pick([3, 60, 3_000]);
         let order = Array.from({ length: keys }, (_, id) => id);
         for (let wave = 0; wave < 30; wave++) {
-          if (random.chance(0.3)) order = order.map(() => random.int(keys)); // some twice, some not at all
+          // some twice, some not at all
+          if (random.chance(0.3)) order = order.map(() => random.int(keys));
           if (random.chance(0.3)) clock.step(random.int(FORGET_AFTER * 2));
           const forgotten = random.pick([0, 0.1, 0.9]);
           for (const id of order.slice(0, 1 + random.int(600))) {
             const [text, item] = madeOf(id, make);
             const now = clock.now();
-            const one: [string, unknown] = random.chance(0.9) ? [text, item] : madeOf(random.int(keys), make);
+            const one: [string, unknown] = random.chance(0.9)
+              ? [text, item]
+              : madeOf(random.int(keys), make);
             expect(limiter.when(item)).toBe(model.when(text, now));
             expect(limiter.numRequeues(one[1])).toBe(model.numRequeues(one[0], now));
             if (!random.chance(forgotten)) continue;
@@ -121,7 +137,8 @@ describe.each(modes)('keys by %s', (mode) => {
       slots.remember(slot);
       return slot;
     });
-    for (let wave = 0; wave < 3; wave++) expect(['a', 'b'].map((key) => slots.intern(key))).toEqual([a, b]);
+    for (let wave = 0; wave < 3; wave++)
+      expect(['a', 'b'].map((key) => slots.intern(key))).toEqual([a, b]);
     slots.release(b as number);
     expect(slots.find('b')).toBe(-1);
     expect(slots.find('a')).toBe(a);
@@ -136,7 +153,11 @@ describe.each(modes)('keys by %s', (mode) => {
     const seed = testSeed();
     console.log(`slots of failures, ${mode}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
-    const failures = new Failures<string>({ key: undefined, forgetAfter: undefined, clock: new FakeClock() });
+    const failures = new Failures<string>({
+      key: undefined,
+      forgetAfter: undefined,
+      clock: new FakeClock(),
+    });
     const live: string[] = [];
     let most = 0;
     let largest = 0;
@@ -179,16 +200,23 @@ describe.each(modes)('keys by %s', (mode) => {
     const core = sharedCore();
     const limiters: Failures<string>[] = [];
     const oneMore = (): number => {
-      const failures = new Failures<string>({ key: undefined, forgetAfter: undefined, clock: new FakeClock() });
+      const failures = new Failures<string>({
+        key: undefined,
+        forgetAfter: undefined,
+        clock: new FakeClock(),
+      });
       for (let i = 0; i < 5_000; i++) failures.add(`key-${i}`);
       for (let i = 0; i < 5_000; i++) failures.forget(`key-${i}`);
       expect(failures.size).toBe(0);
-      expect([failures.count('key-17'), failures.add('key-17'), failures.add('key-17')]).toEqual([0, 0, 1]);
+      expect([failures.count('key-17'), failures.add('key-17'), failures.add('key-17')]).toEqual([
+        0, 0, 1,
+      ]);
       limiters.push(failures);
       return core.x.memoryPages();
     };
     const pages = oneMore();
-    for (let i = 0; i < 5; i++) expect(oneMore()).toBeLessThanOrEqual(pages + 5); // small tables; large ones take 7 each
+    // small tables; large ones take 7 each
+    for (let i = 0; i < 5; i++) expect(oneMore()).toBeLessThanOrEqual(pages + 5);
     for (const failures of limiters) failures.dispose();
   });
 
@@ -209,7 +237,8 @@ describe.each(modes)('keys by %s', (mode) => {
     failures.dispose();
   });
 
-  // A guess needs no call into the core, so a limiter went on answering after the instance was given up.
+  // A guess needs no call into the core, so a limiter went on answering after the instance was
+  // given up.
   test('a poisoned or disposed limiter answers nothing, not even what it could guess', () => {
     const [poisoned, disposed] = [1, 2].map(() => new ItemExponentialFailureRateLimiter(1, 64));
     for (const limiter of [poisoned, disposed]) for (let i = 0; i < 4; i++) limiter?.when('a');

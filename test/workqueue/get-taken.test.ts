@@ -1,5 +1,14 @@
-/** What controllers ask of a queue: the option `taken` of get(), told at the moment at which an item is handed out, and what waits. */
-import { DelayingQueue, FakeClock, PriorityQueue, RateLimitingQueue, WorkQueue } from 'capstan/workqueue';
+/**
+ * What controllers ask of a queue: the option `taken` of get(), told at the moment at which an item
+ * is handed out, and what waits.
+ */
+import {
+  DelayingQueue,
+  FakeClock,
+  PriorityQueue,
+  RateLimitingQueue,
+  WorkQueue,
+} from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { RecordingProvider } from './recording-provider.ts';
 
@@ -89,7 +98,8 @@ test('a queue says how many items wait for a delay, ready ones that wait too inc
     expect(queue.waiting()).toBe(3);
     queue.cancel('a');
     queue.add('b');
-    expect(queue.waiting()).toBe(queue instanceof PriorityQueue ? 1 : 2); // there an item is ready or waits, never both
+    // there an item is ready or waits, never both
+    expect(queue.waiting()).toBe(queue instanceof PriorityQueue ? 1 : 2);
     queue.dispose();
     expect(() => queue.waiting()).toThrow(expect.objectContaining({ code: 'DISPOSED' }));
   }

@@ -1,6 +1,7 @@
 /**
- * Outcomes at the edges: what a caller's own code does to a queue (getters, clocks, metrics, signals that misbehave), and what
- * happens to those who had nothing to do with it. Each test is of something that once went wrong.
+ * Outcomes at the edges: what a caller's own code does to a queue (getters, clocks, metrics,
+ * signals that misbehave), and what happens to those who had nothing to do with it. Each test is of
+ * something that once went wrong.
  */
 import {
   DelayingQueue,
@@ -60,7 +61,12 @@ describe.each<KeyMode>(['wasm', 'js'])('items that cannot be read, keys by %s', 
     const timed = new WorkQueue({
       name: 'timed',
       metricsProvider: new PrometheusProvider(),
-      clock: { ...new FakeClock(), now: () => 1n as unknown as number, setTimer: () => 0, clearTimer: () => {} },
+      clock: {
+        ...new FakeClock(),
+        now: () => 1n as unknown as number,
+        setTimer: () => 0,
+        clearTimer: () => {},
+      },
     });
     expectError(() => timed.add('a'), 'INVALID_ARGUMENT');
     expect(drain(other)).toEqual(['safe']);
@@ -122,19 +128,24 @@ describe('delays', () => {
 });
 
 describe('a queue around another', () => {
-  // With 'drop' the inner queue said nothing when it was full: what failed, and was due again, was gone.
+  // With 'drop' the inner queue said nothing when it was full: what failed, and was due again, was
+  // gone.
   test.each(['error', 'drop'] as const)(
     'that is full (%s) loses nothing that was due, and counts nothing as refused',
     (whenFull) => {
       const clock = new FakeClock();
       const inner = new DelayingQueue({ inner: new WorkQueue({ clock, maxDepth: 1, whenFull }) });
-      const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(5, 1000), { clock, inner });
+      const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(5, 1000), {
+        clock,
+        inner,
+      });
       for (const item of ['retry', 'second', 'third']) queue.addAfter(item, 5);
       inner.add('other');
       clock.step(5);
       for (let second = 0; second < 60; second++) clock.step(1000);
       expect([queue.waiting(), queue.droppedAdds()]).toEqual([3, 0]);
-      expect(reported).toEqual([expect.objectContaining({ code: 'QUEUE_FULL' })]); // once, not for each and each second
+      // once, not for each and each second
+      expect(reported).toEqual([expect.objectContaining({ code: 'QUEUE_FULL' })]);
       expect(drain(queue)).toEqual(['other']);
       clock.step(1000);
       expect(drain(queue)).toEqual(['retry']);
@@ -174,7 +185,9 @@ describe('a queue around another', () => {
   test('has the retries metric alone; a plain queue has all but that', () => {
     const metricsProvider = new PrometheusProvider();
     const queue = new DelayingQueue({ inner: new WorkQueue(), name: 'outer', metricsProvider });
-    expect(metricsProvider.text().match(/^# TYPE \S+/gm)).toEqual(['# TYPE workqueue_retries_total']);
+    expect(metricsProvider.text().match(/^# TYPE \S+/gm)).toEqual([
+      '# TYPE workqueue_retries_total',
+    ]);
     queue.dispose();
     const plain = new PrometheusProvider();
     new WorkQueue({ name: 'plain', metricsProvider: plain }).add('a');
@@ -194,7 +207,12 @@ describe('a queue around another', () => {
     expect(queue.len()).toBe(1);
     expect(reported).toHaveLength(1);
     expectError(
-      () => new DelayingQueue({ inner: new WorkQueue(), name: 'x', metricsProvider: {} as PrometheusProvider }),
+      () =>
+        new DelayingQueue({
+          inner: new WorkQueue(),
+          name: 'x',
+          metricsProvider: {} as PrometheusProvider,
+        }),
       'INVALID_ARGUMENT',
     );
   });
@@ -207,7 +225,11 @@ test('a disposed rate limiting queue counts no failure and keeps no memory of it
       const queue = new RateLimitingQueue();
       for (let k = 0; k < 400; k++) queue.addRateLimited(`key-${k}`);
       queue.dispose();
-      for (const call of [() => queue.addRateLimited('a'), () => queue.forget('a'), () => queue.numRequeues('a')])
+      for (const call of [
+        () => queue.addRateLimited('a'),
+        () => queue.forget('a'),
+        () => queue.numRequeues('a'),
+      ])
         expectError(call, 'DISPOSED');
     }
   };
@@ -233,8 +255,10 @@ test('a metric that adds the very item that is being done loses nothing', () => 
       newAddsMetric: (name: string) => provider.newAddsMetric(name),
       newLatencyMetric: (name: string) => provider.newLatencyMetric(name),
       newWorkDurationMetric: () => ({ observe: () => queue.add('a') }),
-      newUnfinishedWorkSecondsMetric: (name: string) => provider.newUnfinishedWorkSecondsMetric(name),
-      newLongestRunningProcessorSecondsMetric: (name: string) => provider.newLongestRunningProcessorSecondsMetric(name),
+      newUnfinishedWorkSecondsMetric: (name: string) =>
+        provider.newUnfinishedWorkSecondsMetric(name),
+      newLongestRunningProcessorSecondsMetric: (name: string) =>
+        provider.newLongestRunningProcessorSecondsMetric(name),
       newRetriesMetric: (name: string) => provider.newRetriesMetric(name),
     },
   });
@@ -321,12 +345,17 @@ describe('FakeClock', () => {
 });
 
 test('a metric that takes an item from another priority queue changes no answer of getWithPriority', async () => {
-  // The core keeps one priority, that of what was handed out last; it was read after the metrics had been told.
+  // The core keeps one priority, that of what was handed out last; it was read after the metrics
+  // had been told.
   const other = new PriorityQueue();
   other.addWithOpts({ priority: 99 }, 'other');
   const metricsProvider = new PriorityProvider();
   metricsProvider.newLatencyMetric = () => ({ observe: () => void other.tryGet() });
-  const queue = new PriorityQueue(undefined, { name: 'q', clock: new FakeClock(), metricsProvider });
+  const queue = new PriorityQueue(undefined, {
+    name: 'q',
+    clock: new FakeClock(),
+    metricsProvider,
+  });
   queue.addWithOpts({ priority: 5 }, 'a');
   expect(await queue.getWithPriority()).toEqual({ item: 'a', shutdown: false, priority: 5 });
   expect(other.len()).toBe(0);
@@ -344,7 +373,8 @@ describe('a clock that throws where only the metrics need it', () => {
     throw new Error('no time');
   };
 
-  // The item was taken by then: whoever asked for it got the error instead, and nobody could ever hand it back.
+  // The item was taken by then: whoever asked for it got the error instead, and nobody could ever
+  // hand it back.
   test('loses no item', async () => {
     const { clock, queue } = start();
     clock.setTimer = fail;
@@ -379,12 +409,15 @@ describe('a clock that throws where only the metrics need it', () => {
 test.each([DelayingQueue, PriorityQueue])(
   'a metric that disposes of the queue while delays fire is no error (%o)',
   (Queue) => {
-    // The look for the next delay found the queue gone, and that was reported as if something had gone wrong.
+    // The look for the next delay found the queue gone, and that was reported as if something had
+    // gone wrong.
     const clock = new FakeClock();
-    const metricsProvider = Queue === PriorityQueue ? new PriorityProvider() : new RecordingProvider();
+    const metricsProvider =
+      Queue === PriorityQueue ? new PriorityProvider() : new RecordingProvider();
     metricsProvider.newAddsMetric = () => ({ inc: () => void queue.dispose() });
     const options = { clock, name: 'q', metricsProvider };
-    const queue = Queue === PriorityQueue ? new PriorityQueue(undefined, options) : new DelayingQueue(options);
+    const queue =
+      Queue === PriorityQueue ? new PriorityQueue(undefined, options) : new DelayingQueue(options);
     queue.addAfter('a', 5);
     queue.addAfter('b', 5);
     clock.step(5);

@@ -1,6 +1,7 @@
 /**
- * What the tests of the queues share. No helper waits for time: `settle` ends when nothing can run without it. The cases run on
- * other runtimes too (test/runtimes/), so nothing here imports a `node:` module.
+ * What the tests of the queues share. No helper waits for time: `settle` ends when nothing can run
+ * without it. The cases run on other runtimes too (test/runtimes/), so nothing here imports a
+ * `node:` module.
  */
 import { CapstanError, FakeClock, type Got } from 'capstan/workqueue';
 import { expect } from 'vitest';
@@ -40,8 +41,15 @@ export function drain<T>(queue: { tryGet(): T | undefined; done(item: T): void }
   return items;
 }
 
-/** The error of a call that must fail with a CapstanError of this code whose message contains all the parts. */
-export function expectError(call: () => unknown, code: string, ...parts: (string | RegExp)[]): CapstanError {
+/**
+ * The error of a call that must fail with a CapstanError of this code whose message contains all
+ * the parts.
+ */
+export function expectError(
+  call: () => unknown,
+  code: string,
+  ...parts: (string | RegExp)[]
+): CapstanError {
   let error: unknown;
   try {
     call();
@@ -63,7 +71,11 @@ export async function expectRejection(
   return checkError(error, code, parts);
 }
 
-function checkError(error: unknown, code: string, parts: readonly (string | RegExp)[]): CapstanError {
+function checkError(
+  error: unknown,
+  code: string,
+  parts: readonly (string | RegExp)[],
+): CapstanError {
   expect(error).toBeInstanceOf(CapstanError);
   const typed = error as CapstanError;
   expect(typed.code).toBe(code);
@@ -71,7 +83,10 @@ function checkError(error: unknown, code: string, parts: readonly (string | RegE
   return typed;
 }
 
-/** The engine's collector: a global where it was asked for, else Bun's, else V8's through Node's modules. */
+/**
+ * The engine's collector: a global where it was asked for, else Bun's, else V8's through Node's
+ * modules.
+ */
 function findCollector(): (() => void) | undefined {
   const host = globalThis as { gc?: () => void; Bun?: { gc(now: boolean): void } };
   if (host.gc !== undefined) return host.gc;
@@ -86,9 +101,13 @@ const collect = findCollector();
 /** Whether isCollected can tell. */
 export const canCollect = collect !== undefined;
 
-/** Collects garbage until the target of `ref` is gone, or says that it stays. A WeakRef holds its target for a turn. */
+/**
+ * Collects garbage until the target of `ref` is gone, or says that it stays. A WeakRef holds its
+ * target for a turn.
+ */
 export async function isCollected(ref: WeakRef<object>): Promise<boolean> {
-  if (collect === undefined) throw new Error('expected a runtime whose collector can be called: its flag is missing');
+  if (collect === undefined)
+    throw new Error('expected a runtime whose collector can be called: its flag is missing');
   for (let round = 0; round < 20; round++) {
     await settle();
     collect();
@@ -97,7 +116,10 @@ export async function isCollected(ref: WeakRef<object>): Promise<boolean> {
   return false;
 }
 
-/** Counts who listens to a signal from now on: answers how many still do. A listener that asked for one call is gone after it. */
+/**
+ * Counts who listens to a signal from now on: answers how many still do. A listener that asked for
+ * one call is gone after it.
+ */
 export function countListeners(signal: AbortSignal): () => number {
   const listening = new Map<unknown, { readonly once: boolean }>();
   const add = signal.addEventListener.bind(signal);
@@ -106,7 +128,11 @@ export function countListeners(signal: AbortSignal): () => number {
     for (const [listener, { once }] of listening) if (once) listening.delete(listener);
   });
   Object.assign(signal, {
-    addEventListener(type: string, listener: EventListener, options?: AddEventListenerOptions): void {
+    addEventListener(
+      type: string,
+      listener: EventListener,
+      options?: AddEventListenerOptions,
+    ): void {
       listening.set(listener, { once: options?.once === true });
       add(type, listener, options);
     },
@@ -118,7 +144,10 @@ export function countListeners(signal: AbortSignal): () => number {
   return () => listening.size;
 }
 
-/** Wrong on purpose: gives a call a value that its type forbids, as JavaScript callers can. `never` fits every parameter. */
+/**
+ * Wrong on purpose: gives a call a value that its type forbids, as JavaScript callers can. `never`
+ * fits every parameter.
+ */
 export function wrong(value: unknown): never {
   return value as never;
 }

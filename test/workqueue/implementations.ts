@@ -1,6 +1,6 @@
 /**
- * The makers that a suite of cases runs over. Queues and limiters keep their keys in one of two tables (hashed by the core,
- * or interned in JS); both must pass every case.
+ * The makers that a suite of cases runs over. Queues and limiters keep their keys in one of two
+ * tables (hashed by the core, or interned in JS); both must pass every case.
  */
 import {
   DelayingQueue,
@@ -17,8 +17,14 @@ export interface Implementation {
   readonly name: string;
   queue<T = string>(options?: QueueOptions<T>): WorkQueue<T>;
   delaying<T = string>(options?: QueueOptions<T>): DelayingQueue<T>;
-  rateLimiting<T = string>(limiter?: RateLimiter<T>, options?: QueueOptions<T>): RateLimitingQueue<T>;
-  priority<T = string>(limiter?: RateLimiter<T>, options?: PriorityQueueOptions<T>): PriorityQueue<T>;
+  rateLimiting<T = string>(
+    limiter?: RateLimiter<T>,
+    options?: QueueOptions<T>,
+  ): RateLimitingQueue<T>;
+  priority<T = string>(
+    limiter?: RateLimiter<T>,
+    options?: PriorityQueueOptions<T>,
+  ): PriorityQueue<T>;
   /** Runs `make`, which constructs queues or limiters, with this implementation's keys. */
   within<R>(make: () => R): R;
 }

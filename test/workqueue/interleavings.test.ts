@@ -1,7 +1,8 @@
 /**
- * Waiting calls under random schedules. Two views: the same commands to the queue and to the model, which must let the same
- * calls return at the same step; and producers, workers and a shutdown as programs write them, judged by the promises.
- * fast-check prints the seed and shrinks what fails; CAPSTAN_SEED repeats a run.
+ * Waiting calls under random schedules. Two views: the same commands to the queue and to the model,
+ * which must let the same calls return at the same step; and producers, workers and a shutdown as
+ * programs write them, judged by the promises. fast-check prints the seed and shrinks what fails;
+ * CAPSTAN_SEED repeats a run.
  */
 import { FakeClock } from 'capstan/workqueue';
 import fc from 'fast-check';
@@ -28,9 +29,16 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant('done' as const), key }) },
   {
     weight: 3,
-    arbitrary: fc.record({ do: fc.constant('addAfter' as const), key, ms: fc.integer({ min: -1, max: 5 }) }),
+    arbitrary: fc.record({
+      do: fc.constant('addAfter' as const),
+      key,
+      ms: fc.integer({ min: -1, max: 5 }),
+    }),
   },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('step' as const), ms: fc.integer({ min: 0, max: 6 }) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('step' as const), ms: fc.integer({ min: 0, max: 6 }) }),
+  },
   { weight: 6, arbitrary: fc.constant({ do: 'get' as const }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('abort' as const), call: fc.nat(20) }) },
   { weight: 1, arbitrary: fc.constant({ do: 'drain' as const }) },
@@ -50,7 +58,8 @@ describe.each(implementations)('waiting calls, $name', (make) => {
         const get = () => {
           const id = calls.length;
           const controller = new AbortController();
-          const answer = (taken: string | undefined) => void expected.push(`get ${id}: ${JSON.stringify(taken)}`);
+          const answer = (taken: string | undefined) =>
+            void expected.push(`get ${id}: ${JSON.stringify(taken)}`);
           calls.push({ cancel: () => model.cancelGet(answer), abort: () => controller.abort() });
           model.get(answer);
           queue.get({ signal: controller.signal }).then(
@@ -101,56 +110,63 @@ describe.each(implementations)('waiting calls, $name', (make) => {
 
   test('producers, workers and shutdown: nothing is lost, nothing runs twice at once, everybody ends', async () => {
     const plan = fc.record({
-      producers: fc.array(fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 25 }), { minLength: 1, maxLength: 4 }),
+      producers: fc.array(fc.array(fc.integer({ min: 0, max: 6 }), { maxLength: 25 }), {
+        minLength: 1,
+        maxLength: 4,
+      }),
       workers: fc.integer({ min: 1, max: 5 }),
       requeue: fc.array(fc.boolean(), { maxLength: 20 }),
       withDrain: fc.boolean(),
     });
     await fc.assert(
-      fc.asyncProperty(plan, fc.scheduler(), async ({ producers, workers, requeue, withDrain }, scheduler) => {
-        const queue = make.queue();
-        const versions = new Map<string, number>(); // of the latest add
-        const seen = new Map<string, number>(); // version at the start of the latest processing
-        const running = new Set<string>();
-        const requeues = [...requeue];
+      fc.asyncProperty(
+        plan,
+        fc.scheduler(),
+        async ({ producers, workers, requeue, withDrain }, scheduler) => {
+          const queue = make.queue();
+          const versions = new Map<string, number>(); // of the latest add
+          const seen = new Map<string, number>(); // version at the start of the latest processing
+          const running = new Set<string>();
+          const requeues = [...requeue];
 
-        const bump = (item: string) => {
-          versions.set(item, (versions.get(item) ?? 0) + 1);
-          queue.add(item);
-        };
-        const produce = async (keys: readonly number[]) => {
-          for (const number of keys) {
-            await scheduler.schedule(Promise.resolve(), 'produce');
-            bump(`key-${number}`);
-          }
-        };
-        const work = async () => {
-          for await (const item of queue) {
-            expect(running.has(item)).toBe(false);
-            running.add(item);
-            seen.set(item, versions.get(item) ?? 0);
-            await scheduler.schedule(Promise.resolve(), `work ${item}`);
-            if (requeues.pop() === true) bump(item);
-            running.delete(item);
-            queue.done(item);
-          }
-        };
+          const bump = (item: string) => {
+            versions.set(item, (versions.get(item) ?? 0) + 1);
+            queue.add(item);
+          };
+          const produce = async (keys: readonly number[]) => {
+            for (const number of keys) {
+              await scheduler.schedule(Promise.resolve(), 'produce');
+              bump(`key-${number}`);
+            }
+          };
+          const work = async () => {
+            for await (const item of queue) {
+              expect(running.has(item)).toBe(false);
+              running.add(item);
+              seen.set(item, versions.get(item) ?? 0);
+              await scheduler.schedule(Promise.resolve(), `work ${item}`);
+              if (requeues.pop() === true) bump(item);
+              running.delete(item);
+              queue.done(item);
+            }
+          };
 
-        const ended = Promise.all(Array.from({ length: workers }, work));
-        const produced = Promise.all(producers.map(produce));
-        while (scheduler.count() > 0 || queue.len() > 0 || running.size > 0) {
-          if (scheduler.count() > 0) await scheduler.waitOne();
-          await settle();
-        }
-        await produced;
-        expect(seen).toEqual(versions);
-        if (withDrain) await queue.shutDownWithDrain();
-        else queue.shutDown();
-        await ended;
-        queue.add('late');
-        expect([queue.len(), running.size]).toEqual([0, 0]);
-        queue.dispose();
-      }),
+          const ended = Promise.all(Array.from({ length: workers }, work));
+          const produced = Promise.all(producers.map(produce));
+          while (scheduler.count() > 0 || queue.len() > 0 || running.size > 0) {
+            if (scheduler.count() > 0) await scheduler.waitOne();
+            await settle();
+          }
+          await produced;
+          expect(seen).toEqual(versions);
+          if (withDrain) await queue.shutDownWithDrain();
+          else queue.shutDown();
+          await ended;
+          queue.add('late');
+          expect([queue.len(), running.size]).toEqual([0, 0]);
+          queue.dispose();
+        },
+      ),
       { ...parameters, numRuns: 60 },
     );
   });

@@ -1,5 +1,12 @@
-/** bindings/workqueue/metrics.ts and prometheus.ts: client-go's seven metrics, by calls and by text. */
-import { FakeClock, type MetricsProvider, PrometheusProvider, setErrorHandler } from 'capstan/workqueue';
+/**
+ * bindings/workqueue/metrics.ts and prometheus.ts: client-go's seven metrics, by calls and by text.
+ */
+import {
+  FakeClock,
+  type MetricsProvider,
+  PrometheusProvider,
+  setErrorHandler,
+} from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { drain, expectError, wrong } from './helpers.ts';
 import { implementations } from './implementations.ts';
@@ -60,8 +67,8 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
     expect(clock.timers()).toBe(0);
   });
 
-  // Two gets waited, a metric of the first key handed out added a second one: the second key went to the first get as well, and
-  // the first key, in processing for ever, to nobody.
+  // Two gets waited, a metric of the first key handed out added a second one: the second key went
+  // to the first get as well, and the first key, in processing for ever, to nobody.
   test.each(['rateLimiting', 'priority'] as const)(
     'a metric that adds, or ends the queue, while a key is handed out to who waits: no key is lost (%s)',
     async (kind) => {
@@ -75,7 +82,11 @@ describe.each(implementations)('a provider of the user, $name', (make) => {
             else queue.shutDown();
           },
         });
-        const queue = make[kind]<string>(undefined, { name: 'q', metricsProvider: provider, clock: new FakeClock() });
+        const queue = make[kind]<string>(undefined, {
+          name: 'q',
+          metricsProvider: provider,
+          clock: new FakeClock(),
+        });
         const gets = [queue.get(), queue.get(), queue.get()];
         queue.add('a');
         if (act === 'add') queue.add('c');
@@ -157,7 +168,8 @@ const clientGoBounds = [
   '1e-08',
   '1e-07',
   '1e-06',
-  '9.999999999999999e-06', // 10e-9 · 10 · 10 · 10 in float64, as prometheus.ExponentialBuckets multiplies
+  // 10e-9 · 10 · 10 · 10 in float64, as prometheus.ExponentialBuckets multiplies
+  '9.999999999999999e-06',
   '9.999999999999999e-05',
   '0.001',
   '0.01',
@@ -181,7 +193,9 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     const metricsProvider = new PrometheusProvider();
     make.delaying({ name: 'websites', metricsProvider, clock: new FakeClock() });
     const families = parseText(metricsProvider.text());
-    expect(Object.fromEntries([...families].map(([name, { type }]) => [name, type]))).toEqual(names);
+    expect(Object.fromEntries([...families].map(([name, { type }]) => [name, type]))).toEqual(
+      names,
+    );
     for (const family of families.values()) {
       expect(family.help).not.toBe('');
       for (const { labels } of family.samples) {
@@ -189,7 +203,9 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
         expect(others).toEqual({ name: 'websites' });
       }
     }
-    const buckets = families.get('workqueue_queue_duration_seconds')?.samples.map(({ labels }) => labels.le);
+    const buckets = families
+      .get('workqueue_queue_duration_seconds')
+      ?.samples.map(({ labels }) => labels.le);
     expect(buckets?.filter((le) => le !== undefined)).toEqual([...clientGoBounds, '+Inf']);
   });
 
@@ -205,15 +221,24 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
         expect(others).toEqual({ name: 'websites', controller: 'websites', ...depth });
       }
     }
-    const buckets = families.get('workqueue_work_duration_seconds')?.samples.map(({ labels }) => labels.le);
-    expect(buckets?.filter((le) => le !== undefined)).toEqual([...clientGoBounds, '100', '1000', '+Inf']);
+    const buckets = families
+      .get('workqueue_work_duration_seconds')
+      ?.samples.map(({ labels }) => labels.le);
+    expect(buckets?.filter((le) => le !== undefined)).toEqual([
+      ...clientGoBounds,
+      '100',
+      '1000',
+      '+Inf',
+    ]);
   });
 
   test('says what a provider that is called per operation is told', () => {
     const clock = new FakeClock();
     const text = new PrometheusProvider();
     const called = new RecordingProvider();
-    const queues = [text, called].map((metricsProvider) => make.delaying({ name: 'q', clock, metricsProvider }));
+    const queues = [text, called].map((metricsProvider) =>
+      make.delaying({ name: 'q', clock, metricsProvider }),
+    );
     const [first, second] = queues as [(typeof queues)[0], (typeof queues)[0]];
     const both = (act: (queue: typeof first) => void) => {
       act(first);
@@ -241,7 +266,9 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     expect(value('longest_running_processor_seconds')).toBeCloseTo(0.5, 9);
     const sum = (list: readonly number[]) => list.reduce((total, one) => total + one, 0);
     const sample = (family: string, name: string) =>
-      families.get(`workqueue_${family}`)?.samples.find((one) => one.name === `workqueue_${family}_${name}`)?.value;
+      families
+        .get(`workqueue_${family}`)
+        ?.samples.find((one) => one.name === `workqueue_${family}_${name}`)?.value;
     expect(sample('queue_duration_seconds', 'sum')).toBeCloseTo(sum(called.values.latency), 9);
     expect(sample('queue_duration_seconds', 'count')).toBe(called.values.latency.length);
     expect(sample('work_duration_seconds', 'sum')).toBeCloseTo(sum(called.values.workDuration), 9);
@@ -257,15 +284,27 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
       clock.step(ms);
       drain(queue);
     }
-    const samples = parseText(metricsProvider.text()).get('workqueue_queue_duration_seconds')?.samples ?? [];
+    const samples =
+      parseText(metricsProvider.text()).get('workqueue_queue_duration_seconds')?.samples ?? [];
     const below = Object.fromEntries(samples.map(({ labels, value }) => [labels.le, value]));
     expect(below).toMatchObject({ '1e-08': 1, '0.001': 2, '0.1': 2, '1': 3, '10': 4, '+Inf': 5 });
   });
 
   test('any queue name is a valid label', () => {
     const metricsProvider = new PrometheusProvider();
-    const hostile = ['a"b', 'back\\slash', 'line\nbreak', '\\n', 'é', '{}', ' ', '__proto__', 'a="1",b="2"'];
-    for (const name of hostile) make.queue({ name, metricsProvider, clock: new FakeClock() }).add('x');
+    const hostile = [
+      'a"b',
+      'back\\slash',
+      'line\nbreak',
+      '\\n',
+      'é',
+      '{}',
+      ' ',
+      '__proto__',
+      'a="1",b="2"',
+    ];
+    for (const name of hostile)
+      make.queue({ name, metricsProvider, clock: new FakeClock() }).add('x');
     const samples = parseText(metricsProvider.text()).get('workqueue_adds_total')?.samples ?? [];
     expect(new Set(samples.map(({ labels }) => labels.name))).toEqual(new Set(hostile));
     expect(samples.every(({ value }) => value === 1)).toBe(true);
@@ -301,13 +340,21 @@ describe.each(implementations)('PrometheusProvider, $name', (make) => {
     expect(families.get('workqueue_adds_total')?.samples[0]?.value).toBe(1);
   });
 
-  // Counters went with their queue: of two of a name the sum fell, which reads as a restart, and as work that never was.
+  // Counters went with their queue: of two of a name the sum fell, which reads as a restart, and as
+  // work that never was.
   test('the gauges of a queue that is disposed of leave the text, and what it has counted stays; of one that is shut down all does', () => {
     const metricsProvider = new PrometheusProvider();
     const clock = new FakeClock();
-    const value = (name: string) => parseText(metricsProvider.text()).get(`workqueue_${name}`)?.samples.at(-1)?.value;
+    const value = (name: string) =>
+      parseText(metricsProvider.text()).get(`workqueue_${name}`)?.samples.at(-1)?.value;
     const figures = () =>
-      ['depth', 'adds_total', 'queue_duration_seconds', 'work_duration_seconds', 'unfinished_work_seconds'].map(value);
+      [
+        'depth',
+        'adds_total',
+        'queue_duration_seconds',
+        'work_duration_seconds',
+        'unfinished_work_seconds',
+      ].map(value);
     const queue = make.queue({ name: 'q', metricsProvider, clock });
     queue.add('a');
     queue.add('b');
@@ -351,6 +398,10 @@ describe('PrometheusProvider by hand', () => {
 
   test('without a queue the text is empty, and a flavor that is none is a typed error', () => {
     expect(new PrometheusProvider().text()).toBe('');
-    expectError(() => new PrometheusProvider({ flavor: wrong('prom') }), 'INVALID_ARGUMENT', /flavor/);
+    expectError(
+      () => new PrometheusProvider({ flavor: wrong('prom') }),
+      'INVALID_ARGUMENT',
+      /flavor/,
+    );
   });
 });

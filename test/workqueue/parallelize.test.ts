@@ -11,11 +11,14 @@ describe('parallelizeUntil', () => {
     [16, 5, 1],
     [4, 9, 100],
     [2, 1, 1],
-  ])('%i workers, %i pieces in chunks of %i: every piece once', async (workers, pieces, chunkSize) => {
-    const seen: number[] = [];
-    await parallelizeUntil(workers, pieces, (piece) => void seen.push(piece), { chunkSize });
-    expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: pieces }, (_, i) => i));
-  });
+  ])(
+    '%i workers, %i pieces in chunks of %i: every piece once',
+    async (workers, pieces, chunkSize) => {
+      const seen: number[] = [];
+      await parallelizeUntil(workers, pieces, (piece) => void seen.push(piece), { chunkSize });
+      expect(seen.sort((a, b) => a - b)).toEqual(Array.from({ length: pieces }, (_, i) => i));
+    },
+  );
 
   test('no more than the workers run at once, and all of them do', async () => {
     let running = 0;
@@ -84,26 +87,29 @@ describe('parallelizeUntil', () => {
       },
     ],
     ['rejected', () => Promise.reject(new Error('piece 1'))],
-  ])('an error that is %s stops the handing out and rejects once what runs has ended', async (_how, fail) => {
-    const seen: number[] = [];
-    let finish = () => {};
-    const all = watch(
-      parallelizeUntil(2, 100, (piece) => {
-        seen.push(piece);
-        if (piece === 1) return fail();
-        return new Promise<void>((resolve) => {
-          finish = resolve;
-        });
-      }),
-    );
-    await settle();
-    expect(all.state).toBe('pending');
-    finish();
-    await settle();
-    expect(all.state).toBe('rejected');
-    expect((all.error as Error).message).toBe('piece 1');
-    expect(seen).toEqual([0, 1]);
-  });
+  ])(
+    'an error that is %s stops the handing out and rejects once what runs has ended',
+    async (_how, fail) => {
+      const seen: number[] = [];
+      let finish = () => {};
+      const all = watch(
+        parallelizeUntil(2, 100, (piece) => {
+          seen.push(piece);
+          if (piece === 1) return fail();
+          return new Promise<void>((resolve) => {
+            finish = resolve;
+          });
+        }),
+      );
+      await settle();
+      expect(all.state).toBe('pending');
+      finish();
+      await settle();
+      expect(all.state).toBe('rejected');
+      expect((all.error as Error).message).toBe('piece 1');
+      expect(seen).toEqual([0, 1]);
+    },
+  );
 
   test('a chunk size below 1 means 1, as in client-go', async () => {
     const seen: number[] = [];
@@ -121,7 +127,8 @@ describe('parallelizeUntil', () => {
     ['chunkSize', 1, 1, () => {}, { chunkSize: 1.5 }],
     ['signal', 1, 1, () => {}, { signal: 5 }],
   ])('a bad "%s" is a typed error that names it', async (name, workers, pieces, run, options) => {
-    const call = async () => parallelizeUntil(wrong(workers), wrong(pieces), wrong(run), wrong(options));
+    const call = async () =>
+      parallelizeUntil(wrong(workers), wrong(pieces), wrong(run), wrong(options));
     await expectRejection(call(), 'INVALID_ARGUMENT', new RegExp(name));
   });
 });

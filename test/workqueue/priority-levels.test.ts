@@ -1,4 +1,7 @@
-/** Very many priorities: what a get costs with them, what stays of them when they are history, and that the order holds meanwhile. */
+/**
+ * Very many priorities: what a get costs with them, what stays of them when they are history, and
+ * that the order holds meanwhile.
+ */
 import { FakeClock, ItemExponentialFailureRateLimiter } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/core.ts';

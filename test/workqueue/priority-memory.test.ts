@@ -1,4 +1,7 @@
-/** Priority queues where memory ends: a refused add has changed nothing, done() and the firing of delays go on, and levels do not pile up. */
+/**
+ * Priority queues where memory ends: a refused add has changed nothing, done() and the firing of
+ * delays go on, and levels do not pile up.
+ */
 import {
   type AddOptions,
   CapstanError,
@@ -20,7 +23,10 @@ console.log(`test/workqueue/priority-memory.test.ts: CAPSTAN_SEED=${seed}`);
 const core = sharedCore();
 const grow = (allowed: boolean) => core.x.memoryLimit(allowed ? 65_535 : core.x.memoryPages());
 
-/** Takes all memory that earlier tests have given back, so that what is asked for from here on must be grown. */
+/**
+ * Takes all memory that earlier tests have given back, so that what is asked for from here on must
+ * be grown.
+ */
 function takeAll(): { giveBack(): void } {
   grow(false);
   const tables: number[] = [];
@@ -52,7 +58,10 @@ class World {
 
 type Act = (world: World) => void;
 
-/** Asks for a chunk and buckets more than once, blocks of long keys, room for more levels than at first, a larger heap, and for nothing. */
+/**
+ * Asks for a chunk and buckets more than once, blocks of long keys, room for more levels than at
+ * first, a larger heap, and for nothing.
+ */
 const script: Act[] = [];
 const add = (options: AddOptions, ...keys: string[]): void => {
   for (const key of keys)
@@ -77,7 +86,8 @@ const drainAll: Act = ({ queue, model }) => {
 };
 add({}, 'plain', 'x'.repeat(300));
 add({ after: 10 }, 'waits');
-for (let i = 0; i < 70; i++) add({ priority: i * 3, ...(i % 2 === 0 && { after: 5 }) }, `level-${i}`);
+for (let i = 0; i < 70; i++)
+  add({ priority: i * 3, ...(i % 2 === 0 && { after: 5 }) }, `level-${i}`);
 for (let i = 0; i < 70; i++) add({ priority: 500 - i * 3 }, `level-${i}`);
 for (let i = 0; i < 250; i++) add({ after: 20 + i }, `later-${i}`);
 add({ after: 1, priority: 5 }, 'later-7');
@@ -89,76 +99,82 @@ script.push(drainAll, ({ clock, model }) => {
 script.push(drainAll);
 
 describe.each(implementations)('priority queues short of memory, $name', (make) => {
-  test.each([undefined, 5])('memory refused at random moments: nothing is half changed (aging %s)', (everyMs) => {
-    const random = new Random(seed);
-    let refused = 0;
-    for (let round = 0; round < 2; round++) {
-      const clock = new FakeClock();
-      const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 160));
-      const queue = make.priority(limiter, { clock, ...(everyMs && { aging: { everyMs } }) });
-      const model = new ModelPriorityQueue(new ModelExponential(5, 160), everyMs);
-      const processing: string[] = [];
-      const padding = 'x'.repeat(300);
-      const filler = takeAll();
-      for (let i = 0; i < 7_000; i++) {
-        // A page or two now and then: with no limit the instance takes an eighth more at once, and some seeds saw no refusal at all.
-        if (i % 200 === 0) core.x.memoryLimit(core.x.memoryPages() + (random.chance(0.4) ? 1 + random.int(2) : 0));
-        const roll = random.int(100);
-        if (roll < 70) {
-          const key = `${random.int(4_000)}${random.chance(0.3) ? padding : ''}`;
-          const options = {
-            priority: random.chance(0.5) ? random.int(3_000) - 1_500 : 0,
-            ...(random.chance(0.4) && { after: 1 + random.int(300) }),
-          };
-          try {
-            queue.addWithOpts(options, key);
-            model.addWithOpts(options, key);
-          } catch (error) {
-            if (!(error instanceof CapstanError) || error.code !== 'OUT_OF_MEMORY') throw error;
-            refused++;
+  test.each([undefined, 5])(
+    'memory refused at random moments: nothing is half changed (aging %s)',
+    (everyMs) => {
+      const random = new Random(seed);
+      let refused = 0;
+      for (let round = 0; round < 2; round++) {
+        const clock = new FakeClock();
+        const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 160));
+        const queue = make.priority(limiter, { clock, ...(everyMs && { aging: { everyMs } }) });
+        const model = new ModelPriorityQueue(new ModelExponential(5, 160), everyMs);
+        const processing: string[] = [];
+        const padding = 'x'.repeat(300);
+        const filler = takeAll();
+        for (let i = 0; i < 7_000; i++) {
+          // A page or two now and then: with no limit the instance takes an eighth more at once,
+          // and some seeds saw no refusal at all.
+          if (i % 200 === 0)
+            core.x.memoryLimit(core.x.memoryPages() + (random.chance(0.4) ? 1 + random.int(2) : 0));
+          const roll = random.int(100);
+          if (roll < 70) {
+            const key = `${random.int(4_000)}${random.chance(0.3) ? padding : ''}`;
+            const options = {
+              priority: random.chance(0.5) ? random.int(3_000) - 1_500 : 0,
+              ...(random.chance(0.4) && { after: 1 + random.int(300) }),
+            };
+            try {
+              queue.addWithOpts(options, key);
+              model.addWithOpts(options, key);
+            } catch (error) {
+              if (!(error instanceof CapstanError) || error.code !== 'OUT_OF_MEMORY') throw error;
+              refused++;
+            }
+          } else if (roll < 82) {
+            const key = queue.tryGet();
+            let want: string | undefined;
+            if (model.next() !== undefined)
+              model.get((got) => {
+                want = got?.key;
+              });
+            if (key !== want) expect.fail(`got ${key}, expected ${want} (seed ${seed})`);
+            if (key !== undefined) processing.push(key);
+          } else if (roll < 92 && processing.length > 0) {
+            const key = processing.splice(random.int(processing.length), 1)[0] as string;
+            queue.done(key);
+            model.done(key);
+          } else if (roll > 97) {
+            clock.step(10);
+            model.advance(10);
           }
-        } else if (roll < 82) {
-          const key = queue.tryGet();
-          let want: string | undefined;
-          if (model.next() !== undefined)
-            model.get((got) => {
-              want = got?.key;
-            });
-          if (key !== want) expect.fail(`got ${key}, expected ${want} (seed ${seed})`);
-          if (key !== undefined) processing.push(key);
-        } else if (roll < 92 && processing.length > 0) {
-          const key = processing.splice(random.int(processing.length), 1)[0] as string;
+          if (queue.len() !== model.len())
+            expect.fail(`len ${queue.len()}, expected ${model.len()} (seed ${seed})`);
+        }
+        grow(true);
+        clock.step(1_000);
+        model.advance(1_000);
+        for (const key of processing.splice(0)) {
           queue.done(key);
           model.done(key);
-        } else if (roll > 97) {
-          clock.step(10);
-          model.advance(10);
         }
-        if (queue.len() !== model.len()) expect.fail(`len ${queue.len()}, expected ${model.len()} (seed ${seed})`);
+        while (model.next() !== undefined) {
+          const key = queue.tryGet() as string;
+          let want: string | undefined;
+          model.get((got) => {
+            want = got?.key;
+          });
+          if (key !== want) expect.fail(`got ${key}, expected ${want} (seed ${seed})`);
+          queue.done(key);
+          model.done(key);
+        }
+        expect(queue.tryGet()).toBeUndefined();
+        queue.dispose();
+        filler.giveBack();
       }
-      grow(true);
-      clock.step(1_000);
-      model.advance(1_000);
-      for (const key of processing.splice(0)) {
-        queue.done(key);
-        model.done(key);
-      }
-      while (model.next() !== undefined) {
-        const key = queue.tryGet() as string;
-        let want: string | undefined;
-        model.get((got) => {
-          want = got?.key;
-        });
-        if (key !== want) expect.fail(`got ${key}, expected ${want} (seed ${seed})`);
-        queue.done(key);
-        model.done(key);
-      }
-      expect(queue.tryGet()).toBeUndefined();
-      queue.dispose();
-      filler.giveBack();
-    }
-    expect(refused).toBeGreaterThan(20);
-  });
+      expect(refused).toBeGreaterThan(20);
+    },
+  );
 
   test('each block that a script asks for, refused: a typed error, nothing changed, and the rest ends as in the model', () => {
     const blocks = script.map(() => 0);
@@ -203,11 +219,15 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
     }
   });
 
-  // Each return to an earlier time left one more live entry of the same key and time. Making room found nothing stale to drop, time and
-  // again: 60 000 ns an add with 20 000 keys that are parked, taken forward and parked again, where a delaying queue takes 120.
+  // Each return to an earlier time left one more live entry of the same key and time. Making room
+  // found nothing stale to drop, time and again: 60 000 ns an add with 20 000 keys that are parked,
+  // taken forward and parked again, where a delaying queue takes 120.
   test('waits that are put off and brought forward for ever stay as cheap as in a delaying queue', () => {
     const clock = new FakeClock();
-    const [priority, delaying] = [make.priority(undefined, { clock }), make.delaying({ clock })].map((queue) => {
+    const [priority, delaying] = [
+      make.priority(undefined, { clock }),
+      make.delaying({ clock }),
+    ].map((queue) => {
       const keys = Array.from({ length: 20_000 }, (_, i) => `key-${i}`);
       for (const key of keys) queue.addAfter(key, Number.POSITIVE_INFINITY);
       const start = performance.now();
@@ -248,7 +268,8 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
     const empty = core.x.memoryPages();
     for (let i = 0; i < 2_000; i++) {
       const other = make.priority(undefined, { clock });
-      for (let priority = 0; priority < 40; priority++) other.addWithOpts({ priority, after: 5 }, `key-${priority}`);
+      for (let priority = 0; priority < 40; priority++)
+        other.addWithOpts({ priority, after: 5 }, `key-${priority}`);
       other.dispose();
     }
     expect(core.x.memoryPages()).toBe(empty);

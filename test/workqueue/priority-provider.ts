@@ -1,4 +1,7 @@
-/** A MetricsProvider as a user of priority queues writes one: it keeps what it was told. Being asked for a depth without priorities is an error. */
+/**
+ * A MetricsProvider as a user of priority queues writes one: it keeps what it was told. Being asked
+ * for a depth without priorities is an error.
+ */
 import { RecordingProvider } from './recording-provider.ts';
 
 export class PriorityProvider extends RecordingProvider {
@@ -16,6 +19,9 @@ export class PriorityProvider extends RecordingProvider {
       this.depth.set(priority, depth);
       this.lowest = Math.min(this.lowest, depth);
     };
-    return { inc: (priority: number) => change(priority, 1), dec: (priority: number) => change(priority, -1) };
+    return {
+      inc: (priority: number) => change(priority, 1),
+      dec: (priority: number) => change(priority, -1),
+    };
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Hundreds of thousands of random operations on priority queues, each answer compared with the model (test/priority-model.ts), without
- * and with aging, with and without metrics. The seed is printed; `CAPSTAN_SEED=… npx vitest run test/workqueue/priority-random.test.ts` repeats a run.
+ * Hundreds of thousands of random operations on priority queues, each answer compared with the
+ * model (test/priority-model.ts), without and with aging, with and without metrics. The seed is
+ * printed; `CAPSTAN_SEED=… npx vitest run test/workqueue/priority-random.test.ts` repeats a run.
  */
 import {
   FakeClock,
@@ -34,7 +35,10 @@ interface Plan {
 /** Weights: add, get, done, delayed add, mode, cancel, forget, batch, time. */
 type Regime = readonly [number, number, number, number, number, number, number, number, number];
 
-/** A full queue shows the order of keys, an empty one the merging, many waiting keys the places that adds give back. */
+/**
+ * A full queue shows the order of keys, an empty one the merging, many waiting keys the places that
+ * adds give back.
+ */
 const regimes: readonly Regime[] = [
   [45, 10, 8, 15, 3, 1, 2, 2, 5], // fills
   [6, 40, 34, 6, 2, 1, 2, 4, 4], // empties
@@ -62,7 +66,10 @@ class Life {
   constructor(random: Random, plan: Plan, make: Implementation) {
     this.#random = random;
     this.#plan = plan;
-    this.#keys = Array.from({ length: plan.keys }, (_, i) => distinctKeys[i] ?? `team-${i % 20}/web-frontend-${i}`);
+    this.#keys = Array.from(
+      { length: plan.keys },
+      (_, i) => distinctKeys[i] ?? `team-${i % 20}/web-frontend-${i}`,
+    );
     const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 160));
     const metricsProvider: MetricsProvider | undefined =
       plan.metrics === 'none' ? undefined : plan.metrics === 'called' ? this.#called : this.#read;
@@ -85,7 +92,9 @@ class Life {
   #must(got: unknown, want: unknown, what: string): void {
     this.operations++;
     if (!Object.is(got, want))
-      expect.fail(`${what}: expected ${want}, got ${got} (operation ${this.operations}, seed ${seed})`);
+      expect.fail(
+        `${what}: expected ${want}, got ${got} (operation ${this.operations}, seed ${seed})`,
+      );
   }
 
   async #step(): Promise<void> {
@@ -141,9 +150,13 @@ class Life {
     }
     const families = parseText(this.#read.text());
     const samples = (name: string) =>
-      new Map(families.get(name)?.samples.map(({ labels, value }) => [Number(labels.priority), value]));
+      new Map(
+        families.get(name)?.samples.map(({ labels, value }) => [Number(labels.priority), value]),
+      );
     this.#must(show(samples('workqueue_depth')), show(want), 'depth read');
-    const longest = new Map([...this.#model.longestWait()].map(([priority, ms]) => [priority, ms / 1000]));
+    const longest = new Map(
+      [...this.#model.longestWait()].map(([priority, ms]) => [priority, ms / 1000]),
+    );
     this.#must(show(samples('workqueue_longest_wait_seconds')), show(longest), 'longest wait');
   }
 
@@ -160,8 +173,12 @@ class Life {
     const keys = [this.#key()];
     while (this.#random.chance(0.2)) keys.push(this.#key());
     const priority = this.#random.chance(0.6) ? this.#priority() : undefined;
-    const options = { ...(priority !== undefined && { priority }), ...(this.#random.chance(0.05) && { after: -3 }) };
-    if (keys.length === 1 && priority === undefined && this.#random.chance(0.5)) this.#queue.add(keys[0] as string);
+    const options = {
+      ...(priority !== undefined && { priority }),
+      ...(this.#random.chance(0.05) && { after: -3 }),
+    };
+    if (keys.length === 1 && priority === undefined && this.#random.chance(0.5))
+      this.#queue.add(keys[0] as string);
     else this.#queue.addWithOpts(options, ...keys);
     this.#model.addWithOpts(options, ...keys);
   }
@@ -287,7 +304,9 @@ class Life {
 
 /** Without the zeros: a priority that had keys may be known or not. */
 function show(figures: Map<number, number>): string {
-  const rounded = [...figures].map(([priority, value]) => [priority, Number(value.toFixed(6))] as const);
+  const rounded = [...figures].map(
+    ([priority, value]) => [priority, Number(value.toFixed(6))] as const,
+  );
   return JSON.stringify(rounded.filter(([, value]) => value !== 0).sort(([a], [b]) => a - b));
 }
 
@@ -297,10 +316,38 @@ const many = Array.from({ length: 200 }, (_, i) => (i - 100) * 21_474_836);
 
 const plans: readonly Plan[] = [
   { operations: 15_000, keys: 4, priorities: few, aging: undefined, metrics: 'none', life: 600 },
-  { operations: 25_000, keys: 60, priorities: few, aging: undefined, metrics: 'called', life: 3_000 },
-  { operations: 25_000, keys: 400, priorities: two, aging: undefined, metrics: 'none', life: 12_500 },
-  { operations: 12_000, keys: 1_500, priorities: two, aging: undefined, metrics: 'read', life: 12_000 },
-  { operations: 10_000, keys: 300, priorities: many, aging: undefined, metrics: 'none', life: 5_000 },
+  {
+    operations: 25_000,
+    keys: 60,
+    priorities: few,
+    aging: undefined,
+    metrics: 'called',
+    life: 3_000,
+  },
+  {
+    operations: 25_000,
+    keys: 400,
+    priorities: two,
+    aging: undefined,
+    metrics: 'none',
+    life: 12_500,
+  },
+  {
+    operations: 12_000,
+    keys: 1_500,
+    priorities: two,
+    aging: undefined,
+    metrics: 'read',
+    life: 12_000,
+  },
+  {
+    operations: 10_000,
+    keys: 300,
+    priorities: many,
+    aging: undefined,
+    metrics: 'none',
+    life: 5_000,
+  },
   { operations: 15_000, keys: 5, priorities: few, aging: 30, metrics: 'none', life: 800 },
   { operations: 20_000, keys: 80, priorities: few, aging: 7.5, metrics: 'called', life: 5_000 },
   { operations: 20_000, keys: 400, priorities: two, aging: 1, metrics: 'read', life: 10_000 },
@@ -312,14 +359,17 @@ let total = 0;
 describe.each(implementations)('random operations on priority queues, $name', (make) => {
   const random = new Random(seed);
 
-  test.each(plans)('$operations on $keys keys, aging $aging, metrics $metrics, agree with the model', async (plan) => {
-    for (let done = 0; done < plan.operations; ) {
-      const life = new Life(random.fork(), plan, make);
-      await life.run(Math.min(plan.life, plan.operations - done));
-      done += life.operations;
-      total += life.operations;
-    }
-  });
+  test.each(plans)(
+    '$operations on $keys keys, aging $aging, metrics $metrics, agree with the model',
+    async (plan) => {
+      for (let done = 0; done < plan.operations; ) {
+        const life = new Life(random.fork(), plan, make);
+        await life.run(Math.min(plan.life, plan.operations - done));
+        done += life.operations;
+        total += life.operations;
+      }
+    },
+  );
 });
 
 describe.each(implementations)('the bound of aging, $name', (make) => {
@@ -337,7 +387,10 @@ describe.each(implementations)('the bound of aging, $name', (make) => {
         if (random.chance(0.2)) queue.addWithOpts({ priority: -6, after: 1e6 }, key);
         if (random.chance(0.6) && !(known === undefined && queue.cancel(key))) {
           queue.addWithOpts({ priority }, key);
-          ready.set(key, { priority: Math.max(priority, known?.priority ?? priority), at: known?.at ?? clock.now() });
+          ready.set(key, {
+            priority: Math.max(priority, known?.priority ?? priority),
+            at: known?.at ?? clock.now(),
+          });
         }
         const got = random.chance(0.5) ? queue.tryGet() : undefined;
         if (got === undefined) continue;
@@ -345,7 +398,8 @@ describe.each(implementations)('the bound of aging, $name', (make) => {
         ready.delete(got);
         queue.done(got);
         for (const [other, { priority: p, at: since }] of ready) {
-          if (at - since > (q - p) * everyMs + 1e-6) expect.fail(`${got} overtook ${other} (seed ${seed})`);
+          if (at - since > (q - p) * everyMs + 1e-6)
+            expect.fail(`${got} overtook ${other} (seed ${seed})`);
           total++;
         }
       }

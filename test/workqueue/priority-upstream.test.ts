@@ -1,6 +1,7 @@
 /**
- * The counterpart of each test of controller-runtime's pkg/controller/priorityqueue (priorityqueue_test.go), under its name, and of the one of
- * pkg/internal/metrics that concerns it. What it asserts is the same; goroutines are async functions here, and time is a FakeClock.
+ * The counterpart of each test of controller-runtime's pkg/controller/priorityqueue
+ * (priorityqueue_test.go), under its name, and of the one of pkg/internal/metrics that concerns it.
+ * What it asserts is the same; goroutines are async functions here, and time is a FakeClock.
  */
 import {
   type AddOptions,
@@ -32,7 +33,11 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     const queue = make.priority(limiter, { name: 'test', metricsProvider: metrics, clock });
     open.push(queue);
     const depth = () => Object.fromEntries(metrics.depth);
-    const told = () => ({ depth: depth(), adds: metrics.values.adds, retries: metrics.values.retries });
+    const told = () => ({
+      depth: depth(),
+      adds: metrics.values.adds,
+      retries: metrics.values.retries,
+    });
     /** The key and priority that a get is answered at once. */
     const get = async (): Promise<[string | undefined, number]> => {
       const { item, priority } = await queue.getWithPriority();
@@ -153,7 +158,11 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
     queue.shutDown();
     queue.addWithOpts({ after: 1_000 }, 'foo');
     for (let i = 0; i < 2; i++)
-      expect(await queue.getWithPriority()).toEqual({ item: undefined, priority: 0, shutdown: true });
+      expect(await queue.getWithPriority()).toEqual({
+        item: undefined,
+        priority: 0,
+        shutdown: true,
+      });
   });
 
   test('returns many items', async () => {
@@ -221,7 +230,10 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
         const priority = random.chance(0.5) ? random.int(2 ** 32) - 2 ** 31 : undefined;
         const after = random.chance(0.3) ? random.int(100) : undefined;
         inQueue.set(item, Math.max(inQueue.get(item) ?? Number.NEGATIVE_INFINITY, priority ?? 0));
-        queue.addWithOpts({ ...(after !== undefined && { after }), ...(priority !== undefined && { priority }) }, item);
+        queue.addWithOpts(
+          { ...(after !== undefined && { after }), ...(priority !== undefined && { priority }) },
+          item,
+        );
         if (random.chance(0.1)) await Promise.resolve();
       }
     };
@@ -240,7 +252,8 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
         queue.done(got.item);
       }
     };
-    // What is handed out has the priority of that moment: it is noted when a depth is told, before the get resumes.
+    // What is handed out has the priority of that moment: it is noted when a depth is told, before
+    // the get resumes.
     const expected = new Map<string, number>();
     const next = queue.take.bind(queue);
     queue.take = () => {
@@ -272,7 +285,8 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
         ['low', -10],
       ];
       for (let i = 0; i < 1_000; i++)
-        for (const [name, priority] of levels) queue.addWithOpts({ priority, after }, `${name}-${i}`);
+        for (const [name, priority] of levels)
+          queue.addWithOpts({ priority, after }, `${name}-${i}`);
       if (after > 0) clock.step(after);
       for (const [name, priority] of levels)
         for (let i = 0; i < 1_000; i++) expect(await get()).toEqual([`${name}-${i}`, priority]);
@@ -415,7 +429,11 @@ describe.each(implementations)('priorityqueue_test, $name', (make) => {
 
   test('same priority many adds does not trigger cardinality limit, more than 25 priorities do', () => {
     const metricsProvider = new PrometheusProvider({ flavor: 'controller-runtime' });
-    const queue = make.priority(undefined, { name: 'test', metricsProvider, clock: new FakeClock() });
+    const queue = make.priority(undefined, {
+      name: 'test',
+      metricsProvider,
+      clock: new FakeClock(),
+    });
     open.push(queue);
     const depth = () =>
       parseText(metricsProvider.text())

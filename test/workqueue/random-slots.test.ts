@@ -1,8 +1,14 @@
 /**
- * Random operations on batches, slots, modes of delays, rules of adds and bounds, each answer compared with the model
- * (test/reference.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run test/workqueue/random-slots.test.ts` repeats a run.
+ * Random operations on batches, slots, modes of delays, rules of adds and bounds, each answer
+ * compared with the model (test/reference.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
+ * test/workqueue/random-slots.test.ts` repeats a run.
  */
-import { CapstanError, FakeClock, ItemExponentialFailureRateLimiter, type RateLimitingQueue } from 'capstan/workqueue';
+import {
+  CapstanError,
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  type RateLimitingQueue,
+} from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
 import { ModelExponential, ModelRateLimitingQueue } from '../reference.ts';
@@ -28,7 +34,8 @@ class Life {
   readonly #plan: Plan;
   readonly #pinned = new Map<string, number>();
   readonly #stale: number[] = [];
-  readonly #handed = new Map<string, number>(); // what is being processed, with the slot it was handed out as, if any
+  // what is being processed, with the slot it was handed out as, if any
+  readonly #handed = new Map<string, number>();
   #dropped = 0;
   operations = 0;
 
@@ -41,7 +48,10 @@ class Life {
       make.within(() => new ItemExponentialFailureRateLimiter(5, 80)),
       { clock: this.#clock, addEndsWait, addKeepsBackoff, ...bound },
     );
-    this.#model = new ModelRateLimitingQueue(new ModelExponential(5, 80), { addEndsWait, addKeepsBackoff });
+    this.#model = new ModelRateLimitingQueue(new ModelExponential(5, 80), {
+      addEndsWait,
+      addKeepsBackoff,
+    });
   }
 
   run(operations: number): void {
@@ -79,7 +89,9 @@ class Life {
   #must(got: unknown, want: unknown, what: string): void {
     this.operations++;
     if (!Object.is(got, want))
-      expect.fail(`${what}: expected ${String(want)}, got ${String(got)} (operation ${this.operations}, seed ${seed})`);
+      expect.fail(
+        `${what}: expected ${String(want)}, got ${String(got)} (operation ${this.operations}, seed ${seed})`,
+      );
   }
 
   #key(): string {
@@ -91,7 +103,10 @@ class Life {
     const { maxDepth } = this.#plan;
     if (maxDepth === undefined) return true;
     const model = this.#model;
-    const known = model.isQueued(key) || model.waitsUntil(key) !== undefined || model.processing().includes(key);
+    const known =
+      model.isQueued(key) ||
+      model.waitsUntil(key) !== undefined ||
+      model.processing().includes(key);
     if (known || model.depth() + model.waiting() < maxDepth) return true;
     this.#dropped++;
     return false;
@@ -169,13 +184,17 @@ class Life {
     this.#queue.unpin(slot);
     this.#pinned.delete(key);
     const model = this.#model;
-    const idle = !model.isQueued(key) && model.waitsUntil(key) === undefined && !model.processing().includes(key);
+    const idle =
+      !model.isQueued(key) &&
+      model.waitsUntil(key) === undefined &&
+      !model.processing().includes(key);
     if (idle) this.#stale.push(slot);
   }
 
   #staleSlots(): void {
     if (this.#stale.length === 0) return;
-    const slot = this.#random.pick(this.#stale.slice(-500)); // a generation comes again after 1024 turns of one slot
+    // a generation comes again after 1024 turns of one slot
+    const slot = this.#random.pick(this.#stale.slice(-500));
     for (const call of [
       () => this.#queue.addSlots(Int32Array.of(slot), 1),
       () => this.#queue.doneSlots(Int32Array.of(slot), 1),
@@ -253,7 +272,9 @@ class Life {
   }
 
   #compareSnapshot(): void {
-    const seen = new Map(this.#queue.snapshot({ limit: 10_000 }).keys.map((key) => [key.item, key]));
+    const seen = new Map(
+      this.#queue.snapshot({ limit: 10_000 }).keys.map((key) => [key.item, key]),
+    );
     const model = this.#model;
     for (let i = 0; i < this.#plan.keys; i++) {
       const key = `team-${i}/web`;
@@ -269,7 +290,11 @@ class Life {
             : undefined;
       this.#must(entry?.state, state, `state of ${key}`);
       if (entry === undefined) continue;
-      this.#must(entry.waitingMs, until === undefined ? undefined : until - this.#clock.now(), `wait of ${key}`);
+      this.#must(
+        entry.waitingMs,
+        until === undefined ? undefined : until - this.#clock.now(),
+        `wait of ${key}`,
+      );
       this.#must(entry.pinned, this.#pinned.has(key), `pin of ${key}`);
       this.#must(entry.addedAgain, processing && model.isQueued(key), `second add of ${key}`);
       this.#must(entry.failures, model.numRequeues(key), `failures of ${key}`);

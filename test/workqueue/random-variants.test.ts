@@ -1,6 +1,7 @@
 /**
- * What a queue answers does not depend on the way in which it works: with a user's metrics or order it goes item by item, without them the core
- * takes whole batches; times add a column; keys stand in one of two tables. Here all of them are told the same random things.
+ * What a queue answers does not depend on the way in which it works: with a user's metrics or order
+ * it goes item by item, without them the core takes whole batches; times add a column; keys stand
+ * in one of two tables. Here all of them are told the same random things.
  */
 import {
   FakeClock,
@@ -61,7 +62,10 @@ const ways: Record<string, () => QueueOptions<string>> = {
   'with an order': () => ({ queue: new Fifo() }),
 };
 
-/** One queue, and what it answers to the random calls of a seed. Only who was handed an item ends it. */
+/**
+ * One queue, and what it answers to the random calls of a seed. Only who was handed an item ends
+ * it.
+ */
 class Life {
   readonly #random: Random;
   readonly #clock = new FakeClock();
@@ -92,7 +96,9 @@ class Life {
         answer = (error as { code?: string }).code ?? error;
       }
       const { length } = this.#queue.recover();
-      answers.push(`${call}: ${which} ${answer}; ${this.#queue.len()}, ${length}, ${this.#queue.droppedAdds()}`);
+      answers.push(
+        `${call}: ${which} ${answer}; ${this.#queue.len()}, ${length}, ${this.#queue.droppedAdds()}`,
+      );
     }
     answers.push(`${this.#snapshot()}`);
     this.#queue.dispose();
@@ -152,7 +158,9 @@ class Life {
       return Array.from(slots, (slot) => this.#queue.slotItem(slot));
     },
     () => {
-      const slots = Int32Array.from(this.#slots.splice(0, this.#random.chance(0.5) ? 1 : this.#random.int(30)));
+      const slots = Int32Array.from(
+        this.#slots.splice(0, this.#random.chance(0.5) ? 1 : this.#random.int(30)),
+      );
       this.#queue.doneSlots(slots, slots.length);
     },
     () => {
@@ -211,7 +219,10 @@ describe('queues that work in different ways answer the same', () => {
         for (const [way, options] of Object.entries(ways)) {
           const answers = new Life(life, make, { ...rule, ...options() }).run(1_000);
           const at = answers.findIndex((answer, call) => answer !== expected[call]);
-          if (at >= 0) expect(`${way}, ${make.name}: ${answers[at]}`).toBe(`${way}, ${make.name}: ${expected[at]}`);
+          if (at >= 0)
+            expect(`${way}, ${make.name}: ${answers[at]}`).toBe(
+              `${way}, ${make.name}: ${expected[at]}`,
+            );
         }
       }
     }

@@ -1,6 +1,7 @@
 /**
- * More than a million random operations on the queues, each answer compared with the model (test/reference.ts). The seed
- * is printed; `CAPSTAN_SEED=… npx vitest run test/workqueue/random.test.ts` repeats a run.
+ * More than a million random operations on the queues, each answer compared with the model
+ * (test/reference.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
+ * test/workqueue/random.test.ts` repeats a run.
  */
 import {
   BucketRateLimiter,
@@ -31,7 +32,9 @@ import { type Implementation, implementations } from './implementations.ts';
 const seed = testSeed();
 console.log(`test/workqueue/random.test.ts: CAPSTAN_SEED=${seed}`);
 
-/** How items of a kind are made: a fresh one at each use, and the model's key for it, one to one. */
+/**
+ * How items of a kind are made: a fresh one at each use, and the model's key for it, one to one.
+ */
 interface Kind<T> {
   readonly name: string;
   readonly key: ((item: T) => string) | undefined;
@@ -46,7 +49,8 @@ const fresh = (text: string): string => text.slice(0, 1) + text.slice(1);
 const stringKind: Kind<string> = {
   name: 'strings',
   key: undefined,
-  make: (i) => (i < distinctKeys.length ? fresh(distinctKeys[i] as string) : `team-${i % 20}/web-frontend-${i}`),
+  make: (i) =>
+    i < distinctKeys.length ? fresh(distinctKeys[i] as string) : `team-${i % 20}/web-frontend-${i}`,
   modelKey: (item) => item,
 };
 
@@ -72,7 +76,10 @@ interface Plan {
   readonly keys: number;
   /** How many operations a queue lives before it is shut down and drained. */
   readonly life: number;
-  /** Delays and times are multiples of this many ms (with 0, a few are fractions): the coarser, the more often two delays end together. */
+  /**
+   * Delays and times are multiples of this many ms (with 0, a few are fractions): the coarser, the
+   * more often two delays end together.
+   */
   readonly quantum: number;
 }
 
@@ -87,12 +94,15 @@ function limiters<T>(kind: Kind<T>): { real: RateLimiter<T>; model: ModelLimiter
   };
 }
 
-/** Weights of the operations: add, tryGet, done, addAfter, addRateLimited, forget, done of what is not processed, time. */
+/**
+ * Weights of the operations: add, tryGet, done, addAfter, addRateLimited, forget, done of what is
+ * not processed, time.
+ */
 type Regime = readonly [number, number, number, number, number, number, number, number];
 
 /**
- * What goes on for some hundred operations. A queue that is always full hides the order in which keys come, and one that is
- * always empty hides the merging of keys, so the regimes change.
+ * What goes on for some hundred operations. A queue that is always full hides the order in which
+ * keys come, and one that is always empty hides the merging of keys, so the regimes change.
  */
 const regimes: readonly Regime[] = [
   [40, 15, 15, 12, 6, 4, 1, 7], // fills
@@ -130,7 +140,8 @@ class Life<T> {
     while (this.operations < operations) this.#step();
     this.#queue.shutDown();
     this.#model.shutDown();
-    for (let i = 0; i < operations / 20; i++) this.#step(); // a queue that is shut down obeys rules too
+    // a queue that is shut down obeys rules too
+    for (let i = 0; i < operations / 20; i++) this.#step();
     while (this.#get() || this.#processing.length > 0) this.#done();
     this.#must(this.#clock.timers(), 0, 'timers after shutdown');
     this.#queue.dispose();
@@ -158,7 +169,9 @@ class Life<T> {
   #must(got: unknown, want: unknown, what: string): void {
     this.operations++;
     if (!Object.is(got, want)) {
-      expect.fail(`${what}: expected ${String(want)}, got ${String(got)} (operation ${this.operations}, seed ${seed})`);
+      expect.fail(
+        `${what}: expected ${String(want)}, got ${String(got)} (operation ${this.operations}, seed ${seed})`,
+      );
     }
   }
 
@@ -180,7 +193,11 @@ class Life<T> {
 
   #get(): boolean {
     const item = this.#queue.tryGet();
-    this.#must(item === undefined ? undefined : this.#kind.modelKey(item), this.#model.tryGet(), 'tryGet');
+    this.#must(
+      item === undefined ? undefined : this.#kind.modelKey(item),
+      this.#model.tryGet(),
+      'tryGet',
+    );
     if (item !== undefined) this.#processing.push(item);
     return item !== undefined;
   }
@@ -224,14 +241,22 @@ class Life<T> {
     const { item, key } = this.#any();
     this.#queue.addRateLimited(item);
     this.#model.addRateLimited(key);
-    this.#must(this.#queue.numRequeues(item), this.#model.numRequeues(key), 'numRequeues after addRateLimited');
+    this.#must(
+      this.#queue.numRequeues(item),
+      this.#model.numRequeues(key),
+      'numRequeues after addRateLimited',
+    );
   }
 
   #forget(): void {
     const { item, key } = this.#any();
     this.#queue.forget(item);
     this.#model.forget(key);
-    this.#must(this.#queue.numRequeues(item), this.#model.numRequeues(key), 'numRequeues after forget');
+    this.#must(
+      this.#queue.numRequeues(item),
+      this.#model.numRequeues(key),
+      'numRequeues after forget',
+    );
   }
 
   #advance(): void {
@@ -269,13 +294,19 @@ const plans: readonly Plan[] = [
 describe.each(implementations)('random operations, $name', (make) => {
   const random = new Random(seed);
 
-  test.each(plans)('$operations on $keys keys in steps of $quantum ms agree with the model: strings', (plan) => {
-    total += play(random.fork(), stringKind, plan, make);
-  });
+  test.each(plans)(
+    '$operations on $keys keys in steps of $quantum ms agree with the model: strings',
+    (plan) => {
+      total += play(random.fork(), stringKind, plan, make);
+    },
+  );
 
-  test.each(plans)('$operations on $keys keys in steps of $quantum ms agree with the model: requests', (plan) => {
-    total += play(random.fork(), requestKind, plan, make);
-  });
+  test.each(plans)(
+    '$operations on $keys keys in steps of $quantum ms agree with the model: requests',
+    (plan) => {
+      total += play(random.fork(), requestKind, plan, make);
+    },
+  );
 
   test.each(plans)(
     '$operations on $keys keys in steps of $quantum ms agree with the model: objects behind a key function',
@@ -307,7 +338,10 @@ describe.each(implementations)('random calls of limiters, $name', (make) => {
         ];
         const [singles, models] = [build(), model()];
         return [
-          ...singles.map((limiter, i): [RateLimiter, ModelLimiter] => [limiter, models[i] as ModelLimiter]),
+          ...singles.map((limiter, i): [RateLimiter, ModelLimiter] => [
+            limiter,
+            models[i] as ModelLimiter,
+          ]),
           [new MaxOfRateLimiter(...build()), new ModelMaxOf(...model())],
           [
             new WithMaxWaitRateLimiter(new MaxOfRateLimiter(...build()), cap),
@@ -321,7 +355,8 @@ describe.each(implementations)('random calls of limiters, $name', (make) => {
         if (roll === 9) clock.step(random.next() * 300);
         for (const [real, model] of pairs) {
           total++;
-          if (roll < 7) expect(Math.abs(real.when(key) - model.when(key)), `seed ${seed}`).toBeLessThan(1e-6);
+          if (roll < 7)
+            expect(Math.abs(real.when(key) - model.when(key)), `seed ${seed}`).toBeLessThan(1e-6);
           else if (roll < 8) {
             real.forget(key);
             model.forget(key);
@@ -336,7 +371,8 @@ test('a queue that differs from the model is found', () => {
   // The comparison itself must be able to fail: this model takes two keys for one.
   const merging: Kind<string> = { ...stringKind, modelKey: (item) => (item === 'a' ? '' : item) };
   const plan: Plan = { operations: 20_000, keys: 8, life: 20_000, quantum: 0 };
-  for (const make of implementations) expect(() => play(new Random(seed), merging, plan, make)).toThrow(/seed/);
+  for (const make of implementations)
+    expect(() => play(new Random(seed), merging, plan, make)).toThrow(/seed/);
 });
 
 test('that was a million operations at least', () => {

@@ -1,4 +1,7 @@
-/** What the error hook has heard in the test that runs; and each test ends with the default key table. */
+/**
+ * What the error hook has heard in the test that runs; and each test ends with the default key
+ * table.
+ */
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach } from 'vitest';
 import { setKeyMode } from '../../bindings/key-mode.ts';

@@ -1,14 +1,19 @@
 /**
- * A hundred thousand schedules: producers, workers, a batch worker, calls that are aborted, time that passes and one of the ways to end,
- * each a small program of its own whose steps fast-check's scheduler puts in any order. Beside every call stands the same call of the
- * model (test/reference.ts), so that each get must be answered with the model's key, in the model's order, and each drain must end
- * when the model's does. What the programs see is judged by the promises alone, too:
+ * A hundred thousand schedules: producers, workers, a batch worker, calls that are aborted, time
+ * that passes and one of the ways to end, each a small program of its own whose steps fast-check's
+ * scheduler puts in any order. Beside every call stands the same call of the model
+ * (test/reference.ts), so that each get must be answered with the model's key, in the model's
+ * order, and each drain must end when the model's does. What the programs see is judged by the
+ * promises alone, too:
  *
- * - no item is handed out twice at once, none is lost: every add before the shutdown is followed by a hand-out that comes after it;
- * - no wake-up is lost: when nothing can move any more, nothing is ready, or nobody is left to take it;
+ * - no item is handed out twice at once, none is lost: every add before the shutdown is followed by
+ *   a hand-out that comes after it;
+ * - no wake-up is lost: when nothing can move any more, nothing is ready, or nobody is left to take
+ *   it;
  * - after a shutdown everybody ends.
  *
- * interleavings.test.ts has longer programs on fewer schedules. Seed by CAPSTAN_SEED; CAPSTAN_SCHEDULES sets how many.
+ * interleavings.test.ts has longer programs on fewer schedules. Seed by CAPSTAN_SEED;
+ * CAPSTAN_SCHEDULES sets how many.
  */
 import { FakeClock } from 'capstan/workqueue';
 import fc from 'fast-check';
@@ -39,7 +44,10 @@ interface Plan {
 }
 
 const plans: fc.Arbitrary<Plan> = fc.record({
-  producers: fc.array(fc.array(fc.nat(7), { minLength: 1, maxLength: 4 }), { minLength: 1, maxLength: 3 }),
+  producers: fc.array(fc.array(fc.nat(7), { minLength: 1, maxLength: 4 }), {
+    minLength: 1,
+    maxLength: 3,
+  }),
   workers: fc.integer({ min: 1, max: 3 }),
   again: fc.nat(255),
   aborts: fc.nat(2),
@@ -91,7 +99,10 @@ class Run {
     await rest();
     this.#agree();
     must(this.#running.size === 0, 'everybody who works gets to the end of it');
-    must(queue.len() === 0 || this.#workersLeft === 0, 'no wake-up is lost: what is ready has been taken');
+    must(
+      queue.len() === 0 || this.#workersLeft === 0,
+      'no wake-up is lost: what is ready has been taken',
+    );
     if (plan.end === 'at the end') {
       queue.shutDown();
       this.#model.shutDown();
@@ -204,7 +215,8 @@ class Run {
       }
       this.#again >>= 1;
     }
-    if (added) await this.#move(actor); // others may move while it is both in processing and to come again
+    // others may move while it is both in processing and to come again
+    if (added) await this.#move(actor);
     for (const item of items) this.#running.delete(item);
   }
 
@@ -256,7 +268,8 @@ async function rest(): Promise<void> {
 
 function same(real: readonly unknown[], expected: readonly unknown[], promise: string): void {
   const equal = real.length === expected.length && real.every((one, i) => one === expected[i]);
-  if (!equal) throw new Error(`${promise}: ${JSON.stringify(real)}, expected ${JSON.stringify(expected)}`);
+  if (!equal)
+    throw new Error(`${promise}: ${JSON.stringify(real)}, expected ${JSON.stringify(expected)}`);
 }
 
 const schedules = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * The soak of bench/soak-run.ts in a short form, on either key table: a million keys that each come once, ten thousand of them live.
- * `npm run soak` is the long one.
+ * The soak of bench/soak-run.ts in a short form, on either key table: a million keys that each come
+ * once, ten thousand of them live. `npm run soak` is the long one.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -49,7 +49,8 @@ test('a queue that loses keys, hands one out twice or keeps memory is found', as
     'handed out': () => {
       DelayingQueue.prototype.add = function (item) {
         add.call(this, item);
-        if (++calls % every === 0) (this as InstanceType<typeof DelayingQueue>).addAfter(item as string, 40);
+        if (++calls % every === 0)
+          (this as InstanceType<typeof DelayingQueue>).addAfter(item as string, 40);
       };
     },
   };

@@ -118,7 +118,10 @@ describe('until', () => {
     const previous = setErrorHandler((error) => reported.push(error));
     try {
       const queue = new WorkQueue();
-      const ended = until(async (own) => void (await queue.get({ signal: own })), 100, { signal, clock });
+      const ended = until(async (own) => void (await queue.get({ signal: own })), 100, {
+        signal,
+        clock,
+      });
       await settle();
       controller.abort();
       await ended;

@@ -1,7 +1,8 @@
 /**
- * The counterpart of each test of client-go's util/workqueue (queue_test, delaying_queue_test, default_rate_limiters_test,
- * rate_limiting_queue_test, metrics_test, parallelizer_test), under its name. What it asserts is the same; goroutines are
- * async functions here, and time is a FakeClock. BenchmarkQueue and BenchmarkDelayingQueue_AddAfter have theirs in bench/.
+ * The counterpart of each test of client-go's util/workqueue (queue_test, delaying_queue_test,
+ * default_rate_limiters_test, rate_limiting_queue_test, metrics_test, parallelizer_test), under its
+ * name. What it asserts is the same; goroutines are async functions here, and time is a FakeClock.
+ * BenchmarkQueue and BenchmarkDelayingQueue_AddAfter have theirs in bench/.
  */
 import {
   FakeClock,
@@ -65,7 +66,8 @@ describe.each(implementations)('queue_test, $name', (make) => {
     'TestAddWhileProcessing (%s): workers add what they process, and the queue still drains',
     async (_name, shutDown) => {
       const queue = make.queue();
-      let left = 500; // upstream re-adds until the shutdown ends it; counted here, so that the test is bounded
+      // upstream re-adds until the shutdown ends it; counted here, so that the test is bounded
+      let left = 500;
       const consume = async () => {
         for (let got = await queue.get(); !got.shutdown; got = await queue.get()) {
           if (left-- > 0) queue.add(got.item);
@@ -287,13 +289,16 @@ describe.each(implementations)('default_rate_limiters_test, $name', ({ within })
   test.each([
     ['1000 s', 1_000_000],
     ['1000 h', 3_600_000_000],
-  ])('TestItemExponentialFailureRateLimiterOverFlow: a thousand failures stay at %s', (_name, max) => {
-    const limiter = within(() => new ItemExponentialFailureRateLimiter(1, max));
-    expect(Math.max(...when(limiter, 'one', 1_000))).toBe(max);
-    expect(limiter.when('one')).toBe(max);
-    const minute = within(() => new ItemExponentialFailureRateLimiter(60_000, max));
-    expect(when(minute, 'two', 1_000).at(-1)).toBe(max);
-  });
+  ])(
+    'TestItemExponentialFailureRateLimiterOverFlow: a thousand failures stay at %s',
+    (_name, max) => {
+      const limiter = within(() => new ItemExponentialFailureRateLimiter(1, max));
+      expect(Math.max(...when(limiter, 'one', 1_000))).toBe(max);
+      expect(limiter.when('one')).toBe(max);
+      const minute = within(() => new ItemExponentialFailureRateLimiter(60_000, max));
+      expect(when(minute, 'two', 1_000).at(-1)).toBe(max);
+    },
+  );
 
   test('TestItemFastSlowRateLimiter: three times fast, then slow', () => {
     const limiter = within(() => new ItemFastSlowRateLimiter(5, 10_000, 3));
@@ -308,7 +313,10 @@ describe.each(implementations)('default_rate_limiters_test, $name', ({ within })
   test('TestMaxOfRateLimiter: the longest of its limiters, and Forget reaches all', () => {
     const limiter = within(
       () =>
-        new MaxOfRateLimiter(new ItemFastSlowRateLimiter(5, 3_000, 3), new ItemExponentialFailureRateLimiter(1, 1_000)),
+        new MaxOfRateLimiter(
+          new ItemFastSlowRateLimiter(5, 3_000, 3),
+          new ItemExponentialFailureRateLimiter(1, 1_000),
+        ),
     );
     expect(when(limiter, 'one', 5)).toEqual([5, 5, 5, 3_000, 3_000]);
     expect(limiter.numRequeues('one')).toBe(5);

@@ -1,4 +1,6 @@
-/** bindings/workqueue/work-queue.ts and what the queues do beyond client-go, with either key table. */
+/**
+ * bindings/workqueue/work-queue.ts and what the queues do beyond client-go, with either key table.
+ */
 import { extensionCases } from './cases/extensions.ts';
 import { slotCases } from './cases/slots.ts';
 import { implementations } from './implementations.ts';

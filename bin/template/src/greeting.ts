@@ -1,6 +1,7 @@
 /**
- * The custom resource. From the schemas come the type of its objects, the CustomResourceDefinition that makes the API server check the same
- * (`npm run crd` writes it to deploy/crd.yaml), and the validation in a program: `Greeting.parse`.
+ * The custom resource. From the schemas come the type of its objects, the CustomResourceDefinition
+ * that makes the API server check the same (`npm run crd` writes it to deploy/crd.yaml), and the
+ * validation in a program: `Greeting.parse`.
  */
 import { defineCustomResource, type ObjectOf } from 'capstan/client';
 import * as z from 'zod';
@@ -26,11 +27,17 @@ export const Greeting = defineCustomResource({
     suspend: z.boolean().default(false).describe('Whether the ConfigMap is left as it is.'),
   }),
   status: z.object({
-    observedGeneration: z.int().optional().describe('The generation of the spec that the conditions are about.'),
+    observedGeneration: z
+      .int()
+      .optional()
+      .describe('The generation of the spec that the conditions are about.'),
     conditions: z.array(condition).optional(),
   }),
   overrides: {
-    'status.conditions': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+    'status.conditions': {
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    },
   },
   additionalPrinterColumns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },

@@ -1,10 +1,17 @@
-/** The program: it runs until SIGTERM or SIGINT, in a cluster or with the kubeconfig of whoever starts it. */
+/**
+ * The program: it runs until SIGTERM or SIGINT, in a cluster or with the kubeconfig of whoever
+ * starts it.
+ */
 import { KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { newManager, setupSignalHandler } from 'capstan/manager';
 import { setupWithManager } from './reconcile.ts';
 
-const { POD_NAMESPACE = 'default', HEALTH_ADDRESS = ':8081', METRICS_ADDRESS = ':8080' } = process.env;
+const {
+  POD_NAMESPACE = 'default',
+  HEALTH_ADDRESS = ':8081',
+  METRICS_ADDRESS = ':8080',
+} = process.env;
 const { DEBUG_ADDRESS = '127.0.0.1:8082' } = process.env;
 
 const config = new KubeConfig();
@@ -17,7 +24,8 @@ const manager = newManager({
   leaderElection: { id: 'greeting-controller', namespace: POD_NAMESPACE, releaseOnCancel: true },
   healthProbe: { bindAddress: HEALTH_ADDRESS },
   metrics: { bindAddress: METRICS_ADDRESS },
-  // Why is my object not reconciled? kubectl port-forward, and open http://localhost:8082/debug/capstan.
+  // Why is my object not reconciled? kubectl port-forward, and open
+  // http://localhost:8082/debug/capstan.
   debugPage: { bindAddress: DEBUG_ADDRESS },
 });
 setupWithManager(manager);

@@ -1,13 +1,22 @@
 /**
- * What the controller does. It is level-triggered: it never asks what has happened, only what should be and what is, so that a second run,
- * or one after a failure half-way, ends in the same place.
+ * What the controller does. It is level-triggered: it never asks what has happened, only what
+ * should be and what is, so that a second run, or one after a failure half-way, ends in the same
+ * place.
  */
 import { defineResource } from 'capstan/cache';
-import { type Client, type ObjectMeta, setControllerReference, setStatusCondition } from 'capstan/client';
+import {
+  type Client,
+  type ObjectMeta,
+  setControllerReference,
+  setStatusCondition,
+} from 'capstan/client';
 import { asReconciler, type Manager, newControllerManagedBy } from 'capstan/controller';
 import { Greeting } from './greeting.ts';
 
-/** Of a built-in kind it is enough to say what is used of it; or take the types of @kubernetes/client-node. */
+/**
+ * Of a built-in kind it is enough to say what is used of it; or take the types of
+ * @kubernetes/client-node.
+ */
 export interface ConfigMapObject {
   metadata: ObjectMeta;
   data?: Record<string, string>;
@@ -36,14 +45,18 @@ export function setupWithManager(manager: Manager): void {
     );
 }
 
-/** Makes the world match one object. What it throws is logged, and tried again after 5 ms, 10 ms, 20 ms … */
+/**
+ * Makes the world match one object. What it throws is logged, and tried again after 5 ms, 10 ms, 20
+ * ms …
+ */
 export async function reconcile(
   client: Client,
   object: Greeting,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<void> {
   const { metadata, spec } = object;
-  if (metadata.deletionTimestamp !== undefined) return; // the cluster deletes what has an owner reference to it
+  // the cluster deletes what has an owner reference to it
+  if (metadata.deletionTimestamp !== undefined) return;
   if (!spec.suspend) await client.apply(ConfigMap, configMapOf(object), { force: true, signal });
   await report(client, object, signal);
 }
@@ -56,7 +69,11 @@ function configMapOf(object: Greeting): ConfigMapObject {
 }
 
 /** Writes the status, unless it says all of this already. */
-async function report(client: Client, object: Greeting, signal: AbortSignal | undefined): Promise<void> {
+async function report(
+  client: Client,
+  object: Greeting,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { spec, status } = object;
   const { name, namespace, generation: observedGeneration } = object.metadata;
   const conditions = setStatusCondition(status?.conditions, {

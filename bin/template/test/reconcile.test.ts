@@ -1,4 +1,7 @@
-/** The controller against the API server of capstan/testing, in this process: no cluster, no ports, no mocks. */
+/**
+ * The controller against the API server of capstan/testing, in this process: no cluster, no ports,
+ * no mocks.
+ */
 import { newManager } from 'capstan/manager';
 import { type FakeClient, fakeClient } from 'capstan/testing';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
@@ -13,7 +16,10 @@ beforeEach(() => {
 });
 
 async function create(message: string): Promise<Greeting> {
-  return client.create(Greeting.resource, await Greeting.parse({ metadata: key, spec: { message } }));
+  return client.create(
+    Greeting.resource,
+    await Greeting.parse({ metadata: key, spec: { message } }),
+  );
 }
 const current = () => client.get(Greeting.resource, key);
 const message = async () => (await client.get(ConfigMap, key)).data?.message;
@@ -31,7 +37,10 @@ describe('reconcile', () => {
   it('says in the status what it has done, once', async () => {
     await reconcile(client, await create('hi'));
     const { metadata, status } = await current();
-    expect(status).toMatchObject({ observedGeneration: 1, conditions: [{ type: 'Ready', status: 'True' }] });
+    expect(status).toMatchObject({
+      observedGeneration: 1,
+      conditions: [{ type: 'Ready', status: 'True' }],
+    });
     await reconcile(client, await current());
     expect((await current()).metadata.resourceVersion).toBe(metadata.resourceVersion);
   });
@@ -41,7 +50,10 @@ describe('reconcile', () => {
     await client.patch(ConfigMap, key, { type: 'merge', body: { data: { message: 'graffiti' } } });
     await reconcile(client, await current());
     expect(await message()).toBe('hi');
-    await client.patch(Greeting.resource, key, { type: 'merge', body: { spec: { message: 'bye' } } });
+    await client.patch(Greeting.resource, key, {
+      type: 'merge',
+      body: { spec: { message: 'bye' } },
+    });
     await reconcile(client, await current());
     expect(await message()).toBe('bye');
   });
@@ -52,7 +64,9 @@ describe('reconcile', () => {
     await client.patch(Greeting.resource, key, { type: 'merge', body });
     await reconcile(client, await current());
     expect(await message()).toBe('hi');
-    expect((await current()).status?.conditions).toMatchObject([{ status: 'False', reason: 'Suspended' }]);
+    expect((await current()).status?.conditions).toMatchObject([
+      { status: 'False', reason: 'Suspended' },
+    ]);
   });
 });
 
@@ -62,7 +76,10 @@ it('refuses an object without a message', async () => {
 });
 
 it('converges under a manager', async () => {
-  const manager = newManager({ transport: client.transport, client: { fieldOwner: 'greeting-controller' } });
+  const manager = newManager({
+    transport: client.transport,
+    client: { fieldOwner: 'greeting-controller' },
+  });
   setupWithManager(manager);
   const end = new AbortController();
   const running = manager.start({ signal: end.signal });

@@ -1,10 +1,12 @@
 /**
  * How many bytes a cache may keep. Each object is judged as it is staged:
  *
- * - of a list of everything, by what the list has brought so far, as that is what the cache will be;
+ * - of a list of everything, by what the list has brought so far, as that is what the cache will
+ *   be;
  * - of a watch, by what the cache has and what waits for it, less what that will replace.
  *
- * So a cache that is full takes a list that is smaller, and one that has room takes its own content again.
+ * So a cache that is full takes a list that is smaller, and one that has room takes its own content
+ * again.
  */
 import { CapstanError } from '../../errors.ts';
 import { tell } from '../../handle-error.ts';
@@ -25,14 +27,24 @@ export class Budget {
   #listed = 0;
   /** An object had no room, and the list or watch ended with it. */
   refused = false;
-  /** From how many bytes on `onBytes` is called; above the mark: it has been, and the cache has not been below the mark since. */
+  /**
+   * From how many bytes on `onBytes` is called; above the mark: it has been, and the cache has not
+   * been below the mark since.
+   */
   #next: number;
 
   /**
-   * @param trim cuts all but the metadata out of the object scanned last, as {@link TrimBlock.apply}
+   * @param trim cuts all but the metadata out of the object scanned last, as {@link
+   *   TrimBlock.apply}
    * @param what for messages: `v1 Pod`
    */
-  constructor(versions: Versions, max: number, options: BudgetOptions, trim: () => boolean | undefined, what: string) {
+  constructor(
+    versions: Versions,
+    max: number,
+    options: BudgetOptions,
+    trim: () => boolean | undefined,
+    what: string,
+  ) {
     this.#versions = versions;
     this.#max = max;
     this.#options = options;
@@ -49,8 +61,9 @@ export class Budget {
   }
 
   /**
-   * Stages the object scanned last, whole or, where it has no room and that is the policy, its metadata alone. `undefined`: the host
-   * has to decode it. Throws CapstanError CACHE_FULL; then the object is not staged.
+   * Stages the object scanned last, whole or, where it has no room and that is the policy, its
+   * metadata alone. `undefined`: the host has to decode it. Throws CapstanError CACHE_FULL; then
+   * the object is not staged.
    */
   stage(): Version | undefined {
     const versions = this.#versions;
@@ -88,14 +101,19 @@ export class Budget {
   /** Exact only from the mark on, as what will be replaced has to be looked for. */
   #live(): number {
     const { live } = this.#versions.bytes();
-    return live < this.#mark || (this.#wasTold() && live <= this.#max) ? live : live - this.#versions.replacing();
+    return live < this.#mark || (this.#wasTold() && live <= this.#max)
+      ? live
+      : live - this.#versions.replacing();
   }
 
   #wasTold(): boolean {
     return this.#next > this.#mark;
   }
 
-  /** The next time is at the limit, which metadata alone can pass, and then whenever they have doubled. */
+  /**
+   * The next time is at the limit, which metadata alone can pass, and then whenever they have
+   * doubled.
+   */
   #tell(bytes: number): void {
     const { onBytes, whenFull } = this.#options;
     if (whenFull !== 'metadata') this.#next = Number.POSITIVE_INFINITY;

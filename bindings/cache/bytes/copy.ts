@@ -1,9 +1,12 @@
 /**
- * What a version was, outside of the core: the spans of its members and its JSON behind them, all in one piece.
+ * What a version was, outside of the core: the spans of its members and its JSON behind them, all
+ * in one piece.
  *
- * Where the JSON is ASCII, the piece is a string: that lies on the engine's own heap and costs nothing once it is dropped, where bytes of its own, or a part of a
- * larger array, cost a major collection for every 64 MB. For that the spans are written with seven bits a byte. Nothing else is made, and no literal of an object or
- * array: the engine notes which of those live long, took these for such, and made them old from the start, where each kept its text until the next major
+ * Where the JSON is ASCII, the piece is a string: that lies on the engine's own heap and costs
+ * nothing once it is dropped, where bytes of its own, or a part of a larger array, cost a major
+ * collection for every 64 MB. For that the spans are written with seven bits a byte. Nothing else
+ * is made, and no literal of an object or array: the engine notes which of those live long, took
+ * these for such, and made them old from the start, where each kept its text until the next major
  * collection (10 of 24 MB survived every minor one, and copying them cost 1.5 µs an event).
  */
 import { freezeParsed } from '../freeze.ts';
@@ -35,7 +38,11 @@ export function takeCopy(
   const end = (at + jsonOffset) >>> 2;
   for (let i = from >>> 2; i < end; i++) {
     const offset = words[i] as number;
-    words[i] = (offset & 0x7f) | ((offset & 0x3f80) << 1) | ((offset & 0x1fc000) << 2) | ((offset & 0xfe00000) << 3);
+    words[i] =
+      (offset & 0x7f) |
+      ((offset & 0x3f80) << 1) |
+      ((offset & 0x1fc000) << 2) |
+      ((offset & 0xfe00000) << 3);
   }
   return latin1At(bytes, from, to);
 }

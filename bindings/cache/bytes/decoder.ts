@@ -1,7 +1,9 @@
 /**
- * The decoder that leaves objects as bytes: events and lists are checked and cut apart in the core, kept there, and handed out as
- * objects whose members are decoded when they are read. What is not an ordinary object of the resource is decoded whole by JSON.parse, which also says what
- * is wrong with it: bookmarks, Status, other kinds, members named twice, escapes in names, text that is not UTF-8.
+ * The decoder that leaves objects as bytes: events and lists are checked and cut apart in the core,
+ * kept there, and handed out as objects whose members are decoded when they are read. What is not
+ * an ordinary object of the resource is decoded whole by JSON.parse, which also says what is wrong
+ * with it: bookmarks, Status, other kinds, members named twice, escapes in names, text that is not
+ * UTF-8.
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { CapstanError, show } from '../../errors.ts';
@@ -20,7 +22,12 @@ import {
 } from '../decoder.ts';
 import type { RawFrame } from '../frames.ts';
 import { deepFreeze } from '../freeze.ts';
-import { type Budget as BudgetOptions, type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from '../limits.ts';
+import {
+  type Budget as BudgetOptions,
+  type DecoderOptions,
+  MAX_DEPTH,
+  MAX_OBJECT_BYTES,
+} from '../limits.ts';
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../trim.ts';
 import { Budget } from './budget.ts';
 import { lazyObject, versionOf } from './lazy.ts';
@@ -56,7 +63,10 @@ const TYPES = [undefined, 'ADDED', 'MODIFIED', 'DELETED'] as const;
 type Change = 'ADDED' | 'MODIFIED' | 'DELETED';
 
 export interface ByteDecoderOptions extends DecoderOptions, BudgetOptions {
-  /** What it gives are versions, which stand for their objects until a store has made these: lazy.ts `shown`. */
+  /**
+   * What it gives are versions, which stand for their objects until a store has made these: lazy.ts
+   * `shown`.
+   */
   versions?: boolean | undefined;
 }
 
@@ -71,11 +81,21 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly #budget: Budget | undefined;
   readonly #givesVersions: boolean;
 
-  constructor(core: CacheCore, versions: Versions, expected: ExpectedKind, options: ByteDecoderOptions = {}) {
+  constructor(
+    core: CacheCore,
+    versions: Versions,
+    expected: ExpectedKind,
+    options: ByteDecoderOptions = {},
+  ) {
     this.core = core;
     this.versions = versions;
     this.expected = expected;
-    const { keepManagedFields = false, drop = [], maxObjectBytes = MAX_OBJECT_BYTES, maxDepth = MAX_DEPTH } = options;
+    const {
+      keepManagedFields = false,
+      drop = [],
+      maxObjectBytes = MAX_OBJECT_BYTES,
+      maxDepth = MAX_DEPTH,
+    } = options;
     this.limits = { maxObjectBytes, maxDepth };
     this.#givesVersions = options.versions ?? false;
     this.#trim = trimOf(drop, keepManagedFields);
@@ -86,7 +106,10 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     expect(core, expected);
   }
 
-  /** Where plain objects of events go as they are scanned; 0 while each has to be looked at: some is cut out, there is a budget, or a list is collected. */
+  /**
+   * Where plain objects of events go as they are scanned; 0 while each has to be looked at: some is
+   * cut out, there is a budget, or a list is collected.
+   */
   get objects(): number {
     return this.#drop === undefined && this.#budget === undefined && !this.versions.gathering
       ? this.versions.handle
@@ -103,7 +126,8 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
   gather(on: boolean): void {
     this.versions.gather(on);
-    // What came before the object that had no room would lie there until everything is asked for again.
+    // What came before the object that had no room would lie there until everything is asked for
+    // again.
     if (!on && this.#budget?.refused) this.versions.settle();
     this.#budget?.begin();
   }
@@ -115,13 +139,17 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     this.versions.unwanted(version);
   }
 
-  /** Whether what was scanned last is an object that can stay as it is: apiVersion and kind are absent or the expected, byte by byte. */
+  /**
+   * Whether what was scanned last is an object that can stay as it is: apiVersion and kind are
+   * absent or the expected, byte by byte.
+   */
   isPlain(report: number): boolean {
     return this.core.words()[report + PLAIN] === 1;
   }
 
   /**
-   * Keeps the plain object that was scanned last, less what is dropped. `undefined`: it has to be decoded.
+   * Keeps the plain object that was scanned last, less what is dropped. `undefined`: it has to be
+   * decoded.
    *
    * @param leaves it is told to be deleted, and needs no room
    */
@@ -156,12 +184,14 @@ function budgetOf(
 /** assembly/scan.ts EXPECTED_ROOM. */
 const EXPECTED_ROOM = 1024;
 
-/** Tells the core which objects it may keep. With names that have no room it keeps none that says its own: these are decoded whole. */
+/**
+ * Tells the core which objects it may keep. With names that have no room it keeps none that says
+ * its own: these are decoded whole.
+ */
 function expect(core: CacheCore, { apiVersion, kind }: ExpectedKind): void {
-  const [first, second] = [apiVersion, kind].map((text) => new TextEncoder().encode(JSON.stringify(text))) as [
-    Uint8Array,
-    Uint8Array,
-  ];
+  const [first, second] = [apiVersion, kind].map((text) =>
+    new TextEncoder().encode(JSON.stringify(text)),
+  ) as [Uint8Array, Uint8Array];
   if (Math.max(first.length, second.length) > EXPECTED_ROOM) {
     core.x.scanExpect(0, 0);
     return;
@@ -192,7 +222,11 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
 
   constructor(decoder: ByteDecoder<T>) {
     this.#decoder = decoder;
-    this.#stream = new ByteStream(decoder.core, `a watch of ${describeKind(decoder.expected)}`, decoder.limits);
+    this.#stream = new ByteStream(
+      decoder.core,
+      `a watch of ${describeKind(decoder.expected)}`,
+      decoder.limits,
+    );
     this.#report = this.#stream.report();
   }
 
@@ -208,8 +242,10 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     if (code === STAGED) return this.#staged();
     const report = stream.report();
     const words = decoder.core.words();
-    // Without an object in it, an event says nothing of what the scan before it found; a name with an escape may be another `type` or `object`.
-    const isEvent = code !== RAW && words[report + HAS_OBJECT] === 1 && words[report + ESCAPED_NAMES] === 0;
+    // Without an object in it, an event says nothing of what the scan before it found; a name with
+    // an escape may be another `type` or `object`.
+    const isEvent =
+      code !== RAW && words[report + HAS_OBJECT] === 1 && words[report + ESCAPED_NAMES] === 0;
     const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
     const resourceVersion = textOf(this.#versionIn(words, report));
@@ -238,7 +274,9 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
   /** As it stands in the object; `undefined` where it has none. */
   #versionIn(words: Uint32Array, report: number): unknown {
     const start = words[report + VERSION_START] as number;
-    return start === 0 ? undefined : jsonAt(this.#decoder.core.bytes(), start, words[report + VERSION_END] as number);
+    return start === 0
+      ? undefined
+      : jsonAt(this.#decoder.core.bytes(), start, words[report + VERSION_END] as number);
   }
 
   close(): void {
@@ -247,7 +285,10 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
 
   #parsed(report: number): Frame<T> {
     const words = this.#decoder.core.words();
-    const text = this.#stream.text(words[report + VALUE_START] as number, words[report + VALUE_END] as number);
+    const text = this.#stream.text(
+      words[report + VALUE_START] as number,
+      words[report + VALUE_END] as number,
+    );
     this.#stream.take();
     const { expected } = this.#decoder;
     const frame = toFrame<T>(rawFrame(text, describeKind(expected)), expected);
@@ -261,14 +302,24 @@ function rawFrame(text: string, of: string): RawFrame {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new CapstanError('DECODE', `a watch of ${of}: a frame is not JSON: ${show(text)}`, { cause });
+    throw new CapstanError('DECODE', `a watch of ${of}: a frame is not JSON: ${show(text)}`, {
+      cause,
+    });
   }
   const { type, object } = value as { type?: unknown; object?: unknown };
-  if (typeof type === 'string' && typeof object === 'object' && object !== null && !Array.isArray(object)) {
+  if (
+    typeof type === 'string' &&
+    typeof object === 'object' &&
+    object !== null &&
+    !Array.isArray(object)
+  ) {
     return { type, object };
   }
   const got = `type ${show(type)} and object ${show(object)}`;
-  throw new CapstanError('DECODE', `a watch of ${of}: expected { type: string, object: object }, got ${got}`);
+  throw new CapstanError(
+    'DECODE',
+    `a watch of ${of}: expected { type: string, object: object }, got ${got}`,
+  );
 }
 
 class BytePageReader<T extends object> implements PageReader<T> {
@@ -301,8 +352,10 @@ class BytePageReader<T extends object> implements PageReader<T> {
   }
 
   end(): ListPage<T> {
-    if (!this.#stream.listEnded()) throw new CapstanError('DECODE', `${this.#what}: the body ended early`);
-    if (this.#items === undefined) throw new CapstanError('DECODE', `${this.#what}: expected a list with items`);
+    if (!this.#stream.listEnded())
+      throw new CapstanError('DECODE', `${this.#what}: the body ended early`);
+    if (this.#items === undefined)
+      throw new CapstanError('DECODE', `${this.#what}: expected a list with items`);
     requireListKind(this.#kind, this.#decoder.expected, this.#what);
     const metadata = (this.#metadata ?? {}) as { resourceVersion?: unknown; continue?: unknown };
     const page = {
@@ -323,7 +376,10 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const report = stream.report();
     const words = this.#decoder.core.words();
     const name: unknown = JSON.parse(
-      stream.text((words[report + NAME_START] as number) - 1, (words[report + NAME_END] as number) + 1),
+      stream.text(
+        (words[report + NAME_START] as number) - 1,
+        (words[report + NAME_END] as number) + 1,
+      ),
     );
     if (name !== 'metadata' && name !== 'items' && name !== 'kind') return;
     const value: unknown = JSON.parse(
@@ -333,7 +389,11 @@ class BytePageReader<T extends object> implements PageReader<T> {
     else if (name === 'kind') this.#kind = value;
     else if (value === null) this.#items = [];
     else if (Array.isArray(value)) this.#items = value.map((item) => this.#parsed(item));
-    else throw new CapstanError('DECODE', `${this.#what}: expected items to be an array, got ${show(value)}`);
+    else
+      throw new CapstanError(
+        'DECODE',
+        `${this.#what}: expected items to be an array, got ${show(value)}`,
+      );
   }
 
   #item(raw: boolean): void {
@@ -346,12 +406,17 @@ class BytePageReader<T extends object> implements PageReader<T> {
       return;
     }
     const words = decoder.core.words();
-    const text = this.#stream.text(words[report + VALUE_START] as number, words[report + VALUE_END] as number);
+    const text = this.#stream.text(
+      words[report + VALUE_START] as number,
+      words[report + VALUE_END] as number,
+    );
     let item: unknown;
     try {
       item = JSON.parse(text);
     } catch (cause) {
-      throw new CapstanError('DECODE', `${this.#what}: an item is not JSON: ${show(text)}`, { cause });
+      throw new CapstanError('DECODE', `${this.#what}: an item is not JSON: ${show(text)}`, {
+        cause,
+      });
     }
     items.push(this.#parsed(item));
   }

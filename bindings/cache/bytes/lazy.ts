@@ -1,17 +1,21 @@
 /**
- * Objects whose members are decoded when they are first read. To all that looks at them they are what JSON.parse would have given, and frozen:
- * own enumerable members in the order of the document, Object.prototype, a write throws; `console.log` shows the object.
+ * Objects whose members are decoded when they are first read. To all that looks at them they are
+ * what JSON.parse would have given, and frozen: own enumerable members in the order of the
+ * document, Object.prototype, a write throws; `console.log` shows the object.
  *
- * Members are own accessors that share their getters by position, made with `__defineGetter__`: 205 ns for an object of five members
- * where `Object.defineProperties` takes 1212 (Node 26). What an accessor reads lies in private fields that are stamped onto the plain object, so that no
- * WeakMap is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
+ * Members are own accessors that share their getters by position, made with `__defineGetter__`: 205
+ * ns for an object of five members where `Object.defineProperties` takes 1212 (Node 26). What an
+ * accessor reads lies in private fields that are stamped onto the plain object, so that no WeakMap
+ * is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
  */
 import { CapstanError } from '../../errors.ts';
 import type { Request } from '../../request.ts';
 import { copiedValue, offsetAt } from './copy.ts';
 import { Version } from './version.ts';
 
-/** As a base class it lets the fields of the class go onto the object that its constructor is given. */
+/**
+ * As a base class it lets the fields of the class go onto the object that its constructor is given.
+ */
 function given(object: object): object {
   return object;
 }
@@ -19,19 +23,31 @@ const Given = given as unknown as new (object: object) => object;
 
 /** `first` of an object inside of a version, which has spans of its own. */
 const NESTED = -1;
-/** Arrays of values are slices of it: an array that is made empty grows to places for 17, and one of a literal may be made old (copy.ts). */
+/**
+ * Arrays of values are slices of it: an array that is made empty grows to places for 17, and one of
+ * a literal may be made old (copy.ts).
+ */
 const NO_VALUES: readonly undefined[] = new Array(64).fill(undefined);
 
-/** What an object is decoded from. One private field leads to it: each more would make the object larger. */
+/**
+ * What an object is decoded from. One private field leads to it: each more would make the object
+ * larger.
+ */
 class Source {
   readonly version: Version;
-  /** Where the spans of this object's members begin among those of the version: 0 for the root; or NESTED. */
+  /**
+   * Where the spans of this object's members begin among those of the version: 0 for the root; or
+   * NESTED.
+   */
   readonly first: number;
   /** How many members there are. */
   readonly count: number;
   /** Of a nested object: assembly/members.ts. */
   readonly spans: string | undefined;
-  /** By member; values of JSON are never undefined. Most objects are dropped before a member is read. */
+  /**
+   * By member; values of JSON are never undefined. Most objects are dropped before a member is
+   * read.
+   */
   #values: unknown[] | undefined;
 
   constructor(version: Version, first: number, count: number, spans: string | undefined) {
@@ -45,15 +61,17 @@ class Source {
     this.#values ??= NO_VALUES.slice(0, this.count);
     const known = this.#values[index];
     if (known !== undefined) return known;
-    const value = this.spans === undefined ? decode(this, index) : nestedValue(this.version, this.spans, index);
+    const value =
+      this.spans === undefined ? decode(this, index) : nestedValue(this.version, this.spans, index);
     this.#values[index] = value;
     return value;
   }
 }
 
 /**
- * Makes what `{}` makes. Of a literal, the engine notes where it stands, and may make all of its objects old from the start (see copy.ts); and
- * the objects of a constructor get room for just the members they have.
+ * Makes what `{}` makes. Of a literal, the engine notes where it stands, and may make all of its
+ * objects old from the start (see copy.ts); and the objects of a constructor get room for just the
+ * members they have.
  */
 const Plain = function Plain() {} as unknown as new () => Record<string, unknown>;
 Plain.prototype = Object.prototype;
@@ -101,13 +119,17 @@ function decode({ version, first }: Source, index: number): unknown {
   return version.member(first + index);
 }
 
-/** In place of a model, of which nobody has had any use yet; and once somebody has read the metadata of such a version. */
+/**
+ * In place of a model, of which nobody has had any use yet; and once somebody has read the metadata
+ * of such a version.
+ */
 const UNREAD: Record<string, unknown> = {};
 const READ: Record<string, unknown> = {};
 
 /**
- * Of an object that changes often, mostly nothing but resourceVersion changes in its metadata: then they are a copy of what was decoded once. With the reading of name and
- * version 0.2 µs, where accessors take 1.3.
+ * Of an object that changes often, mostly nothing but resourceVersion changes in its metadata: then
+ * they are a copy of what was decoded once. With the reading of name and version 0.2 µs, where
+ * accessors take 1.3.
  */
 function metadataOf(version: Version): object {
   const { shape, model } = version;
@@ -116,25 +138,34 @@ function metadataOf(version: Version): object {
     return lazyMetadata(version);
   }
   if (model === READ) version.model = { ...lazyMetadata(version) };
-  const resourceVersion = version.known(shape.versionIndex) ?? version.member(shape.names.length + shape.versionIndex);
+  const resourceVersion =
+    version.known(shape.versionIndex) ?? version.member(shape.names.length + shape.versionIndex);
   return Object.freeze({ ...version.model, resourceVersion });
 }
 
 function lazyMetadata(version: Version): object {
   const { names, metadataNames } = version.shape;
-  return makeObject(new Source(version, names.length, metadataNames.length, undefined), metadataNames);
+  return makeObject(
+    new Source(version, names.length, metadataNames.length, undefined),
+    metadataNames,
+  );
 }
 
 function nestedValue(version: Version, spans: string, index: number): unknown {
   const from = offsetAt(spans, 8 * index);
   const to = offsetAt(spans, 8 * index + 4);
   const { copy } = version;
-  return copy === undefined ? version.owner.valueAt(version, from, to) : copiedValue(copy, version.shape, from, to);
+  return copy === undefined
+    ? version.owner.valueAt(version, from, to)
+    : copiedValue(copy, version.shape, from, to);
 }
 
 const getters: (() => unknown)[] = [];
 
-/** The getter of the member at a position; of any object, so that there are no more of them than members in the longest. */
+/**
+ * The getter of the member at a position; of any object, so that there are no more of them than
+ * members in the longest.
+ */
 function getterAt(index: number): () => unknown {
   let getter = getters[index];
   if (getter === undefined) {
@@ -155,7 +186,10 @@ const defineGetter: Define =
     Object.defineProperty(this, name, { get, enumerable: true, configurable: true });
   };
 
-/** For `console.log` and `util.inspect`, which do not call getters: a copy with values, made when it is asked for. */
+/**
+ * For `console.log` and `util.inspect`, which do not call getters: a copy with values, made when it
+ * is asked for.
+ */
 const inspect = Symbol.for('nodejs.util.inspect.custom');
 const inspector = {
   value(this: object): object {
@@ -164,7 +198,11 @@ const inspector = {
 };
 const denoInspect = 'Deno' in globalThis ? Symbol.for('Deno.customInspect') : undefined;
 const denoInspector = {
-  value(this: object, inspectValue: (value: unknown, options: unknown) => string, options: unknown): string {
+  value(
+    this: object,
+    inspectValue: (value: unknown, options: unknown) => string,
+    options: unknown,
+  ): string {
     return inspectValue({ ...this }, options);
   },
 };
@@ -197,18 +235,24 @@ export function shown<T extends object>(object: T): T {
   const known = object.object;
   if (known !== undefined) return known as T;
   const made = lazyObject(object);
-  if (object.id < 0) object.kept = made; // it has left the core while it waited: nobody else can make it
+  // it has left the core while it waited: nobody else can make it
+  if (object.id < 0) object.kept = made;
   return made as T;
 }
 
-/** The version behind an object that `lazyObject` made, or that stands for one; `undefined` for any other, also for such an object's metadata. */
+/**
+ * The version behind an object that `lazyObject` made, or that stands for one; `undefined` for any
+ * other, also for such an object's metadata.
+ */
 export function versionOf(object: object): Version | undefined {
   return object instanceof Version ? object : Laziness.versionOf(object);
 }
 
 /**
- * Namespace and name of the object behind a version; one and the same for all versions of it that replaced each other, so that its strings are decoded, and made unique by
- * the engine where they are keys of a Map (500 ns for two that are new each time), only once. `undefined`: the namespace is no text.
+ * Namespace and name of the object behind a version; one and the same for all versions of it that
+ * replaced each other, so that its strings are decoded, and made unique by the engine where they
+ * are keys of a Map (500 ns for two that are new each time), only once. `undefined`: the namespace
+ * is no text.
  */
 export function nameOfVersion(version: Version): Request | undefined {
   if (version.name !== undefined) return version.name;
@@ -221,7 +265,10 @@ export function nameOfVersion(version: Version): Request | undefined {
   return version.name;
 }
 
-/** Where the object of a name was found last: a guess, which is right if the version that lies there has this very name. */
+/**
+ * Where the object of a name was found last: a guess, which is right if the version that lies there
+ * has this very name.
+ */
 class Place extends Given {
   #slot = -1;
 
@@ -245,12 +292,18 @@ export function noteSlot(name: object, slot: number): void {
 }
 
 /**
- * A version takes the place of another one of the same key, and has its name, and its metadata if that one was handed out a short while ago. Where the metadata are not the same, that is only sure when the namespace is: the key
- * `a/b` is that of `b` in `a`, and of an object without a namespace that calls itself `a/b`.
+ * A version takes the place of another one of the same key, and has its name, and its metadata if
+ * that one was handed out a short while ago. Where the metadata are not the same, that is only sure
+ * when the namespace is: the key `a/b` is that of `b` in `a`, and of an object without a namespace
+ * that calls itself `a/b`.
  *
  * @param sameMetadata but for what changes with each version
  */
-export function inherit(version: Version, { name, model, place }: Version, sameMetadata: boolean): void {
+export function inherit(
+  version: Version,
+  { name, model, place }: Version,
+  sameMetadata: boolean,
+): void {
   if (sameMetadata && place >= 0 && version.shape.isModel) version.model = model ?? UNREAD;
   if (name === undefined || version.name !== undefined) return;
   if (sameMetadata || namespaceOf(version) === name.namespace) version.name = name;
@@ -260,10 +313,15 @@ function namespaceOf(version: Version): unknown {
   return version.metadataMember('namespace') ?? '';
 }
 
-/** What changed from one object to another, as bits, where a store has seen the one replace the other as bytes. */
+/**
+ * What changed from one object to another, as bits, where a store has seen the one replace the
+ * other as bytes.
+ */
 export function changesBetween(old: object, now: object): number | undefined {
   const version = Laziness.versionOf(now);
   if (version === undefined || version.replaced === 0) return undefined;
   const before = Laziness.versionOf(old);
-  return before?.serial === version.replaced && before.owner === version.owner ? version.changes : undefined;
+  return before?.serial === version.replaced && before.owner === version.owner
+    ? version.changes
+    : undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * The names of an object's members and of its metadata's, in their order: what is equal in all objects that a server writes alike, read
- * out of the core once (assembly/shapes.ts).
+ * The names of an object's members and of its metadata's, in their order: what is equal in all
+ * objects that a server writes alike, read out of the core once (assembly/shapes.ts).
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { textAt } from './text.ts';
@@ -15,9 +15,15 @@ export interface Shape {
   readonly versionIndex: number;
   readonly nameIndex: number;
   readonly namespaceIndex: number;
-  /** Whether metadata are the same but for their resourceVersion where the bits of change say so (assembly/changes.ts, which leaves out managedFields). */
+  /**
+   * Whether metadata are the same but for their resourceVersion where the bits of change say so
+   * (assembly/changes.ts, which leaves out managedFields).
+   */
   readonly isModel: boolean;
-  /** Whether a member is read in parts: spec and status. Data of a user's choice would have too many shapes. */
+  /**
+   * Whether a member is read in parts: spec and status. Data of a user's choice would have too many
+   * shapes.
+   */
   readonly large: readonly boolean[];
   /** Values that are the same in every object of the kind, by member: kind and apiVersion. */
   readonly constants: readonly (string | undefined)[];

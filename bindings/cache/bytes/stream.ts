@@ -31,7 +31,10 @@ export const VERSION_END = 13;
 export const STAGED_VERSION = 14;
 export const STAGED_SHAPES = 15;
 
-/** Whose texts are not quoted; metadata may be a Secret's, with all of it in an annotation of kubectl's. */
+/**
+ * Whose texts are not quoted; metadata may be a Secret's, with all of it in an annotation of
+ * kubectl's.
+ */
 const IS_SECRET = / (Secret|PartialObjectMetadata)$/;
 /** Why a scan failed (assembly/json.ts). */
 const TOO_DEEP = 3;
@@ -60,7 +63,10 @@ export class ByteStream {
     if (this.#handle === 0) throw core.outOfMemory();
   }
 
-  /** What comes after `close`, as from a read that was under way, is dropped: where the stream was, something else may be by then. */
+  /**
+   * What comes after `close`, as from a read that was under way, is dropped: where the stream was,
+   * something else may be by then.
+   */
   push(chunk: Uint8Array): void {
     if (this.#handle === 0) return;
     const { x } = this.#core;
@@ -74,7 +80,8 @@ export class ByteStream {
   /**
    * VALUE, RAW or MORE; throws DECODE for the rest.
    *
-   * @param objects where a plain object of an event is staged at once (STAGED, and the event is taken); 0: nowhere
+   * @param objects where a plain object of an event is staged at once (STAGED, and the event is
+   *   taken); 0: nowhere
    */
   nextEvent(objects: number): number {
     if (this.#handle === 0) return MORE;
@@ -121,21 +128,30 @@ export class ByteStream {
     const { maxObjectBytes, maxDepth } = this.#limits;
     if (code === TOO_LONG) {
       const advice = 'see the option maxObjectBytes';
-      return new CapstanError('DECODE', `${what}: a value is longer than ${maxObjectBytes} bytes: ${advice}`);
+      return new CapstanError(
+        'DECODE',
+        `${what}: a value is longer than ${maxObjectBytes} bytes: ${advice}`,
+      );
     }
     const at = this.report();
     const words = this.#core.words();
     const failedAt = words[at + FAILURE_AT] as number;
-    if (code === NOT_AN_OBJECT) return new CapstanError('DECODE', `${what}: expected a JSON object`);
+    if (code === NOT_AN_OBJECT)
+      return new CapstanError('DECODE', `${what}: expected a JSON object`);
     if (words[at + FAILURE] === TOO_DEEP) {
       return new CapstanError('DECODE', `${what}: a value nests deeper than ${maxDepth} levels`);
     }
     const start = words[at + VALUE_START] as number;
-    const near = IS_SECRET.test(what) ? 'what is not said here' : show(this.#around(start, failedAt));
+    const near = IS_SECRET.test(what)
+      ? 'what is not said here'
+      : show(this.#around(start, failedAt));
     return new CapstanError('DECODE', `${what}: not JSON, near ${near}`);
   }
 
-  /** What lies behind the bytes that were pushed is of values long gone, and no frame goes on behind the end of its line. */
+  /**
+   * What lies behind the bytes that were pushed is of values long gone, and no frame goes on behind
+   * the end of its line.
+   */
   #around(start: number, failedAt: number): string {
     const before = this.text(Math.max(start, failedAt - 30), failedAt);
     const after = this.text(failedAt, Math.min(failedAt + 30, this.#end));

@@ -1,5 +1,6 @@
 /**
- * JSON values out of bytes that have been checked: strings, and any other value by JSON.parse, frozen through and through.
+ * JSON values out of bytes that have been checked: strings, and any other value by JSON.parse,
+ * frozen through and through.
  */
 
 import { freezeParsed } from '../freeze.ts';
@@ -18,15 +19,17 @@ export function textAt(bytes: Uint8Array, from: number, to: number): string {
 type Slice = (this: Uint8Array, from: number, to: number) => string;
 
 /** Node's, which makes no view first: 255 ns for 3.3 KB where the decoder takes 314. */
-const latin1Slice = (globalThis as { Buffer?: { prototype: { latin1Slice?: Slice } } }).Buffer?.prototype.latin1Slice;
+const latin1Slice = (globalThis as { Buffer?: { prototype: { latin1Slice?: Slice } } }).Buffer
+  ?.prototype.latin1Slice;
 
 /** The text of a range of bytes that are ASCII. */
 export const latin1At: (bytes: Uint8Array, from: number, to: number) => string =
   latin1Slice === undefined ? textAt : (bytes, from, to) => latin1Slice.call(bytes, from, to);
 
 /**
- * Up to here a string is put together from its bytes: 21 ns for 8 of them, and the engine makes longer ones of pieces, which it joins when they are first compared or
- * hashed (23 bytes: 69 ns, and 107 more as a key of a Map; Node's slice: 63 and 73; the decoder: 139 and 91).
+ * Up to here a string is put together from its bytes: 21 ns for 8 of them, and the engine makes
+ * longer ones of pieces, which it joins when they are first compared or hashed (23 bytes: 69 ns,
+ * and 107 more as a key of a Map; Node's slice: 63 and 73; the decoder: 139 and 91).
  */
 const SHORT = latin1Slice === undefined ? 40 : 12;
 /** Up to here the bytes are looked at for what is no plain ASCII, which JSON.parse has to judge. */

@@ -1,4 +1,7 @@
-/** A tree of what is cut out of objects, written into the core's memory: drawn in assembly/trim.ts. It stays there as long as the core does. */
+/**
+ * A tree of what is cut out of objects, written into the core's memory: drawn in assembly/trim.ts.
+ * It stays there as long as the core does.
+ */
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY } from '../../instance.ts';
 import type { Fate, Trim } from '../trim.ts';
@@ -23,7 +26,10 @@ export class TrimBlock {
     core.bytes().set(bytes, this.#tree);
   }
 
-  /** Trims what the core scanned last: `undefined` where the host has to do it, else whether anything was cut. */
+  /**
+   * Trims what the core scanned last: `undefined` where the host has to do it, else whether
+   * anything was cut.
+   */
   apply(): boolean | undefined {
     const answer = this.#core.x.trimScanned(this.#tree);
     if (answer === NO_MEMORY) throw this.#core.outOfMemory();
@@ -45,7 +51,8 @@ function encode(root: Trim): Uint8Array {
     const named = [...trim.members].map(([name, fate]) => ({ name: encoder.encode(name), fate }));
     const at = end;
     end += named.reduce((bytes, { name }) => bytes + entryBytes(name), NODE_BYTES);
-    const fateOf = (fate: Fate): number => (fate === 'goes' ? 0 : fate === 'stays' ? STAYS : place(fate));
+    const fateOf = (fate: Fate): number =>
+      fate === 'goes' ? 0 : fate === 'stays' ? STAYS : place(fate);
     const entries = named.map(({ name, fate }) => ({ name, fate: fateOf(fate) }));
     nodes.push({ at, others: trim.others === 'goes' ? 1 : 0, entries });
     return at;

@@ -1,8 +1,10 @@
 /**
- * One state of one object, as bytes. They lie in the core as long as a store, a waiting delta or a list needs them there; afterwards, if
- * the version has been handed out, in JS memory: so an object that someone holds stays what it was.
+ * One state of one object, as bytes. They lie in the core as long as a store, a waiting delta or a
+ * list needs them there; afterwards, if the version has been handed out, in JS memory: so an object
+ * that someone holds stays what it was.
  *
- * Invariant: `id` is the core's number while the bytes lie in the core, else -1; then `copy` has them, unless nobody can hold an object of this version.
+ * Invariant: `id` is the core's number while the bytes lie in the core, else -1; then `copy` has
+ * them, unless nobody can hold an object of this version.
  */
 import type { Request } from '../../request.ts';
 import { type Copy, copiedMember } from './copy.ts';
@@ -18,8 +20,9 @@ export const FLAGS = 3;
 const IS_MARKED = 2;
 
 /**
- * There is one for each object that was told of, so that each field is 8 bytes an object of the cache. On the way into a store it stands for its object
- * (lazy.ts `shown`), which is made only if somebody is told of it: 560 ns.
+ * There is one for each object that was told of, so that each field is 8 bytes an object of the
+ * cache. On the way into a store it stands for its object (lazy.ts `shown`), which is made only if
+ * somebody is told of it: 560 ns.
  */
 export class Version {
   readonly shape: Shape;
@@ -29,27 +32,40 @@ export class Version {
   /** copy.ts */
   copy: Copy | undefined;
   /**
-   * HANDED: some object of this version may be in a user's hands. ASKED: a store was asked for it, and gives the same one as long as somebody holds it. It never
-   * falls: nobody gives an object back.
+   * HANDED: some object of this version may be in a user's hands. ASKED: a store was asked for it,
+   * and gives the same one as long as somebody holds it. It never falls: nobody gives an object
+   * back.
    */
   seen = NOBODY;
-  /** The object, while it is one of those that were handed out last (versions.ts); then, where it was asked for, what is left of it. */
+  /**
+   * The object, while it is one of those that were handed out last (versions.ts); then, where it
+   * was asked for, what is left of it.
+   */
   kept: object | WeakRef<object> | undefined;
   /** Place among those that were handed out last, or -1. */
   place = -1;
-  /** What its metadata are but for resourceVersion, where versions of one object follow each other so fast that it pays (lazy.ts). Given up with the object. */
+  /**
+   * What its metadata are but for resourceVersion, where versions of one object follow each other
+   * so fast that it pays (lazy.ts). Given up with the object.
+   */
   model: Record<string, unknown> | undefined;
   /** Unlike `id` never used again. */
   readonly serial: number;
-  /** Of the version that this one replaced in a store, and what changed then; 0: it replaced none. */
+  /**
+   * Of the version that this one replaced in a store, and what changed then; 0: it replaced none.
+   */
   replaced = 0;
   changes = 0;
   /**
-   * The object's own, where an event brought it along, so that it need not be decoded twice more: whoever is told of an object mostly asks for it, and so do causes.
-   * Given up with the object (versions.ts), as it costs 32 bytes.
+   * The object's own, where an event brought it along, so that it need not be decoded twice more:
+   * whoever is told of an object mostly asks for it, and so do causes. Given up with the object
+   * (versions.ts), as it costs 32 bytes.
    */
   resourceVersion: string | undefined;
-  /** Namespace and name, once somebody has asked (lazy.ts); what takes the place of this version in a store has them from it. */
+  /**
+   * Namespace and name, once somebody has asked (lazy.ts); what takes the place of this version in
+   * a store has them from it.
+   */
   name: Request | undefined;
 
   constructor(shape: Shape, id: number, serial: number) {
@@ -75,7 +91,9 @@ export class Version {
   /** The member with a place among the spans, decoded anew. */
   member(span: number): unknown {
     const { copy } = this;
-    return copy === undefined ? this.owner.decode(this, span) : copiedMember(copy, this.shape, span);
+    return copy === undefined
+      ? this.owner.decode(this, span)
+      : copiedMember(copy, this.shape, span);
   }
 
   /** A member of the object's metadata, which are not made for it. */
@@ -90,7 +108,8 @@ export class Version {
     const { versionIndex, nameIndex, namespaceIndex } = this.shape;
     if (index === versionIndex) return this.resourceVersion;
     if (index === nameIndex) return this.name?.name;
-    return index === namespaceIndex ? this.name?.namespace : undefined; // where that is null, the object is decoded whole
+    // where that is null, the object is decoded whole
+    return index === namespaceIndex ? this.name?.namespace : undefined;
   }
 
   /** What keys and versions are read from, as on the object. */
@@ -102,7 +121,10 @@ export class Version {
     };
   }
 
-  /** Whether more was cut out of it than of every object; true also where its bytes have left the core, as nobody can tell then. */
+  /**
+   * Whether more was cut out of it than of every object; true also where its bytes have left the
+   * core, as nobody can tell then.
+   */
   get isMarked(): boolean {
     const { core, handle } = this.owner;
     if (this.id < 0) return true;

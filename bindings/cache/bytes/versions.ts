@@ -1,8 +1,9 @@
 /**
- * The versions of one cache in its core: staged by a decoder, taken over by a store, let go when they are replaced.
+ * The versions of one cache in its core: staged by a decoder, taken over by a store, let go when
+ * they are replaced.
  *
- * A version that someone may hold has a Version object, which this keeps: when the core lets the bytes go, they are copied out
- * for it first.
+ * A version that someone may hold has a Version object, which this keeps: when the core lets the
+ * bytes go, they are copied out for it first.
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { NO_MEMORY, NOTHING } from '../../instance.ts';
@@ -17,7 +18,10 @@ import { ASKED, FLAGS, NOBODY, Version } from './version.ts';
 const REFERENCES = 2;
 const SPANS = 4;
 const IS_ASCII = 1;
-/** How many objects are kept for those who will ask for them, and for who is told of what replaces them: a megabyte, or twenty where all of them are decoded whole. */
+/**
+ * How many objects are kept for those who will ask for them, and for who is told of what replaces
+ * them: a megabyte, or twenty where all of them are decoded whole.
+ */
 const RECENT = 2048;
 /** assembly/shapes.ts. */
 const NO_SHAPE = 0xffff;
@@ -31,8 +35,10 @@ export class Versions {
   readonly #keys: number;
   readonly #shapes: Shapes;
   /**
-   * By number in the core: those that somebody may hold, and those of a list that is being collected. Others are made again when they are
-   * asked for: to look at each that is replaced cost 600 ns in a cache of 100 000 objects that nobody is told of, and to keep it 120 bytes an object.
+   * By number in the core: those that somebody may hold, and those of a list that is being
+   * collected. Others are made again when they are asked for: to look at each that is replaced cost
+   * 600 ns in a cache of 100 000 objects that nobody is told of, and to keep it 120 bytes an
+   * object.
    */
   readonly #versions: (Version | undefined)[] = [];
   /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
@@ -70,12 +76,14 @@ export class Versions {
   }
 
   /**
-   * Keeps the object that the core scanned last. The version is staged. While a list is collected, an object with the same bytes as the
-   * stored one of its key is that version.
+   * Keeps the object that the core scanned last. The version is staged. While a list is collected,
+   * an object with the same bytes as the stored one of its key is that version.
    */
   stage(): Version {
     const { x } = this.core;
-    const id = this.gathering ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys)) : x.objectStage(this.handle);
+    const id = this.gathering
+      ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys))
+      : x.objectStage(this.handle);
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#versions[id];
     if (known !== undefined && known.staged >= 0) {
@@ -87,7 +95,10 @@ export class Versions {
     return version;
   }
 
-  /** The version that the core has staged by itself (`eventStage`), by its number and those of its shapes. */
+  /**
+   * The version that the core has staged by itself (`eventStage`), by its number and those of its
+   * shapes.
+   */
   staged(id: number, shapes: number, resourceVersion: string | undefined): Version {
     const version = this.#makeOf(id, shapes);
     version.resourceVersion = resourceVersion;
@@ -121,8 +132,10 @@ export class Versions {
   }
 
   /**
-   * The object of a version goes to somebody, and is kept for a while: who is told of an event mostly reads the object from the cache right after it. One
-   * that was asked for and is still there then is remembered weakly, which is dear (670 ns, and collections have to mind it); most have been replaced by then.
+   * The object of a version goes to somebody, and is kept for a while: who is told of an event
+   * mostly reads the object from the cache right after it. One that was asked for and is still
+   * there then is remembered weakly, which is dear (670 ns, and collections have to mind it); most
+   * have been replaced by then.
    */
   handOut(version: Version, object: object): void {
     version.hand();
@@ -159,7 +172,9 @@ export class Versions {
     return this.core.x.objectOf(this.handle, slot);
   }
 
-  /** The numbers of the versions of all slots below `end`, each with a reference more until `letGo`. */
+  /**
+   * The numbers of the versions of all slots below `end`, each with a reference more until `letGo`.
+   */
   hold(end: number): number[] {
     const { x } = this.core;
     const held: number[] = [];
@@ -194,8 +209,9 @@ export class Versions {
   }
 
   /**
-   * What a version will replace: the slot of its key, or NOTHING (also `metSlot`); then `changes` is what changes from the version that is there to this
-   * (assembly/changes.ts; all bits where there is none). Both stand until the next call.
+   * What a version will replace: the slot of its key, or NOTHING (also `metSlot`); then `changes`
+   * is what changes from the version that is there to this (assembly/changes.ts; all bits where
+   * there is none). Both stand until the next call.
    */
   meet(version: Version): number {
     const slot = this.core.x.objectMeet(this.handle, version.id, this.#keys);
@@ -206,9 +222,11 @@ export class Versions {
   }
 
   /**
-   * Puts a version in the place of the one that its key has, if there is another and no index has to be touched: then `superseded` says so. Otherwise
-   * nothing has changed, and all is as after `meet`. In one piece, as it is the way of nearly every event: parts that call each other the engine
-   * compiles each for itself, and once more into those that call it (the first 50 000 events: 15.7 → 15.0 µs for `meet` alone, medians of 13 in turn).
+   * Puts a version in the place of the one that its key has, if there is another and no index has
+   * to be touched: then `superseded` says so. Otherwise nothing has changed, and all is as after
+   * `meet`. In one piece, as it is the way of nearly every event: parts that call each other the
+   * engine compiles each for itself, and once more into those that call it (the first 50 000
+   * events: 15.7 → 15.0 µs for `meet` alone, medians of 13 in turn).
    *
    * @param dependsOn the bits of changes that touch an index (indices.ts)
    * @param object of the version, which goes to somebody; `undefined`: nobody gets anything
@@ -224,7 +242,8 @@ export class Versions {
     const references = ints[met + 2] as number;
     this.metSlot = slot;
     this.changes = changes;
-    this.superseded = there >= 0 && there !== version.id && dependsOn !== ANY && (changes & dependsOn) === 0;
+    this.superseded =
+      there >= 0 && there !== version.id && dependsOn !== ANY && (changes & dependsOn) === 0;
     if (!this.superseded) return undefined;
     if (version.staged >= 0) this.#unstage(version);
     else x.objectRetain(this.handle, version.id);
@@ -259,7 +278,8 @@ export class Versions {
    * Makes a version, which lies in the core, a slot's.
    *
    * @param changes against the one that is there
-   * @param untold nobody gets the object that was decoded for it. Others of this version may be in somebody's hands all the same.
+   * @param untold nobody gets the object that was decoded for it. Others of this version may be in
+   *   somebody's hands all the same.
    */
   put(slot: number, version: Version, changes = -1, untold = false): void {
     const { x } = this.core;
@@ -325,14 +345,20 @@ export class Versions {
     return versionOf(object)?.isMarked ? 1 : 0;
   }
 
-  /** A list is being collected, or that is over. What an earlier one left, which nobody has taken over, goes. */
+  /**
+   * A list is being collected, or that is over. What an earlier one left, which nobody has taken
+   * over, goes.
+   */
   gather(on: boolean): void {
     this.gathering = false;
     if (on) this.settle();
     this.gathering = on;
   }
 
-  /** What no store has taken over by now leaves the core, unless it may belong to a list that is being collected. */
+  /**
+   * What no store has taken over by now leaves the core, unless it may belong to a list that is
+   * being collected.
+   */
   settle(): void {
     if (this.gathering) return;
     for (let version = this.#staged.pop(); version !== undefined; version = this.#staged.pop()) {
@@ -360,12 +386,17 @@ export class Versions {
     const words = this.core.words();
     const entry = (at >>> 2) + SPANS + 2 * span;
     const json = at + version.shape.jsonOffset;
-    return jsonAt(this.core.bytes(), json + (words[entry] as number), json + (words[entry + 1] as number));
+    return jsonAt(
+      this.core.bytes(),
+      json + (words[entry] as number),
+      json + (words[entry + 1] as number),
+    );
   }
 
   /**
-   * The members of an object that is a member of a version, whose bytes are in the core, by its place among the spans. `undefined`: it is no
-   * object, or not worth it, or it has to be decoded whole.
+   * The members of an object that is a member of a version, whose bytes are in the core, by its
+   * place among the spans. `undefined`: it is no object, or not worth it, or it has to be decoded
+   * whole.
    */
   members(version: Version, span: number): { names: readonly string[]; spans: string } | undefined {
     const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
@@ -377,7 +408,10 @@ export class Versions {
     const shape = this.core.x.objectMembers(this.handle, version.id, from);
     if (shape === NO_SHAPE) return undefined;
     const names = this.#shapes.namesOf(shape);
-    return { names, spans: latin1At(this.core.bytes(), this.#members, this.#members + 8 * names.length) };
+    return {
+      names,
+      spans: latin1At(this.core.bytes(), this.#members, this.#members + 8 * names.length),
+    };
   }
 
   /** A value of a version whose bytes are in the core, by where it lies in its JSON. */
@@ -436,7 +470,14 @@ export class Versions {
       const words = this.core.words();
       const head = at >>> 2;
       const isAscii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;
-      version.copy = takeCopy(this.core.bytes(), words, at, version.shape, words[head] as number, isAscii);
+      version.copy = takeCopy(
+        this.core.bytes(),
+        words,
+        at,
+        version.shape,
+        words[head] as number,
+        isAscii,
+      );
     }
     this.#versions[version.id] = undefined;
     version.id = -1;

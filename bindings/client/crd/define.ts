@@ -1,13 +1,24 @@
 /**
- * One schema, and from it the TypeScript type of a custom resource, the CustomResourceDefinition that makes an API server check the same,
- * and the check in the program. Types come from what the schema gives (with defaults filled in, as the server stores them), the
- * definition from what it takes.
+ * One schema, and from it the TypeScript type of a custom resource, the CustomResourceDefinition
+ * that makes an API server check the same, and the check in the program. Types come from what the
+ * schema gives (with defaults filled in, as the server stores them), the definition from what it
+ * takes.
  */
-import { defineResource, groupVersion, type IndexSpec, type Resource } from '../../cache/resource.ts';
+import {
+  defineResource,
+  groupVersion,
+  type IndexSpec,
+  type Resource,
+} from '../../cache/resource.ts';
 import { CapstanError, invalid, requireObject } from '../../errors.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
-import type { CRDVersion, CustomResourceDefinition, PrinterColumn, ScaleSubresource } from './definition.ts';
+import type {
+  CRDVersion,
+  CustomResourceDefinition,
+  PrinterColumn,
+  ScaleSubresource,
+} from './definition.ts';
 import { canonical } from './nodes.ts';
 import {
   type InferInput,
@@ -18,7 +29,13 @@ import {
 } from './standard-schema.ts';
 import { type Overrides, Translation } from './structural.ts';
 import { SchemaError, type StructuralSchema, type ValidationRule } from './structural-schema.ts';
-import { type InvalidObjectError, type Issue, invalidObject, issuesOf, type ValidationResult } from './validation.ts';
+import {
+  type InvalidObjectError,
+  type Issue,
+  invalidObject,
+  issuesOf,
+  type ValidationResult,
+} from './validation.ts';
 
 /** An object of a custom resource. */
 export interface CustomObject<Spec, Status = never> {
@@ -59,11 +76,15 @@ export interface CustomResourceOptions<
   readonly selectableFields?: readonly string[] | undefined;
   /** What the server says of the kind (`kubectl explain`). */
   readonly description?: string | undefined;
-  /** CEL rules by the path of what they are about: `''` for the object, `spec`, `spec.ports[]`, `spec.labels.*`. The server alone checks them. */
+  /**
+   * CEL rules by the path of what they are about: `''` for the object, `spec`, `spec.ports[]`,
+   * `spec.labels.*`. The server alone checks them.
+   */
   readonly validations?: Readonly<Record<string, readonly ValidationRule[]>> | undefined;
   /**
-   * Members of the structural schema by path, for what the schema library has no words for, such as `x-kubernetes-list-type`. One with a
-   * `type` (or that preserves unknown fields) stands in place of what the schema says, and is not looked into.
+   * Members of the structural schema by path, for what the schema library has no words for, such as
+   * `x-kubernetes-list-type`. One with a `type` (or that preserves unknown fields) stands in place
+   * of what the schema says, and is not looked into.
    */
   readonly overrides?: Overrides | undefined;
   /** Default true. */
@@ -71,12 +92,16 @@ export interface CustomResourceOptions<
   /** True, or what `kubectl` warns with. */
   readonly deprecated?: boolean | string | undefined;
   /** Of the resource, as in defineResource. */
-  readonly indexers?: Readonly<Record<I, IndexSpec<CustomObject<InferOutput<Spec>, StatusOf<Status>>>>> | undefined;
+  readonly indexers?:
+    | Readonly<Record<I, IndexSpec<CustomObject<InferOutput<Spec>, StatusOf<Status>>>>>
+    | undefined;
   readonly labels?: Record<string, string> | undefined;
   readonly annotations?: Record<string, string> | undefined;
 }
 
-export type StatusOf<S extends StandardSchema | undefined> = S extends StandardSchema ? InferOutput<S> : never;
+export type StatusOf<S extends StandardSchema | undefined> = S extends StandardSchema
+  ? InferOutput<S>
+  : never;
 
 /** What {@link CustomResource.parse} takes: what may be written. */
 export interface CustomObjectInput<Spec> {
@@ -91,9 +116,14 @@ export interface CustomObjectInput<Spec> {
 export interface CustomResource<Input, Spec, Status = never, I extends string = never> {
   /** For informers, clients and controllers. */
   readonly resource: Resource<CustomObject<Spec, Status>, I>;
-  /** The manifest, with this as its one version. It is plain data: `JSON.stringify(crd)` is what `kubectl apply -f` takes. */
+  /**
+   * The manifest, with this as its one version. It is plain data: `JSON.stringify(crd)` is what
+   * `kubectl apply -f` takes.
+   */
   readonly crd: CustomResourceDefinition;
-  /** Whether a value is such an object, by the schemas; with their defaults, if so. Never throws. */
+  /**
+   * Whether a value is such an object, by the schemas; with their defaults, if so. Never throws.
+   */
   validate(object: unknown): Promise<ValidationResult<CustomObject<Spec, Status>>>;
   /**
    * An object that may be written, with apiVersion, kind and defaults filled in.
@@ -123,12 +153,14 @@ export type ObjectOf<R extends AnyResource | { readonly resource: AnyResource }>
 /**
  * A custom resource from schemas of any library that has Standard Schema and Standard JSON Schema.
  *
- * What the server checks is what the JSON Schema says; refinements in code are checked by `validate` alone, and so are formats that mean
- * something else to the server (`hostname`, `duration`) or nothing; of `uri` it takes some that `z.url()` refuses, and the other way round.
- * Transformations have no place in a schema of stored objects. Unknown members are pruned by the server, whether the schema is strict or not,
- * and so is a null where none may be, which counts as a member that is not there. A member of one alternative of a union is checked in the
- * others, too, if it is there; strict alternatives refuse it. Zod's JSON Schema has no flags of a pattern, so that to the server `/a/i` is as
- * `/a/`; it counts characters, not halves of them.
+ * What the server checks is what the JSON Schema says; refinements in code are checked by
+ * `validate` alone, and so are formats that mean something else to the server (`hostname`,
+ * `duration`) or nothing; of `uri` it takes some that `z.url()` refuses, and the other way round.
+ * Transformations have no place in a schema of stored objects. Unknown members are pruned by the
+ * server, whether the schema is strict or not, and so is a null where none may be, which counts as
+ * a member that is not there. A member of one alternative of a union is checked in the others, too,
+ * if it is there; strict alternatives refuse it. Zod's JSON Schema has no flags of a pattern, so
+ * that to the server `/a/i` is as `/a/`; it counts characters, not halves of them.
  *
  * @throws SchemaError for what a CustomResourceDefinition cannot say, with the path
  * @throws CapstanError SCHEMA for a schema without a JSON Schema, INVALID_ARGUMENT
@@ -211,12 +243,14 @@ function checkNames(options: Omit<AnyOptions, 'indexers'>): void {
   const { group, version, kind, plural, scope } = options;
   if (typeof group !== 'string' || !SUBDOMAIN.test(group))
     throw invalid('group', 'a domain such as "example.com"', group);
-  if (typeof version !== 'string' || !LABEL.test(version)) throw invalid('version', 'a version such as "v1"', version);
+  if (typeof version !== 'string' || !LABEL.test(version))
+    throw invalid('version', 'a version such as "v1"', version);
   if (typeof kind !== 'string' || !/^[A-Z][A-Za-z0-9]{0,62}$/.test(kind))
     throw invalid('kind', 'a name in CamelCase such as "Website"', kind);
   if (plural !== undefined && !(typeof plural === 'string' && LABEL.test(plural)))
     throw invalid('plural', 'a name in small letters such as "websites"', plural);
-  if (scope !== 'Namespaced' && scope !== 'Cluster') throw invalid('scope', '"Namespaced" or "Cluster"', scope);
+  if (scope !== 'Namespaced' && scope !== 'Cluster')
+    throw invalid('scope', '"Namespaced" or "Cluster"', scope);
 }
 
 /** As controller-gen guesses it, for the regular cases. */
@@ -256,11 +290,17 @@ function objectSchema(options: Omit<AnyOptions, 'indexers'>): StructuralSchema {
   };
   const unused = Object.keys(all).find((path) => path !== '' && !translation.used.has(path));
   if (unused !== undefined)
-    throw new SchemaError(unused, 'there is nothing at this path; items are at "[]", members of any name at ".*"');
+    throw new SchemaError(
+      unused,
+      'there is nothing at this path; items are at "[]", members of any name at ".*"',
+    );
   return schema;
 }
 
-/** What is stored is what was written, so a schema whose values come out as others would give objects a type that they do not have. */
+/**
+ * What is stored is what was written, so a schema whose values come out as others would give
+ * objects a type that they do not have.
+ */
 function checkStored(name: string, written: StructuralSchema, read: StructuralSchema): void {
   if (canonical(withoutDefaults(written)) !== canonical(withoutDefaults(read)))
     throw new SchemaError(
@@ -270,7 +310,10 @@ function checkStored(name: string, written: StructuralSchema, read: StructuralSc
   checkDefaults(name, written, read);
 }
 
-/** A member that may be left out and yet is always read has a default, which the server has to know: ArkType does not tell its defaults. */
+/**
+ * A member that may be left out and yet is always read has a default, which the server has to know:
+ * ArkType does not tell its defaults.
+ */
 function checkDefaults(path: string, written: StructuralSchema, read: StructuralSchema): void {
   for (const name of read.required ?? [])
     if (!written.required?.includes(name) && (written.properties?.[name]?.default ?? null) === null)
@@ -286,14 +329,24 @@ function checkDefaults(path: string, written: StructuralSchema, read: Structural
   }
   if (written.items && read.items) checkDefaults(`${path}[]`, written.items, read.items);
   const { additionalProperties: more } = written;
-  if (more && read.additionalProperties) checkDefaults(`${path}.*`, more, read.additionalProperties);
+  if (more && read.additionalProperties)
+    checkDefaults(`${path}.*`, more, read.additionalProperties);
 }
 
-/** A member with a default may be left out, and is there nonetheless. A member may have the name of a keyword, too. */
-function withoutDefaults({ default: _, required: __, ...schema }: StructuralSchema): StructuralSchema {
+/**
+ * A member with a default may be left out, and is there nonetheless. A member may have the name of
+ * a keyword, too.
+ */
+function withoutDefaults({
+  default: _,
+  required: __,
+  ...schema
+}: StructuralSchema): StructuralSchema {
   const { properties, additionalProperties: more, items } = schema;
   if (properties !== undefined)
-    schema.properties = Object.fromEntries(Object.entries(properties).map(([name, of]) => [name, withoutDefaults(of)]));
+    schema.properties = Object.fromEntries(
+      Object.entries(properties).map(([name, of]) => [name, withoutDefaults(of)]),
+    );
   if (more !== undefined) schema.additionalProperties = withoutDefaults(more);
   if (items !== undefined) schema.items = withoutDefaults(items);
   for (const keyword of ['allOf', 'anyOf', 'oneOf'] as const)
@@ -316,13 +369,23 @@ function manifest(
     selectableFields,
   } = options;
   const { status: hasStatus = status !== undefined, scale } = subresources ?? {};
-  const entry: CRDVersion = { name: version, served, storage: true, schema: { openAPIV3Schema: schema } };
+  const entry: CRDVersion = {
+    name: version,
+    served,
+    storage: true,
+    schema: { openAPIV3Schema: schema },
+  };
   if (deprecated !== false) entry.deprecated = true;
   if (typeof deprecated === 'string') entry.deprecationWarning = deprecated;
   if (hasStatus || scale !== undefined)
-    entry.subresources = { ...(hasStatus ? { status: {} } : {}), ...(scale === undefined ? {} : { scale }) };
-  if (additionalPrinterColumns !== undefined) entry.additionalPrinterColumns = [...additionalPrinterColumns];
-  if (selectableFields !== undefined) entry.selectableFields = selectableFields.map((jsonPath) => ({ jsonPath }));
+    entry.subresources = {
+      ...(hasStatus ? { status: {} } : {}),
+      ...(scale === undefined ? {} : { scale }),
+    };
+  if (additionalPrinterColumns !== undefined)
+    entry.additionalPrinterColumns = [...additionalPrinterColumns];
+  if (selectableFields !== undefined)
+    entry.selectableFields = selectableFields.map((jsonPath) => ({ jsonPath }));
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -347,22 +410,29 @@ function manifest(
   };
 }
 
-function* checkIdentity(object: CustomObjectLike, apiVersion: string, kind: string): Generator<Issue> {
+function* checkIdentity(
+  object: CustomObjectLike,
+  apiVersion: string,
+  kind: string,
+): Generator<Issue> {
   for (const [path, expected] of [
     ['apiVersion', apiVersion],
     ['kind', kind],
   ] as const) {
     const value = object[path];
-    if (value !== undefined && value !== expected) yield { path, message: `expected ${JSON.stringify(expected)}` };
+    if (value !== undefined && value !== expected)
+      yield { path, message: `expected ${JSON.stringify(expected)}` };
   }
   const { metadata } = object;
-  if (typeof metadata !== 'object' || metadata === null) yield { path: 'metadata', message: 'expected an object' };
+  if (typeof metadata !== 'object' || metadata === null)
+    yield { path: 'metadata', message: 'expected an object' };
 }
 
 type CustomObjectLike = { apiVersion?: unknown; kind?: unknown; metadata?: unknown };
 
 /**
- * The CustomResourceDefinition of several versions of one kind. Objects are stored in the first one's; that one's names and metadata count.
+ * The CustomResourceDefinition of several versions of one kind. Objects are stored in the first
+ * one's; that one's names and metadata count.
  *
  * @throws CapstanError INVALID_ARGUMENT for versions of different kinds, or one that comes twice
  * @example
@@ -375,7 +445,9 @@ type CustomObjectLike = { apiVersion?: unknown; kind?: unknown; metadata?: unkno
  */
 export function combineVersions(
   versions: readonly { readonly crd: CustomResourceDefinition }[],
-  options: { readonly conversion?: CustomResourceDefinition['spec']['conversion'] | undefined } = {},
+  options: {
+    readonly conversion?: CustomResourceDefinition['spec']['conversion'] | undefined;
+  } = {},
 ): CustomResourceDefinition {
   const [first] = versions;
   if (first === undefined) throw invalid('versions', 'at least one version', versions);
@@ -389,7 +461,10 @@ export function combineVersions(
   });
   for (const { name } of all) {
     if (seen.has(name))
-      throw new CapstanError('INVALID_ARGUMENT', `"versions" expected each version once, got ${name} twice`);
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `"versions" expected each version once, got ${name} twice`,
+      );
     seen.add(name);
   }
   const { conversion } = options;

@@ -1,4 +1,7 @@
-/** The CustomResourceDefinition as an object: apiextensions.k8s.io/v1, as far as it is made and read here. */
+/**
+ * The CustomResourceDefinition as an object: apiextensions.k8s.io/v1, as far as it is made and read
+ * here.
+ */
 import { defineResource, type Resource } from '../../cache/resource.ts';
 import type { Condition } from '../conditions.ts';
 import type { ObjectMeta } from '../metadata.ts';
@@ -71,10 +74,11 @@ export interface CustomResourceDefinition {
 }
 
 /** CustomResourceDefinitions, as a resource. */
-export const crdResource: Resource<CustomResourceDefinition> = defineResource<CustomResourceDefinition>()({
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  kind: 'CustomResourceDefinition',
-  plural: 'customresourcedefinitions',
-  namespaced: false,
-});
+export const crdResource: Resource<CustomResourceDefinition> =
+  defineResource<CustomResourceDefinition>()({
+    group: 'apiextensions.k8s.io',
+    version: 'v1',
+    kind: 'CustomResourceDefinition',
+    plural: 'customresourcedefinitions',
+    namespaced: false,
+  });

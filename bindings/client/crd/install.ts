@@ -1,6 +1,7 @@
 /**
- * CustomResourceDefinitions into a server and out of it. Installed means served: the server has accepted names and schema, says so in the
- * definition's conditions, and answers for each of its versions. controller-runtime: pkg/envtest InstallCRDs, UninstallCRDs.
+ * CustomResourceDefinitions into a server and out of it. Installed means served: the server has
+ * accepted names and schema, says so in the definition's conditions, and answers for each of its
+ * versions. controller-runtime: pkg/envtest InstallCRDs, UninstallCRDs.
  */
 import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { sleep } from '../../cache/wait.ts';
@@ -20,13 +21,24 @@ export interface InstallCRDsOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** The server does not serve a definition, or does not let it go; `conditions` are what it says. Code `CRD`. */
+/**
+ * The server does not serve a definition, or does not let it go; `conditions` are what it says.
+ * Code `CRD`.
+ */
 export class CRDError extends CapstanError {
   /** Of the definition, such as `websites.example.com`. */
   readonly definition: string;
-  readonly conditions: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly message?: string;
+  }[];
 
-  constructor(message: string, crd: CustomResourceDefinition, options?: { cause?: unknown | undefined }) {
+  constructor(
+    message: string,
+    crd: CustomResourceDefinition,
+    options?: { cause?: unknown | undefined },
+  ) {
     super('CRD', message, options);
     this.definition = nameOf(crd);
     this.conditions = crd.status?.conditions ?? [];
@@ -40,16 +52,20 @@ export class CRDError extends CapstanError {
 /** envtest: defaultPollInterval, defaultMaxWait. */
 const POLL_MS = 100;
 const TIMEOUT_MS = 10_000;
-/** How long the server may keep saying that names are taken before it is believed: it says so of the names before, too. */
+/**
+ * How long the server may keep saying that names are taken before it is believed: it says so of the
+ * names before, too.
+ */
 const REFUSAL_MS = 1000;
 
 /**
- * Creates or updates definitions by server-side apply, and waits until their resources are served. A definition that is still being
- * deleted is installed once it is gone.
+ * Creates or updates definitions by server-side apply, and waits until their resources are served.
+ * A definition that is still being deleted is installed once it is gone.
  *
  * @returns the definitions as the server has them
- * @throws CRDError when names are taken or the time is over, with the server's words; StatusError when it refuses a definition, as for a
- *   schema it does not like; CapstanError ABORTED, INVALID_ARGUMENT
+ * @throws CRDError when names are taken or the time is over, with the server's words; StatusError
+ *   when it refuses a definition, as for a schema it does not like; CapstanError ABORTED,
+ *   INVALID_ARGUMENT
  * @example
  * async function prepare(client: Client, crds: CustomResourceDefinition[]): Promise<void> {
  *   await installCRDs(client, crds, { signal, timeoutMs: 30_000 });
@@ -68,16 +84,21 @@ export async function installCRDs(
     return client.apply(crdResource, wanted, { fieldOwner, force: true, signal });
   };
   const applied: CustomResourceDefinition[] = [];
-  for (const crd of crds) applied.push(await apply(crd)); // one after the other: a second of the same name is the last word
+  // one after the other: a second of the same name is the last word
+  for (const crd of crds) applied.push(await apply(crd));
   return Promise.all(
-    applied.map((crd, at) => untilServed(client, crd, () => apply(crds[at] as CustomResourceDefinition), wait, signal)),
+    applied.map((crd, at) =>
+      untilServed(client, crd, () => apply(crds[at] as CustomResourceDefinition), wait, signal),
+    ),
   );
 }
 
 /**
- * Deletes definitions, and with them every object of theirs, and waits until they are gone. What is not there is gone.
+ * Deletes definitions, and with them every object of theirs, and waits until they are gone. What is
+ * not there is gone.
  *
- * @throws CRDError when the time is over: an object may have a finalizer; StatusError; CapstanError ABORTED, INVALID_ARGUMENT
+ * @throws CRDError when the time is over: an object may have a finalizer; StatusError; CapstanError
+ *   ABORTED, INVALID_ARGUMENT
  */
 export async function uninstallCRDs(
   client: Client,
@@ -93,7 +114,9 @@ export async function uninstallCRDs(
   for (const crd of crds) {
     let uid: string | undefined;
     for (;;) {
-      const now = await client.get(crdResource, { name: nameOf(crd) }, { live: true, signal }).catch(unlessNotFound);
+      const now = await client
+        .get(crdResource, { name: nameOf(crd) }, { live: true, signal })
+        .catch(unlessNotFound);
       uid ??= now?.metadata.uid;
       if (now === undefined || now.metadata.uid !== uid) break; // gone, or another one of its name
       await wait.more(now, 'is not gone');
@@ -147,7 +170,9 @@ class Wait {
 function saidOf(crd: CustomResourceDefinition): string {
   const conditions = crd.status?.conditions ?? [];
   if (conditions.length === 0) return 'the server says nothing of it';
-  return conditions.map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`).join('; ');
+  return conditions
+    .map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`)
+    .join('; ');
 }
 
 async function untilServed(
@@ -162,7 +187,12 @@ async function untilServed(
   for (;;) {
     const conditions = crd.status?.conditions;
     const deleted = crd.metadata.deletionTimestamp !== undefined;
-    if (!deleted && isStatusConditionTrue(conditions, 'Established') && (await served(client, crd, signal))) return crd;
+    if (
+      !deleted &&
+      isStatusConditionTrue(conditions, 'Established') &&
+      (await served(client, crd, signal))
+    )
+      return crd;
     const names = findStatusCondition(conditions, 'NamesAccepted');
     const schema = findStatusCondition(conditions, 'NonStructuralSchema');
     const refused = !deleted && (names?.status === 'False' || schema?.status === 'True');
@@ -170,12 +200,17 @@ async function untilServed(
     if (refusedSince !== undefined && wait.now() - refusedSince >= REFUSAL_MS)
       throw new CRDError(`the server does not accept ${nameOf(crd)}: ${saidOf(crd)}`, crd);
     await wait.more(crd, 'is not served');
-    const found = await client.get(crdResource, { name: nameOf(crd) }, { live: true, signal }).catch(unlessNotFound);
+    const found = await client
+      .get(crdResource, { name: nameOf(crd) }, { live: true, signal })
+      .catch(unlessNotFound);
     crd = found ?? (await again());
   }
 }
 
-/** Whether the server answers for each version. Whoever may not list still learns that there is something. */
+/**
+ * Whether the server answers for each version. Whoever may not list still learns that there is
+ * something.
+ */
 async function served(
   client: Client,
   crd: CustomResourceDefinition,
@@ -185,7 +220,14 @@ async function served(
   for (const version of versions) {
     if (!version.served) continue;
     const { kind, plural } = names;
-    const resource = { group, version: version.name, kind, plural, namespaced: scope === 'Namespaced', indexers: {} };
+    const resource = {
+      group,
+      version: version.name,
+      kind,
+      plural,
+      namespaced: scope === 'Namespaced',
+      indexers: {},
+    };
     try {
       await client.list(resource, { live: true, limit: 1, signal });
     } catch (error) {

@@ -1,6 +1,7 @@
 /**
- * JSON Schema before it is translated: references put in place, `allOf` folded into its schema. What comes out says the same, in one
- * object, of which only its sub-schemas may still have references.
+ * JSON Schema before it is translated: references put in place, `allOf` folded into its schema.
+ * What comes out says the same, in one object, of which only its sub-schemas may still have
+ * references.
  */
 import type { JsonSchema } from './standard-schema.ts';
 import { SchemaError } from './structural-schema.ts';
@@ -21,7 +22,9 @@ export const sameValue = (a: unknown, b: unknown): boolean => canonical(a) === c
 /** JSON with members in one order. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
-    isNode(member) ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1))) : member,
+    isNode(member)
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : member,
   );
 }
 
@@ -39,17 +42,28 @@ const ANNOTATIONS = new Set([
 ]);
 
 /** The schema with its reference and its `allOf` put in place. */
-export function normalise(value: unknown, scope: Scope, path: string): { node: Node; scope: Scope } {
+export function normalise(
+  value: unknown,
+  scope: Scope,
+  path: string,
+): { node: Node; scope: Scope } {
   if (value === true) return { node: {}, scope };
-  if (!isNode(value)) throw new SchemaError(path, 'expected a schema; one that nothing matches has no form here');
+  if (!isNode(value))
+    throw new SchemaError(path, 'expected a schema; one that nothing matches has no form here');
   const { $ref, ...own } = value;
   if (typeof $ref !== 'string') return { node: foldAllOf(value, scope, path), scope };
   if (scope.refs.includes($ref))
-    throw new SchemaError(path, `the schema contains itself (${$ref}), and the server takes no references`);
+    throw new SchemaError(
+      path,
+      `the schema contains itself (${$ref}), and the server takes no references`,
+    );
   const within = { root: scope.root, refs: [...scope.refs, $ref] };
   const { node: target, scope: inner } = normalise(resolve($ref, scope.root, path), within, path);
   const folded = foldAllOf(own, scope, path);
-  return { node: Object.keys(folded).length === 0 ? target : merge(folded, target, path), scope: inner };
+  return {
+    node: Object.keys(folded).length === 0 ? target : merge(folded, target, path),
+    scope: inner,
+  };
 }
 
 function resolve($ref: string, root: JsonSchema, path: string): unknown {
@@ -63,7 +77,9 @@ function resolve($ref: string, root: JsonSchema, path: string): unknown {
   return at;
 }
 
-/** Restrictions that may be given twice stay in `allOf`; everything else becomes part of the schema. */
+/**
+ * Restrictions that may be given twice stay in `allOf`; everything else becomes part of the schema.
+ */
 function foldAllOf(value: Node, scope: Scope, path: string): Node {
   const { allOf, ...own } = value;
   if (!Array.isArray(allOf)) return value;
@@ -71,7 +87,9 @@ function foldAllOf(value: Node, scope: Scope, path: string): Node {
   const kept: Node[] = [];
   for (const each of allOf) {
     const part = normalise(each, scope, path).node;
-    const clash = Object.keys(part).some((keyword) => keyword in node && !sameValue(node[keyword], part[keyword]));
+    const clash = Object.keys(part).some(
+      (keyword) => keyword in node && !sameValue(node[keyword], part[keyword]),
+    );
     if (clash && isRestriction(part)) kept.push(part);
     else node = merge(node, part, path);
   }
@@ -89,7 +107,8 @@ const RESTRICTIONS = new Set([
   'format',
 ]);
 
-const isRestriction = (node: Node): boolean => Object.keys(node).every((keyword) => RESTRICTIONS.has(keyword));
+const isRestriction = (node: Node): boolean =>
+  Object.keys(node).every((keyword) => RESTRICTIONS.has(keyword));
 
 /** Both at once. */
 function merge(a: Node, b: Node, path: string): Node {
@@ -97,7 +116,8 @@ function merge(a: Node, b: Node, path: string): Node {
   for (const [keyword, value] of Object.entries(b)) {
     const existing = both[keyword];
     if (existing === undefined) both[keyword] = value;
-    else if (!sameValue(existing, value)) both[keyword] = mergeKeyword(keyword, existing, value, path);
+    else if (!sameValue(existing, value))
+      both[keyword] = mergeKeyword(keyword, existing, value, path);
   }
   return both;
 }
@@ -105,14 +125,19 @@ function merge(a: Node, b: Node, path: string): Node {
 /** What both say of one keyword; throws SchemaError where they cannot both hold. */
 export function mergeKeyword(keyword: string, a: unknown, b: unknown, path: string): unknown {
   if (ANNOTATIONS.has(keyword)) return a;
-  if (keyword === 'required' && Array.isArray(a) && Array.isArray(b)) return [...new Set([...a, ...b])];
+  if (keyword === 'required' && Array.isArray(a) && Array.isArray(b))
+    return [...new Set([...a, ...b])];
   if (keyword === 'properties' && isNode(a) && isNode(b)) {
     const both: Node = { ...a };
     for (const [name, value] of Object.entries(b))
       both[name] = Object.hasOwn(both, name) ? { allOf: [both[name], value] } : value;
     return both;
   }
-  if (keyword === 'type' && [a, b].includes('integer') && [a, b].includes('number')) return 'integer';
+  if (keyword === 'type' && [a, b].includes('integer') && [a, b].includes('number'))
+    return 'integer';
   if (keyword === 'allOf' && Array.isArray(a) && Array.isArray(b)) return [...a, ...b];
-  throw new SchemaError(path, `"${keyword}" is given twice, as ${canonical(a)} and ${canonical(b)}`);
+  throw new SchemaError(
+    path,
+    `"${keyword}" is given twice, as ${canonical(a)} and ${canonical(b)}`,
+  );
 }

@@ -1,14 +1,29 @@
 /**
- * Patterns and formats on their way to the API server: its regular expressions are Go's (RE2), which match in linear time and so have
- * neither lookaround nor back-references, and it knows a certain set of formats. k8s.io/apiextensions-apiserver: pkg/apiserver/validation/formats.go.
+ * Patterns and formats on their way to the API server: its regular expressions are Go's (RE2),
+ * which match in linear time and so have neither lookaround nor back-references, and it knows a
+ * certain set of formats. k8s.io/apiextensions-apiserver: pkg/apiserver/validation/formats.go.
  */
 
 /**
- * The formats that the server checks. A format of another name is not sent, as the server takes no notice of it; nor are `duration`, which
- * means "1h30m" to it, and "PT1H30M" to JSON Schema, and `hostname`, of which it refuses `web-1`, `a.b` and `10.0.0.1` (1.36.3).
+ * The formats that the server checks. A format of another name is not sent, as the server takes no
+ * notice of it; nor are `duration`, which means "1h30m" to it, and "PT1H30M" to JSON Schema, and
+ * `hostname`, of which it refuses `web-1`, `a.b` and `10.0.0.1` (1.36.3).
  */
 const FORMATS = new Set([
-  ...['bsonobjectid', 'uri', 'email', 'ipv4', 'ipv6', 'cidr', 'mac', 'uuid', 'uuid3', 'uuid4', 'uuid5', 'isbn'],
+  ...[
+    'bsonobjectid',
+    'uri',
+    'email',
+    'ipv4',
+    'ipv6',
+    'cidr',
+    'mac',
+    'uuid',
+    'uuid3',
+    'uuid4',
+    'uuid5',
+    'isbn',
+  ],
   ...[
     'isbn10',
     'isbn13',
@@ -31,10 +46,14 @@ export function serverFormat(format: string): string | undefined {
   return FORMATS.has(format) ? format : undefined;
 }
 
-/** The pieces of a JavaScript pattern: an escape, a class, the head of a group, a repetition, or a character. */
+/**
+ * The pieces of a JavaScript pattern: an escape, a class, the head of a group, a repetition, or a
+ * character.
+ */
 const PIECES =
   /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|k<[^>]*>|c[A-Za-z]|[\s\S])|\[\^?(?:\\[\s\S]|[^\]\\])*\]|\(\?(?:<?[=!]|<[A-Za-z]\w*>|[a-z-]*:)|\{\d+(?:,\d*)?\}|[\s\S]/g;
-const ESCAPES = /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|c[A-Za-z]|[\s\S])/g;
+const ESCAPES =
+  /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|c[A-Za-z]|[\s\S])/g;
 
 /** Properties of characters that both know, by the name that RE2 has for them. */
 const PROPERTY = /^\\([pP])\{(?:(?:Script|sc|General_Category|gc)=(\w+)|([A-Z][a-z]?))\}$/;
@@ -42,16 +61,25 @@ const PROPERTY = /^\\([pP])\{(?:(?:Script|sc|General_Category|gc)=(\w+)|([A-Z][a
 /** Escapes of letters that mean the same to both. */
 const SAME = /^\\(?:[dDsSwWbBfnrtv0]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])$/;
 
-/** What `\s` is to JavaScript; RE2's has neither `\v` nor what is beyond ASCII. It ends in a class: `[\s-z]` is no range. */
+/**
+ * What `\s` is to JavaScript; RE2's has neither `\v` nor what is beyond ASCII. It ends in a class:
+ * `[\s-z]` is no range.
+ */
 const SPACE = '\\x{feff}\\v\\p{Z}\\s';
 
-/** `[[:a]` is of three characters to JavaScript, `[a-\d]` of `a`, `-` and digits; RE2 knows `[:alpha:]`, and no such range. */
+/**
+ * `[[:a]` is of three characters to JavaScript, `[a-\d]` of `a`, `-` and digits; RE2 knows
+ * `[:alpha:]`, and no such range.
+ */
 const IN_CLASS = new RegExp(`${ESCAPES.source}|\\[|-(?=\\\\[dDwWsSpP])`, 'g');
 
 /** Go's limit for repetitions within each other, multiplied. */
 const MOST_REPETITIONS = 1000;
 
-/** What JavaScript has and RE2 has not; undefined for a pattern that RE2 takes, as far as can be told without it. */
+/**
+ * What JavaScript has and RE2 has not; undefined for a pattern that RE2 takes, as far as can be
+ * told without it.
+ */
 export function notInRE2(pattern: string): string | undefined {
   const pieces = pattern.match(PIECES) ?? [];
   for (const piece of pieces) {
@@ -61,11 +89,17 @@ export function notInRE2(pattern: string): string | undefined {
     const isClass = piece.length > 1 && piece.startsWith('[');
     const escapes = isClass ? (piece.match(ESCAPES) ?? []) : piece.startsWith('\\') ? [piece] : [];
     // Where both stand in one class it is of all characters, whatever they mean.
-    if (isClass && escapes.includes('\\S') && !escapes.includes('\\s')) return 'the escape \\S in a class';
+    if (isClass && escapes.includes('\\S') && !escapes.includes('\\s'))
+      return 'the escape \\S in a class';
     for (const escaped of escapes) {
-      if (/^\\u\{?0*[dD][89a-fA-F][0-9a-fA-F]{2}\}?$/.test(escaped)) return `half a character, ${escaped}`;
+      if (/^\\u\{?0*[dD][89a-fA-F][0-9a-fA-F]{2}\}?$/.test(escaped))
+        return `half a character, ${escaped}`;
       if (/^\\[1-9k]/.test(escaped)) return isClass ? `the escape ${escaped}` : 'a back-reference';
-      if (/^\\[pP]/.test(escaped) ? !PROPERTY.test(escaped) : !/^\\[uc]./.test(escaped) && !SAME.test(escaped))
+      if (
+        /^\\[pP]/.test(escaped)
+          ? !PROPERTY.test(escaped)
+          : !/^\\[uc]./.test(escaped) && !SAME.test(escaped)
+      )
         return /^\\[pP]/.test(escaped) ? `the property ${escaped}` : `the escape ${escaped}`;
     }
   }

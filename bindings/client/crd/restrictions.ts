@@ -1,4 +1,7 @@
-/** What restricts the values of a schema, in the words of OpenAPI 3.0, and what is said of them beside that. */
+/**
+ * What restricts the values of a schema, in the words of OpenAPI 3.0, and what is said of them
+ * beside that.
+ */
 import type { Node } from './nodes.ts';
 import { notInRE2, serverFormat, toRE2 } from './patterns.ts';
 import { SchemaError, type StructuralSchema } from './structural-schema.ts';
@@ -19,24 +22,37 @@ export function annotations(node: Node): StructuralSchema {
 }
 
 const PLAIN = [
-  ...(['multipleOf', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const),
+  ...([
+    'multipleOf',
+    'minLength',
+    'maxLength',
+    'minItems',
+    'maxItems',
+    'minProperties',
+    'maxProperties',
+  ] as const),
 ];
 
-/** What restricts values, in the words of OpenAPI 3.0. @param type of the values, as far as it is known */
+/**
+ * What restricts values, in the words of OpenAPI 3.0. @param type of the values, as far as it is
+ * known
+ */
 export function restrictions(node: Node, path: string, type: unknown): StructuralSchema {
   const schema: Node = {};
   const values = valuesOf(node)?.filter((value) => value !== null);
   const whole = type === 'number' ? values?.filter(Number.isSafeInteger).length : 0;
   const mixed = values !== undefined && whole !== 0 && whole !== values.length;
   if (values !== undefined && !mixed) schema.enum = values;
-  // The server cuts the fraction off a value that it looks for among whole ones (1.36.3): it takes 2.7 for 2.
+  // The server cuts the fraction off a value that it looks for among whole ones (1.36.3): it takes
+  // 2.7 for 2.
   if (whole && !mixed) schema.multipleOf = 1;
   if (typeof node.multipleOf === 'number' && !Number.isInteger(node.multipleOf))
     throw new SchemaError(
       path,
       `the server cannot tell multiples of ${node.multipleOf} (of 0.01 it refuses 0.29, 19.99 and 1): count in smaller units, or give an override with a type`,
     );
-  for (const keyword of PLAIN) if (typeof node[keyword] === 'number') schema[keyword] = node[keyword];
+  for (const keyword of PLAIN)
+    if (typeof node[keyword] === 'number') schema[keyword] = node[keyword];
   const apart = [
     ...(mixed ? [among(values, path, type)] : []),
     ...bound(node, schema, 'minimum', 'exclusiveMinimum', type),
@@ -45,14 +61,20 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
   if (typeof node.pattern === 'string') {
     const why = notInRE2(node.pattern);
     if (why === undefined) schema.pattern = toRE2(node.pattern);
-    // The pattern by which a library checks a format is its own affair; one that a user wrote is a promise.
+    // The pattern by which a library checks a format is its own affair; one that a user wrote is a
+    // promise.
     else if (typeof node.format !== 'string')
-      throw new SchemaError(path, `the server's regular expressions (RE2) cannot say ${node.pattern}: it has ${why}`);
+      throw new SchemaError(
+        path,
+        `the server's regular expressions (RE2) cannot say ${node.pattern}: it has ${why}`,
+      );
   }
   const format = typeof node.format === 'string' ? serverFormat(node.format) : undefined;
   // The server takes an empty text for no base64: a library's pattern says better what it accepts.
-  if (format !== undefined && !(format === 'byte' && schema.pattern !== undefined)) schema.format = format;
-  if (Array.isArray(node.allOf)) apart.push(...node.allOf.map((part) => restrictions(part as Node, path, type)));
+  if (format !== undefined && !(format === 'byte' && schema.pattern !== undefined))
+    schema.format = format;
+  if (Array.isArray(node.allOf))
+    apart.push(...node.allOf.map((part) => restrictions(part as Node, path, type)));
   if (apart.length > 0) schema.allOf = apart;
   return schema as StructuralSchema;
 }
@@ -63,9 +85,11 @@ const among = (values: readonly unknown[], path: string, type: unknown): Structu
 });
 
 /**
- * JSON Schema has a number for each; OpenAPI 3.0 one number, and whether it is itself excluded. The server holds a whole value against the
- * bound without its fraction, and refuses all integers where a bound has one (1.36.3): an integer's is rounded inwards; of others what is
- * left has to be excluded where it lies outside, and must not be where it lies inside. Gives what is said of that apart.
+ * JSON Schema has a number for each; OpenAPI 3.0 one number, and whether it is itself excluded. The
+ * server holds a whole value against the bound without its fraction, and refuses all integers where
+ * a bound has one (1.36.3): an integer's is rounded inwards; of others what is left has to be
+ * excluded where it lies outside, and must not be where it lies inside. Gives what is said of that
+ * apart.
  */
 function bound(
   node: Node,
@@ -93,8 +117,9 @@ function bound(
 }
 
 /**
- * The server asks null to be among the values of an enum too, and takes a null that is among them for the text "null" (seen at 1.36.3): where a
- * value may be null, its enum is said in restrictions that null is not asked to meet.
+ * The server asks null to be among the values of an enum too, and takes a null that is among them
+ * for the text "null" (seen at 1.36.3): where a value may be null, its enum is said in restrictions
+ * that null is not asked to meet.
  */
 export function nullableEnum(schema: StructuralSchema, path: string): StructuralSchema {
   const { enum: values, ...rest } = schema;
@@ -103,9 +128,12 @@ export function nullableEnum(schema: StructuralSchema, path: string): Structural
     if (values.length === 2) return rest;
     throw new SchemaError(path, 'a boolean that may be null cannot be restricted to one value');
   }
-  const escaped = (value: unknown): string => String(value).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+  const escaped = (value: unknown): string =>
+    String(value).replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&');
   const said: StructuralSchema =
-    schema.type === 'string' ? { pattern: `^(?:${values.map(escaped).join('|')})$` } : among(values, path, schema.type);
+    schema.type === 'string'
+      ? { pattern: `^(?:${values.map(escaped).join('|')})$` }
+      : among(values, path, schema.type);
   const taken = Object.keys(said).some((keyword) => keyword in rest);
   return taken ? { ...rest, allOf: [...(rest.allOf ?? []), said] } : { ...rest, ...said };
 }

@@ -1,12 +1,16 @@
 /**
- * What schema libraries have in common: the interfaces of https://standardschema.dev, restated, so that no library is depended on. Every
- * one of them validates (`~standard.validate`); those that also give a JSON Schema have `~standard.jsonSchema`: Zod from 4.2, ArkType from
- * 2.1.28, Valibot through `toStandardJsonSchema` of `@valibot/to-json-schema`.
+ * What schema libraries have in common: the interfaces of https://standardschema.dev, restated, so
+ * that no library is depended on. Every one of them validates (`~standard.validate`); those that
+ * also give a JSON Schema have `~standard.jsonSchema`: Zod from 4.2, ArkType from 2.1.28, Valibot
+ * through `toStandardJsonSchema` of `@valibot/to-json-schema`.
  */
 import { textOfError } from '../../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../../errors.ts';
 
-/** A schema of any library. `Input` is what may be written, `Output` what is there after defaults were filled in. */
+/**
+ * A schema of any library. `Input` is what may be written, `Output` what is there after defaults
+ * were filled in.
+ */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
     readonly version: 1;
@@ -51,11 +55,17 @@ export function requireSchema(name: string, schema: unknown): void {
 }
 
 /**
- * The JSON Schemas of what may be written, and of what is there after validation. Throws CapstanError SCHEMA for a schema that has none, with
- * the library's words as its cause.
+ * The JSON Schemas of what may be written, and of what is there after validation. Throws
+ * CapstanError SCHEMA for a schema that has none, with the library's words as its cause.
  */
-export function jsonSchemasOf(name: string, schema: StandardSchema): { input: JsonSchema; output: JsonSchema } {
-  const { vendor, jsonSchema } = schema['~standard'] as { vendor: string; jsonSchema?: Partial<Converter> };
+export function jsonSchemasOf(
+  name: string,
+  schema: StandardSchema,
+): { input: JsonSchema; output: JsonSchema } {
+  const { vendor, jsonSchema } = schema['~standard'] as {
+    vendor: string;
+    jsonSchema?: Partial<Converter>;
+  };
   const { input, output } = jsonSchema ?? {};
   if (typeof input !== 'function' || typeof output !== 'function')
     throw new CapstanError(
@@ -68,14 +78,22 @@ export function jsonSchemasOf(name: string, schema: StandardSchema): { input: Js
       return convertTo.call(jsonSchema, { target: 'draft-2020-12' });
     } catch (cause) {
       const why = textOfError(cause);
-      throw new CapstanError('SCHEMA', `${name}: ${vendor} cannot give the JSON Schema of ${what}: ${why}`, { cause });
+      throw new CapstanError(
+        'SCHEMA',
+        `${name}: ${vendor} cannot give the JSON Schema of ${what}: ${why}`,
+        { cause },
+      );
     }
   };
-  return { input: convert(input, 'what may be written'), output: convert(output, 'what comes out of it') };
+  return {
+    input: convert(input, 'what may be written'),
+    output: convert(output, 'what comes out of it'),
+  };
 }
 
 /**
- * A schema with a JSON Schema that comes from elsewhere: of a library that gives none, or because another one is wanted.
+ * A schema with a JSON Schema that comes from elsewhere: of a library that gives none, or because
+ * another one is wanted.
  *
  * @param jsonSchema draft 2020-12 or 7, of what may be written
  * @throws CapstanError INVALID_ARGUMENT
@@ -95,6 +113,12 @@ export function withJsonSchema<Input, Output>(
   requireFunction('schema.~standard.validate', standard.validate);
   const { version, vendor, types } = standard;
   const validate = (value: unknown) => standard.validate(value);
-  const props = { version, vendor, validate, types, jsonSchema: { input: () => jsonSchema, output: () => jsonSchema } };
+  const props = {
+    version,
+    vendor,
+    validate,
+    types,
+    jsonSchema: { input: () => jsonSchema, output: () => jsonSchema },
+  };
   return { '~standard': props };
 }

@@ -1,5 +1,6 @@
 /**
- * The OpenAPI v3 subset that a CustomResourceDefinition takes, as a type, and the error for what is beyond it.
+ * The OpenAPI v3 subset that a CustomResourceDefinition takes, as a type, and the error for what is
+ * beyond it.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 import { CapstanError } from '../../errors.ts';
@@ -10,7 +11,11 @@ export interface ValidationRule {
   rule: string;
   message?: string;
   messageExpression?: string;
-  reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate';
+  reason?:
+    | 'FieldValueInvalid'
+    | 'FieldValueForbidden'
+    | 'FieldValueRequired'
+    | 'FieldValueDuplicate';
   fieldPath?: string;
   optionalOldSelf?: boolean;
 }
@@ -53,7 +58,10 @@ export interface StructuralSchema {
   'x-kubernetes-validations'?: ValidationRule[];
 }
 
-/** A schema says what a CustomResourceDefinition cannot; `path` is where, such as `spec.ports[].name`. Code `SCHEMA`. */
+/**
+ * A schema says what a CustomResourceDefinition cannot; `path` is where, such as
+ * `spec.ports[].name`. Code `SCHEMA`.
+ */
 export class SchemaError extends CapstanError {
   readonly path: string;
 
@@ -69,14 +77,33 @@ export class SchemaError extends CapstanError {
 
 /** The parts of a schema that only restrict values: what may stand in `allOf` and `anyOf`. */
 export const VALUE_VALIDATIONS = [
-  ...(['format', 'enum', 'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'] as const),
-  ...(['minLength', 'maxLength', 'pattern', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const),
+  ...([
+    'format',
+    'enum',
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+    'multipleOf',
+  ] as const),
+  ...([
+    'minLength',
+    'maxLength',
+    'pattern',
+    'minItems',
+    'maxItems',
+    'minProperties',
+    'maxProperties',
+  ] as const),
   ...(['allOf', 'anyOf', 'oneOf', 'not'] as const),
 ] as const;
 
 /** The restrictions of a schema alone. */
 export function validationsOf(schema: StructuralSchema): StructuralSchema {
-  const entries = VALUE_VALIDATIONS.filter((name) => schema[name] !== undefined).map((name) => [name, schema[name]]);
+  const entries = VALUE_VALIDATIONS.filter((name) => schema[name] !== undefined).map((name) => [
+    name,
+    schema[name],
+  ]);
   return Object.fromEntries(entries) as StructuralSchema;
 }
 

@@ -1,8 +1,10 @@
 /**
- * JSON Schema (draft 2020-12 or 7) as the structural schema that a CustomResourceDefinition needs: every value has one type, nothing is
- * referred to, and what only restricts stands beside. What cannot be said so is refused with its path, rather than left out: a server
- * that accepts what a controller's types exclude is the worse failure. Left out are annotations, formats that the server does not know,
- * and `additionalProperties: false`, as unknown members are pruned anyway; those of other alternatives of a union are known.
+ * JSON Schema (draft 2020-12 or 7) as the structural schema that a CustomResourceDefinition needs:
+ * every value has one type, nothing is referred to, and what only restricts stands beside. What
+ * cannot be said so is refused with its path, rather than left out: a server that accepts what a
+ * controller's types exclude is the worse failure. Left out are annotations, formats that the
+ * server does not know, and `additionalProperties: false`, as unknown members are pruned anyway;
+ * those of other alternatives of a union are known.
  */
 import { isNode, type Node, normalise, type Scope } from './nodes.ts';
 import { annotations, nullableEnum, restrictions, valuesOf } from './restrictions.ts';
@@ -17,7 +19,10 @@ export type Overrides = Readonly<Record<string, StructuralSchema>>;
 export class Translation {
   readonly #overrides: Overrides;
   readonly used = new Set<string>();
-  /** Whether objects that may have no other members are meant so. Of what comes out of a schema each is said to be: others were left out. */
+  /**
+   * Whether objects that may have no other members are meant so. Of what comes out of a schema each
+   * is said to be: others were left out.
+   */
   readonly strict: boolean;
   /** Of what comes out: only there a record says whether its named members are always there. */
   readonly #reads: boolean;
@@ -48,12 +53,23 @@ export class Translation {
   #translate(value: unknown, outer: Scope, path: string): StructuralSchema {
     const { node, scope } = normalise(value, outer, path);
     for (const keyword of REFUSED)
-      if (node[keyword] !== undefined) throw new SchemaError(path, `"${keyword}" has no form in a structural schema`);
+      if (node[keyword] !== undefined)
+        throw new SchemaError(path, `"${keyword}" has no form in a structural schema`);
     const extensions = extensionsOf(node);
-    if (extensions['x-kubernetes-preserve-unknown-fields'] === true && node.properties === undefined)
-      return { ...annotations(node), ...extensions, ...(node.type === 'object' ? { type: 'object' } : {}) };
+    if (
+      extensions['x-kubernetes-preserve-unknown-fields'] === true &&
+      node.properties === undefined
+    )
+      return {
+        ...annotations(node),
+        ...extensions,
+        ...(node.type === 'object' ? { type: 'object' } : {}),
+      };
     const branches = branchesOf(node, path);
-    const schema = branches === undefined ? this.#typed(node, scope, path) : union(this, node, branches, scope, path);
+    const schema =
+      branches === undefined
+        ? this.#typed(node, scope, path)
+        : union(this, node, branches, scope, path);
     return nullableEnum({ ...schema, ...extensions }, path);
   }
 
@@ -63,10 +79,14 @@ export class Translation {
     const [type, other] = types.filter((each) => each !== 'null');
     if (other !== undefined) {
       const alternatives = types.filter((each) => each !== 'null').map((each) => ({ type: each }));
-      return { ...union(this, { ...node, type: undefined }, alternatives, scope, path), ...nullable };
+      return {
+        ...union(this, { ...node, type: undefined }, alternatives, scope, path),
+        ...nullable,
+      };
     }
     if (type === undefined) {
-      if (types.length > 0) throw new SchemaError(path, 'a value that is always null has no form here');
+      if (types.length > 0)
+        throw new SchemaError(path, 'a value that is always null has no form here');
       if (Object.keys(node).some((keyword) => SPEAKS_OF_VALUES.has(keyword)))
         throw new SchemaError(path, 'the schema names no type');
       return { ...annotations(node), ...ANYTHING };
@@ -76,7 +96,10 @@ export class Translation {
 
   /** The schema of one type, with its restrictions. */
   ofType(type: string, node: Node, scope: Scope, path: string): StructuralSchema {
-    const schema: StructuralSchema = { type: type as StructuralSchema['type'], ...restrictions(node, path, type) };
+    const schema: StructuralSchema = {
+      type: type as StructuralSchema['type'],
+      ...restrictions(node, path, type),
+    };
     switch (type) {
       case 'string':
       case 'integer':
@@ -94,7 +117,10 @@ export class Translation {
 
   #array(node: Node, scope: Scope, path: string): StructuralSchema {
     if (node.prefixItems !== undefined || Array.isArray(node.items))
-      throw new SchemaError(path, 'a tuple, whose items differ by their place, has no form here: take an object');
+      throw new SchemaError(
+        path,
+        'a tuple, whose items differ by their place, has no form here: take an object',
+      );
     const items = this.schema(node.items ?? true, scope, `${path}[]`);
     if (node.uniqueItems !== true) return { items };
     if (items.type === 'object' || items.type === 'array' || items.type === undefined)
@@ -118,20 +144,34 @@ export class Translation {
     const keys = namesOf(propertyNames, path);
     if (keys !== undefined && more !== false) {
       const value = this.schema(more ?? true, scope, `${path}.*`);
-      if (this.#reads && value.default !== undefined && keys.some((key) => !schema.required?.includes(key)))
-        throw new SchemaError(`${path}.*`, 'a default of members that may be missing would be given to all of them');
+      if (
+        this.#reads &&
+        value.default !== undefined &&
+        keys.some((key) => !schema.required?.includes(key))
+      )
+        throw new SchemaError(
+          `${path}.*`,
+          'a default of members that may be missing would be given to all of them',
+        );
       return {
         ...schema,
-        properties: { ...Object.fromEntries(keys.map((key) => [key, value])), ...schema.properties },
+        properties: {
+          ...Object.fromEntries(keys.map((key) => [key, value])),
+          ...schema.properties,
+        },
       };
     }
     const open = more === true || (isNode(more) && Object.keys(more).length === 0);
-    // `{ type: 'object' }` alone says nothing of members, and so allows them all; with `properties`, even none, the others are pruned.
+    // `{ type: 'object' }` alone says nothing of members, and so allows them all; with
+    // `properties`, even none, the others are pruned.
     if (open || (more === undefined && properties === undefined))
       return { ...schema, 'x-kubernetes-preserve-unknown-fields': true };
     if (!isNode(more)) return schema;
     if (names.length > 0)
-      throw new SchemaError(path, 'an object has either named members or any members of one schema, not both');
+      throw new SchemaError(
+        path,
+        'an object has either named members or any members of one schema, not both',
+      );
     return { ...schema, additionalProperties: this.schema(more, scope, `${path}.*`) };
   }
 }
@@ -141,21 +181,52 @@ const ANYTHING: StructuralSchema = { 'x-kubernetes-preserve-unknown-fields': tru
 
 /** Keywords that no structural schema has. */
 const REFUSED = [
-  ...['not', 'if', 'then', 'else', 'patternProperties', 'dependentRequired', 'dependentSchemas', 'dependencies'],
+  ...[
+    'not',
+    'if',
+    'then',
+    'else',
+    'patternProperties',
+    'dependentRequired',
+    'dependentSchemas',
+    'dependencies',
+  ],
   ...['contains', 'unevaluatedItems', 'unevaluatedProperties', '$dynamicRef', '$recursiveRef'],
 ];
 
 const SPEAKS_OF_VALUES = new Set([
-  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf', 'minLength', 'maxLength', 'pattern'],
-  ...['minItems', 'maxItems', 'minProperties', 'maxProperties', 'required', 'allOf', 'propertyNames', 'uniqueItems'],
+  ...[
+    'minimum',
+    'maximum',
+    'exclusiveMinimum',
+    'exclusiveMaximum',
+    'multipleOf',
+    'minLength',
+    'maxLength',
+    'pattern',
+  ],
+  ...[
+    'minItems',
+    'maxItems',
+    'minProperties',
+    'maxProperties',
+    'required',
+    'allOf',
+    'propertyNames',
+    'uniqueItems',
+  ],
 ]);
 
 /** The names that the keys of a record are restricted to; undefined for any. */
 function namesOf(propertyNames: unknown, path: string): string[] | undefined {
-  if (propertyNames === undefined || propertyNames === true || !isNode(propertyNames)) return undefined;
+  if (propertyNames === undefined || propertyNames === true || !isNode(propertyNames))
+    return undefined;
   const { type, enum: names, const: only, ...others } = propertyNames;
   if ((type !== undefined && type !== 'string') || Object.keys(others).length > 0)
-    throw new SchemaError(path, 'the names of members can be restricted by a rule in CEL alone (self.all(name, …))');
+    throw new SchemaError(
+      path,
+      'the names of members can be restricted by a rule in CEL alone (self.all(name, …))',
+    );
   const all = only === undefined ? names : [only];
   return Array.isArray(all) ? (all as string[]) : undefined;
 }
@@ -183,5 +254,7 @@ function typeOfValue(value: unknown, path: string): string {
 }
 
 function extensionsOf(node: Node): StructuralSchema {
-  return Object.fromEntries(Object.entries(node).filter(([keyword]) => keyword.startsWith('x-kubernetes-')));
+  return Object.fromEntries(
+    Object.entries(node).filter(([keyword]) => keyword.startsWith('x-kubernetes-')),
+  );
 }

@@ -1,12 +1,18 @@
 /**
- * Unions, as far as they can be structural: a value has one type, so the alternatives of a union have to be of one type too. Then the
- * parent has all that any of them has, and `anyOf` says which combinations are allowed, or `oneOf` where several could be. Values that may
- * be an integer or a string are the one exception that Kubernetes has. Null is no alternative but `nullable`.
+ * Unions, as far as they can be structural: a value has one type, so the alternatives of a union
+ * have to be of one type too. Then the parent has all that any of them has, and `anyOf` says which
+ * combinations are allowed, or `oneOf` where several could be. Values that may be an integer or a
+ * string are the one exception that Kubernetes has. Null is no alternative but `nullable`.
  */
 import { mergeKeyword, type Node, normalise, type Scope, sameValue } from './nodes.ts';
 import { annotations, restrictions, valuesOf } from './restrictions.ts';
 import type { Translation } from './structural.ts';
-import { SchemaError, type StructuralSchema, validationsOf, withoutValidations } from './structural-schema.ts';
+import {
+  SchemaError,
+  type StructuralSchema,
+  validationsOf,
+  withoutValidations,
+} from './structural-schema.ts';
 
 /** The alternatives of a schema that is a union. */
 export function branchesOf({ anyOf, oneOf }: Node, path: string): readonly unknown[] | undefined {
@@ -33,10 +39,14 @@ export function union(
   const alternatives = flat.filter(({ node: each }) => !isNull(each));
   const nullable = alternatives.length < flat.length ? { nullable: true } : {};
   const said: StructuralSchema = { ...annotations(node), ...nullable };
-  if (alternatives.length === 0) throw new SchemaError(path, 'a value that is always null has no form here');
+  if (alternatives.length === 0)
+    throw new SchemaError(path, 'a value that is always null has no form here');
   const [only] = alternatives;
   if (only !== undefined && alternatives.length === 1) {
-    const merged = { ...beside, allOf: [...(Array.isArray(beside.allOf) ? beside.allOf : []), only.node] };
+    const merged = {
+      ...beside,
+      allOf: [...(Array.isArray(beside.allOf) ? beside.allOf : []), only.node],
+    };
     return { ...translation.schema(merged, only.scope, path), ...said };
   }
   const values = alternatives.map((each) =>
@@ -44,15 +54,23 @@ export function union(
   );
   if (values.every((each) => each !== undefined)) {
     const each = values.flatMap((own) => [...new Set(own)]);
-    const all = [...new Set(each)].filter((one) => !exclusive || each.indexOf(one) === each.lastIndexOf(one));
+    const all = [...new Set(each)].filter(
+      (one) => !exclusive || each.indexOf(one) === each.lastIndexOf(one),
+    );
     if (all.length === 0)
-      throw new SchemaError(path, 'every value of "oneOf" is in several alternatives: none is left');
+      throw new SchemaError(
+        path,
+        'every value of "oneOf" is in several alternatives: none is left',
+      );
     return { ...translation.schema({ ...plainly(beside), enum: all }, scope, path), ...said };
   }
   for (const each of alternatives)
     for (const keyword of Object.keys(each.node))
       if (keyword.startsWith('x-kubernetes-'))
-        throw new SchemaError(path, `"${keyword}" has no form in an alternative of a union: say it of the union`);
+        throw new SchemaError(
+          path,
+          `"${keyword}" has no form in an alternative of a union: say it of the union`,
+        );
   const schemas = alternatives.map((each) => translation.schema(each.node, each.scope, path));
   if (schemas.some((schema) => schema.nullable)) said.nullable = true;
   const types = new Set(schemas.map(({ type }) => type));
@@ -62,7 +80,9 @@ export function union(
     const parent = Object.keys(beside).some((keyword) => !ANNOTATING.has(keyword))
       ? translation.schema({ type: 'object', properties: {}, ...beside }, scope, path)
       : { type: 'object' as const };
-    const closed = alternatives.map((each) => translation.strict && isClosed(each.node, each.scope, path));
+    const closed = alternatives.map(
+      (each) => translation.strict && isClosed(each.node, each.scope, path),
+    );
     return { ...objects(schemas, parent, closed, exclusive, path), ...said };
   }
   const [type] = types;
@@ -73,7 +93,9 @@ export function union(
     );
   // Scalars of one type: each alternative is what it allows.
   const each = schemas.map(validationsOf);
-  const vague = alternatives.find(({ node: { format } }, at) => format !== undefined && isEmpty(each[at]));
+  const vague = alternatives.find(
+    ({ node: { format } }, at) => format !== undefined && isEmpty(each[at]),
+  );
   if (exclusive && vague !== undefined)
     throw new SchemaError(
       path,
@@ -104,15 +126,20 @@ const ANNOTATING = new Set([
 const isEnumKeyword = (keyword: string): boolean =>
   keyword === 'enum' || keyword === 'const' || ANNOTATING.has(keyword) || keyword === 'deprecated';
 
-const isEmpty = (schema: StructuralSchema | undefined): boolean => Object.keys(schema ?? {}).length === 0;
+const isEmpty = (schema: StructuralSchema | undefined): boolean =>
+  Object.keys(schema ?? {}).length === 0;
 
 const describe = ({ type }: StructuralSchema): string => type ?? 'of any type';
 
 const plainly = ({ title: _, description: __, default: ___, ...rest }: Node): Node => rest;
 
-const isNull = (node: Node): boolean => node.type === 'null' || (node.const === null && 'const' in node);
+const isNull = (node: Node): boolean =>
+  node.type === 'null' || (node.const === null && 'const' in node);
 
-/** A union within a union is one, unless one of them counts. What is said of the type beside a union holds for its alternatives. */
+/**
+ * A union within a union is one, unless one of them counts. What is said of the type beside a union
+ * holds for its alternatives.
+ */
 function alternativesOf(
   branch: unknown,
   beside: Node,
@@ -125,7 +152,8 @@ function alternativesOf(
   if (Array.isArray(own.anyOf) && alone && !exclusive)
     return own.anyOf.flatMap((each) => alternativesOf(each, beside, exclusive, scope, path));
   const { type, properties } = beside;
-  const same = typeof type !== 'string' || own.type === undefined || own.type === type || isNull(own);
+  const same =
+    typeof type !== 'string' || own.type === undefined || own.type === type || isNull(own);
   const typed = same ? {} : { type: mergeKeyword('type', own.type, type, path) };
   const node = {
     ...(typeof type === 'string' ? { type } : {}),
@@ -137,7 +165,10 @@ function alternativesOf(
   return node.type.map((type) => ({ node: { ...node, type }, scope }));
 }
 
-/** Restrictions of numbers do not touch strings, nor the other way: they may stand side by side. An enum would. */
+/**
+ * Restrictions of numbers do not touch strings, nor the other way: they may stand side by side. An
+ * enum would.
+ */
 function intOrString(schemas: readonly StructuralSchema[], path: string): StructuralSchema {
   const parts = schemas.map(validationsOf);
   for (const type of ['integer', 'string']) {
@@ -150,7 +181,10 @@ function intOrString(schemas: readonly StructuralSchema[], path: string): Struct
   }
   const names = parts.flatMap((part) => Object.keys(part));
   if (names.includes('enum') || names.includes('oneOf') || new Set(names).size < names.length)
-    throw new SchemaError(path, 'a value that is an integer or a string can be restricted as either, but by no enum');
+    throw new SchemaError(
+      path,
+      'a value that is an integer or a string can be restricted as either, but by no enum',
+    );
   return { 'x-kubernetes-int-or-string': true, ...Object.assign({}, ...parts) };
 }
 
@@ -162,7 +196,10 @@ function isClosed(branch: unknown, outer: Scope, path: string): boolean {
   return branches?.every((each) => isClosed(each, scope, path)) ?? false;
 }
 
-/** All members of any alternative in the parent; which go together in `anyOf`, or in `oneOf` where several alternatives could match. */
+/**
+ * All members of any alternative in the parent; which go together in `anyOf`, or in `oneOf` where
+ * several alternatives could match.
+ */
 function objects(
   schemas: readonly StructuralSchema[],
   parent: StructuralSchema,
@@ -174,16 +211,29 @@ function objects(
   const branches = schemas.map(validationsOf);
   const names = new Set(schemas.flatMap((schema) => Object.keys(schema.properties ?? {})));
   for (const schema of schemas)
-    if (schema.additionalProperties !== undefined || schema['x-kubernetes-preserve-unknown-fields'] === true)
-      throw new SchemaError(path, 'alternatives of a union that have members of any name have no form here');
+    if (
+      schema.additionalProperties !== undefined ||
+      schema['x-kubernetes-preserve-unknown-fields'] === true
+    )
+      throw new SchemaError(
+        path,
+        'alternatives of a union that have members of any name have no form here',
+      );
   for (const name of names) {
     const own = schemas.map((schema) => ownMember(schema, name));
-    properties[name] = member(own, ownMember(parent, name), `${path}.${name}`, (index, restricted) => {
-      const branch = branches[index];
-      if (branch !== undefined) branch.properties = { ...branch.properties, [name]: restricted };
-    });
+    properties[name] = member(
+      own,
+      ownMember(parent, name),
+      `${path}.${name}`,
+      (index, restricted) => {
+        const branch = branches[index];
+        if (branch !== undefined) branch.properties = { ...branch.properties, [name]: restricted };
+      },
+    );
   }
-  const common = [...names].filter((name) => schemas.every(({ required }) => required?.includes(name)));
+  const common = [...names].filter((name) =>
+    schemas.every(({ required }) => required?.includes(name)),
+  );
   const required = [...new Set([...(parent.required ?? []), ...common])];
   for (const [index, schema] of schemas.entries()) {
     const branch = branches[index] as StructuralSchema;
@@ -209,10 +259,15 @@ function objects(
   };
 }
 
-const ownMember = ({ properties = {} }: StructuralSchema, name: string): StructuralSchema | undefined =>
-  Object.hasOwn(properties, name) ? properties[name] : undefined;
+const ownMember = (
+  { properties = {} }: StructuralSchema,
+  name: string,
+): StructuralSchema | undefined => (Object.hasOwn(properties, name) ? properties[name] : undefined);
 
-/** One member that some alternatives have. @param beside what is said of it for all @param restrict what an alternative adds to the common schema */
+/**
+ * One member that some alternatives have. @param beside what is said of it for all @param restrict
+ * what an alternative adds to the common schema
+ */
 function member(
   own: readonly (StructuralSchema | undefined)[],
   beside: StructuralSchema | undefined,
@@ -222,7 +277,10 @@ function member(
   const there = [...own, beside].filter((schema) => schema !== undefined);
   const [first] = there as [StructuralSchema];
   if (first.default !== undefined && own.includes(undefined))
-    throw new SchemaError(path, 'a default that only some alternatives have would be given to all of them');
+    throw new SchemaError(
+      path,
+      'a default that only some alternatives have would be given to all of them',
+    );
   if (there.every((schema) => sameValue(schema, first))) return first;
   const bare = (schema: StructuralSchema): StructuralSchema => {
     const { title: _, description: __, ...rest } = withoutValidations(schema);
@@ -230,7 +288,10 @@ function member(
   };
   const scalar = first.type !== 'object' && first.type !== 'array' && first.type !== undefined;
   if (!scalar || !there.every((schema) => sameValue(bare(schema), bare(first))))
-    throw new SchemaError(path, 'the alternatives of a union have different schemas for this member');
+    throw new SchemaError(
+      path,
+      'the alternatives of a union have different schemas for this member',
+    );
   for (const [index, schema] of own.entries()) {
     const restricted = schema === undefined ? {} : validationsOf(schema);
     if (Object.keys(restricted).length > 0) restrict(index, restricted);

@@ -1,4 +1,6 @@
-/** What is wrong with an object, by the schemas of its resource, in the words of the schema library. */
+/**
+ * What is wrong with an object, by the schemas of its resource, in the words of the schema library.
+ */
 import { CapstanError } from '../../errors.ts';
 import { describeObject } from '../metadata.ts';
 import type { StandardIssue } from './standard-schema.ts';
@@ -28,7 +30,11 @@ export class InvalidObjectError extends CapstanError {
   }
 }
 
-export function invalidObject(kind: string, object: unknown, issues: readonly Issue[]): InvalidObjectError {
+export function invalidObject(
+  kind: string,
+  object: unknown,
+  issues: readonly Issue[],
+): InvalidObjectError {
   let what = kind;
   try {
     what = describeObject({ kind, ...(object as object) });

@@ -1,7 +1,8 @@
 /**
- * An Event of events.k8s.io/v1 as it is sent: what the API server demands of one is made true here, so that a recorder's write is refused
- * for nothing that was known before. client-go: tools/events/event_recorder.go makeEvent, tools/reference, tools/record/util;
- * the limits: kubernetes pkg/apis/core/validation/events.go.
+ * An Event of events.k8s.io/v1 as it is sent: what the API server demands of one is made true here,
+ * so that a recorder's write is refused for nothing that was known before. client-go:
+ * tools/events/event_recorder.go makeEvent, tools/reference, tools/record/util; the limits:
+ * kubernetes pkg/apis/core/validation/events.go.
  */
 import { defineResource, groupVersion, type Resource } from '../../cache/resource.ts';
 import { CapstanError, invalid, isError, show } from '../../errors.ts';
@@ -50,7 +51,10 @@ export interface KubeEvent {
   series?: EventSeries;
 }
 
-/** Events of events.k8s.io/v1, as a resource: what a recorder writes, and what a cache or a client can read. */
+/**
+ * Events of events.k8s.io/v1, as a resource: what a recorder writes, and what a cache or a client
+ * can read.
+ */
 export const eventResource: Resource<KubeEvent> = defineResource<KubeEvent>()({
   group: 'events.k8s.io',
   version: 'v1',
@@ -60,8 +64,8 @@ export const eventResource: Resource<KubeEvent> = defineResource<KubeEvent>()({
 });
 
 /**
- * A reference to an object whose own text does not say what it is, as in lists, or to a part of it. client-go: tools/reference
- * GetReference and GetPartialReference.
+ * A reference to an object whose own text does not say what it is, as in lists, or to a part of it.
+ * client-go: tools/reference GetReference and GetPartialReference.
  *
  * @example
  * const container = objectReference(Pod, pod, { fieldPath: 'spec.containers{web}' });
@@ -72,11 +76,17 @@ export function objectReference(
   options: { readonly fieldPath?: string | undefined } = {},
 ): ObjectReference {
   const { fieldPath } = options;
-  const reference = referenceFrom({ apiVersion: groupVersion(resource), kind: resource.kind }, object);
+  const reference = referenceFrom(
+    { apiVersion: groupVersion(resource), kind: resource.kind },
+    object,
+  );
   return fieldPath === undefined ? reference : { ...reference, fieldPath };
 }
 
-function referenceFrom(type: { apiVersion: string; kind: string }, object: object): ObjectReference {
+function referenceFrom(
+  type: { apiVersion: string; kind: string },
+  object: object,
+): ObjectReference {
   const { name, namespace, uid, resourceVersion } = metadataOf(object);
   const reference: ObjectReference = { kind: type.kind };
   if (namespace !== undefined && namespace !== '') reference.namespace = namespace;
@@ -87,10 +97,18 @@ function referenceFrom(type: { apiVersion: string; kind: string }, object: objec
   return reference;
 }
 
-/** Of an object that says what it is, or of what is a reference already. Throws CapstanError INVALID_ARGUMENT. */
+/**
+ * Of an object that says what it is, or of what is a reference already. Throws CapstanError
+ * INVALID_ARGUMENT.
+ */
 export function referenceTo(what: string, object: unknown): ObjectReference {
-  if (typeof object !== 'object' || object === null) throw invalid(what, 'an object or a reference to one', object);
-  const { apiVersion, kind, name } = object as { apiVersion?: unknown; kind?: unknown; name?: unknown };
+  if (typeof object !== 'object' || object === null)
+    throw invalid(what, 'an object or a reference to one', object);
+  const { apiVersion, kind, name } = object as {
+    apiVersion?: unknown;
+    kind?: unknown;
+    name?: unknown;
+  };
   if (!('metadata' in object)) {
     if (isText(kind) && isText(name)) return { ...(object as ObjectReference) };
     throw invalid(what, 'an object with metadata, or a reference with kind and name', object);
@@ -107,7 +125,9 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '';
 }
 
-/** Longest note, and longest reason, action and reporting instance, in bytes of UTF-8: Go's len(). */
+/**
+ * Longest note, and longest reason, action and reporting instance, in bytes of UTF-8: Go's len().
+ */
 const NOTE_BYTES = 1024;
 export const WORD_BYTES = 128;
 
@@ -118,9 +138,10 @@ export interface EventDetails {
   readonly reason: string;
   readonly action: string;
   /**
-   * Cut to 1024 bytes. Events that differ in nothing else are an Event for each of the first ten notes, and one series for all others: its
-   * note is `(combined from similar events): ` and the first of them, as the server lets no note change. That ends when none of them has
-   * come for 360 000 ms.
+   * Cut to 1024 bytes. Events that differ in nothing else are an Event for each of the first ten
+   * notes, and one series for all others: its note is `(combined from similar events): ` and the
+   * first of them, as the server lets no note change. That ends when none of them has come for 360
+   * 000 ms.
    */
   readonly note?: string | undefined;
   /** A second object, such as the one that was made. */
@@ -133,7 +154,10 @@ export interface Reporter {
   readonly reportingInstance: string;
 }
 
-/** @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself. Throws CapstanError INVALID_ARGUMENT. */
+/**
+ * @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself. Throws
+ * CapstanError INVALID_ARGUMENT.
+ */
 export function makeEvent(
   reporter: Reporter,
   regarding: ObjectReference,
@@ -150,7 +174,8 @@ export function makeEvent(
   return {
     metadata: {
       name: name(regarding.name ?? ''),
-      // The server wants the Event in the namespace of its object, and one for an object in none in this.
+      // The server wants the Event in the namespace of its object, and one for an object in none in
+      // this.
       namespace: regarding.namespace || 'default',
       ...(annotations === undefined ? {} : { annotations }),
     },
@@ -165,7 +190,10 @@ export function makeEvent(
   };
 }
 
-/** The Event that stands for all whose notes have none of their own. client-go: tools/record/events_cache.go EventAggregatorByReasonMessageFunc. */
+/**
+ * The Event that stands for all whose notes have none of their own. client-go:
+ * tools/record/events_cache.go EventAggregatorByReasonMessageFunc.
+ */
 export function combined(event: KubeEvent): KubeEvent {
   return { ...event, note: cut(`(combined from similar events): ${event.note}`, NOTE_BYTES) };
 }
@@ -180,7 +208,10 @@ export function microTime(ms: number): string {
   return new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 }
 
-/** The text in at most so many bytes of UTF-8, never cut within a character; an ellipsis where something is missing. */
+/**
+ * The text in at most so many bytes of UTF-8, never cut within a character; an ellipsis where
+ * something is missing.
+ */
 function cut(text: string, bytes: number): string {
   if (text.length * 3 <= bytes) return text;
   const encoded = new TextEncoder().encode(text);
@@ -193,8 +224,9 @@ function cut(text: string, bytes: number): string {
 const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /**
- * Names of Events: that of the object and the time in nanoseconds, in hexadecimal; where that is no name (the object's is too long, or has
- * colons), a random one. Two of one recorder never get the same; the time's last six digits are random, so that those of two hardly do.
+ * Names of Events: that of the object and the time in nanoseconds, in hexadecimal; where that is no
+ * name (the object's is too long, or has colons), a random one. Two of one recorder never get the
+ * same; the time's last six digits are random, so that those of two hardly do.
  */
 export class EventNames {
   readonly #wallNow: () => number;
@@ -207,18 +239,24 @@ export class EventNames {
   }
 
   next(regarding: string): string {
-    const nanos = BigInt(Math.floor(this.#wallNow())) * 1_000_000n + BigInt(Math.floor(this.#random() * 1e6));
+    const nanos =
+      BigInt(Math.floor(this.#wallNow())) * 1_000_000n + BigInt(Math.floor(this.#random() * 1e6));
     this.#last = nanos > this.#last ? nanos : this.#last + 1n;
     const name = `${regarding}.${this.#last.toString(16)}`;
     return SUBDOMAIN.test(name) ? name : `event.${this.#digits(16)}.${this.#last.toString(16)}`;
   }
 
   #digits(count: number): string {
-    return Array.from({ length: count }, () => Math.floor(this.#random() * 16).toString(16)).join('');
+    return Array.from({ length: count }, () => Math.floor(this.#random() * 16).toString(16)).join(
+      '',
+    );
   }
 }
 
-/** Go's verbs that notes are written with: %s and %v (as text), %d, %q (quoted), %% itself. What is left over is appended, nothing is lost. */
+/**
+ * Go's verbs that notes are written with: %s and %v (as text), %d, %q (quoted), %% itself. What is
+ * left over is appended, nothing is lost.
+ */
 export function formatNote(note: string, args: readonly unknown[]): string {
   let next = 0;
   const text = note.replaceAll(/%[svdq%]/g, (verb) => {

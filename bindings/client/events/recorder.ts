@@ -1,13 +1,19 @@
 /**
- * The event recorder: says in the cluster what a controller did or could not do, in a way that never costs the controller anything. A
- * recorder neither blocks nor throws; what it cannot write is counted, and reported to its logger or through handleError. client-go:
- * tools/events.
+ * The event recorder: says in the cluster what a controller did or could not do, in a way that
+ * never costs the controller anything. A recorder neither blocks nor throws; what it cannot write
+ * is counted, and reported to its logger or through handleError. client-go: tools/events.
  */
 
 import { abortable } from '../../cache/wait.ts';
 import { type Clock, systemClock, systemWallNow } from '../../clock.ts';
 import { textOfError } from '../../error-text.ts';
-import { CapstanError, invalid, requireFunction, requireInteger, requireObject } from '../../errors.ts';
+import {
+  CapstanError,
+  invalid,
+  requireFunction,
+  requireInteger,
+  requireObject,
+} from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import { qualifiedName } from '../../label-rules.ts';
 import { guardedLogger, type Logger, requireLogger } from '../../logger.ts';
@@ -35,20 +41,24 @@ export interface EventRecorderOptions {
   readonly client: Pick<Writer, 'create' | 'patch'>;
   /** Who says so, a qualified name such as `example.com/website-controller`. */
   readonly reportingController: string;
-  /** Which one of several, such as `website-controller-<host>`; at most 128 bytes of UTF-8. Default: the controller and eight random digits. */
+  /**
+   * Which one of several, such as `website-controller-<host>`; at most 128 bytes of UTF-8. Default:
+   * the controller and eight random digits.
+   */
   readonly reportingInstance?: string | undefined;
   /** Events that one source may write about one object at once. Default 25. */
   readonly burst?: number | undefined;
   /** Milliseconds until it may write one more. Default 300 000. */
   readonly refillMs?: number | undefined;
   /**
-   * New Events that may wait to be written; one that finds no room is dropped. Series that go on or end need none, nor does what failed or
-   * waits in a namespace whose last write failed, of which 4096 may wait. Default 1000.
+   * New Events that may wait to be written; one that finds no room is dropped. Series that go on or
+   * end need none, nor does what failed or waits in a namespace whose last write failed, of which
+   * 4096 may wait. Default 1000.
    */
   readonly maxQueued?: number | undefined;
   /**
-   * Its `error` is told of events that are lost, once a minute of those that find no room. Default: the hook of `setErrorHandler` of
-   * `capstan/workqueue` is.
+   * Its `error` is told of events that are lost, once a minute of those that find no room. Default:
+   * the hook of `setErrorHandler` of `capstan/workqueue` is.
    */
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
@@ -93,13 +103,21 @@ export class EventRecorder implements EventSink {
 
   constructor(options: EventRecorderOptions) {
     requireObject('options', options);
-    const { client, reportingController, burst = 25, refillMs = 300_000, maxQueued = 1000, logger } = options;
+    const {
+      client,
+      reportingController,
+      burst = 25,
+      refillMs = 300_000,
+      maxQueued = 1000,
+      logger,
+    } = options;
     const { clock = systemClock, wallNow = systemWallNow, random = Math.random } = options;
     requireFunction('client.create', client?.create);
     requireFunction('client.patch', client?.patch);
     requireInteger('burst', burst, 1);
     requireInteger('maxQueued', maxQueued, 1);
-    if (typeof refillMs !== 'number' || !(refillMs > 0)) throw invalid('refillMs', 'milliseconds > 0', refillMs);
+    if (typeof refillMs !== 'number' || !(refillMs > 0))
+      throw invalid('refillMs', 'milliseconds > 0', refillMs);
     if (logger !== undefined) requireLogger('logger', logger);
     // The server refuses other controllers, and with them each event.
     if (typeof reportingController !== 'string' || qualifiedName(reportingController).length > 0)
@@ -109,7 +127,8 @@ export class EventRecorder implements EventSink {
         reportingController,
       );
     // A controller's name is in ASCII.
-    const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_BYTES) } = options;
+    const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_BYTES) } =
+      options;
     requireWord('reportingInstance', reportingInstance, 'a name');
     this.#reporter = { reportingController, reportingInstance };
     this.#logger = logger && guardedLogger(logger);
@@ -134,14 +153,17 @@ export class EventRecorder implements EventSink {
   /**
    * Records that something happened to an object.
    *
-   * @param regarding an object with apiVersion and kind, or a reference as {@link objectReference} makes one
+   * @param regarding an object with apiVersion and kind, or a reference as {@link objectReference}
+   *   makes one
    */
   event(regarding: object, details: EventDetails): void {
     this.#counts.recorded++;
     try {
       this.#record(regarding, details);
     } catch (error) {
-      this.#lost(new CapstanError('EVENT', `this is no event: ${textOfError(error)}`, { cause: error }));
+      this.#lost(
+        new CapstanError('EVENT', `this is no event: ${textOfError(error)}`, { cause: error }),
+      );
     }
   }
 
@@ -163,7 +185,13 @@ export class EventRecorder implements EventSink {
   ): void {
     try {
       const text = typeof note === 'string' ? formatNote(note, args) : note;
-      this.event(regarding, { type, reason, action, note: text, ...(related === undefined ? {} : { related }) });
+      this.event(regarding, {
+        type,
+        reason,
+        action,
+        note: text,
+        ...(related === undefined ? {} : { related }),
+      });
     } catch (error) {
       this.#counts.recorded++;
       this.#lost(new CapstanError('EVENT', 'the note could not be formatted', { cause: error }));
@@ -175,8 +203,9 @@ export class EventRecorder implements EventSink {
   }
 
   /**
-   * Takes no more events, writes what waits and the last counts of all series, and leaves no timer behind. A write that fails is tried once
-   * more, without a pause; a request without an answer has failed after 60 000 ms. Again: no effect but to wait.
+   * Takes no more events, writes what waits and the last counts of all series, and leaves no timer
+   * behind. A write that fails is tried once more, without a pause; a request without an answer has
+   * failed after 60 000 ms. Again: no effect but to wait.
    *
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */
@@ -202,9 +231,12 @@ export class EventRecorder implements EventSink {
     const reference = referenceTo('regarding', regarding);
     if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');
     const related = this.#relatedTo(details.related);
-    const event = makeEvent(this.#reporter, reference, related, details, now, (name) => this.#names.next(name));
+    const event = makeEvent(this.#reporter, reference, related, details, now, (name) =>
+      this.#names.next(name),
+    );
     const { kind, namespace, name, uid, apiVersion } = reference;
-    const accepted = () => this.#filter.accept(JSON.stringify([kind, namespace, name, uid, apiVersion, event.type]));
+    const accepted = () =>
+      this.#filter.accept(JSON.stringify([kind, namespace, name, uid, apiVersion, event.type]));
     const entry = this.#series.seenAgain(event, now);
     if (entry === undefined) {
       if (!accepted()) this.#counts.filtered++;
@@ -213,8 +245,8 @@ export class EventRecorder implements EventSink {
       else this.#writer.add(this.#series.add(event, now));
       return;
     }
-    // The second one makes it a series, which is written; later ones are only counted, unless the last one is long ago. Where that is too much
-    // said, the end of the series tells.
+    // The second one makes it a series, which is written; later ones are only counted, unless the
+    // last one is long ago. Where that is too much said, the end of the series tells.
     this.#counts.aggregated++;
     if ((entry.count === 2 || entry.gap >= FINISH_MS) && accepted()) this.#writer.add(entry);
   }

@@ -1,12 +1,15 @@
 /**
- * Which Events are the same one again. Events of the same kind, reason, action, reporter and objects are a group, which ends when none of them
- * has come for six minutes. In it each note has an Event, up to ten, and all others together have one with the note of its first, as the
- * server lets no note change. Such an Event is written when it happens first and when it happens again; from then on it is only counted here,
- * as a series, and written every half an hour, as the server forgets an Event after an hour, when it comes again after six minutes, and at
- * the end of its group. Were notes forgotten one by one, an object that fails slowly with a new text each time would go on to have Events
- * of its own, which the spam filter refuses.
- * client-go: tools/events/event_broadcaster.go; tools/record/events_cache.go EventAggregator. Unlike in the former, the resource version of the
- * object is no part of what is compared: an object whose status changes at each failure would never have a series.
+ * Which Events are the same one again. Events of the same kind, reason, action, reporter and
+ * objects are a group, which ends when none of them has come for six minutes. In it each note has
+ * an Event, up to ten, and all others together have one with the note of its first, as the server
+ * lets no note change. Such an Event is written when it happens first and when it happens again;
+ * from then on it is only counted here, as a series, and written every half an hour, as the server
+ * forgets an Event after an hour, when it comes again after six minutes, and at the end of its
+ * group. Were notes forgotten one by one, an object that fails slowly with a new text each time
+ * would go on to have Events of its own, which the spam filter refuses. client-go:
+ * tools/events/event_broadcaster.go; tools/record/events_cache.go EventAggregator. Unlike in the
+ * former, the resource version of the object is no part of what is compared: an object whose status
+ * changes at each failure would never have a series.
  */
 import type { Clock } from '../../clock.ts';
 import { combined, type KubeEvent, microTime, type ObjectReference } from './event.ts';
@@ -14,9 +17,15 @@ import { combined, type KubeEvent, microTime, type ObjectReference } from './eve
 /** client-go: finishTime, refreshTime. */
 export const FINISH_MS = 6 * 60_000;
 export const REFRESH_MS = 30 * 60_000;
-/** As many as tools/record remembers; tools/events has no bound. The group that was silent longest ends early. Bounds the writes of series, too. */
+/**
+ * As many as tools/record remembers; tools/events has no bound. The group that was silent longest
+ * ends early. Bounds the writes of series, too.
+ */
 export const MAX_ENTRIES = 4096;
-/** Notes of a group that have an Event of their own. client-go: tools/record defaultAggregateMaxEvents. */
+/**
+ * Notes of a group that have an Event of their own. client-go: tools/record
+ * defaultAggregateMaxEvents.
+ */
 const MAX_NOTES = 10;
 
 /** An Event, how often it has happened, and what of that the server knows. */
@@ -42,8 +51,16 @@ interface Group {
 }
 
 function groupOf(event: KubeEvent): string {
-  const { type, action, reason, reportingController, reportingInstance, regarding, related } = event;
-  const parts = [type, action, reason, reportingController, reportingInstance, ...refParts(regarding)];
+  const { type, action, reason, reportingController, reportingInstance, regarding, related } =
+    event;
+  const parts = [
+    type,
+    action,
+    reason,
+    reportingController,
+    reportingInstance,
+    ...refParts(regarding),
+  ];
   return JSON.stringify(related === undefined ? parts : [...parts, ...refParts(related)]);
 }
 
@@ -57,7 +74,10 @@ export function eventOf(entry: Entry): KubeEvent {
   return entry.count > 1 ? { ...entry.event, series: seriesOf(entry) } : entry.event;
 }
 
-export function seriesOf({ count, lastObserved }: Entry): { count: number; lastObservedTime: string } {
+export function seriesOf({ count, lastObserved }: Entry): {
+  count: number;
+  lastObservedTime: string;
+} {
   return { count, lastObservedTime: microTime(lastObserved) };
 }
 
@@ -81,7 +101,10 @@ export class SeriesCache {
     this.#write = write;
   }
 
-  /** The entry of an event that was seen again now; undefined for one that has none. Either way its group was not silent. */
+  /**
+   * The entry of an event that was seen again now; undefined for one that has none. Either way its
+   * group was not silent.
+   */
   seenAgain(event: KubeEvent, wallMs: number): Entry | undefined {
     const key = groupOf(event);
     const group = this.#groups.get(key);
@@ -103,7 +126,11 @@ export class SeriesCache {
     this.#seen(key, group);
     const slot = slotOf(group, event);
     const fresh = { count: 1, lastSeen: group.lastSeen, gap: 0, lastObserved: wallMs, written: 0 };
-    const entry: Entry = { event: slot === undefined ? combined(event) : event, ...fresh, state: 'idle' };
+    const entry: Entry = {
+      event: slot === undefined ? combined(event) : event,
+      ...fresh,
+      state: 'idle',
+    };
     group.entries.set(slot, entry);
     this.#size++;
     for (const [oldest, { entries }] of this.#groups) {
@@ -134,9 +161,13 @@ export class SeriesCache {
     this.#writeNews(entries);
   }
 
-  /** A single one was written, is about to be, or was given up; nor is it news what the server has, and may forget. */
+  /**
+   * A single one was written, is about to be, or was given up; nor is it news what the server has,
+   * and may forget.
+   */
   #writeNews(entries: Group['entries']): void {
-    for (const entry of entries.values()) if (entry.count > Math.max(entry.written, 1)) this.#write(entry);
+    for (const entry of entries.values())
+      if (entry.count > Math.max(entry.written, 1)) this.#write(entry);
   }
 
   #finishDue(): void {
@@ -155,6 +186,7 @@ export class SeriesCache {
   #refreshAll(): void {
     this.#refreshing = undefined;
     for (const { entries } of this.#groups.values()) this.#writeNews(entries);
-    if (this.#size > 0) this.#refreshing = this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
+    if (this.#size > 0)
+      this.#refreshing = this.#clock.setTimer(() => this.#refreshAll(), REFRESH_MS);
   }
 }

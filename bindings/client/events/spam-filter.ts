@@ -1,6 +1,7 @@
 /**
- * How many Events one source may write about one object: a burst, and then one at a time as tokens come back, so that an object that is
- * always unhealthy does not fill the server. client-go: tools/record/events_cache.go EventSourceObjectSpamFilter.
+ * How many Events one source may write about one object: a burst, and then one at a time as tokens
+ * come back, so that an object that is always unhealthy does not fill the server. client-go:
+ * tools/record/events_cache.go EventSourceObjectSpamFilter.
  */
 import { LRUExpire } from '../../cache/lru-expire.ts';
 import type { Clock } from '../../clock.ts';
@@ -10,7 +11,9 @@ interface Bucket {
   at: number;
 }
 
-/** client-go: maxLruCacheEntries. An object that is not among so many others is taken for a new one. */
+/**
+ * client-go: maxLruCacheEntries. An object that is not among so many others is taken for a new one.
+ */
 const MAX_OBJECTS = 4096;
 
 export class SpamFilter {

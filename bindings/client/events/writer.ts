@@ -1,10 +1,12 @@
 /**
- * Writes Events, a few at a time and each of them by one request at a time, so that an Event is never created twice and no older count
- * overtakes a newer. What fails on the way is tried again, twelve times; what the server refuses is given up, as it would be refused again.
- * However slowly writes fail, other namespaces do not wait for them: two workers of eight have all that has failed, and all of a namespace
- * whose last write failed, until one comes through there. Before its first failure is known a namespace may hold every worker for one try,
- * and so again what is new in one where some come through and others hang.
- * client-go: tools/events/event_broadcaster.go attemptRecording, recordEvent.
+ * Writes Events, a few at a time and each of them by one request at a time, so that an Event is
+ * never created twice and no older count overtakes a newer. What fails on the way is tried again,
+ * twelve times; what the server refuses is given up, as it would be refused again. However slowly
+ * writes fail, other namespaces do not wait for them: two workers of eight have all that has
+ * failed, and all of a namespace whose last write failed, until one comes through there. Before its
+ * first failure is known a namespace may hold every worker for one try, and so again what is new in
+ * one where some come through and others hang. client-go: tools/events/event_broadcaster.go
+ * attemptRecording, recordEvent.
  */
 import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { abortable } from '../../cache/wait.ts';
@@ -19,9 +21,15 @@ import { type Entry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';
 const MAX_TRIES = 12;
 const SLEEP_MS = 10_000;
 const WORKERS = 8;
-/** Of them, for what is likely to fail. Where each try waits ten seconds for a webhook, tries are further apart than SLEEP_MS. */
+/**
+ * Of them, for what is likely to fail. Where each try waits ten seconds for a webhook, tries are
+ * further apart than SLEEP_MS.
+ */
 const SLOW_WORKERS = 2;
-/** kube-apiserver's --request-timeout: a later answer is none of its own. Webhooks, which have 30 s at most, may still let a write pass. */
+/**
+ * kube-apiserver's --request-timeout: a later answer is none of its own. Webhooks, which have 30 s
+ * at most, may still let a write pass.
+ */
 const ANSWER_MS = 60_000;
 
 export interface EventWriterOptions {
@@ -39,7 +47,10 @@ export class EventWriter {
   readonly #options: EventWriterOptions;
   /** Those that have not failed. */
   #queue: Entry[] = [];
-  /** How often those failed in a row that are tried again. They keep their place until they are through: no more than are remembered. */
+  /**
+   * How often those failed in a row that are tried again. They keep their place until they are
+   * through: no more than are remembered.
+   */
   readonly #tries = new Map<Entry, number>();
   /** Those of them whose time has not come, with their timers. */
   readonly #later = new Map<Entry, unknown>();
@@ -60,7 +71,10 @@ export class EventWriter {
     this.#options = options;
   }
 
-  /** How many Events wait to be written for the first time. Who adds has to bound it; of the others there are no more than are remembered. */
+  /**
+   * How many Events wait to be written for the first time. Who adds has to bound it; of the others
+   * there are no more than are remembered.
+   */
   get waitingNew(): number {
     return this.#waitingNew;
   }
@@ -75,7 +89,10 @@ export class EventWriter {
     this.#wake();
   }
 
-  /** Resolves when nothing is left to write. From now on nothing waits before it is tried again, and it is so once. */
+  /**
+   * Resolves when nothing is left to write. From now on nothing waits before it is tried again, and
+   * it is so once.
+   */
   async drain(): Promise<void> {
     this.#hurried = true;
     for (const [entry, timer] of this.#later) {
@@ -86,7 +103,10 @@ export class EventWriter {
     if (this.#working > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** After `drain`: gives up what is left, and says how many waited; those that are being written are reported one by one. */
+  /**
+   * After `drain`: gives up what is left, and says how many waited; those that are being written
+   * are reported one by one.
+   */
   stop(): number {
     this.#stop.abort();
     return this.#queue.splice(0).length + this.#again.splice(0).length;
@@ -98,10 +118,13 @@ export class EventWriter {
 
   async #work(): Promise<void> {
     this.#working++;
-    await undefined; // nothing of a request happens within the call that records; what is said at once is written at once
+    // nothing of a request happens within the call that records; what is said at once is written at
+    // once
+    await undefined;
     for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
       this.#wake(); // a write that came through may have let many go on
-      const slow = (this.#tries.get(entry) ?? 0) > 0 || this.#failing.has(namespaceOf(entry)) ? 1 : 0;
+      const slow =
+        (this.#tries.get(entry) ?? 0) > 0 || this.#failing.has(namespaceOf(entry)) ? 1 : 0;
       if (entry.state === 'new') this.#waitingNew--;
       entry.state = 'writing';
       this.#slow += slow;
@@ -112,8 +135,9 @@ export class EventWriter {
   }
 
   /**
-   * What nothing speaks against, or else, while there is a worker for it, what waits in the namespace where the last failure is longest ago:
-   * each has its turn, and one that failed in passing is not behind all of one that hangs.
+   * What nothing speaks against, or else, while there is a worker for it, what waits in the
+   * namespace where the last failure is longest ago: each has its turn, and one that failed in
+   * passing is not behind all of one that hangs.
    */
   #next(): Entry | undefined {
     let from = this.#queue;
@@ -171,7 +195,8 @@ export class EventWriter {
   #suspect(namespace: string, cause: unknown): void {
     this.#failing.delete(namespace);
     this.#failing.set(namespace, this.#options.clock.now());
-    if (this.#failing.size > MAX_ENTRIES) this.#failing.delete(this.#failing.keys().next().value as string);
+    if (this.#failing.size > MAX_ENTRIES)
+      this.#failing.delete(this.#failing.keys().next().value as string);
     if (this.#waitingNew === 0) return;
     this.#queue = this.#queue.filter((entry) => {
       if (entry.state !== 'new' || namespaceOf(entry) !== namespace) return true;
@@ -184,7 +209,11 @@ export class EventWriter {
   #keep(entry: Entry, tries: number, cause: unknown): boolean {
     const full = this.#tries.size >= MAX_ENTRIES && !this.#hurried;
     entry.state = full ? 'idle' : 'queued';
-    if (full) this.#options.onFull(`${MAX_ENTRIES} events wait to be tried again: what else fails is given up`, cause);
+    if (full)
+      this.#options.onFull(
+        `${MAX_ENTRIES} events wait to be tried again: what else fails is given up`,
+        cause,
+      );
     else this.#tries.set(entry, tries);
     return !full;
   }
@@ -195,7 +224,10 @@ export class EventWriter {
     this.#wake();
   }
 
-  /** One try: an Event that the server has not is created, with its series if it has one by now; one that it has gets its series. */
+  /**
+   * One try: an Event that the server has not is created, with its series if it has one by now; one
+   * that it has gets its series.
+   */
   async #send(entry: Entry): Promise<void> {
     const { count } = entry;
     if (entry.written === 0) {
@@ -222,7 +254,9 @@ export class EventWriter {
   /** False if it is there already. */
   async #created(entry: Entry): Promise<boolean> {
     try {
-      await this.#ask((signal) => this.#options.client.create(eventResource, eventOf(entry), { signal }));
+      await this.#ask((signal) =>
+        this.#options.client.create(eventResource, eventOf(entry), { signal }),
+      );
       return true;
     } catch (error) {
       if (isStatusError(error) && error.reason === 'AlreadyExists') return false;
@@ -233,10 +267,15 @@ export class EventWriter {
   async #patch(entry: Entry): Promise<void> {
     const { namespace, name = '' } = entry.event.metadata;
     const patch = { type: 'merge', body: { series: seriesOf(entry) } } as const;
-    await this.#ask((signal) => this.#options.client.patch(eventResource, { namespace, name }, patch, { signal }));
+    await this.#ask((signal) =>
+      this.#options.client.patch(eventResource, { namespace, name }, patch, { signal }),
+    );
   }
 
-  /** One request, which ends with its time or with everything; it is not waited for where the client does not heed that. */
+  /**
+   * One request, which ends with its time or with everything; it is not waited for where the client
+   * does not heed that.
+   */
   async #ask(request: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const stop = this.#stop.signal;
     stop.throwIfAborted();
@@ -261,14 +300,20 @@ function namespaceOf({ event }: Entry): string {
   return event.metadata.namespace ?? '';
 }
 
-/** The Event was not there to be patched, and was there when it was to be created: the next patch will find it. */
+/**
+ * The Event was not there to be patched, and was there when it was to be created: the next patch
+ * will find it.
+ */
 class Overtaken extends CapstanError {
   constructor(message: string, cause: unknown) {
     super('EVENT', message, { cause });
   }
 }
 
-/** Whether the next try may go better. client-go gives up at any Status, as its REST client has repeated 429 and 5xx before. */
+/**
+ * Whether the next try may go better. client-go gives up at any Status, as its REST client has
+ * repeated 429 and 5xx before.
+ */
 function isPassing(error: unknown): boolean {
   if (isStatusError(error)) return error.status === 429 || error.status >= 500;
   if (error instanceof CapstanError) return error instanceof Overtaken || PASSING.has(error.code);
@@ -280,7 +325,11 @@ const PASSING: ReadonlySet<string> = new Set(['TRANSPORT', 'TIMEOUT', 'DECODE'])
 function lost({ event }: Entry, cause: unknown, tries: number): CapstanError {
   const { kind, namespace, name } = event.regarding;
   const what = `${event.reason} of ${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
-  return new CapstanError('EVENT', `the event ${what} was not written after ${tries} tries: ${textOfError(cause)}`, {
-    cause,
-  });
+  return new CapstanError(
+    'EVENT',
+    `the event ${what} was not written after ${tries} tries: ${textOfError(cause)}`,
+    {
+      cause,
+    },
+  );
 }

@@ -1,6 +1,8 @@
 /**
- * A first-in, first-out queue with room for so many, between those who put and those who take. Nobody overtakes: who waits to put is served in order,
- * and what was put is taken in order. Nothing that was put is lost: a closed queue gives what it still has, then says that it has ended.
+ * A first-in, first-out queue with room for so many, between those who put and those who take.
+ * Nobody overtakes: who waits to put is served in order, and what was put is taken in order.
+ * Nothing that was put is lost: a closed queue gives what it still has, then says that it has
+ * ended.
  */
 import { Backlog } from '../../cache/backlog.ts';
 import { CapstanError } from '../../errors.ts';
@@ -41,7 +43,10 @@ export class BoundedQueue<T extends object> {
     return true;
   }
 
-  /** Resolves when there is room. Rejects with ABORTED when the signal fires before, and with STOPPED when the queue is closed. */
+  /**
+   * Resolves when there is room. Rejects with ABORTED when the signal fires before, and with
+   * STOPPED when the queue is closed.
+   */
   put(item: T, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(aborted(signal));
     if (this.#closed) return Promise.reject(closed());
@@ -63,7 +68,10 @@ export class BoundedQueue<T extends object> {
     });
   }
 
-  /** The next item, as soon as there is one; `undefined` once the queue is closed and empty, or when the signal fires before: then nothing was taken. */
+  /**
+   * The next item, as soon as there is one; `undefined` once the queue is closed and empty, or when
+   * the signal fires before: then nothing was taken.
+   */
   take(signal?: AbortSignal): Promise<T | undefined> {
     if (signal?.aborted) return Promise.resolve(undefined);
     const item = this.#items.shift();
@@ -99,7 +107,9 @@ export class BoundedQueue<T extends object> {
 }
 
 function aborted(signal: AbortSignal | undefined): CapstanError {
-  return new CapstanError('ABORTED', 'the call was aborted while it waited for room', { cause: signal?.reason });
+  return new CapstanError('ABORTED', 'the call was aborted while it waited for room', {
+    cause: signal?.reason,
+  });
 }
 
 function closed(): CapstanError {

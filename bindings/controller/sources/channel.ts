@@ -1,8 +1,9 @@
 /**
  * Events from outside of the cluster, such as webhooks and queues of other systems, as a source.
  *
- * What it keeps true: events reach the handler one at a time and in order. No more of them wait here than a buffer takes: whoever makes them is
- * not asked for the next one before there is room. controller-runtime: pkg/source/source.go Channel.
+ * What it keeps true: events reach the handler one at a time and in order. No more of them wait
+ * here than a buffer takes: whoever makes them is not asked for the next one before there is room.
+ * controller-runtime: pkg/source/source.go Channel.
  */
 import { abortable, TimeSlice } from '../../cache/wait.ts';
 import { textOfError } from '../../error-text.ts';
@@ -23,9 +24,10 @@ export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
 const BUFFER_SIZE = 1024;
 
 /**
- * Events that a program makes itself, one after the other, by default under the name `channel`. They go to the handler as generic events.
- * Where the iterable ends, the source has nothing more to say; where it fails, that is reported, and `status().problem` says so.
- * It has nothing to sync. controller-runtime: source.Channel.
+ * Events that a program makes itself, one after the other, by default under the name `channel`.
+ * They go to the handler as generic events. Where the iterable ends, the source has nothing more to
+ * say; where it fails, that is reported, and `status().problem` says so. It has nothing to sync.
+ * controller-runtime: source.Channel.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -99,13 +101,21 @@ class ChannelSource<T> implements Source {
   /** Never rejects. An async handler is waited for. */
   async #handleAll(buffer: BoundedQueue<GenericEvent<T>>, signal: AbortSignal): Promise<void> {
     const slice = new TimeSlice(this.#pipe.clock);
-    for (let next = await buffer.take(); next !== undefined && !signal.aborted; next = await buffer.take()) {
+    for (
+      let next = await buffer.take();
+      next !== undefined && !signal.aborted;
+      next = await buffer.take()
+    ) {
       await this.#pipe.generic(next);
-      if (slice.over()) await slice.yield(); // events that are all there already would keep timers and I/O waiting
+      // events that are all there already would keep timers and I/O waiting
+      if (slice.over()) await slice.yield();
     }
   }
 
-  /** Never rejects, and is not waited for: a generator that waits for its own next event ends only after that. */
+  /**
+   * Never rejects, and is not waited for: a generator that waits for its own next event ends only
+   * after that.
+   */
   async #release(iterator: AsyncIterator<GenericEvent<T>>): Promise<void> {
     try {
       await iterator.return?.();

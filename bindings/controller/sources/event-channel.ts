@@ -1,4 +1,7 @@
-/** A channel from a program's own callbacks (webhooks, sockets, timers) to a channel source: what Go authors use a chan for. */
+/**
+ * A channel from a program's own callbacks (webhooks, sockets, timers) to a channel source: what Go
+ * authors use a chan for.
+ */
 import { requireInteger } from '../../errors.ts';
 import type { GenericEvent } from '../event.ts';
 import { BoundedQueue } from './bounded-queue.ts';
@@ -10,8 +13,9 @@ export interface EventChannelOptions {
 }
 
 /**
- * Objects that are sent in, as generic events that come out, for {@link channelSource}. Each event is given to one reader, in order. It may be sent to
- * before a source has started. When it is full, `trySend` says so (a webhook then answers 503, and its caller tries again) and `send` waits.
+ * Objects that are sent in, as generic events that come out, for {@link channelSource}. Each event
+ * is given to one reader, in order. It may be sent to before a source has started. When it is full,
+ * `trySend` says so (a webhook then answers 503, and its caller tries again) and `send` waits.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -38,7 +42,10 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
     return this.#queue.tryPut({ object });
   }
 
-  /** Resolves when the event has room. @throws CapstanError (as a rejection) ABORTED when the signal fires before, STOPPED once it is closed */
+  /**
+   * Resolves when the event has room. @throws CapstanError (as a rejection) ABORTED when the signal
+   * fires before, STOPPED once it is closed
+   */
   send(object: T, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     return this.#queue.put({ object }, options.signal);
   }
@@ -48,7 +55,10 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
     this.#queue.close();
   }
 
-  /** A reader that lets go (`break`, `return`) takes nothing with it: what comes then is for another one. */
+  /**
+   * A reader that lets go (`break`, `return`) takes nothing with it: what comes then is for another
+   * one.
+   */
   [Symbol.asyncIterator](): AsyncIterator<GenericEvent<T>, undefined> {
     const end = new AbortController();
     const done = { done: true, value: undefined } as const;

@@ -1,4 +1,7 @@
-/** A function as a source: whatever else may lead to a request. controller-runtime: pkg/source/source.go Func. */
+/**
+ * A function as a source: whatever else may lead to a request. controller-runtime:
+ * pkg/source/source.go Func.
+ */
 import { type Clock, systemClock } from '../../clock.ts';
 import { requireFunction } from '../../errors.ts';
 import type { Request } from '../../request.ts';
@@ -8,15 +11,22 @@ import { EventPipe, requireName } from './pipe.ts';
 
 /** What the function is given. */
 export interface FuncStart {
-  /** Takes requests as a handler's does, with a cause of the kind `generic`, or with one that the function makes. Ignores them after the end. */
+  /**
+   * Takes requests as a handler's does, with a cause of the kind `generic`, or with one that the
+   * function makes. Ignores them after the end.
+   */
   readonly queue: HandlerQueue & SourceQueue;
-  /** Fires when the controller ends or the source is removed from it: the function then lets go of what it holds. */
+  /**
+   * Fires when the controller ends or the source is removed from it: the function then lets go of
+   * what it holds.
+   */
   readonly signal: AbortSignal;
 }
 
 /**
- * A source that a function starts. It resolves once it has begun, and whatever goes on then goes on beside it: a controller waits for it
- * before it starts. What it throws ends the controller. controller-runtime: source.Func.
+ * A source that a function starts. It resolves once it has begun, and whatever goes on then goes on
+ * beside it: a controller waits for it before it starts. What it throws ends the controller.
+ * controller-runtime: source.Func.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -50,7 +60,11 @@ class FuncSource implements Source {
 
   async start(start: SourceStart): Promise<void> {
     this.#pipe.open(start);
-    const add = (options: AddOptions, request: Request, cause = this.#pipe.causeOf('generic')): void => {
+    const add = (
+      options: AddOptions,
+      request: Request,
+      cause = this.#pipe.causeOf('generic'),
+    ): void => {
       if (start.signal.aborted) return;
       this.#added++;
       start.queue.addWithCause(options, request, cause);

@@ -1,8 +1,10 @@
 /**
- * The objects of one kind, from the informer that a cache shares among all who ask for it; and any informer, as a source.
+ * The objects of one kind, from the informer that a cache shares among all who ask for it; and any
+ * informer, as a source.
  *
- * What it keeps true: a handler gets each object that was there as a create event before the source has synced; at the end it is taken away
- * from the informer, which goes on for others. A kind that the server does not have yet gets no informer: the server is asked again each 10 s.
+ * What it keeps true: a handler gets each object that was there as a create event before the source
+ * has synced; at the end it is taken away from the informer, which goes on for others. A kind that
+ * the server does not have yet gets no informer: the server is asked again each 10 s.
  * controller-runtime: pkg/internal/source/kind.go.
  */
 import type { InformerSelection, SharedInformerFactory } from '../../cache/factory.ts';
@@ -20,8 +22,9 @@ export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer
   cache: SharedInformerFactory;
   resource: Resource<T, string>;
   /**
-   * A part of the objects, or their metadata alone. Default: all that the cache is restricted to. Where that is several namespaces, one has to be named: each of
-   * `cache.namespacesOf(resource)` is a source of its own. The watches of a controller are made so.
+   * A part of the objects, or their metadata alone. Default: all that the cache is restricted to.
+   * Where that is several namespaces, one has to be named: each of `cache.namespacesOf(resource)`
+   * is a source of its own. The watches of a controller are made so.
    */
   selection?: InformerSelection | undefined;
 }
@@ -30,11 +33,13 @@ export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer
 const POLL_MS = 10_000;
 
 /**
- * The objects of a resource, as a cache has them: create events for those that are there (`isInInitialList`), then what becomes of them. The
- * default name is `kind Pod`.
+ * The objects of a resource, as a cache has them: create events for those that are there
+ * (`isInInitialList`), then what becomes of them. The default name is `kind Pod`.
  *
- * A kind that is not served yet, such as one whose CustomResourceDefinition comes later, is asked for each 10 s; `status().problem` says
- * so, and so does the controller's logger each time. How long that may take is the controller's business (`cacheSyncTimeout`). controller-runtime: source.Kind.
+ * A kind that is not served yet, such as one whose CustomResourceDefinition comes later, is asked
+ * for each 10 s; `status().problem` says so, and so does the controller's logger each time. How
+ * long that may take is the controller's business (`cacheSyncTimeout`). controller-runtime:
+ * source.Kind.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -48,10 +53,16 @@ const POLL_MS = 10_000;
 export function kindSource<T extends object>(options: KindSourceOptions<T>): Source {
   const { cache, resource, selection = {} } = options;
   requireFunction('options.cache.informerFor', cache?.informerFor);
-  if (typeof resource?.kind !== 'string') throw invalid('options.resource', 'what defineResource returns', resource);
-  const pipe = new EventPipe<T>({ ...options, kind: resource.kind, name: options.name ?? `kind ${resource.kind}` });
+  if (typeof resource?.kind !== 'string')
+    throw invalid('options.resource', 'what defineResource returns', resource);
+  const pipe = new EventPipe<T>({
+    ...options,
+    kind: resource.kind,
+    name: options.name ?? `kind ${resource.kind}`,
+  });
   const key = cache.nameOf(resource, selection); // refuses a selection that makes no sense
-  const isServed = (signal: AbortSignal): Promise<boolean> => cache.isServed(resource, { selection, signal });
+  const isServed = (signal: AbortSignal): Promise<boolean> =>
+    cache.isServed(resource, { selection, signal });
   const informer = (): SharedIndexInformer<T, never> => {
     const informer = cache.informerFor(resource as Resource<T, never>, selection);
     cache.start();
@@ -60,13 +71,15 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
   return new InformerSource<T>(pipe, { key, informer, isServed, kind: resource.kind });
 }
 
-export interface InformerSourceOptions<T extends object, I extends string> extends PipeOptions<NoInfer<T>> {
+export interface InformerSourceOptions<T extends object, I extends string>
+  extends PipeOptions<NoInfer<T>> {
   /** Is neither started nor stopped by the source. */
   informer: SharedIndexInformer<T, I>;
 }
 
 /**
- * The objects of an informer that somebody else runs, by default under the name `informer`. controller-runtime: source.Informer.
+ * The objects of an informer that somebody else runs, by default under the name `informer`.
+ * controller-runtime: source.Informer.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -76,7 +89,9 @@ export function informerSource<T extends object, I extends string = never>(
   const { informer } = options;
   requireFunction('options.informer.addEventHandler', informer?.addEventHandler);
   const pipe = new EventPipe<T>({ ...options, name: options.name ?? 'informer' });
-  return new InformerSource<T>(pipe, { informer: () => informer as unknown as SharedIndexInformer<T, never> });
+  return new InformerSource<T>(pipe, {
+    informer: () => informer as unknown as SharedIndexInformer<T, never>,
+  });
 }
 
 interface Where<T extends object> {
@@ -118,10 +133,14 @@ class InformerSource<T extends object> implements Source {
     await this.#untilServed(signal);
     if (signal.aborted) return;
     const informer = this.#where.informer();
-    const registration = informer.addEventHandler(this.#pipe.informerHandler(), { name: this.name });
+    const registration = informer.addEventHandler(this.#pipe.informerHandler(), {
+      name: this.name,
+    });
     this.#informer = informer;
     this.#registration = registration;
-    signal.addEventListener('abort', () => informer.removeEventHandler(registration), { once: true });
+    signal.addEventListener('abort', () => informer.removeEventHandler(registration), {
+      once: true,
+    });
   }
 
   async #untilServed(signal: AbortSignal): Promise<void> {
@@ -131,7 +150,8 @@ class InformerSource<T extends object> implements Source {
       const over = new AbortController();
       const either = AbortSignal.any([signal, over.signal]);
       const pause = sleep(clock, POLL_MS, either);
-      // An answer that does not come is not waited for: the informer has its own ways with such a server.
+      // An answer that does not come is not waited for: the informer has its own ways with such a
+      // server.
       this.#unserved = (await Promise.race([isServed(either), pause])) === false;
       if (this.#unserved) {
         this.#pipe.logger?.warn(this.#problem(false) ?? '', { source: this.name });
@@ -142,12 +162,16 @@ class InformerSource<T extends object> implements Source {
     }
   }
 
-  /** Rejects with ABORTED when the signal fires or the source ends before, and with whatever kept it from beginning. */
+  /**
+   * Rejects with ABORTED when the signal fires or the source ends before, and with whatever kept it
+   * from beginning.
+   */
   async waitForSync({ signal }: { signal: AbortSignal }): Promise<void> {
     const either = this.#signal === undefined ? signal : AbortSignal.any([signal, this.#signal]);
     await abortable(this.#began.promise, either);
     if (this.#failure !== undefined) throw this.#failure.error;
-    if (this.#registration !== undefined) await abortable(this.#registration.hasSyncedChecker().done, either);
+    if (this.#registration !== undefined)
+      await abortable(this.#registration.hasSyncedChecker().done, either);
   }
 
   status(): SourceStatus {
@@ -170,7 +194,8 @@ class InformerSource<T extends object> implements Source {
     if (!this.#informer.hasStarted()) return 'its informer has not been started';
     if (this.#informer.isStopped()) return 'its informer has been stopped';
     const { lastFailure, state } = this.#informer.status();
-    if (state === 'parked') return 'the server no longer serves its kind: the cache is empty until it does';
+    if (state === 'parked')
+      return 'the server no longer serves its kind: the cache is empty until it does';
     return synced || lastFailure === undefined ? undefined : textOfError(lastFailure.error);
   }
 }

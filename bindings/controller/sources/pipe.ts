@@ -1,13 +1,20 @@
 /**
- * The way of one source's events: predicates, then the handler, whose requests go on to the controller with what led to them.
+ * The way of one source's events: predicates, then the handler, whose requests go on to the
+ * controller with what led to them.
  *
- * What it keeps true: an event whose predicate or handler throws is reported and costs nothing but itself; after the end nothing is added;
- * events whose handler is async come one after the other, as their givers wait for the promise. It reads of an object no more than a cause
- * needs, and that only once a handler has added a request. controller-runtime: pkg/internal/source/event_handler.go.
+ * What it keeps true: an event whose predicate or handler throws is reported and costs nothing but
+ * itself; after the end nothing is added; events whose handler is async come one after the other,
+ * as their givers wait for the promise. It reads of an object no more than a cause needs, and that
+ * only once a handler has added a request. controller-runtime:
+ * pkg/internal/source/event_handler.go.
  */
 import type { Change } from '../../cache/change.ts';
 import type { ResourceEventHandler } from '../../cache/handler.ts';
-import { type DeletedFinalStateUnknown, isTombstone, splitMetaNamespaceKey } from '../../cache/keys.ts';
+import {
+  type DeletedFinalStateUnknown,
+  isTombstone,
+  splitMetaNamespaceKey,
+} from '../../cache/keys.ts';
 import { isThenable } from '../../cache/wait.ts';
 import { type Clock, requireClock, systemClock } from '../../clock.ts';
 import { CapstanError, invalid } from '../../errors.ts';
@@ -19,7 +26,14 @@ import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../eve
 import { withLowPriorityWhenUnchanged } from '../handlers.ts';
 import { causeObject, hasMetadata, metadataOf } from '../metadata.ts';
 import { type EventKind, type EventTest, nameOf, requirePredicate, testOf } from '../predicates.ts';
-import type { Cause, EventHandler, HandlerQueue, Predicate, SourceQueue, SourceStart } from '../source.ts';
+import type {
+  Cause,
+  EventHandler,
+  HandlerQueue,
+  Predicate,
+  SourceQueue,
+  SourceStart,
+} from '../source.ts';
 
 /** What all sources with a handler are given. */
 export interface PipeOptions<T> {
@@ -43,7 +57,10 @@ interface Lane {
   readonly tell: ((event: unknown, queue: HandlerQueue) => unknown) | undefined;
 }
 
-/** The handler's promise, where it gives one, for whoever has more events to wait for. It never rejects. */
+/**
+ * The handler's promise, where it gives one, for whoever has more events to wait for. It never
+ * rejects.
+ */
 type Told = Promise<void> | undefined;
 
 export class EventPipe<T> {
@@ -69,8 +86,10 @@ export class EventPipe<T> {
     const { name, kind, predicates = [], clock = systemClock } = options;
     requireName('options.name', name);
     requireClock('options.clock', clock);
-    if (!Array.isArray(predicates)) throw invalid('options.predicates', 'an array of predicates', predicates);
-    for (const [i, predicate] of predicates.entries()) requirePredicate(`options.predicates[${i}]`, predicate);
+    if (!Array.isArray(predicates))
+      throw invalid('options.predicates', 'an array of predicates', predicates);
+    for (const [i, predicate] of predicates.entries())
+      requirePredicate(`options.predicates[${i}]`, predicate);
     const handler = withLowPriorityWhenUnchanged(options.handler);
     this.name = name;
     this.clock = clock;
@@ -81,11 +100,17 @@ export class EventPipe<T> {
     this.#generic = lane('generic', predicates, handler);
   }
 
-  /** From now on events are handed on, until the signal fires. @throws CapstanError ALREADY_STARTED the second time */
+  /**
+   * From now on events are handed on, until the signal fires. @throws CapstanError ALREADY_STARTED
+   * the second time
+   */
   open({ queue, signal, logger }: SourceStart): void {
     if (this.#queue !== undefined) {
       const advice = 'it belongs to one controller: make another one';
-      throw new CapstanError('ALREADY_STARTED', `the source "${this.name}" has been started: ${advice}`);
+      throw new CapstanError(
+        'ALREADY_STARTED',
+        `the source "${this.name}" has been started: ${advice}`,
+      );
     }
     this.#queue = signal.aborted ? CLOSED : queue;
     this.logger = logger;
@@ -116,7 +141,10 @@ export class EventPipe<T> {
     return this.#tell(this.#generic, event, event.object);
   }
 
-  /** Turns notifications of an informer into events. Tombstones are unwrapped; objects without metadata are reported and dropped. */
+  /**
+   * Turns notifications of an informer into events. Tombstones are unwrapped; objects without
+   * metadata are reported and dropped.
+   */
   informerHandler(): ResourceEventHandler<T> {
     return {
       onAdd: (object, isInInitialList) =>
@@ -128,7 +156,9 @@ export class EventPipe<T> {
       onDelete: (told) => {
         const deleteStateUnknown = isTombstone(told);
         const object = deleteStateUnknown ? this.#lastState(told) : told;
-        return this.#hasMetadata('delete', object) ? this.delete({ object, deleteStateUnknown }) : undefined;
+        return this.#hasMetadata('delete', object)
+          ? this.delete({ object, deleteStateUnknown })
+          : undefined;
       },
     };
   }
@@ -202,7 +232,10 @@ export class EventPipe<T> {
 const CLOSED: SourceQueue = { addWithCause: () => undefined };
 const AS_IT_IS: AddOptions = Object.freeze({});
 
-/** What a handler adds to while it is told of one event, and later, should it be async. The cause is made when the first request is. */
+/**
+ * What a handler adds to while it is told of one event, and later, should it be async. The cause is
+ * made when the first request is.
+ */
 class EventQueue<T> implements HandlerQueue {
   readonly #pipe: EventPipe<T>;
   readonly #lane: Lane;
@@ -237,7 +270,11 @@ class EventQueue<T> implements HandlerQueue {
   }
 }
 
-function lane<T>(kind: EventKind, predicates: readonly Predicate<T>[], handler: EventHandler<T>): Lane {
+function lane<T>(
+  kind: EventKind,
+  predicates: readonly Predicate<T>[],
+  handler: EventHandler<T>,
+): Lane {
   const asked = predicates.filter((predicate) => predicate[kind] !== undefined);
   const tests = asked.flatMap((predicate) => testOf(predicate, kind) ?? []);
   const predicate = asked.length === 0 ? undefined : asked.map(nameOf).join(', ');
@@ -251,5 +288,6 @@ function describe(object: unknown): string {
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireName(what: string, name: unknown): void {
-  if (typeof name !== 'string' || name === '') throw invalid(what, 'a string that is not empty', name);
+  if (typeof name !== 'string' || name === '')
+    throw invalid(what, 'a string that is not empty', name);
 }

@@ -1,6 +1,7 @@
 /**
- * Time as a source: requests, or events for a handler, every so often. A tick begins only when the one before has been handled, and its
- * pause counts from there, so that ticks never pile up. apimachinery: pkg/util/wait JitterUntil, sliding.
+ * Time as a source: requests, or events for a handler, every so often. A tick begins only when the
+ * one before has been handled, and its pause counts from there, so that ticks never pile up.
+ * apimachinery: pkg/util/wait JitterUntil, sliding.
  */
 import { isThenable, sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
@@ -18,7 +19,10 @@ export interface TimerTick {
 interface TimerOptions {
   /** Milliseconds from the end of one tick to the next, and from the start to the first. */
   everyMs: number;
-  /** Up to this part of `everyMs` is added to each pause, by chance: 0.1 makes 10 s 10 to 11 s. Default 0. */
+  /**
+   * Up to this part of `everyMs` is added to each pause, by chance: 0.1 makes 10 s 10 to 11 s.
+   * Default 0.
+   */
   jitter?: number | undefined;
   /** In causes, reports and messages. Default `timer`. */
   name?: string | undefined;
@@ -31,7 +35,10 @@ interface TimerOptions {
 export type TimerSourceOptions = TimerOptions &
   (
     | {
-        /** What to reconcile at each tick: always the same, or what a function finds then. What it throws is reported and costs this tick. */
+        /**
+         * What to reconcile at each tick: always the same, or what a function finds then. What it
+         * throws is reported and costs this tick.
+         */
         requests: readonly Request[] | (() => Iterable<Request> | Promise<Iterable<Request>>);
         handler?: never;
       }
@@ -43,7 +50,8 @@ export type TimerSourceOptions = TimerOptions &
   );
 
 /**
- * Ticks as a source, such as for what has to be compared with a system that tells of nothing by itself. It has nothing to sync.
+ * Ticks as a source, such as for what has to be compared with a system that tells of nothing by
+ * itself. It has nothing to sync.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -54,9 +62,17 @@ export type TimerSourceOptions = TimerOptions &
  * });
  */
 export function timerSource(options: TimerSourceOptions): Source {
-  const { everyMs, jitter = 0, name = 'timer', clock = systemClock, random = Math.random } = options;
-  if (typeof everyMs !== 'number' || !(everyMs > 0)) throw invalid('options.everyMs', 'milliseconds > 0', everyMs);
-  if (typeof jitter !== 'number' || !(jitter >= 0)) throw invalid('options.jitter', 'a number >= 0', jitter);
+  const {
+    everyMs,
+    jitter = 0,
+    name = 'timer',
+    clock = systemClock,
+    random = Math.random,
+  } = options;
+  if (typeof everyMs !== 'number' || !(everyMs > 0))
+    throw invalid('options.everyMs', 'milliseconds > 0', everyMs);
+  if (typeof jitter !== 'number' || !(jitter >= 0))
+    throw invalid('options.jitter', 'a number >= 0', jitter);
   requireFunction('options.random', random);
   const handler = options.handler ?? handlerOf(options.requests);
   const pipe = new EventPipe<TimerTick>({ handler, name, clock });
@@ -94,7 +110,11 @@ class TimerSource implements Source {
 
 function handlerOf(requests: TimerSourceOptions['requests']): EventHandler<TimerTick> {
   if (requests === undefined || (typeof requests !== 'function' && !Array.isArray(requests)))
-    throw invalid('options.requests', 'an array of requests or a function that gives some', requests);
+    throw invalid(
+      'options.requests',
+      'an array of requests or a function that gives some',
+      requests,
+    );
   const find = typeof requests === 'function' ? requests : () => requests;
   return {
     generic: (_, queue) => {

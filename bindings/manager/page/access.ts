@@ -1,10 +1,12 @@
 /**
- * Who may see the page. It says what a cluster's objects are called and how they fail, to whoever can ask, so by default that is
- * somebody on this machine, or behind `kubectl port-forward`: both ends of the connection are loopback addresses, nothing says that it was
- * forwarded for somebody else, and the address in the browser is one of this machine's.
+ * Who may see the page. It says what a cluster's objects are called and how they fail, to whoever
+ * can ask, so by default that is somebody on this machine, or behind `kubectl port-forward`: both
+ * ends of the connection are loopback addresses, nothing says that it was forwarded for somebody
+ * else, and the address in the browser is one of this machine's.
  *
- * The last is against DNS rebinding: a page of a stranger, whose name was made to resolve to 127.0.0.1 after it was loaded, is of the same origin as
- * this server to the browser; but the name is in its `Host`.
+ * The last is against DNS rebinding: a page of a stranger, whose name was made to resolve to
+ * 127.0.0.1 after it was loaded, is of the same origin as this server to the browser; but the name
+ * is in its `Host`.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -19,7 +21,10 @@ export interface Access {
 const FORWARDED = /^(?:forwarded|via|x-real-ip|x-(?:forwarded|envoy)-.*)$/;
 
 /** Why a request is refused, in words for who made it; `undefined` where it is not. */
-export function refusal(request: IncomingMessage, { allowRemote, hosts }: Access): string | undefined {
+export function refusal(
+  request: IncomingMessage,
+  { allowRemote, hosts }: Access,
+): string | undefined {
   const { localAddress, remoteAddress } = request.socket;
   if (!allowRemote) {
     if (

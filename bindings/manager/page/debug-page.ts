@@ -1,8 +1,10 @@
 /**
- * The live page as a request handler: `/debug/capstan` is the page, `/debug/capstan/state` what it shows, as JSON.
+ * The live page as a request handler: `/debug/capstan` is the page, `/debug/capstan/state` what it
+ * shows, as JSON.
  *
- * What it keeps true: nothing is ever changed by a request; nobody is answered whom access.ts refuses; the page is one file from this package,
- * and may neither load nor send anything elsewhere, by its policy.
+ * What it keeps true: nothing is ever changed by a request; nobody is answered whom access.ts
+ * refuses; the page is one file from this package, and may neither load nor send anything
+ * elsewhere, by its policy.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReportOptions } from '../../controller/index.ts';
@@ -20,16 +22,20 @@ export interface LivePageOptions {
   /** `manager.report()`. */
   state(options: ReportOptions): ManagerReport;
   /**
-   * Where the objects are cached that a text names: `(text, limit) => findObjects(manager.cache.informers(), text, limit)`. Without it the page cannot
-   * tell an object that is not in the cache from one that no event asked for.
+   * Where the objects are cached that a text names: `(text, limit) =>
+   * findObjects(manager.cache.informers(), text, limit)`. Without it the page cannot tell an object
+   * that is not in the cache from one that no event asked for.
    */
   find?(text: string, limit: number): readonly ObjectReport[];
   /**
-   * Whether connections are answered that do not come from this machine. There is no authentication: whoever reaches the port sees the names of
-   * objects and the errors. Default false.
+   * Whether connections are answered that do not come from this machine. There is no
+   * authentication: whoever reaches the port sees the names of objects and the errors. Default
+   * false.
    */
   allowRemote?: boolean;
-  /** Names under which the page may be opened besides `localhost` and IP addresses. Default none. */
+  /**
+   * Names under which the page may be opened besides `localhost` and IP addresses. Default none.
+   */
   hosts?: readonly string[];
 }
 
@@ -42,14 +48,18 @@ const LIMIT = 50;
 const HIGHEST_LIMIT = 1000;
 
 /**
- * The live page of a manager, for a server of one's own; a manager with the page switched on serves it itself.
+ * The live page of a manager, for a server of one's own; a manager with the page switched on serves
+ * it itself.
  *
  * - `GET /debug/capstan`: the page.
- * - `GET /debug/capstan/state?filter=&limit=`: its state ({@link LivePageState}). `filter` is a part of `namespace/name`; where it names one object, `verdicts`
- *   says for each controller why that is not reconciled. `limit` is 1 to 1000 keys and runs for each controller, 50 by default. 400 for anything else.
+ * - `GET /debug/capstan/state?filter=&limit=`: its state ({@link LivePageState}). `filter` is a
+ *   part of `namespace/name`; where it names one object, `verdicts` says for each controller why
+ *   that is not reconciled. `limit` is 1 to 1000 keys and runs for each controller, 50 by default.
+ *   400 for anything else.
  *
- * 403 on connections that are not from this machine (see `allowRemote`) or with the name of a stranger in their address; 405 for all methods but
- * GET. Texts of errors are shown without what looks like a secret, contents of objects not at all.
+ * 403 on connections that are not from this machine (see `allowRemote`) or with the name of a
+ * stranger in their address; 405 for all methods but GET. Texts of errors are shown without what
+ * looks like a secret, contents of objects not at all.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -72,7 +82,8 @@ export function debugPage(options: LivePageOptions): LivePageHandler {
     if (path !== PATH && !path.startsWith(`${PATH}/`)) return false;
     const refused = refusal(request, access);
     if (refused !== undefined) return text(response, 403, refused);
-    if (request.method !== 'GET') return text(response, 405, 'The live page is only read: use GET.', { Allow: 'GET' });
+    if (request.method !== 'GET')
+      return text(response, 405, 'The live page is only read: use GET.', { Allow: 'GET' });
     if (path === PATH || path === `${PATH}/`) return page(response);
     if (path !== `${PATH}/state`) return text(response, 404, `There is ${PATH} and ${PATH}/state.`);
     return answerState(response, new URLSearchParams(end < 0 ? '' : url.slice(end)), state, find);
@@ -89,7 +100,8 @@ function checked(options: LivePageOptions): Settings {
   const { allowRemote = false, hosts = [] } = options;
   requireFunction('options.state', options.state);
   if (options.find !== undefined) requireFunction('options.find', options.find);
-  if (typeof allowRemote !== 'boolean') throw invalid('options.allowRemote', 'true or false', allowRemote);
+  if (typeof allowRemote !== 'boolean')
+    throw invalid('options.allowRemote', 'true or false', allowRemote);
   if (!Array.isArray(hosts) || !hosts.every((host) => typeof host === 'string'))
     throw invalid('options.hosts', 'an array of host names', hosts);
   return {
@@ -112,7 +124,9 @@ function answerState(
       message: `"filter" expected at most ${LONGEST_FILTER} characters, got ${filter.length}`,
     });
   if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > HIGHEST_LIMIT)
-    return json(response, 400, { message: invalid('limit', `an integer from 1 to ${HIGHEST_LIMIT}`, limit).message });
+    return json(response, 400, {
+      message: invalid('limit', `an integer from 1 to ${HIGHEST_LIMIT}`, limit).message,
+    });
   let body: string;
   try {
     const report = state({ filter, limit: Math.max(Number(limit), RECENT_RUNS), among: ASKED });
@@ -120,13 +134,17 @@ function answerState(
     body = toJson(stateOf(report, { filter, limit: Number(limit) }, found));
   } catch (error) {
     const { name, message } = nameAndMessage(error);
-    return json(response, 500, { message: `the manager's report failed: ${redact(`${name}: ${message}`)}` });
+    return json(response, 500, {
+      message: `the manager's report failed: ${redact(`${name}: ${message}`)}`,
+    });
   }
   return send(response, 200, 'application/json', body);
 }
 
 function page(response: ServerResponse): boolean {
-  return send(response, 200, 'text/html; charset=utf-8', livePage, { 'Content-Security-Policy': livePagePolicy });
+  return send(response, 200, 'text/html; charset=utf-8', livePage, {
+    'Content-Security-Policy': livePagePolicy,
+  });
 }
 
 function json(response: ServerResponse, status: number, body: unknown): boolean {

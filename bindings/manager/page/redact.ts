@@ -1,10 +1,12 @@
 /**
- * Texts of errors without what looks like a secret. An error may quote what a server or a program was given: a header, an address with a
- * password, the data of a Secret. What is shown here is for people who may debug the process but not read Secrets.
+ * Texts of errors without what looks like a secret. An error may quote what a server or a program
+ * was given: a header, an address with a password, the data of a Secret. What is shown here is for
+ * people who may debug the process but not read Secrets.
  *
- * It cannot know every secret: a password among ordinary words is a word. So it would rather take too much, and where an error is about Secrets
- * (`strict`) each quoted text goes, other than the names of which an API server speaks. All patterns are linear in the length of
- * the text, which is bounded first: texts are hostile.
+ * It cannot know every secret: a password among ordinary words is a word. So it would rather take
+ * too much, and where an error is about Secrets (`strict`) each quoted text goes, other than the
+ * names of which an API server speaks. All patterns are linear in the length of the text, which is
+ * bounded first: texts are hostile.
  */
 
 import { wordsEnd } from '../../error-text.ts';
@@ -15,11 +17,17 @@ const SHOWN = 2000;
 
 const GONE = '‹redacted›';
 
-/** A word that says that a secret follows it, alone or as the end of a longer one (`client_secret`, `DB_PASSWORD`). */
+/**
+ * A word that says that a secret follows it, alone or as the end of a longer one (`client_secret`,
+ * `DB_PASSWORD`).
+ */
 const SECRET_WORD =
   'credentials?|passw(?:or)?d|passphrase|pwd|token|signature|(?:access|account|api|encryption|private|secret|shared|signing)[-_]?key';
 
-/** A text in quotes, also where these are escaped, as in JSON that was quoted once more: then up to what ends it there. */
+/**
+ * A text in quotes, also where these are escaped, as in JSON that was quoted once more: then up to
+ * what ends it there.
+ */
 const IN_QUOTES =
   `(?<escapes>\\\\{1,7})(?<quote>["'\`])(?:(?!(?<!\\\\)\\k<escapes>\\k<quote>)[\\s\\S])*(?:\\k<escapes>\\k<quote>)?|` +
   `"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?`;
@@ -27,13 +35,24 @@ const IN_QUOTES =
 /** What an API server says ahead of a value that it refuses. */
 const REFUSING = '(?:invalid|unsupported|duplicate) value:';
 
-/** Not the end of a kind as our own errors name it: what follows `watch of v1 Secret: ` is no secret. */
-const NO_KIND = '(?<!\\b(?:list|watch|reflector) of (?:[a-z0-9.-]{1,253}/)?v\\d\\w{0,20} \\w{1,63})';
+/**
+ * Not the end of a kind as our own errors name it: what follows `watch of v1 Secret: ` is no
+ * secret.
+ */
+const NO_KIND =
+  '(?<!\\b(?:list|watch|reflector) of (?:[a-z0-9.-]{1,253}/)?v\\d\\w{0,20} \\w{1,63})';
 
 const RULES: readonly (readonly [RegExp, string])[] = [
-  [/-----BEGIN [A-Z0-9 ]{1,64}-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]{1,64}-----)?/g, GONE],
-  // user:password@host; the user's name stays. A password may have all in it but blanks and quotes; what begins with a port is none
-  [/(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"']{0,128}):(?!\d{1,5}[/?#])[^\s"']{1,512}@/gi, `$1:${GONE}@`],
+  [
+    /-----BEGIN [A-Z0-9 ]{1,64}-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]{1,64}-----)?/g,
+    GONE,
+  ],
+  // user:password@host; the user's name stays. A password may have all in it but blanks and quotes;
+  // what begins with a port is none
+  [
+    /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"']{0,128}):(?!\d{1,5}[/?#])[^\s"']{1,512}@/gi,
+    `$1:${GONE}@`,
+  ],
   // to the end of the line or of the quoted text: schemes and cookies are many
   [
     /\b((?:proxy-)?authorization|(?:set-)?cookie)((?:\\{0,7}["'`])?\s{0,4}[:=]\s{0,4}(?:\\{0,7}["'`])?)[^\n"'`]{1,16384}/gi,
@@ -45,7 +64,8 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   [/\b(?:(?:gh[opsu]|github_pat|npm|hf|dckr_pat)_|(?:glpat|xox[abeprs]|sk)-)[\w-]{12,}/g, GONE],
   // password "…"; not secret "…", which is the name of one
   [new RegExp(`((?:${SECRET_WORD})\\s{1,4})(?:${IN_QUOTES})`, 'gi'), `$1${GONE}`],
-  // "password": "…", token=…, DB_PASSWORD: …; a value in quotes to its end, else to the next blank, comma or bracket
+  // "password": "…", token=…, DB_PASSWORD: …; a value in quotes to its end, else to the next blank,
+  // comma or bracket
   [
     new RegExp(
       `((?:${SECRET_WORD}|secret|\\bsig|(?<![a-z])(?:pass|auth))${NO_KIND}(?:\\\\{0,7}["'\`])?\\]?\\s{0,4}[:=]\\s{0,4}(?:${REFUSING}\\s{1,4})?)(?:${IN_QUOTES}|(?!‹)[^\\s,;&)}\\]]+)`,
@@ -54,12 +74,21 @@ const RULES: readonly (readonly [RegExp, string])[] = [
     `$1${GONE}`,
   ],
   // --password …, as an argument of a command
-  [new RegExp(`(--(?:[a-z0-9]{1,32}-){0,4}(?:${SECRET_WORD}|secret)[ \\t]{1,4})(?!‹)[^\\s-]\\S*`, 'gi'), `$1${GONE}`],
+  [
+    new RegExp(
+      `(--(?:[a-z0-9]{1,32}-){0,4}(?:${SECRET_WORD}|secret)[ \\t]{1,4})(?!‹)[^\\s-]\\S*`,
+      'gi',
+    ),
+    `$1${GONE}`,
+  ],
 ];
 
 /** No more than users, resources, groups and objects are called. */
 const CALLED = '"[\\w.:/@-]{0,253}"';
-/** What an API server quotes as it refuses what RBAC does not allow, or does not find an object: who may not do what, and names. */
+/**
+ * What an API server quotes as it refuses what RBAC does not allow, or does not find an object: who
+ * may not do what, and names.
+ */
 const REFUSED =
   `\\bUser ${CALLED} cannot [a-z]{1,32} resource ${CALLED} in API group ${CALLED} (?:in the namespace ${CALLED}|at the cluster scope)|` +
   `(?<=s |\\.[a-z0-9.-]{1,253} )${CALLED}(?= is forbidden: | not found\\b)`;
@@ -73,26 +102,35 @@ const VALUE = new RegExp(`(\\b${REFUSING} )[^\\s"':]+`, 'gi');
 /** Long enough to be a key, with the mixture of characters that names and digests do not have. */
 const LONG = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
 /** Padded base64 of any length: `cGFzcw==`. */
-const PADDED = /(?<![\w+/=-])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)(?![\w=])/g;
+const PADDED =
+  /(?<![\w+/=-])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)(?![\w=])/g;
 
 /** What no digest (`sha256:…`) is. */
 const HEX = /(?<!\bsha\d{1,3}[:-])\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{32,}\b/g;
 
 /** A path is made of parts that are words, base64 with slashes in it is not. */
 const looksRandom = (run: string): boolean =>
-  run.split('/').some((part) => part.length >= 8 && /\d/.test(part) && /[A-Z]/.test(part) && /[a-z]|.{16}/.test(part));
+  run
+    .split('/')
+    .some(
+      (part) =>
+        part.length >= 8 && /\d/.test(part) && /[A-Z]/.test(part) && /[a-z]|.{16}/.test(part),
+    );
 
 /**
  * A text that may be shown, of at most some 2000 characters.
  *
- * @param strict - it is known to be about Secrets; a text that mentions them is treated so in any case
+ * @param strict - it is known to be about Secrets; a text that mentions them is treated so in any
+ *   case
  */
 export function redact(text: string, strict = false): string {
   let out = text.slice(0, wordsEnd(text, READ));
   for (const [pattern, by] of RULES) out = out.replace(pattern, by);
   if (strict || /\bsecrets?\b/i.test(text)) {
     out = out.replace(REFUSED_OR_QUOTED, (all, refused?: string, before?: string, quoted = '') =>
-      refused !== undefined || (before !== undefined && NAME.test(quoted)) ? all : `${before ?? ''}${GONE}`,
+      refused !== undefined || (before !== undefined && NAME.test(quoted))
+        ? all
+        : `${before ?? ''}${GONE}`,
     );
     out = out.replace(VALUE, `$1${GONE}`);
   }
@@ -101,6 +139,7 @@ export function redact(text: string, strict = false): string {
     .replace(HEX, GONE)
     .replace(LONG, (run) => (looksRandom(run) ? GONE : run));
   const left = text.length - READ;
-  if (out.length > SHOWN) return `${out.slice(0, SHOWN).replace(/[\ud800-\udbff]$/, '')}… (${text.length} characters)`;
+  if (out.length > SHOWN)
+    return `${out.slice(0, SHOWN).replace(/[\ud800-\udbff]$/, '')}… (${text.length} characters)`;
   return left > 0 ? `${out}… (${text.length} characters)` : out;
 }

@@ -1,8 +1,14 @@
 /**
- * What the page is told: the manager's report, cut to what was asked for, with verdicts, and made safe to show. No object's content is in
- * it; texts of errors are redacted; whatever was in a cache or an error is in a JSON string, never a name of a member.
+ * What the page is told: the manager's report, cut to what was asked for, with verdicts, and made
+ * safe to show. No object's content is in it; texts of errors are redacted; whatever was in a cache
+ * or an error is in a JSON string, never a name of a member.
  */
-import type { ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
+import type {
+  ControllerReport,
+  ErrorReport,
+  KeyReport,
+  RunReport,
+} from '../../controller/index.ts';
 import { rankOf } from '../../controller/report.ts';
 import { nameOfError, textOfError } from '../../error-text.ts';
 import type { Request } from '../../request.ts';
@@ -12,7 +18,8 @@ import { type Verdict, verdictsFor } from './verdict.ts';
 import { ENDLESS_MS, hasFailed, label } from './words.ts';
 
 /** What `GET /debug/capstan/state` answers. */
-export interface LivePageState extends Omit<ManagerReport, 'controllers' | 'informers' | 'runnables'> {
+export interface LivePageState
+  extends Omit<ManagerReport, 'controllers' | 'informers' | 'runnables'> {
   readonly filter: string;
   readonly limit: number;
   readonly controllers: readonly ControllerReport[];
@@ -28,7 +35,9 @@ export interface LivePageState extends Omit<ManagerReport, 'controllers' | 'info
 
 /** An informer's report with its failure as text. */
 export type InformerState = Omit<InformerReport, 'lastFailure'> & {
-  readonly lastFailure?: Omit<NonNullable<InformerReport['lastFailure']>, 'error'> & { readonly error: ErrorReport };
+  readonly lastFailure?: Omit<NonNullable<InformerReport['lastFailure']>, 'error'> & {
+    readonly error: ErrorReport;
+  };
 };
 
 export interface StateQuery {
@@ -42,7 +51,10 @@ export interface StateQuery {
 export const ASKED = 5000;
 const MATCHES = 20;
 
-/** @param found - the objects that `findObjects` gives for the filter; `undefined` where nobody can tell */
+/**
+ * @param found - the objects that `findObjects` gives for the filter; `undefined` where nobody can
+ * tell
+ */
 export function stateOf(
   report: ManagerReport,
   { filter, limit }: StateQuery,
@@ -53,7 +65,8 @@ export function stateOf(
     controllers: report.controllers.map((controller) => cut(controller, filter, limit)),
   };
   const matches = filter === '' ? [] : matchesOf(filter, shown, found ?? []);
-  const named = matches.length === 0 ? parseKey(filter) : matches.length === 1 ? matches[0] : undefined;
+  const named =
+    matches.length === 0 ? parseKey(filter) : matches.length === 1 ? matches[0] : undefined;
   const objects = found?.filter((object) => named !== undefined && label(object) === label(named));
   const informers = shown.informers.map(informerState);
   return {
@@ -68,9 +81,13 @@ export function stateOf(
   };
 }
 
-/** Also where the answer ends up in a page or a script: no character that could end a string or an element there. */
+/**
+ * Also where the answer ends up in a page or a script: no character that could end a string or an
+ * element there.
+ */
 export function toJson(value: unknown): string {
-  const finite = (_: string, each: unknown): unknown => (each === Number.POSITIVE_INFINITY ? ENDLESS_MS : each);
+  const finite = (_: string, each: unknown): unknown =>
+    each === Number.POSITIVE_INFINITY ? ENDLESS_MS : each;
   return JSON.stringify(value, finite).replace(
     /[<>&\u2028\u2029]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -78,13 +95,18 @@ export function toJson(value: unknown): string {
 }
 
 /** The one that the filter names, or all whose key contains it. */
-function matchesOf(filter: string, { controllers }: ManagerReport, found: readonly ObjectReport[]): Request[] {
+function matchesOf(
+  filter: string,
+  { controllers }: ManagerReport,
+  found: readonly ObjectReport[],
+): Request[] {
   const matches = new Map<string, Request>();
   for (const { keys, recent } of controllers) {
     for (const { namespace, name } of [...keys, ...recent])
       matches.set(label({ namespace, name }), { namespace, name });
   }
-  for (const { namespace, name } of found) matches.set(label({ namespace, name }), { namespace, name });
+  for (const { namespace, name } of found)
+    matches.set(label({ namespace, name }), { namespace, name });
   const exact = matches.get(filter);
   return exact === undefined ? [...matches.values()] : [exact];
 }
@@ -95,21 +117,31 @@ function parseKey(filter: string): Request | undefined {
   return namespace === '' || name === '' || more.length > 0 ? undefined : { namespace, name };
 }
 
-/** Most telling first: what is worked at, what fails, what is ready, what waits, the soonest first; the named one before all. */
+/**
+ * Most telling first: what is worked at, what fails, what is ready, what waits, the soonest first;
+ * the named one before all.
+ */
 function cut(controller: ControllerReport, filter: string, limit: number): ControllerReport {
   const strict = concernsSecrets(controller);
   const { sources, keys, recent, more } = controller;
   const named = (request: Request): number => Number(label(request) !== filter);
-  const wanted = (request: Request): boolean => `${request.namespace}/${request.name}`.includes(filter);
+  const wanted = (request: Request): boolean =>
+    `${request.namespace}/${request.name}`.includes(filter);
   const sorted = keys
     .filter(wanted)
-    .sort((a, b) => named(a) - named(b) || rank(a) - rank(b) || (a.waitingMs ?? 0) - (b.waitingMs ?? 0));
+    .sort(
+      (a, b) => named(a) - named(b) || rank(a) - rank(b) || (a.waitingMs ?? 0) - (b.waitingMs ?? 0),
+    );
   return {
     ...controller,
     sources: sources.map((source) =>
-      source.problem === undefined ? source : { ...source, problem: redact(source.problem, strict) },
+      source.problem === undefined
+        ? source
+        : { ...source, problem: redact(source.problem, strict) },
     ),
-    keys: sorted.slice(0, limit).map((key) => ({ ...key, lastError: key.lastError && safe(key.lastError, strict) })),
+    keys: sorted
+      .slice(0, limit)
+      .map((key) => ({ ...key, lastError: key.lastError && safe(key.lastError, strict) })),
     recent: recent
       .filter(wanted)
       .sort((a, b) => named(a) - named(b))
@@ -125,7 +157,10 @@ function concernsSecrets({ groupKind, sources }: ControllerReport): boolean {
   return groupKind === 'Secret' || sources.some((source) => /\bsecrets?\b/i.test(source.name));
 }
 
-function withError<R extends Pick<RunReport | RunnableReport, 'error'>>(each: R, strict: boolean): R {
+function withError<R extends Pick<RunReport | RunnableReport, 'error'>>(
+  each: R,
+  strict: boolean,
+): R {
   return each.error === undefined ? each : { ...each, error: safe(each.error, strict) };
 }
 
@@ -140,7 +175,10 @@ function informerState(informer: InformerReport): InformerState {
   const strict = /\bsecrets?\b/i.test(informer.resource);
   return {
     ...rest,
-    lastFailure: { ...failure, error: safe({ ...nameAndMessage(error), agoMs: failure.agoMs }, strict) },
+    lastFailure: {
+      ...failure,
+      error: safe({ ...nameAndMessage(error), agoMs: failure.agoMs }, strict),
+    },
   };
 }
 

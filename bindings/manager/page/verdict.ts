@@ -1,9 +1,16 @@
 /**
- * Why an object is not reconciled, or that it is, in a sentence for each controller. What it keeps true: the first reason that holds is the
- * one that is said, from what ends every reconcile (the process ends, another one leads) down to what concerns this object alone (no event
- * asked for it); and nothing is said that the report does not know.
+ * Why an object is not reconciled, or that it is, in a sentence for each controller. What it keeps
+ * true: the first reason that holds is the one that is said, from what ends every reconcile (the
+ * process ends, another one leads) down to what concerns this object alone (no event asked for it);
+ * and nothing is said that the report does not know.
  */
-import type { Cause, ControllerReport, ErrorReport, KeyReport, RunReport } from '../../controller/index.ts';
+import type {
+  Cause,
+  ControllerReport,
+  ErrorReport,
+  KeyReport,
+  RunReport,
+} from '../../controller/index.ts';
 import { RECENT_RUNS } from '../../controller/journal.ts';
 import type { Request } from '../../request.ts';
 import type { InformerReport, LeaderReport, ManagerReport, ObjectReport } from '../report.ts';
@@ -60,8 +67,14 @@ const rank = ({ state, notes, causes }: Verdict): number =>
 
 const AGAIN: ReadonlySet<Cause['kind']> = new Set(['retry', 'requeue', 'requeueAfter']);
 
-/** What comes again and again has an event at its beginning, among the causes of the runs before. */
-function withOrigin(causes: readonly Cause[], request: Request, { recent }: ControllerReport): readonly Cause[] {
+/**
+ * What comes again and again has an event at its beginning, among the causes of the runs before.
+ */
+function withOrigin(
+  causes: readonly Cause[],
+  request: Request,
+  { recent }: ControllerReport,
+): readonly Cause[] {
   if (causes.length === 0 || causes.some(({ kind }) => !AGAIN.has(kind))) return causes;
   const earlier = recent
     .filter((run) => isFor(request, run))
@@ -69,10 +82,18 @@ function withOrigin(causes: readonly Cause[], request: Request, { recent }: Cont
   return [...(earlier.find((events) => events.length > 0) ?? []), ...causes];
 }
 
-function verdictOf(request: Request, controller: ControllerReport, report: ManagerReport, found: Found): Said {
+function verdictOf(
+  request: Request,
+  controller: ControllerReport,
+  report: ManagerReport,
+  found: Found,
+): Said {
   const key = controller.keys.find((each) => isFor(request, each));
   const run = controller.recent.find((each) => isFor(request, each));
-  const last = run === undefined ? [] : [`Its last run here ended ${span(run.agoMs)} ago: ${outcomeText(run)}.`];
+  const last =
+    run === undefined
+      ? []
+      : [`Its last run here ended ${span(run.agoMs)} ago: ${outcomeText(run)}.`];
   if (key?.state === 'processing') return processing(key, controller, report);
   if (key?.state === 'failed') return givenUp(key.lastError, run?.causes ?? key.causes);
   const blocked = blockedText(controller, report);
@@ -84,7 +105,8 @@ function verdictOf(request: Request, controller: ControllerReport, report: Manag
   if (key?.state === 'ready') return ready(key, controller);
   if (key !== undefined) return waiting(key);
   const behind = cacheNotes(controller, report);
-  if (run !== undefined) return { ...ended(run), notes: [...filteredNotes(run, controller, found), ...behind] };
+  if (run !== undefined)
+    return { ...ended(run), notes: [...filteredNotes(run, controller, found), ...behind] };
   return { ...unasked(controller, report, found), notes: behind };
 }
 
@@ -94,27 +116,46 @@ function processing(key: KeyReport, { state }: ControllerReport, report: Manager
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
   const text = `It is being reconciled${since}${hasFailed(key) ? `, after ${count(key.failures, 'failure')}` : ''}.`;
   const notes =
-    state === 'waiting for leadership' ? [`${leadershipText(report.leader)} No other run begins until then.`] : [];
+    state === 'waiting for leadership'
+      ? [`${leadershipText(report.leader)} No other run begins until then.`]
+      : [];
   return { state: 'active', text, notes, error: key.lastError, causes: key.causes };
 }
 
 function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
   const all = workers === 1 ? 'the only worker is busy' : `all ${workers} workers are busy`;
-  const busy = queue.processing >= workers ? all : `${queue.processing} of ${workers} workers are busy`;
+  const busy =
+    queue.processing >= workers ? all : `${queue.processing} of ${workers} workers are busy`;
   const others = `${count(queue.ready, 'request')} ${queue.ready === 1 ? 'is' : 'are'} ready`;
-  const rank = key.priority === undefined || key.priority === 0 ? '' : ` Its priority is ${key.priority}.`;
+  const rank =
+    key.priority === undefined || key.priority === 0 ? '' : ` Its priority is ${key.priority}.`;
   const text = `It has been ready${since}, and waits for a worker: ${busy}, ${others}.${rank}`;
-  return { state: hasFailed(key) ? 'failing' : 'queued', text, error: key.lastError, causes: key.causes };
+  return {
+    state: hasFailed(key) ? 'failing' : 'queued',
+    text,
+    error: key.lastError,
+    causes: key.causes,
+  };
 }
 
 function waiting(key: KeyReport): Said {
   const time = key.waitingMs === undefined ? 'for its delay to end' : `${span(key.waitingMs)} more`;
   const { lastError: error, causes, failures } = key;
   if (hasFailed(key))
-    return { state: 'failing', text: `It waits ${time}, after ${count(failures, 'failure')}.`, error, causes };
+    return {
+      state: 'failing',
+      text: `It waits ${time}, after ${count(failures, 'failure')}.`,
+      error,
+      causes,
+    };
   const asked = causes.some(({ kind }) => kind === 'requeueAfter' || kind === 'requeue');
-  return { state: 'queued', text: `It waits ${time}${asked ? ', as its last run asked' : ''}.`, error, causes };
+  return {
+    state: 'queued',
+    text: `It waits ${time}${asked ? ', as its last run asked' : ''}.`,
+    error,
+    causes,
+  };
 }
 
 function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
@@ -194,10 +235,14 @@ function unsynced(
   return `“${name}” has not synced (last failure ${span(failure.agoMs)} ago: ${failure.class})`;
 }
 
-/** What may keep events away from the controller: a later change of the object may not have been heard of. */
+/**
+ * What may keep events away from the controller: a later change of the object may not have been
+ * heard of.
+ */
 function cacheNotes({ sources }: ControllerReport, { informers }: ManagerReport): string[] {
   return sources.flatMap(({ name, informer, problem, synced }) => {
-    if (problem !== undefined && problem !== '') return [`The source “${name}” has a problem: ${problem}`];
+    if (problem !== undefined && problem !== '')
+      return [`The source “${name}” has a problem: ${problem}`];
     const status = informers.find((each) => each.key === informer);
     if (status === undefined || !synced) return [];
     return freshnessNotes(name, status);
@@ -209,11 +254,16 @@ function freshnessNotes(name: string, status: InformerReport): string[] {
   if (status.isStopped) return [`The cache of “${name}” has stopped: changes are no longer seen.`];
   if (status.state === 'watching' || status.lastFailure === undefined) return [];
   const since =
-    heard === undefined ? 'nothing was heard from the server yet' : `last heard from the server ${span(heard)} ago`;
+    heard === undefined
+      ? 'nothing was heard from the server yet'
+      : `last heard from the server ${span(heard)} ago`;
   return [`The cache of “${name}” may be behind: ${since} (${status.lastFailure.class}).`];
 }
 
-/** The version that is cached is not the one that asked for the last run: what changed in between was not let through. */
+/**
+ * The version that is cached is not the one that asked for the last run: what changed in between
+ * was not let through.
+ */
 function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Found): string[] {
   const own = ownSource(sources, found);
   const asked = run.causes.findLast(
@@ -221,12 +271,18 @@ function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Fou
   );
   const cached = found?.find((object) => object.informer === own?.informer)?.resourceVersion;
   const version = asked?.object?.resourceVersion;
-  if (own === undefined || version === undefined || cached === undefined || version === cached) return [];
+  if (own === undefined || version === undefined || cached === undefined || version === cached)
+    return [];
   if (own.events.filtered === 0) return [];
-  return [`It has changed since, from version ${version} to ${cached}: the predicates of “${own.name}” filtered that.`];
+  return [
+    `It has changed since, from version ${version} to ${cached}: the predicates of “${own.name}” filtered that.`,
+  ];
 }
 
-/** Those of the objects that the controller reconciles: one for each namespace, where there are several. */
+/**
+ * Those of the objects that the controller reconciles: one for each namespace, where there are
+ * several.
+ */
 function ownSources(sources: ControllerReport['sources']): ControllerReport['sources'] {
   const own = sources.filter((source) => source.name.startsWith('for '));
   return own.length === 0 ? sources.slice(0, 1) : own;
@@ -238,7 +294,9 @@ function ownSource(
   found: Found,
 ): ControllerReport['sources'][number] | undefined {
   const own = ownSources(sources);
-  return own.find(({ informer }) => found?.some((object) => object.informer === informer)) ?? own[0];
+  return (
+    own.find(({ informer }) => found?.some((object) => object.informer === informer)) ?? own[0]
+  );
 }
 
 /** Neither in the queue nor among the recent runs. */
@@ -248,27 +306,40 @@ function unasked(controller: ControllerReport, report: ManagerReport, found: Fou
   const forgetful = runs > RECENT_RUNS;
   const neither = `neither in the queue nor among the last ${RECENT_RUNS} runs`;
   const unasked = forgetful ? `It is ${neither}` : 'No event has asked for it';
-  const before = forgetful ? ` It may have been reconciled before, among ${count(runs, 'run')}.` : '';
+  const before = forgetful
+    ? ` It may have been reconciled before, among ${count(runs, 'run')}.`
+    : '';
   const own = ownSource(sources, found);
-  if (own === undefined) return { state: 'idle', text: `${unasked}: this controller has no sources.` };
+  if (own === undefined)
+    return { state: 'idle', text: `${unasked}: this controller has no sources.` };
   const late = sources.find((source) => !source.synced);
-  if (late !== undefined) return { state: 'blocked', text: `${unasked}: ${unsynced(late, report)}.` };
+  if (late !== undefined)
+    return { state: 'blocked', text: `${unasked}: ${unsynced(late, report)}.` };
   const { filtered, failed } = own.events;
   const refused =
-    filtered === 0 ? '' : ` Predicates have filtered ${count(filtered, 'event')} of “${own.name}” so far.`;
-  const broken = failed === 0 ? '' : ` The handler of “${own.name}” has failed for ${count(failed, 'event')}.`;
+    filtered === 0
+      ? ''
+      : ` Predicates have filtered ${count(filtered, 'event')} of “${own.name}” so far.`;
+  const broken =
+    failed === 0 ? '' : ` The handler of “${own.name}” has failed for ${count(failed, 'event')}.`;
   if (found === undefined || own.informer === undefined)
     return { state: 'idle', text: `${unasked}.${before}${refused}${broken}` };
   if (found.some((object) => object.informer === own.informer)) {
-    // It is there, and was at the latest told at the start: either a predicate refused it, or its run is too long ago.
+    // It is there, and was at the latest told at the start: either a predicate refused it, or its
+    // run is too long ago.
     const why = forgetful ? neither : 'no event has asked for it';
-    return { state: 'idle', text: `It is in the cache of “${own.name}”, but ${why}.${before}${refused}${broken}` };
+    return {
+      state: 'idle',
+      text: `It is in the cache of “${own.name}”, but ${why}.${before}${refused}${broken}`,
+    };
   }
   const elsewhere = found.map(
     ({ informer }) => report.informers.find((each) => each.key === informer)?.resource ?? informer,
   );
   const others =
-    elsewhere.length === 0 ? '' : ` An object of this name is cached among ${[...new Set(elsewhere)].join(', ')}.`;
+    elsewhere.length === 0
+      ? ''
+      : ` An object of this name is cached among ${[...new Set(elsewhere)].join(', ')}.`;
   const names = ownSources(sources).map((source) => `“${source.name}”`);
   const text = `It is not in the cache of ${names.join(' or ')}: it does not exist, or is outside of what is watched.${others}`;
   return { state: 'idle', text };

@@ -1,4 +1,7 @@
-/** How times, keys and causes are said: the same words in the verdicts and on the page. Pure, as the page's own script carries it. */
+/**
+ * How times, keys and causes are said: the same words in the verdicts and on the page. Pure, as the
+ * page's own script carries it.
+ */
 import type { KeyReport } from '../../controller/report.ts';
 import type { Cause, CauseObject } from '../../controller/source.ts';
 import type { Request } from '../../request.ts';
@@ -17,7 +20,9 @@ export function span(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return two(minutes, 'min', seconds % 60, 's');
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? two(hours, 'h', minutes % 60, 'min') : two(Math.floor(hours / 24), 'd', hours % 24, 'h');
+  return hours < 48
+    ? two(hours, 'h', minutes % 60, 'min')
+    : two(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
 /** The limiter counts a run that asked for another as it does one that failed. */
@@ -39,8 +44,8 @@ export function count(n: number, one: string, many = `${one}s`): string {
 }
 
 /**
- * `update of Deployment demo/web (generationChanged)`, `retry 3 after an error`; for the run of `request`, in short what is in its namespace and
- * `update of the Website itself`.
+ * `update of Deployment demo/web (generationChanged)`, `retry 3 after an error`; for the run of
+ * `request`, in short what is in its namespace and `update of the Website itself`.
  */
 export function causeText(cause: Cause, request?: Request): string {
   const { kind, source, object, predicate, attempt } = cause;
@@ -56,5 +61,7 @@ export function causeText(cause: Cause, request?: Request): string {
 function objectText(object: CauseObject, source: string, request: Request | undefined): string {
   const { kind, namespace, name } = object;
   if (request === undefined || namespace !== request.namespace) return `${kind} ${label(object)}`;
-  return name === request.name && source.startsWith('for ') ? `the ${kind} itself` : `${kind} ${name}`;
+  return name === request.name && source.startsWith('for ')
+    ? `the ${kind} itself`
+    : `${kind} ${name}`;
 }

@@ -1,6 +1,6 @@
 /**
- * What lists by keys and sets call their items, and which shape of a type a value has. Shared by all walks over typed values.
- * structured-merge-diff: typed/helpers.go.
+ * What lists by keys and sets call their items, and which shape of a type a value has. Shared by
+ * all walks over typed values. structured-merge-diff: typed/helpers.go.
  */
 import { isObject, type Json } from '../json.ts';
 import { type Atom, type ListType, memberType } from '../schema/atoms.ts';
@@ -8,7 +8,10 @@ import { item, keyed } from './field-set.ts';
 
 export type Shape = 'scalar' | 'list' | 'map';
 
-/** The shape that a type takes with a value; null and what does not fit take the first one that the type has. */
+/**
+ * The shape that a type takes with a value; null and what does not fit take the first one that the
+ * type has.
+ */
 export function shapeOf(type: Atom, value: Json | undefined): Shape | undefined {
   const has = value === undefined || value === null ? undefined : shapeOfValue(value);
   if (has !== undefined && type[has] !== undefined) return has;
@@ -17,7 +20,8 @@ export function shapeOf(type: Atom, value: Json | undefined): Shape | undefined 
   return type.list === undefined ? undefined : 'list';
 }
 
-const shapeOfValue = (value: Json): Shape => (Array.isArray(value) ? 'list' : isObject(value) ? 'map' : 'scalar');
+const shapeOfValue = (value: Json): Shape =>
+  Array.isArray(value) ? 'list' : isObject(value) ? 'map' : 'scalar';
 
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
@@ -25,13 +29,17 @@ export const isList = (value: Json | undefined): value is readonly Json[] => Arr
 export function elementOf(list: ListType, value: Json): string {
   if (list.merge === 'atomic') throw new TypeError('invalid indexing of non-associative list');
   if (list.merge === 'set') {
-    if (isObject(value)) throw new TypeError("associative list without keys has an element that's a map type");
-    if (Array.isArray(value)) throw new TypeError('not supported: associative list with lists as elements');
-    if (value === null) throw new TypeError("associative list without keys has an element that's an explicit null");
+    if (isObject(value))
+      throw new TypeError("associative list without keys has an element that's a map type");
+    if (Array.isArray(value))
+      throw new TypeError('not supported: associative list with lists as elements');
+    if (value === null)
+      throw new TypeError("associative list without keys has an element that's an explicit null");
     return item(value);
   }
   if (value === null) throw new TypeError('associative list with keys may not have a null element');
-  if (!isObject(value)) throw new TypeError('associative list with keys may not have non-map elements');
+  if (!isObject(value))
+    throw new TypeError('associative list with keys may not have non-map elements');
   const { map } = list.items();
   const keys = list.merge.flatMap((key): [string, Json][] => {
     // A key of null is one: only one that is not there is the fallback.

@@ -1,8 +1,9 @@
 /**
- * Sets of fields, as `metadata.managedFields` has them (FieldsV1): a tree of path elements, each of which may be in the set itself.
- * Elements are kept in the form of the wire: `f:name` a member, `k:{"name":"a"}` an item of a list by its keys, `v:"a"` an item
- * of a set. Sets are never changed once they were handed out: every operation makes a new one.
- * structured-merge-diff: fieldpath/set.go, serialize.go.
+ * Sets of fields, as `metadata.managedFields` has them (FieldsV1): a tree of path elements, each of
+ * which may be in the set itself. Elements are kept in the form of the wire: `f:name` a member,
+ * `k:{"name":"a"}` an item of a list by its keys, `v:"a"` an item of a set. Sets are never changed
+ * once they were handed out: every operation makes a new one. structured-merge-diff:
+ * fieldpath/set.go, serialize.go.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { type Atom, memberType } from '../schema/atoms.ts';
@@ -24,7 +25,10 @@ export class FieldSet {
     this.#nodes = nodes;
   }
 
-  /** Not a static field: TypeScript 7.0.2 compiles one that makes an instance of its own class into code that fails. */
+  /**
+   * Not a static field: TypeScript 7.0.2 compiles one that makes an instance of its own class into
+   * code that fails.
+   */
   static get empty(): FieldSet {
     return EMPTY;
   }
@@ -159,7 +163,8 @@ export class FieldSet {
         below: below(mine.below, others?.below ?? FieldSet.empty),
       });
     }
-    if (both) for (const [element, node] of other.#nodes) if (!nodes.has(element)) nodes.set(element, node);
+    if (both)
+      for (const [element, node] of other.#nodes) if (!nodes.has(element)) nodes.set(element, node);
     return new FieldSet(nodes);
   }
 }
@@ -188,7 +193,8 @@ export class Builder {
 
   build(): FieldSet {
     const nodes = new Map<string, Node>();
-    for (const [element, { member, below }] of this.#nodes) nodes.set(element, { member, below: below.build() });
+    for (const [element, { member, below }] of this.#nodes)
+      nodes.set(element, { member, below: below.build() });
     return new FieldSet(nodes);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Who owns which fields: `metadata.managedFields` read, changed by a write, and written again. A manager is known by its name, the
- * operation, the subresource and, unless it applies, the version it wrote in. apimachinery: pkg/util/managedfields/internal.
+ * Who owns which fields: `metadata.managedFields` read, changed by a write, and written again. A
+ * manager is known by its name, the operation, the subresource and, unless it applies, the version
+ * it wrote in. apimachinery: pkg/util/managedfields/internal.
  */
 import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
 import { FieldSet } from './field-set.ts';
@@ -25,7 +26,10 @@ export const identifier = (entry: Omit<Entry, 'time' | 'fields'>): string =>
     entry.subresource,
   ]);
 
-/** What stored lists say, as they were written: objects are never mutated, so that a list means the same for as long as it lives. */
+/**
+ * What stored lists say, as they were written: objects are never mutated, so that a list means the
+ * same for as long as it lives.
+ */
 const decoded = new WeakMap<object, Managers>();
 
 /** undefined for what is no list of managers. */
@@ -42,14 +46,26 @@ function decode(managedFields: readonly Json[]): Managers | undefined {
   const managers = new Map<string, Entry>();
   for (const raw of managedFields) {
     if (!isObject(raw)) return undefined;
-    const { manager = '', operation, apiVersion, fieldsType, fieldsV1, subresource = '', time } = raw;
+    const {
+      manager = '',
+      operation,
+      apiVersion,
+      fieldsType,
+      fieldsV1,
+      subresource = '',
+      time,
+    } = raw;
     if (operation !== 'Apply' && operation !== 'Update') return undefined;
     if (typeof manager !== 'string' || typeof subresource !== 'string') return undefined;
-    if (typeof apiVersion !== 'string' || apiVersion === '' || fieldsType !== 'FieldsV1') return undefined;
+    if (typeof apiVersion !== 'string' || apiVersion === '' || fieldsType !== 'FieldsV1')
+      return undefined;
     try {
       const fields = FieldSet.fromFieldsV1(fieldsV1);
       const entry = { manager, operation, apiVersion, subresource, fields } as const;
-      managers.set(identifier(entry), { ...entry, time: typeof time === 'string' ? time : undefined });
+      managers.set(identifier(entry), {
+        ...entry,
+        time: typeof time === 'string' ? time : undefined,
+      });
     } catch {
       return undefined;
     }
@@ -57,10 +73,15 @@ function decode(managedFields: readonly Json[]): Managers | undefined {
   return managers;
 }
 
-/** `[{}]` asks that nobody owns anything, and `[]` of a built-in kind: a custom object is read as if it had no such list. */
+/**
+ * `[{}]` asks that nobody owns anything, and `[]` of a built-in kind: a custom object is read as if
+ * it had no such list.
+ */
 export function isReset(managedFields: Json | undefined, builtIn: boolean): boolean {
   if (!Array.isArray(managedFields)) return false;
-  return managedFields.length === 0 ? builtIn : managedFields.length === 1 && sameJson(managedFields[0], {});
+  return managedFields.length === 0
+    ? builtIn
+    : managedFields.length === 1 && sameJson(managedFields[0], {});
 }
 
 /** Who applied comes first, then by time and name. */
@@ -94,7 +115,9 @@ const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 
 export function sameButTimes(a: Json | undefined, b: Json | undefined): boolean {
   const timeless = (list: Json | undefined): Json =>
     Array.isArray(list)
-      ? (list as readonly Json[]).map((entry) => (isObject(entry) ? { ...entry, time: undefined } : entry))
+      ? (list as readonly Json[]).map((entry) =>
+          isObject(entry) ? { ...entry, time: undefined } : entry,
+        )
       : (list ?? null);
   return sameJson(timeless(a), timeless(b));
 }
@@ -102,11 +125,17 @@ export function sameButTimes(a: Json | undefined, b: Json | undefined): boolean 
 /** apimachinery: DefaultMaxUpdateManagers. */
 const MOST_UPDATERS = 10;
 
-/** Merges the oldest updaters of a version into one, `ancient-changes`, until there are no more than ten. */
+/**
+ * Merges the oldest updaters of a version into one, `ancient-changes`, until there are no more than
+ * ten.
+ */
 export function capUpdaters(managers: Managers): Managers {
   const updaters = [...managers]
     .filter(([, { operation }]) => operation === 'Update')
-    .sort(([a, left], [b, right]) => compareText(left.time ?? '', right.time ?? '') || compareText(a, b));
+    .sort(
+      ([a, left], [b, right]) =>
+        compareText(left.time ?? '', right.time ?? '') || compareText(a, b),
+    );
   if (updaters.length <= MOST_UPDATERS) return managers;
   const capped = new Map(managers);
   const first = new Map<string, string>();
@@ -114,7 +143,12 @@ export function capUpdaters(managers: Managers): Managers {
   for (const [id, entry] of updaters) {
     if (count <= MOST_UPDATERS) break;
     const { apiVersion } = entry;
-    const bucket = { manager: 'ancient-changes', operation: 'Update', apiVersion, subresource: '' } as const;
+    const bucket = {
+      manager: 'ancient-changes',
+      operation: 'Update',
+      apiVersion,
+      subresource: '',
+    } as const;
     const bucketId = identifier(bucket);
     const firstId = first.get(apiVersion);
     if (firstId === undefined) {
@@ -128,7 +162,11 @@ export function capUpdaters(managers: Managers): Managers {
     }
     capped.delete(id);
     count--;
-    capped.set(bucketId, { ...bucket, time: entry.time, fields: entry.fields.union(gathered.fields) });
+    capped.set(bucketId, {
+      ...bucket,
+      time: entry.time,
+      fields: entry.fields.union(gathered.fields),
+    });
   }
   return capped;
 }
@@ -136,6 +174,9 @@ export function capUpdaters(managers: Managers): Managers {
 /** `"kubectl" using v1`, as conflicts name a manager. */
 export function managerText(entry: Entry): string {
   const name = JSON.stringify(entry.manager);
-  const where = entry.subresource === '' ? name : `${name} with subresource ${JSON.stringify(entry.subresource)}`;
+  const where =
+    entry.subresource === ''
+      ? name
+      : `${name} with subresource ${JSON.stringify(entry.subresource)}`;
   return entry.operation === 'Apply' ? where : `${where} using ${entry.apiVersion}`;
 }

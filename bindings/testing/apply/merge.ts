@@ -1,6 +1,7 @@
 /**
- * Merges an applied configuration into an object: what it sets wins, lists by keys and sets keep what it does not name, and the order is
- * the object's where it can be and the configuration's where they disagree. structured-merge-diff: typed/merge.go.
+ * Merges an applied configuration into an object: what it sets wins, lists by keys and sets keep
+ * what it does not name, and the order is the object's where it can be and the configuration's
+ * where they disagree. structured-merge-diff: typed/merge.go.
  */
 import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
@@ -8,7 +9,11 @@ import { memberType } from '../schema/atoms.ts';
 import { elementOf, isList, shapeOf } from './elements.ts';
 
 /** undefined: nothing came out. */
-export function merge(type: Atom, live: Json | undefined, config: Json | undefined): Json | undefined {
+export function merge(
+  type: Atom,
+  live: Json | undefined,
+  config: Json | undefined,
+): Json | undefined {
   const shape = shapeOf(type, config === undefined ? live : config);
   if (shape === 'map') {
     const map = type.map as MapType;
@@ -28,12 +33,17 @@ export function merge(type: Atom, live: Json | undefined, config: Json | undefin
   if (shape === 'list') {
     const list = type.list as ListType;
     const [left, right] = [isList(live) ? live : [], isList(config) ? config : []];
-    if (list.merge !== 'atomic' && left.length + right.length > 0) return mergeItems(list, left, right);
+    if (list.merge !== 'atomic' && left.length + right.length > 0)
+      return mergeItems(list, left, right);
   }
   return config === undefined ? live : config;
 }
 
-function mergeItems(list: ListType, live: readonly Json[], config: readonly Json[]): Json | undefined {
+function mergeItems(
+  list: ListType,
+  live: readonly Json[],
+  config: readonly Json[],
+): Json | undefined {
   const left = live.map((value) => elementOf(list, value));
   const right = config.map((value) => elementOf(list, value));
   const out: Json[] = [];

@@ -1,7 +1,9 @@
 /**
  * What a write does to the owners of fields, and what an apply makes of an object. The rules:
- * - who changes a field owns it, and nobody else does any longer; a field that is gone has no owner;
- * - who applies owns what it applies, together with others who applied or wrote the same value; another value is a conflict;
+ * - who changes a field owns it, and nobody else does any longer; a field that is gone has no
+ *   owner;
+ * - who applies owns what it applies, together with others who applied or wrote the same value;
+ *   another value is a conflict;
  * - what a manager applied before and does not apply now is removed, unless somebody else owns it.
  * apimachinery: pkg/util/managedfields/internal; structured-merge-diff: merge/update.go.
  */
@@ -89,7 +91,10 @@ export function ownUpdate(
   return capUpdaters(left);
 }
 
-/** The object has a field that is not there in the version in which somebody wrote: a 500 to who applies. */
+/**
+ * The object has a field that is not there in the version in which somebody wrote: a 500 to who
+ * applies.
+ */
 export class NotConvertible extends ApiError {
   constructor(what: string, why: string) {
     super(500, `failed to ${what}: ${why}`);
@@ -142,7 +147,10 @@ export interface Applied {
   managers: Managers;
 }
 
-/** Applies a configuration. Throws a 409 for fields that others own with another value, unless `force`. */
+/**
+ * Applies a configuration. Throws a 409 for fields that others own with another value, unless
+ * `force`.
+ */
 export function ownApply(
   type: Atom,
   live: JsonObject,
@@ -175,7 +183,13 @@ export function ownApply(
 }
 
 /** Removes what was applied last and is not now, if nobody else owns it. */
-function prune(type: Atom, merged: JsonObject, owners: Managers, last: FieldSet, writer: Writer): JsonObject {
+function prune(
+  type: Atom,
+  merged: JsonObject,
+  owners: Managers,
+  last: FieldSet,
+  writer: Writer,
+): JsonObject {
   for (const { apiVersion } of owners.values()) {
     if (apiVersion === writer.apiVersion) continue;
     const what = `prune fields: failed add back owned items: failed to convert merged object at version ${apiVersion}`;
@@ -186,7 +200,8 @@ function prune(type: Atom, merged: JsonObject, owners: Managers, last: FieldSet,
   const all = named(fieldsOf(type, merged));
   let owned = FieldSet.empty;
   for (const { fields } of owners.values()) owned = owned.union(fields);
-  pruned = remove(type, merged, all.difference(named(fieldsOf(type, pruned)).union(named(owned)))) ?? {};
+  pruned =
+    remove(type, merged, all.difference(named(fieldsOf(type, pruned)).union(named(owned)))) ?? {};
   // What nobody owned before stays: only what this manager had applied may go.
   const gone = all.difference(named(fieldsOf(type, pruned))).intersection(named(last));
   return (remove(type, merged, gone) ?? {}) as JsonObject;
@@ -195,7 +210,8 @@ function prune(type: Atom, merged: JsonObject, owners: Managers, last: FieldSet,
 /** 500 for a configuration that is not of its type, in the words of the real server. */
 export function requireTyped(type: Atom, config: JsonObject, what: string): void {
   const wrong = typeError(type, config);
-  if (wrong !== undefined) throw new ApiError(500, `failed to create typed patch object (${what}): ${wrong}`);
+  if (wrong !== undefined)
+    throw new ApiError(500, `failed to create typed patch object (${what}): ${wrong}`);
 }
 
 function applyConflict(conflicts: Map<Entry, FieldSet>): ApiError {
@@ -213,9 +229,10 @@ function applyConflict(conflicts: Map<Entry, FieldSet>): ApiError {
       ? `Apply failed with 1 conflict: ${only?.message}: ${only?.field}`
       : `Apply failed with ${causes.length} conflicts: ${sorted
           .map(([entry, fields]) =>
-            [`conflicts with ${managerText(entry)}:`, ...[...fields.paths()].map((at) => `- ${pathText(at)}`)].join(
-              '\n',
-            ),
+            [
+              `conflicts with ${managerText(entry)}:`,
+              ...[...fields.paths()].map((at) => `- ${pathText(at)}`),
+            ].join('\n'),
           )
           .join('\n')}`;
   return new ApiError(409, message, { reason: 'Conflict', details: { causes } });

@@ -1,6 +1,7 @@
 /**
- * Typed values: which fields a value sets, what two values differ in, and a value without some fields. Everything is told in sets of
- * fields, so that it can be held against what managers own. structured-merge-diff: typed/tofieldset.go, compare.go, remove.go.
+ * Typed values: which fields a value sets, what two values differ in, and a value without some
+ * fields. Everything is told in sets of fields, so that it can be held against what managers own.
+ * structured-merge-diff: typed/tofieldset.go, compare.go, remove.go.
  */
 import { goText, isObject, type Json, type JsonObject, ownMember, sameJson } from '../json.ts';
 import type { Atom, ListType, MapType } from '../schema/atoms.ts';
@@ -51,7 +52,10 @@ function collectItems(list: ListType, items: readonly Json[], path: Path, into: 
   }
 }
 
-/** What is wrong with a value of this type, as `.spec.x: expected string, got …`; undefined: nothing. */
+/**
+ * What is wrong with a value of this type, as `.spec.x: expected string, got …`; undefined:
+ * nothing.
+ */
 export function typeError(type: Atom, value: Json, path: Path = []): string | undefined {
   const fail = (why: string): string => `${pathText(path)}: ${why}`;
   const shape = shapeOf(type, value);
@@ -62,7 +66,8 @@ export function typeError(type: Atom, value: Json, path: Path = []): string | un
       return fail(`expected ${wanted === 'any' ? 'any scalar' : wanted}, got ${goValue(value)}`);
     if (wanted === 'any' || typeof value === wanted) return undefined;
     if (wanted === 'number') return fail(`expected numeric (int or float), got ${goType(value)}`);
-    if (wanted === 'string') return fail(`expected string, got &value.valueUnstructured{Value:${goValue(value)}}`);
+    if (wanted === 'string')
+      return fail(`expected string, got &value.valueUnstructured{Value:${goValue(value)}}`);
     return fail(`expected boolean, got &{${String(value)}}`);
   }
   if (shape === 'map') {
@@ -71,7 +76,8 @@ export function typeError(type: Atom, value: Json, path: Path = []): string | un
     for (const [name, child] of Object.entries(value)) {
       if (child === undefined) continue;
       const childType = memberType(map, name);
-      if (childType === undefined) return `${pathText([...path, member(name)])}: field not declared in schema`;
+      if (childType === undefined)
+        return `${pathText([...path, member(name)])}: field not declared in schema`;
       const wrong = typeError(childType, child, [...path, member(name)]);
       if (wrong !== undefined) return wrong;
     }
@@ -98,7 +104,8 @@ export function typeError(type: Atom, value: Json, path: Path = []): string | un
 }
 
 const goType = (value: Json): string => (typeof value === 'boolean' ? 'bool' : typeof value);
-const goValue = (value: Json): string => (typeof value === 'string' ? JSON.stringify(value) : goText(value));
+const goValue = (value: Json): string =>
+  typeof value === 'string' ? JSON.stringify(value) : goText(value);
 
 /** What differs between two values, each field in one set at most. */
 export interface Comparison {
@@ -110,7 +117,11 @@ export interface Comparison {
 export function compare(type: Atom, old: Json | undefined, now: Json | undefined): Comparison {
   const walk = { added: new Builder(), modified: new Builder(), removed: new Builder() };
   if (old !== undefined || now !== undefined) compareAt(type, old, now, [], walk);
-  return { added: walk.added.build(), modified: walk.modified.build(), removed: walk.removed.build() };
+  return {
+    added: walk.added.build(),
+    modified: walk.modified.build(),
+    removed: walk.removed.build(),
+  };
 }
 
 interface Differences {
@@ -119,11 +130,18 @@ interface Differences {
   removed: Builder;
 }
 
-function compareAt(type: Atom, old: Json | undefined, now: Json | undefined, path: Path, into: Differences): void {
+function compareAt(
+  type: Atom,
+  old: Json | undefined,
+  now: Json | undefined,
+  path: Path,
+  into: Differences,
+): void {
   const [before, after] = [shapeOf(type, old), shapeOf(type, now)];
   let leaf: boolean;
   if (now === undefined) leaf = compareAs(before, type, old, now, path, into);
-  else if (old === undefined || before === after) leaf = compareAs(after, type, old, now, path, into);
+  else if (old === undefined || before === after)
+    leaf = compareAs(after, type, old, now, path, into);
   else {
     compareAs(before, type, old, now, path, into);
     leaf = compareAs(after, type, old, now, path, into);
@@ -170,13 +188,20 @@ function compareAs(
   return true;
 }
 
-function compareItems(list: ListType, old: readonly Json[], now: readonly Json[], path: Path, into: Differences): void {
+function compareItems(
+  list: ListType,
+  old: readonly Json[],
+  now: readonly Json[],
+  path: Path,
+  into: Differences,
+): void {
   const [left, right] = [byElement(list, old), byElement(list, now)];
   const none: readonly Json[] = [];
   for (const element of new Set([...left.keys(), ...right.keys()])) {
     const [before, after] = [left.get(element) ?? none, right.get(element) ?? none];
     const at = [...path, element];
-    if (before.length <= 1 && after.length <= 1) compareAt(list.items(), before[0], after[0], at, into);
+    if (before.length <= 1 && after.length <= 1)
+      compareAt(list.items(), before[0], after[0], at, into);
     else if (before.length >= 2 && after.length >= 2) {
       if (!sameJson(before, after)) into.modified.insert(at);
     } else if (before.length >= 2) {
@@ -239,6 +264,7 @@ export function remove(type: Atom, value: Json, fields: FieldSet): Json | undefi
 
 function removeBelow(type: Atom | undefined, value: Json, fields: FieldSet): Json {
   if (type === undefined || fields.size === 0) return value;
-  // What nothing is left of is null, as the library the real server uses has it; the object that is stored has no nulls.
+  // What nothing is left of is null, as the library the real server uses has it; the object that is
+  // stored has no nulls.
   return remove(type, value, fields) ?? null;
 }

@@ -1,8 +1,11 @@
 /**
- * Objects of one storage that are read and written under several names. Events of the core group and of events.k8s.io lie in their core form, and
- * whoever comes by the other name gets and sends the other's members. Custom resources lie in the version that their definition says, as it was
- * when they were written; in another one they are the same but for apiVersion and what its schema does not know. Other kinds with several versions
- * are stores of their own. kubernetes: pkg/apis/events/v1/conversion.go; apiextensions-apiserver: pkg/apiserver/conversion/nop_converter.go.
+ * Objects of one storage that are read and written under several names. Events of the core group
+ * and of events.k8s.io lie in their core form, and whoever comes by the other name gets and sends
+ * the other's members. Custom resources lie in the version that their definition says, as it was
+ * when they were written; in another one they are the same but for apiVersion and what its schema
+ * does not know. Other kinds with several versions are stores of their own. kubernetes:
+ * pkg/apis/events/v1/conversion.go; apiextensions-apiserver:
+ * pkg/apiserver/conversion/nop_converter.go.
  */
 import type { JsonObject } from '../json.ts';
 import { builtInType } from '../schema/built-in.ts';
@@ -24,7 +27,8 @@ const EVENT_MEMBERS: readonly (readonly [core: string, events: string])[] = [
 const TO_EVENTS = new Map(EVENT_MEMBERS);
 const TO_CORE = new Map(EVENT_MEMBERS.map(([core, events]) => [events, core]));
 
-const isNewEvent = (name: ResourceName): boolean => name.group === 'events.k8s.io' && name.plural === 'events';
+const isNewEvent = (name: ResourceName): boolean =>
+  name.group === 'events.k8s.io' && name.plural === 'events';
 
 /** Whether the kind's objects may lie in another form than it shows. */
 export const isView = (kind: Kind): boolean => !kind.builtIn || isNewEvent(kind);
@@ -36,14 +40,21 @@ export function storageKey(kind: Kind): string {
 }
 
 const renamed = (object: JsonObject, names: ReadonlyMap<string, string>): JsonObject =>
-  Object.fromEntries(Object.entries(object).map(([name, value]) => [names.get(name) ?? name, value]));
+  Object.fromEntries(
+    Object.entries(object).map(([name, value]) => [names.get(name) ?? name, value]),
+  );
 
 /** The object as it lies. */
 export function asStored(kind: Kind, object: JsonObject): JsonObject {
   if (!isView(kind)) return object;
   if (!kind.builtIn) return customStored(kind, object);
   const head = { kind: 'Event', apiVersion: 'v1' };
-  return { ...head, ...builtInType('v1', 'Event')?.map?.zero?.(), ...renamed(object, TO_CORE), ...head };
+  return {
+    ...head,
+    ...builtInType('v1', 'Event')?.map?.zero?.(),
+    ...renamed(object, TO_CORE),
+    ...head,
+  };
 }
 
 /** What is stored has been read again: it has the defaults of the version that it lies in. */

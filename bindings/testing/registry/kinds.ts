@@ -1,16 +1,20 @@
 /**
- * What is known of each resource: its kind, scope and habits. The built-in ones are a table, so that they behave like a
- * real kube-apiserver's from the first request; custom ones need no registration: the first object tells the kind and
- * the scope, or a CustomResourceDefinition does, when one is created. What was learned is never forgotten.
+ * What is known of each resource: its kind, scope and habits. The built-in ones are a table, so
+ * that they behave like a real kube-apiserver's from the first request; custom ones need no
+ * registration: the first object tells the kind and the scope, or a CustomResourceDefinition does,
+ * when one is created. What was learned is never forgotten.
  *
- * The status rule: a built-in kind has a status subresource when the real one has; a custom kind has one unless its
- * CustomResourceDefinition says otherwise. Where there is one, writes to the object leave `status` alone and writes to
- * `/status` leave everything else alone.
+ * The status rule: a built-in kind has a status subresource when the real one has; a custom kind
+ * has one unless its CustomResourceDefinition says otherwise. Where there is one, writes to the
+ * object leave `status` alone and writes to `/status` leave everything else alone.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
 
-/** A resource is named by group, version and plural; forms.ts tells which of them have their objects in common. */
+/**
+ * A resource is named by group, version and plural; forms.ts tells which of them have their objects
+ * in common.
+ */
 export interface ResourceName {
   group: string;
   version: string;
@@ -32,7 +36,10 @@ export interface Kind extends ResourceName {
   known: boolean;
   /** There is a status subresource. */
   status: boolean;
-  /** Whether `metadata.generation` counts, and what for: built-in kinds count `spec` (two of them more), custom ones all but metadata and status. */
+  /**
+   * Whether `metadata.generation` counts, and what for: built-in kinds count `spec` (two of them
+   * more), custom ones all but metadata and status.
+   */
   generation: 'spec' | 'all' | 'none';
   /** An update without resourceVersion is accepted. */
   unconditional: boolean;
@@ -69,10 +76,10 @@ export interface ScalePaths {
 }
 
 /**
- * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural, flags, short names.
- * n namespaced · s status subresource · g generation · c update needs a resourceVersion · u an update may create ·
- * r a delete answers with the object · o it orphans unless told otherwise · k scale subresource · a in the category `all` ·
- * x in `api-extensions`.
+ * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural,
+ * flags, short names. n namespaced · s status subresource · g generation · c update needs a
+ * resourceVersion · u an update may create · r a delete answers with the object · o it orphans
+ * unless told otherwise · k scale subresource · a in the category `all` · x in `api-extensions`.
  */
 const BUILT_IN: Record<string, string> = {
   v1: `
@@ -117,7 +124,8 @@ const BUILT_IN: Record<string, string> = {
     VolumeAttachment volumeattachments scr; VolumeAttributesClass volumeattributesclasses r vac`,
 };
 
-export const resourceKey = (name: ResourceName): string => `${name.group}/${name.version}/${name.plural}`;
+export const resourceKey = (name: ResourceName): string =>
+  `${name.group}/${name.version}/${name.plural}`;
 
 export const apiVersionOf = (name: { group: string; version: string }): string =>
   name.group === '' ? name.version : `${name.group}/${name.version}`;
@@ -130,7 +138,11 @@ export function splitApiVersion(apiVersion: string): { group: string; version: s
     : { group: apiVersion.slice(0, slash), version: apiVersion.slice(slash + 1) };
 }
 
-const BUILT_IN_SCALE: ScalePaths = { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '' };
+const BUILT_IN_SCALE: ScalePaths = {
+  specReplicas: '.spec.replicas',
+  statusReplicas: '.status.replicas',
+  selector: '',
+};
 
 function builtIns(): Kind[] {
   return Object.entries(BUILT_IN).flatMap(([apiVersion, lines]) =>
@@ -161,7 +173,9 @@ function builtIns(): Kind[] {
   );
 }
 
-/** 'websites' → 'Website', 'policies' → 'Policy': what a kind is called before anybody has said so. */
+/**
+ * 'websites' → 'Website', 'policies' → 'Policy': what a kind is called before anybody has said so.
+ */
 function guessSingular(plural: string): string {
   if (plural.endsWith('ies')) return `${plural.slice(0, -3)}y`;
   if (/(s|x|z|ch|sh)es$/.test(plural)) return plural.slice(0, -2);
@@ -266,7 +280,8 @@ export class Kinds {
   otherVersions({ group, version, plural }: ResourceName): Kind[] {
     const all = [...this.#byResource.values()];
     return all.filter(
-      (kind) => !kind.builtIn && kind.plural === plural && kind.group === group && kind.version !== version,
+      (kind) =>
+        !kind.builtIn && kind.plural === plural && kind.group === group && kind.version !== version,
     );
   }
 
@@ -283,11 +298,19 @@ export class Kinds {
   /** An object was created: its kind and scope are from now on the resource's. */
   learn(kind: Kind, object: { kind: string; namespaced: boolean }): void {
     if (kind.known && kind.namespaced !== undefined) return;
-    const named = kind.known ? kind : { ...kind, kind: object.kind, listKind: `${object.kind}List`, known: true };
-    this.#byResource.set(resourceKey(kind), { ...named, namespaced: kind.namespaced ?? object.namespaced });
+    const named = kind.known
+      ? kind
+      : { ...kind, kind: object.kind, listKind: `${object.kind}List`, known: true };
+    this.#byResource.set(resourceKey(kind), {
+      ...named,
+      namespaced: kind.namespaced ?? object.namespaced,
+    });
   }
 
-  /** A custom resource is known before its first object. Of one that is defined, or built in, nothing changes. */
+  /**
+   * A custom resource is known before its first object. Of one that is defined, or built in,
+   * nothing changes.
+   */
   declare(resource: ResourceName & { kind: string; namespaced: boolean }): void {
     const { group, version, plural, kind, namespaced } = resource;
     const name = { group, version, plural };
@@ -300,7 +323,10 @@ export class Kinds {
     });
   }
 
-  /** From now on these custom resources have a status subresource, and no others that no CustomResourceDefinition defines. */
+  /**
+   * From now on these custom resources have a status subresource, and no others that no
+   * CustomResourceDefinition defines.
+   */
   onlyStatusOf(resources: readonly ResourceName[]): void {
     this.#statusOf = new Set(resources.map(resourceKey));
     for (const [key, kind] of this.#byResource) {
@@ -317,10 +343,13 @@ export class Kinds {
     const [first] = versions;
     if (kind === '' || first === undefined) return;
     // A version that is not defined any more is not served either.
-    for (const other of this.otherVersions({ ...first.name, version: '' })) this.serve(other, false);
+    for (const other of this.otherVersions({ ...first.name, version: '' }))
+      this.serve(other, false);
     const stored = versions.find(({ version }) => version.storage === true) ?? first;
     const definition = {
-      schemas: new Map(versions.map(({ name, version }) => [apiVersionOf(name), schemaOf(version).schema])),
+      schemas: new Map(
+        versions.map(({ name, version }) => [apiVersionOf(name), schemaOf(version).schema]),
+      ),
       storage: apiVersionOf(stored.name),
     };
     for (const { name, version } of versions) {

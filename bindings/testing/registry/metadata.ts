@@ -1,9 +1,24 @@
 /**
- * `metadata` as the server keeps it: the members it knows, of the types they must have, none of them empty. What a
- * client may not set (uid, times, generation, managedFields, selfLink) is decided in strategy.ts; here is only the shape.
+ * `metadata` as the server keeps it: the members it knows, of the types they must have, none of
+ * them empty. What a client may not set (uid, times, generation, managedFields, selfLink) is
+ * decided in strategy.ts; here is only the shape.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt, unmarshalError } from '../json.ts';
-import { ApiError, type FieldError, fieldForbidden, fieldInvalid, fieldRequired, fieldTooLong } from '../status.ts';
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+  unmarshalError,
+} from '../json.ts';
+import {
+  ApiError,
+  type FieldError,
+  fieldForbidden,
+  fieldInvalid,
+  fieldRequired,
+  fieldTooLong,
+} from '../status.ts';
 import type { Kind } from './kinds.ts';
 import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
 
@@ -20,28 +35,56 @@ const NUMBERS = ['generation', 'deletionGracePeriodSeconds'];
 const MAPS = ['labels', 'annotations'];
 /** The order in which members are kept. */
 const ORDER = [
-  ...['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'generation', 'creationTimestamp'],
-  ...['deletionTimestamp', 'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers'],
+  ...[
+    'name',
+    'generateName',
+    'namespace',
+    'uid',
+    'resourceVersion',
+    'generation',
+    'creationTimestamp',
+  ],
+  ...[
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+    'labels',
+    'annotations',
+    'ownerReferences',
+    'finalizers',
+  ],
   'managedFields',
 ];
 
 /** The words of Go's JSON decoder, which the real server passes on. */
 const mismatch = (kind: Kind, member: string, value: Json, type: string): Error =>
-  new MetadataTypeError(kind, unmarshalError(value, `Go struct field ObjectMeta.${member} of type ${type}`));
+  new MetadataTypeError(
+    kind,
+    unmarshalError(value, `Go struct field ObjectMeta.${member} of type ${type}`),
+  );
 
-/** Metadata of another type: a 400 where it was sent, and where a patch led to it what that makes of `why`. */
+/**
+ * Metadata of another type: a 400 where it was sent, and where a patch led to it what that makes of
+ * `why`.
+ */
 export class MetadataTypeError extends ApiError {
   readonly why: string;
 
   constructor(kind: Kind, why: string) {
-    super(400, `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`, {
-      reason: 'BadRequest',
-    });
+    super(
+      400,
+      `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`,
+      {
+        reason: 'BadRequest',
+      },
+    );
     this.why = why;
   }
 }
 
-/** Known members of the right types, in a fixed order; empty ones and null are dropped, unknown ones ignored. */
+/**
+ * Known members of the right types, in a fixed order; empty ones and null are dropped, unknown ones
+ * ignored.
+ */
 export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject {
   if (raw === undefined || raw === null) return {};
   if (!isObject(raw)) throw mismatch(kind, 'metadata', raw, 'v1.ObjectMeta');
@@ -64,7 +107,8 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
       // An empty list is kept: it asks that nobody owns anything.
       members.push([member, objectList(kind, member, value)]);
     } else {
-      const list = member === 'finalizers' ? stringList(kind, member, value) : objectList(kind, member, value);
+      const list =
+        member === 'finalizers' ? stringList(kind, member, value) : objectList(kind, member, value);
       if (list.length > 0) members.push([member, list]);
     }
   }
@@ -74,7 +118,8 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
 function stringMap(kind: Kind, member: string, value: Json): JsonObject {
   if (!isObject(value)) throw mismatch(kind, member, value, 'map[string]string');
   for (const item of Object.values(value)) {
-    if (typeof item !== 'string' && item !== null && item !== undefined) throw mismatch(kind, member, item, 'string');
+    if (typeof item !== 'string' && item !== null && item !== undefined)
+      throw mismatch(kind, member, item, 'string');
   }
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, item ?? '']));
 }
@@ -102,14 +147,17 @@ export function validateMetadata(kind: Kind, metadata: JsonObject): FieldError[]
   const errors: FieldError[] = [];
   for (const [key, value] of Object.entries(isObject(metadata.labels) ? metadata.labels : {})) {
     for (const why of qualifiedName(key)) errors.push(fieldInvalid('metadata.labels', key, why));
-    for (const why of labelValue(String(value))) errors.push(fieldInvalid('metadata.labels', value, why));
+    for (const why of labelValue(String(value)))
+      errors.push(fieldInvalid('metadata.labels', value, why));
   }
   let annotationBytes = 0;
   for (const [key, value] of Object.entries(objectAt(metadata, 'annotations'))) {
-    for (const why of qualifiedName(key.toLowerCase())) errors.push(fieldInvalid('metadata.annotations', key, why));
+    for (const why of qualifiedName(key.toLowerCase()))
+      errors.push(fieldInvalid('metadata.annotations', key, why));
     annotationBytes += Buffer.byteLength(key) + Buffer.byteLength(String(value));
   }
-  if (annotationBytes > MOST_ANNOTATIONS) errors.push(fieldTooLong('metadata.annotations', MOST_ANNOTATIONS));
+  if (annotationBytes > MOST_ANNOTATIONS)
+    errors.push(fieldTooLong('metadata.annotations', MOST_ANNOTATIONS));
   const owners = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences : [];
   for (const owner of owners) if (isObject(owner)) errors.push(...validateOwner(owner));
   const controllers = owners.filter((owner) => isObject(owner) && owner.controller === true);
@@ -123,7 +171,8 @@ export function validateMetadata(kind: Kind, metadata: JsonObject): FieldError[]
   const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
   for (const [at, finalizer] of finalizers.entries()) {
     const name = String(finalizer);
-    for (const why of qualifiedName(name)) errors.push(fieldInvalid('metadata.finalizers', name, why));
+    for (const why of qualifiedName(name))
+      errors.push(fieldInvalid('metadata.finalizers', name, why));
     // Built-in kinds take a name without a group for one of Kubernetes' own.
     if (kind.builtIn && !name.includes('/') && !OWN_FINALIZERS.includes(name)) {
       const why = 'name is neither a standard finalizer name nor is it fully qualified';
@@ -170,12 +219,16 @@ function nameRule(kind: Kind): (name: string) => string[] {
   return kind.builtIn && kind.group === 'rbac.authorization.k8s.io' ? pathSegment : subdomain;
 }
 
-/** What an update must not do to an object's metadata; what it leaves out has been filled in before. */
+/**
+ * What an update must not do to an object's metadata; what it leaves out has been filled in before.
+ */
 export function validateMetadataChange(now: JsonObject, old: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {
     const had = Array.isArray(old.finalizers) ? old.finalizers : [];
-    const added = (Array.isArray(now.finalizers) ? now.finalizers : []).filter((finalizer) => !had.includes(finalizer));
+    const added = (Array.isArray(now.finalizers) ? now.finalizers : []).filter(
+      (finalizer) => !had.includes(finalizer),
+    );
     if (added.length > 0) {
       const names = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
       const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${names}}`;

@@ -1,6 +1,7 @@
 /**
- * What names may look like, with the messages of k8s.io/apimachinery's validation, which quote the rule they hold the
- * value against; the rules for labels are in label-rules.ts. Each check gives the messages of what is wrong; none: legal.
+ * What names may look like, with the messages of k8s.io/apimachinery's validation, which quote the
+ * rule they hold the value against; the rules for labels are in label-rules.ts. Each check gives
+ * the messages of what is wrong; none: legal.
  */
 import { exactly, hint, LABEL, SUBDOMAIN, tooLong } from '../../label-rules.ts';
 
@@ -24,7 +25,9 @@ export function dnsLabel(name: string): string[] {
 /** All that fits into a path: the rule for RBAC's names. */
 export function pathSegment(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
-  return ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
+  return ['/', '%']
+    .filter((part) => name.includes(part))
+    .map((part) => `may not contain '${part}'`);
 }
 
 /** The rule for keys of ConfigMaps and Secrets. */

@@ -1,6 +1,7 @@
 /**
- * The owners of an object's fields, from write to write: what each kind's type is, which fields a path can write, and what
- * `metadata.managedFields` of the written object says. The bookkeeping itself is in apply/.
+ * The owners of an object's fields, from write to write: what each kind's type is, which fields a
+ * path can write, and what `metadata.managedFields` of the written object says. The bookkeeping
+ * itself is in apply/.
  */
 import { decodeManagers, encodeManagers, isReset, type Managers } from '../apply/managers.ts';
 import {
@@ -26,7 +27,10 @@ export interface FieldManager {
   now: string;
 }
 
-/** What an object is before it has anything. Built-in kinds write members that are not set, and those are nobody's. */
+/**
+ * What an object is before it has anything. Built-in kinds write members that are not set, and
+ * those are nobody's.
+ */
 function nothing(kind: Kind): JsonObject {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...zeroObject(kind) };
 }
@@ -37,10 +41,15 @@ function filterOf(kind: Kind, subresource: string): Filter {
   if (subresource === '') return kind.status ? allBut(pathOf('status')) : (fields) => fields;
   if (!kind.builtIn) return nothingBut('status');
   const kept = KEPT_BY_STATUS[kind.plural] ?? [];
-  return allBut(pathOf('spec'), ...kept.map((name) => (name === '*' ? pathOf('metadata') : pathOf('metadata', name))));
+  return allBut(
+    pathOf('spec'),
+    ...kept.map((name) => (name === '*' ? pathOf('metadata') : pathOf('metadata', name))),
+  );
 }
 
-/** What of the metadata a write to `/status` of a built-in kind does not change; `*`: nothing of it. */
+/**
+ * What of the metadata a write to `/status` of a built-in kind does not change; `*`: nothing of it.
+ */
 export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   pods: ['deletionTimestamp', 'ownerReferences'],
   deployments: ['labels'],
@@ -57,7 +66,8 @@ const writerOf = (kind: Kind, subresource: string, by: FieldManager): Writer => 
   filter: filterOf(kind, subresource),
 });
 
-const managedFieldsOf = (object: JsonObject): Json | undefined => objectAt(object, 'metadata').managedFields;
+const managedFieldsOf = (object: JsonObject): Json | undefined =>
+  objectAt(object, 'metadata').managedFields;
 
 /** The `managedFields` of what an update or a creation makes; undefined: there are none. */
 export function ownersAfter(
@@ -72,7 +82,13 @@ export function ownersAfter(
   if (live !== undefined && managers.size === 0) return undefined;
   const owned = live === undefined ? asCreated(next) : next;
   try {
-    const owners = ownUpdate(typeOf(kind), live ?? nothing(kind), owned, managers, writerOf(kind, subresource, by));
+    const owners = ownUpdate(
+      typeOf(kind),
+      live ?? nothing(kind),
+      owned,
+      managers,
+      writerOf(kind, subresource, by),
+    );
     return owners.size === 0 ? undefined : encodeManagers(owners);
   } catch (error) {
     // An update is never refused for its owners: there are none then.
@@ -84,11 +100,20 @@ export function ownersAfter(
 /** Nothing is created as deleted, and so nobody owns that it would be. */
 const asCreated = (object: JsonObject): JsonObject => ({
   ...object,
-  metadata: without(objectAt(object, 'metadata'), 'deletionTimestamp', 'deletionGracePeriodSeconds'),
+  metadata: without(
+    objectAt(object, 'metadata'),
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ),
 });
 
 /** A client may send managers of its own with an object; what it gets wrong does not count. */
-function managersFor(kind: Kind, live: JsonObject | undefined, next: JsonObject, liveOnly: boolean): Managers {
+function managersFor(
+  kind: Kind,
+  live: JsonObject | undefined,
+  next: JsonObject,
+  liveOnly: boolean,
+): Managers {
   const had = decodeManagers(live === undefined ? undefined : managedFieldsOf(live)) ?? new Map();
   if (liveOnly) return had;
   const given = managedFieldsOf(next);
@@ -103,12 +128,17 @@ export interface AppliedObject {
   object: JsonObject;
   /** false: the object is as it was, and gets no defaults either. */
   changed: boolean;
-  /** Its metadata has empty lists or maps: those of custom objects are stored, and only not shown. */
+  /**
+   * Its metadata has empty lists or maps: those of custom objects are stored, and only not shown.
+   */
   hollow: boolean;
   managedFields: Json | undefined;
 }
 
-/** Applies a configuration to an object, or to none. Throws a 400 or 500 for what cannot be applied, and a 409 for conflicts. */
+/**
+ * Applies a configuration to an object, or to none. Throws a 400 or 500 for what cannot be applied,
+ * and a 409 for conflicts.
+ */
 export function applied(
   kind: Kind,
   live: JsonObject | undefined,
@@ -119,7 +149,8 @@ export function applied(
 ): AppliedObject {
   const type = typeOf(kind);
   const writer = writerOf(kind, subresource, by);
-  let managers = live === undefined ? new Map() : (decodeManagers(managedFieldsOf(live)) ?? new Map());
+  let managers =
+    live === undefined ? new Map() : (decodeManagers(managedFieldsOf(live)) ?? new Map());
   if (live !== undefined && managers.size === 0) {
     managers = ownUpdate(type, nothing(kind), live, managers, {
       ...writer,
@@ -163,5 +194,8 @@ function splitVersion(object: JsonObject): [group: string, version: string] {
 /** The object with these managers in place of those it has. */
 export function withOwners(object: JsonObject, managedFields: Json | undefined): JsonObject {
   const metadata = without(objectAt(object, 'metadata'), 'managedFields');
-  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+  return {
+    ...object,
+    metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },
+  };
 }

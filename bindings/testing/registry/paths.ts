@@ -15,6 +15,7 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   const [name, ...rest] = namesOf(path);
   if (name === undefined) return object;
   const below = object[name];
-  const inner = rest.length === 0 ? value : withValueAt(isObject(below) ? below : {}, rest.join('.'), value);
+  const inner =
+    rest.length === 0 ? value : withValueAt(isObject(below) ? below : {}, rest.join('.'), value);
   return { ...object, [name]: inner };
 }

@@ -1,7 +1,7 @@
 /**
- * The operations on objects: create, read, update, patch, delete. Each checks all there is to check before it touches a
- * store, and touches it once, in one turn: a request either happened or changed nothing.
- * apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
+ * The operations on objects: create, read, update, patch, delete. Each checks all there is to check
+ * before it touches a store, and touches it once, in one turn: a request either happened or changed
+ * nothing. apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
  */
 import { randomUUID } from 'node:crypto';
 import { sameButTimes } from '../apply/managers.ts';
@@ -47,7 +47,9 @@ export interface DeleteOptions {
   uid?: string | undefined;
   resourceVersion?: string | undefined;
   propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
-  /** Asked for by the word of old, `orphanDependents: false`: an object that stays is then a 202. */
+  /**
+   * Asked for by the word of old, `orphanDependents: false`: an object that stays is then a 202.
+   */
   cascades?: boolean | undefined;
   dryRun: boolean;
 }
@@ -68,7 +70,10 @@ export class Registry {
   readonly versions = new Versions();
   readonly kinds = new Kinds();
   readonly #stores = new Map<string, ResourceStore>();
-  /** Stored objects that have empty lists or maps in their metadata. Nobody reads them, so that each write is a change. */
+  /**
+   * Stored objects that have empty lists or maps in their metadata. Nobody reads them, so that each
+   * write is a change.
+   */
   readonly #hollow = new WeakSet<JsonObject>();
   readonly #historySize: number;
   readonly #wallTime: () => number;
@@ -92,15 +97,19 @@ export class Registry {
     return store;
   }
 
-  /** Makes every version that any client has seen too old, as if something had been written and etcd compacted. */
+  /**
+   * Makes every version that any client has seen too old, as if something had been written and etcd
+   * compacted.
+   */
   expireHistory(): void {
     this.#expired = this.versions.next();
     for (const store of this.#stores.values()) store.expire(this.#expired);
   }
 
   /**
-   * Deletes all objects of the resource, ends its watches, and serves none of its versions any longer. Gives the function that serves them again,
-   * empty; versions from before are too old to watch from.
+   * Deletes all objects of the resource, ends its watches, and serves none of its versions any
+   * longer. Gives the function that serves them again, empty; versions from before are too old to
+   * watch from.
    */
   removeResource(resource: ResourceName): () => void {
     const store = this.store(resource);
@@ -162,15 +171,25 @@ export class Registry {
     const key = keyOf(path.namespace, name);
     const existing = store.get(key);
     if (existing !== undefined) {
-      throw alreadyExists(ofResource(kind, name), metadataOf(existing.object).deletionTimestamp !== undefined);
+      throw alreadyExists(
+        ofResource(kind, name),
+        metadataOf(existing.object).deletionTimestamp !== undefined,
+      );
     }
     if (options.dryRun) return { code: 201, json: unstored(made) };
     this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
     return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json };
   }
 
-  /** An update replaces the object by the body; a patch changes the existing one. Both may fail on a stale version. */
-  update(path: ResourcePath, change: Change | { body: JsonObject }, options: WriteOptions): Written {
+  /**
+   * An update replaces the object by the body; a patch changes the existing one. Both may fail on a
+   * stale version.
+   */
+  update(
+    path: ResourcePath,
+    change: Change | { body: JsonObject },
+    options: WriteOptions,
+  ): Written {
     const kind = this.kinds.get(path.resource);
     const key = keyOf(path.namespace, path.name);
     const patch = typeof change === 'function';
@@ -183,8 +202,11 @@ export class Registry {
       }
       throw notFound(ofResource(kind, path.name));
     }
-    const wanted = whole ?? this.#named(path, this.#inNamespace(kind, path, (change as Change)(existing.object)));
-    if (whole !== undefined) requireUid(kind, path, whole, { key, uid: stringAt(metadataOf(existing.object), 'uid') });
+    const wanted =
+      whole ??
+      this.#named(path, this.#inNamespace(kind, path, (change as Change)(existing.object)));
+    if (whole !== undefined)
+      requireUid(kind, path, whole, { key, uid: stringAt(metadataOf(existing.object), 'uid') });
     this.#requireVersion(kind, path, wanted, existing);
     requireKind(kind, wanted, path.name);
     const prepared = prepare(kind, wanted);
@@ -194,12 +216,17 @@ export class Registry {
   }
 
   /** Applies a configuration: creates the object, or merges into it what its owners allow. */
-  apply(path: ResourcePath, config: JsonObject, options: WriteOptions & { force: boolean }): Written {
+  apply(
+    path: ResourcePath,
+    config: JsonObject,
+    options: WriteOptions & { force: boolean },
+  ): Written {
     const found = this.kinds.get(path.resource);
     const kind = found.known ? found : { ...found, kind: stringAt(config, 'kind') };
     checkConfiguration(kind, config);
     const existing = this.#existing(kind, path);
-    if (existing === undefined && path.subresource !== '') throw notFound(ofResource(kind, path.name));
+    if (existing === undefined && path.subresource !== '')
+      throw notFound(ofResource(kind, path.name));
     const by = { manager: options.manager, now: this.#now() };
     const result = applied(kind, existing?.object, config, path.subresource, by, options.force);
     const how = { ...options, hollow: result.hollow };
@@ -222,10 +249,19 @@ export class Registry {
     return stored === undefined ? undefined : shownAs(kind, stored);
   }
 
-  #write(kind: Kind, path: ResourcePath, existing: Stored, prepared: JsonObject, options: WriteOptions): Written {
+  #write(
+    kind: Kind,
+    path: ResourcePath,
+    existing: Stored,
+    prepared: JsonObject,
+    options: WriteOptions,
+  ): Written {
     const make = path.subresource === 'status' ? forStatusUpdate : forUpdate;
     const next = make(kind, asKept(kind, prepared), existing.object);
-    return { code: 200, json: this.#replace(kind, this.store(path.resource), existing, next, options) };
+    return {
+      code: 200,
+      json: this.#replace(kind, this.store(path.resource), existing, next, options),
+    };
   }
 
   /** Stores an object as it is: one that is there from the beginning. */
@@ -235,7 +271,11 @@ export class Registry {
   }
 
   /** Changes the object as the server itself does: no manager comes to own anything by it. */
-  modify(path: ResourcePath, dryRun: boolean, change: (object: JsonObject, now: string) => JsonObject): void {
+  modify(
+    path: ResourcePath,
+    dryRun: boolean,
+    change: (object: JsonObject, now: string) => JsonObject,
+  ): void {
     const existing = this.get(path, 0);
     const next = change(existing.object, this.#now());
     const kind = this.kinds.get(path.resource);
@@ -248,14 +288,18 @@ export class Registry {
     const existing = store.get(keyOf(path.namespace, path.name));
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
     requirePreconditions(kind, existing, options);
-    if (isDefinition(kind) && !options.dryRun) return { code: 200, json: this.#deleteDefinition(store, existing) };
+    if (isDefinition(kind) && !options.dryRun)
+      return { code: 200, json: this.#deleteDefinition(store, existing) };
     const left = this.#remove(kind, store, existing, options);
     if (left.pending || kind.returnsDeleted) {
       const object = JSON.parse(left.json) as JsonObject;
       const code = left.pending && options.cascades === true ? 202 : 200;
       return { code, json: shownAs(kind, { object, json: left.json }).json };
     }
-    const status = deleted(ofResource(kind, path.name), stringAt(metadataOf(existing.object), 'uid'));
+    const status = deleted(
+      ofResource(kind, path.name),
+      stringAt(metadataOf(existing.object), 'uid'),
+    );
     return { code: 200, json: JSON.stringify(status) };
   }
 
@@ -282,7 +326,8 @@ export class Registry {
     const finalizers = finalizersFor(kind, metadataOf(existing.object), options.propagation);
     if (finalizers.length > 0) {
       const next = forDeletion(existing.object, finalizers, this.#now());
-      if (options.dryRun || sameJson(next, existing.object)) return { pending: true, json: JSON.stringify(next) };
+      if (options.dryRun || sameJson(next, existing.object))
+        return { pending: true, json: JSON.stringify(next) };
       return { pending: true, json: store.put(existing.key, next).json };
     }
     // A Pod is told to end before it is gone, here by a kubelet that is done at once.
@@ -292,8 +337,16 @@ export class Registry {
     return { pending: false, json: store.remove(existing.key)?.json ?? existing.json };
   }
 
-  /** Stores the new state unless it is the old one; removes the object when its last finalizer went. */
-  #replace(kind: Kind, store: ResourceStore, existing: Stored, next: JsonObject, options: WriteOptions): string {
+  /**
+   * Stores the new state unless it is the old one; removes the object when its last finalizer went.
+   */
+  #replace(
+    kind: Kind,
+    store: ResourceStore,
+    existing: Stored,
+    next: JsonObject,
+    options: WriteOptions,
+  ): string {
     const was = store.get(existing.key)?.object ?? {};
     // What lies in a version that is not stored any more is moved by any write.
     const hollow = options.hollow === true || this.#hollow.has(was);
@@ -322,10 +375,14 @@ export class Registry {
     if (custom !== undefined) {
       const objects = this.store(custom);
       if (gone) objects.expire(this.versions.current);
-      // The real server opens the storage of a definition that has changed anew. Here there may be objects before it.
+      // The real server opens the storage of a definition that has changed anew. Here there may be
+      // objects before it.
       if (old === undefined ? objects.size > 0 : !sameJson(old.spec, object.spec))
         objects.reread((each) =>
-          prepare(this.kinds.get({ ...custom, ...splitApiVersion(stringAt(each, 'apiVersion')) }), each),
+          prepare(
+            this.kinds.get({ ...custom, ...splitApiVersion(stringAt(each, 'apiVersion')) }),
+            each,
+          ),
         );
     }
     return stored;
@@ -340,13 +397,18 @@ export class Registry {
     return marked.json;
   }
 
-  /** The object with its metadata in shape and its namespace that of the path; what has none loses the one it is sent with. */
+  /**
+   * The object with its metadata in shape and its namespace that of the path; what has none loses
+   * the one it is sent with.
+   */
   #inNamespace(kind: Kind, path: ResourcePath, object: JsonObject): JsonObject {
     const metadata = normalizeMetadata(kind, object.metadata);
     if (kind.namespaced === false) return { ...object, metadata: without(metadata, 'namespace') };
     const namespace = stringAt(metadata, 'namespace');
     if (namespace !== '' && namespace !== path.namespace) {
-      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+      throw badRequest(
+        'the namespace of the provided object does not match the namespace sent on the request',
+      );
     }
     const placed = path.namespace === '' ? metadata : { ...metadata, namespace: path.namespace };
     return { ...object, metadata: placed };
@@ -356,9 +418,13 @@ export class Registry {
     const name = stringAt(metadataOf(object), 'name');
     if (name === path.name) return object;
     if (name === '') {
-      throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`);
+      throw badRequest(
+        `the name of the object (${path.name} based on URL) was undeterminable: name must be provided`,
+      );
     }
-    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${path.name})`);
+    throw badRequest(
+      `the name of the object (${name}) does not match the name on the URL (${path.name})`,
+    );
   }
 
   #requireVersion(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: Stored): void {
@@ -369,7 +435,10 @@ export class Registry {
       throw invalidObject(ofResource(kind, path.name), [wrong]);
     }
     if (!/^\d+$/.test(version))
-      throw new ApiError(500, `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`);
+      throw new ApiError(
+        500,
+        `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`,
+      );
     if (Number(version) !== existing.version) throw staleVersion(ofResource(kind, path.name));
   }
 
@@ -384,11 +453,20 @@ function sameObject(next: JsonObject, old: JsonObject): boolean {
   return sameJson(withOwners(next, undefined), withOwners(old, undefined));
 }
 
-const isDefinition = (kind: Kind): boolean => kind.builtIn && kind.plural === 'customresourcedefinitions';
+const isDefinition = (kind: Kind): boolean =>
+  kind.builtIn && kind.plural === 'customresourcedefinitions';
 const isPod = (kind: Kind): boolean => kind.builtIn && kind.plural === 'pods';
 
-/** An update that names a uid means that very object, not one that has its name by now or by this update. */
-function requireUid(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: { key: string; uid: string }): void {
+/**
+ * An update that names a uid means that very object, not one that has its name by now or by this
+ * update.
+ */
+function requireUid(
+  kind: Kind,
+  path: ResourcePath,
+  wanted: JsonObject,
+  existing: { key: string; uid: string },
+): void {
   const asked = stringAt(metadataOf(wanted), 'uid');
   if (asked === '' || asked === existing.uid) return;
   const key = `/registry/${kind.builtIn ? '' : `${kind.group}/`}${kind.plural}/${existing.key}`;
@@ -406,20 +484,29 @@ function requirePreconditions(kind: Kind, existing: Stored, options: DeleteOptio
     const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
     throw conflict(subject, why);
   }
-  if (options.resourceVersion !== undefined && options.resourceVersion !== String(existing.version)) {
+  if (
+    options.resourceVersion !== undefined &&
+    options.resourceVersion !== String(existing.version)
+  ) {
     const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${existing.version}). The object might have been modified`;
     throw conflict(subject, why);
   }
 }
 
 /**
- * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not have and this server
- * has not either: the object stays until somebody takes the finalizer away. Without a policy it is what the finalizers say, or else the
- * kind: Background for most.
+ * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not
+ * have and this server has not either: the object stays until somebody takes the finalizer away.
+ * Without a policy it is what the finalizers say, or else the kind: Background for most.
  */
-function finalizersFor(kind: Kind, metadata: JsonObject, asked: DeleteOptions['propagation']): readonly string[] {
+function finalizersFor(
+  kind: Kind,
+  metadata: JsonObject,
+  asked: DeleteOptions['propagation'],
+): readonly string[] {
   const has = (Array.isArray(metadata.finalizers) ? metadata.finalizers : []) as readonly string[];
-  const others = has.filter((finalizer) => finalizer !== 'foregroundDeletion' && finalizer !== 'orphan');
+  const others = has.filter(
+    (finalizer) => finalizer !== 'foregroundDeletion' && finalizer !== 'orphan',
+  );
   const policy = asked ?? (kind.orphans && others.length === has.length ? 'Orphan' : undefined);
   if (policy === undefined) return has;
   if (policy === 'Background') return others;
@@ -427,11 +514,15 @@ function finalizersFor(kind: Kind, metadata: JsonObject, asked: DeleteOptions['p
   return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
 }
 
-/** apiserver: pkg/storage/names/generate.go: five characters without vowels, the whole at most 63 long. */
+/**
+ * apiserver: pkg/storage/names/generate.go: five characters without vowels, the whole at most 63
+ * long.
+ */
 function generateName(prefix: string): string {
   const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
   let suffix = '';
-  for (let at = 0; at < 5; at++) suffix += alphabet.charAt(Math.floor(Math.random() * alphabet.length));
+  for (let at = 0; at < 5; at++)
+    suffix += alphabet.charAt(Math.floor(Math.random() * alphabet.length));
   return prefix.slice(0, 58) + suffix;
 }
 

@@ -1,14 +1,19 @@
 /**
  * The objects of one resource, the events that led to them, and who watches. Invariants:
  * - an object that is stored is never mutated; its JSON text is made once, when it is stored;
- * - versions come from one counter of the whole server and only grow; events lie in order of their version;
- * - every event with a version above `oldest` is in the history, so a watch from there and a list as of there are exact;
- * - a watcher is told of an event in the same turn in which it is stored: whoever lists and then watches from the
- *   list's version sees every later event once.
+ * - versions come from one counter of the whole server and only grow; events lie in order of their
+ *   version;
+ * - every event with a version above `oldest` is in the history, so a watch from there and a list
+ *   as of there are exact;
+ * - a watcher is told of an event in the same turn in which it is stored: whoever lists and then
+ *   watches from the list's version sees every later event once.
  */
 import { type JsonObject, objectAt } from '../json.ts';
 
-/** The version counter of a server. It begins at 1, as etcd's revision does: to clients 0 is a word, not a version. */
+/**
+ * The version counter of a server. It begins at 1, as etcd's revision does: to clients 0 is a word,
+ * not a version.
+ */
 export class Versions {
   current = 1;
   readonly #listeners = new Set<(current: number) => void>();
@@ -26,7 +31,10 @@ export class Versions {
   }
 }
 
-/** An object as stored. `key` is `namespace/name`, or the name alone where there is no namespace: etcd's order of keys. */
+/**
+ * An object as stored. `key` is `namespace/name`, or the name alone where there is no namespace:
+ * etcd's order of keys.
+ */
 export interface Stored {
   readonly key: string;
   readonly version: number;
@@ -51,9 +59,12 @@ export interface Watcher {
 
 export const metadataOf = (object: JsonObject): JsonObject => objectAt(object, 'metadata');
 
-export const keyOf = (namespace: string, name: string): string => (namespace === '' ? name : `${namespace}/${name}`);
+export const keyOf = (namespace: string, name: string): string =>
+  namespace === '' ? name : `${namespace}/${name}`;
 
-/** The object with its version in `metadata.resourceVersion`; metadata keeps its order of members. */
+/**
+ * The object with its version in `metadata.resourceVersion`; metadata keeps its order of members.
+ */
 export function withVersion(object: JsonObject, version: number): JsonObject {
   return { ...object, metadata: { ...metadataOf(object), resourceVersion: String(version) } };
 }
@@ -73,7 +84,8 @@ export class ResourceStore {
   constructor(versions: Versions, historySize: number) {
     this.#versions = versions;
     this.#historySize = historySize;
-    // Nothing was ever dropped, so any version is in the history, also those from before the resource was first written.
+    // Nothing was ever dropped, so any version is in the history, also those from before the
+    // resource was first written.
     this.#oldest = 0;
   }
 
@@ -102,7 +114,10 @@ export class ResourceStore {
     return stored;
   }
 
-  /** Removes the object under the next version; gives its last state with that version, as the DELETED event shows it. */
+  /**
+   * Removes the object under the next version; gives its last state with that version, as the
+   * DELETED event shows it.
+   */
   remove(key: string): Stored | undefined {
     const old = this.#objects.get(key);
     if (old === undefined) return undefined;
@@ -120,9 +135,9 @@ export class ResourceStore {
   }
 
   /**
-   * The objects as of a version, in order of their keys, starting at `from`, within a namespace if one is given.
-   * The present is undone event by event, so the cost grows with what happened since and nothing is held for a client
-   * that never comes back for its next page.
+   * The objects as of a version, in order of their keys, starting at `from`, within a namespace if
+   * one is given. The present is undone event by event, so the cost grows with what happened since
+   * and nothing is held for a client that never comes back for its next page.
    */
   asOf(version: number, namespace: string, from: string): Stored[] {
     const undone = new Map<string, Stored | undefined>();
@@ -152,7 +167,10 @@ export class ResourceStore {
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** The version after which exactly `events` events lie up to `version`; fewer where the history has no more. */
+  /**
+   * The version after which exactly `events` events lie up to `version`; fewer where the history
+   * has no more.
+   */
   before(version: number, events: number): number {
     const at = this.#after(version) - events - 1;
     return at < 0 ? this.#oldest : this.#event(at).version;
@@ -163,7 +181,10 @@ export class ResourceStore {
     for (const watcher of [...this.#watchers]) watcher.closed();
   }
 
-  /** Replaces every object by what it is from now on read as, in its version. Nobody is told: watches end, and whoever was told before lists anew. */
+  /**
+   * Replaces every object by what it is from now on read as, in its version. Nobody is told:
+   * watches end, and whoever was told before lists anew.
+   */
   reread(read: (object: JsonObject) => JsonObject): void {
     this.close();
     for (const [key, { version, object }] of this.#objects) {

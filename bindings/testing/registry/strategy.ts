@@ -1,15 +1,31 @@
 /**
- * What the server makes of an object that is to be stored: which members the client may set, what the server sets
- * itself, and what is refused. apiserver: pkg/registry/rest (BeforeCreate, BeforeUpdate) and the kinds' strategies.
+ * What the server makes of an object that is to be stored: which members the client may set, what
+ * the server sets itself, and what is refused. apiserver: pkg/registry/rest (BeforeCreate,
+ * BeforeUpdate) and the kinds' strategies.
  *
- * Of built-in kinds this server knows the habits that clients meet (status, generation, a Secret's stringData, initial
- * phases); it neither fills in defaults nor validates `spec`.
+ * Of built-in kinds this server knows the habits that clients meet (status, generation, a Secret's
+ * stringData, initial phases); it neither fills in defaults nor validates `spec`.
  */
-import { goText, isObject, type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
+import {
+  goText,
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  sameJson,
+  stringAt,
+  without,
+} from '../json.ts';
 import { structured } from '../schema/defaults.ts';
 import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
-import { badRequest, type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
+import {
+  badRequest,
+  type FieldError,
+  fieldInvalid,
+  invalidObject,
+  type Subject,
+} from '../status.ts';
 import { validateApproval, validateStoredVersions } from './definitions.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
@@ -20,23 +36,41 @@ import { metadataOf } from './store.ts';
 import { zeroObject } from './types.ts';
 
 /** The subject of errors that speak of a resource: `configmaps "a" not found`. */
-export const ofResource = (kind: Kind, name: string): Subject => ({ group: kind.group, what: kind.plural, name });
+export const ofResource = (kind: Kind, name: string): Subject => ({
+  group: kind.group,
+  what: kind.plural,
+  name,
+});
 
 /** The subject of errors that speak of a kind: `ConfigMap "a" is invalid`. */
-export const ofKind = (kind: Kind, name: string): Subject => ({ group: kind.group, what: kind.kind, name });
+export const ofKind = (kind: Kind, name: string): Subject => ({
+  group: kind.group,
+  what: kind.kind,
+  name,
+});
 
-/** A custom object of another kind than its resource's, or by a patch of another version; said after the object's name is known. */
+/**
+ * A custom object of another kind than its resource's, or by a patch of another version; said after
+ * the object's name is known.
+ */
 export function requireKind(kind: Kind, object: JsonObject, name: string): void {
   if (!kind.known || kind.builtIn) return;
   const wanted: JsonObject = { kind: kind.kind, apiVersion: apiVersionOf(kind) };
   const wrong = Object.entries(wanted).filter(([member, value]) => object[member] !== value);
   refuse(
-    { group: splitApiVersion(stringAt(object, 'apiVersion')).group, what: stringAt(object, 'kind'), name },
+    {
+      group: splitApiVersion(stringAt(object, 'apiVersion')).group,
+      what: stringAt(object, 'kind'),
+      name,
+    },
     wrong.map(([member, value]) => fieldInvalid(member, object[member], `must be ${value}`)),
   );
 }
 
-/** The members in the order in which the real server writes them: built-in kinds start with kind, custom ones with apiVersion. */
+/**
+ * The members in the order in which the real server writes them: built-in kinds start with kind,
+ * custom ones with apiVersion.
+ */
 export function assemble(kind: Kind, metadata: JsonObject, rest: JsonObject): JsonObject {
   const head: JsonObject = kind.builtIn
     ? { kind: kind.kind, apiVersion: apiVersionOf(kind) }
@@ -52,11 +86,22 @@ const FIRST_STATUS: Record<string, JsonObject> = {
   persistentvolumeclaims: { phase: 'Pending' },
 };
 
-/** Which of the kind's objects lose the status that a client creates them with. Nodes register themselves with theirs. */
-const ownsStatus = (kind: Kind): boolean => kind.status && !(kind.builtIn && kind.plural === 'nodes');
+/**
+ * Which of the kind's objects lose the status that a client creates them with. Nodes register
+ * themselves with theirs.
+ */
+const ownsStatus = (kind: Kind): boolean =>
+  kind.status && !(kind.builtIn && kind.plural === 'nodes');
 
-/** The object as it is stored first, its metadata complete but for the version. Throws 422 for what is refused. */
-export function forCreate(kind: Kind, object: JsonObject, set: { name: string; uid: string; now: string }): JsonObject {
+/**
+ * The object as it is stored first, its metadata complete but for the version. Throws 422 for what
+ * is refused.
+ */
+export function forCreate(
+  kind: Kind,
+  object: JsonObject,
+  set: { name: string; uid: string; now: string },
+): JsonObject {
   const given = metadataOf(object);
   const members: Record<string, Json | undefined> = {
     name: set.name,
@@ -78,7 +123,10 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
   if (ownsStatus(kind)) {
     rest = without(object, 'status');
     if (kind.builtIn) {
-      rest = { ...rest, status: { ...objectAt(zeroObject(kind), 'status'), ...FIRST_STATUS[kind.plural] } };
+      rest = {
+        ...rest,
+        status: { ...objectAt(zeroObject(kind), 'status'), ...FIRST_STATUS[kind.plural] },
+      };
     }
   }
   const made = assemble(kind, metadata, rest);
@@ -90,7 +138,10 @@ export function forCreate(kind: Kind, object: JsonObject, set: { name: string; u
   return made;
 }
 
-/** The object an update or a patch of the main resource leads to; the version is the old one's until it is stored. */
+/**
+ * The object an update or a patch of the main resource leads to; the version is the old one's until
+ * it is stored.
+ */
 export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const was = metadataOf(old);
   const metadata = carryOver(metadataOf(object), was);
@@ -100,17 +151,27 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
     : object;
   const made = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
   const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
-  // The real server runs its metadata checks twice in an update, for the kind and for all kinds, and lists causes twice.
-  refuse(ofKind(kind, stringAt(was, 'name')), [...errors, ...errors, ...validateKind(kind, made, old)]);
+  // The real server runs its metadata checks twice in an update, for the kind and for all kinds,
+  // and lists causes twice.
+  refuse(ofKind(kind, stringAt(was, 'name')), [
+    ...errors,
+    ...errors,
+    ...validateKind(kind, made, old),
+  ]);
   return made;
 }
 
-/** A write to `/status`: the status changes, and of built-in kinds what the kind lets change of the metadata. */
+/**
+ * A write to `/status`: the status changes, and of built-in kinds what the kind lets change of the
+ * metadata.
+ */
 export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const { status } = object;
   const was = metadataOf(old);
   const { managedFields } = metadataOf(object);
-  const metadata = kind.builtIn ? statusMetadata(kind, metadataOf(object), was) : compact({ ...was, managedFields });
+  const metadata = kind.builtIn
+    ? statusMetadata(kind, metadataOf(object), was)
+    : compact({ ...was, managedFields });
   const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
   const made = assemble(kind, metadata, {
     ...without(old, 'status'),
@@ -129,7 +190,10 @@ function statusMetadata(kind: Kind, given: JsonObject, was: JsonObject): JsonObj
   return compact({ ...carried, ...Object.fromEntries(kept.map((name) => [name, was[name]])) });
 }
 
-/** What a client may leave out of an update is taken from the object; what it cannot change is checked afterwards. */
+/**
+ * What a client may leave out of an update is taken from the object; what it cannot change is
+ * checked afterwards.
+ */
 function carryOver(given: JsonObject, was: JsonObject): JsonObject {
   return compact({
     name: given.name ?? was.name,
@@ -150,7 +214,10 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
 }
 
 /** What of their metadata counts as a generation of these built-in kinds too. */
-const COUNTED: Readonly<Record<string, string>> = { deployments: 'annotations', endpointslices: 'labels' };
+const COUNTED: Readonly<Record<string, string>> = {
+  deployments: 'annotations',
+  endpointslices: 'labels',
+};
 
 function withGeneration(
   kind: Kind,
@@ -160,7 +227,9 @@ function withGeneration(
   old: JsonObject,
 ): JsonObject {
   if (kind.generation === 'none' || typeof was.generation !== 'number') return metadata;
-  const apart = kind.status ? ['apiVersion', 'kind', 'metadata', 'status'] : ['apiVersion', 'kind', 'metadata'];
+  const apart = kind.status
+    ? ['apiVersion', 'kind', 'metadata', 'status']
+    : ['apiVersion', 'kind', 'metadata'];
   const same =
     kind.generation === 'spec' && (now.spec !== undefined || old.spec !== undefined)
       ? sameJson(now.spec, old.spec)
@@ -171,7 +240,11 @@ function withGeneration(
 }
 
 /** The object marked for deletion, waiting for these finalizers. */
-export function forDeletion(object: JsonObject, finalizers: readonly string[], now: string): JsonObject {
+export function forDeletion(
+  object: JsonObject,
+  finalizers: readonly string[],
+  now: string,
+): JsonObject {
   const was = metadataOf(object);
   const generation = typeof was.generation === 'number' ? was.generation + 1 : undefined;
   const metadata = compact({
@@ -199,13 +272,15 @@ function refuse(subject: Subject, errors: FieldError[]): void {
 }
 
 /**
- * What a kind makes of an object as it is read, before anybody comes to own its fields: a Secret has a type and its
- * stringData in data, a Namespace its name as a label, a custom object the defaults of its schema and no member that it does not know.
+ * What a kind makes of an object as it is read, before anybody comes to own its fields: a Secret
+ * has a type and its stringData in data, a Namespace its name as a label, a custom object the
+ * defaults of its schema and no member that it does not know.
  *
  * @param applied it is what an applied configuration led to, and was not read
  */
 export function prepare(kind: Kind, object: JsonObject, applied = false): JsonObject {
-  if (!kind.builtIn) return kind.schema === undefined ? object : structured(kind.schema, object, applied);
+  if (!kind.builtIn)
+    return kind.schema === undefined ? object : structured(kind.schema, object, applied);
   const metadata = metadataOf(object);
   const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
   if (labels !== metadata.labels) return { ...object, metadata: { ...metadata, labels } };
@@ -214,7 +289,9 @@ export function prepare(kind: Kind, object: JsonObject, applied = false): JsonOb
   const data = objectAt(object, 'data');
   for (const value of Object.values(data)) {
     if (typeof value === 'string' && !isBase64(value)) {
-      throw badRequest('Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0');
+      throw badRequest(
+        'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0',
+      );
     }
   }
   const encoded = Object.entries(text).map(([key, value]): [string, Json] => [
@@ -239,18 +316,26 @@ const isBase64 = (text: string): boolean =>
   /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);
 
 function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): FieldError[] {
-  if (!kind.builtIn) return kind.schema === undefined ? [] : validateCustom(kind, kind.schema, object, old);
+  if (!kind.builtIn)
+    return kind.schema === undefined ? [] : validateCustom(kind, kind.schema, object, old);
   if (kind.plural === 'customresourcedefinitions')
     return [...validateStoredVersions(object), ...validateApproval(object, old)];
   if (kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
   return ['data', 'binaryData'].flatMap((member) => {
     const data = object[member];
     const keys = isObject(data) ? Object.keys(data) : [];
-    return keys.flatMap((key) => configKey(key).map((why) => fieldInvalid(`${member}[${key}]`, key, why)));
+    return keys.flatMap((key) =>
+      configKey(key).map((why) => fieldInvalid(`${member}[${key}]`, key, why)),
+    );
   });
 }
 
-function validateCustom(kind: Kind, schema: Schema, object: JsonObject, old: JsonObject | undefined): FieldError[] {
+function validateCustom(
+  kind: Kind,
+  schema: Schema,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): FieldError[] {
   return [...validateObject(schema, object, old), ...scaleErrors(kind, object, 'specReplicas')];
 }
 
@@ -265,7 +350,11 @@ function validateStatus(kind: Kind, object: JsonObject, old: JsonObject): FieldE
 }
 
 /** Where a kind has a scale, its replicas must be a number that is not negative. */
-function scaleErrors(kind: Kind, object: JsonObject, which: 'specReplicas' | 'statusReplicas'): FieldError[] {
+function scaleErrors(
+  kind: Kind,
+  object: JsonObject,
+  which: 'specReplicas' | 'statusReplicas',
+): FieldError[] {
   if (kind.scale === undefined) return [];
   const path = kind.scale[which];
   const field = which === 'specReplicas' ? '.spec.replicas' : '.status.replicas';

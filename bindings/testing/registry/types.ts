@@ -1,4 +1,7 @@
-/** The type of each kind's objects, made once: from the table for built-in kinds, from their schema for custom ones. */
+/**
+ * The type of each kind's objects, made once: from the table for built-in kinds, from their schema
+ * for custom ones.
+ */
 import type { JsonObject } from '../json.ts';
 import type { Atom } from '../schema/atoms.ts';
 import { builtInType } from '../schema/built-in.ts';
@@ -10,12 +13,16 @@ const untyped = customType(undefined);
 
 /** The type of a kind's objects. */
 export const typeOf = (kind: Kind): Atom =>
-  kind.builtIn ? (builtInType(apiVersionOf(kind), kind.kind) ?? untyped) : typeOfSchema(kind.schema);
+  kind.builtIn
+    ? (builtInType(apiVersionOf(kind), kind.kind) ?? untyped)
+    : typeOfSchema(kind.schema);
 
 /** The type of a kind's objects in one of its versions; undefined: it has no such version. */
 export function typeIn(kind: Kind, apiVersion: string): Atom | undefined {
   if (apiVersion === apiVersionOf(kind)) return typeOf(kind);
-  return kind.definition?.schemas.has(apiVersion) ? typeOfSchema(kind.definition.schemas.get(apiVersion)) : undefined;
+  return kind.definition?.schemas.has(apiVersion)
+    ? typeOfSchema(kind.definition.schemas.get(apiVersion))
+    : undefined;
 }
 
 function typeOfSchema(schema: Schema | undefined): Atom {
@@ -28,5 +35,8 @@ function typeOfSchema(schema: Schema | undefined): Atom {
   return type;
 }
 
-/** What an object of the kind has where nothing was set: Go writes members of built-in kinds that are not `omitempty`, and structs. */
+/**
+ * What an object of the kind has where nothing was set: Go writes members of built-in kinds that
+ * are not `omitempty`, and structs.
+ */
 export const zeroObject = (kind: Kind): JsonObject => typeOf(kind).map?.zero?.() ?? {};

@@ -1,6 +1,7 @@
 /**
- * Types as far as merging needs them: which maps and lists are one value (atomic) and which are many, by what keys. A type may be of
- * several shapes at once; the value then tells which. structured-merge-diff: schema/elements.go.
+ * Types as far as merging needs them: which maps and lists are one value (atomic) and which are
+ * many, by what keys. A type may be of several shapes at once; the value then tells which.
+ * structured-merge-diff: schema/elements.go.
  */
 import type { Json, JsonObject } from '../json.ts';
 
@@ -67,4 +68,5 @@ export const anyJson: Atom = {
 export const scalarOf = (scalar: Scalar): Atom => ({ scalar });
 
 /** The members of a map; lists and scalars have none. */
-export const memberType = (map: MapType, name: string): Atom | undefined => map.field(name)?.type() ?? map.values?.();
+export const memberType = (map: MapType, name: string): Atom | undefined =>
+  map.field(name)?.type() ?? map.values?.();

@@ -1,20 +1,39 @@
 /**
- * The types of Kubernetes' built-in kinds, read from the table on first use. A type is a line `Name field:code field:code …`, with its
- * apiVersion ahead of it where it is a kind of its own, and `!` after its name where it is one value. Codes:
+ * The types of Kubernetes' built-in kinds, read from the table on first use. A type is a line `Name
+ * field:code field:code …`, with its apiVersion ahead of it where it is a kind of its own, and `!`
+ * after its name where it is one value. Codes:
  *
- * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x number or string · y bytes in base64 · * any JSON ·
- * {code} a map · [code] a list that is one value · [code|] a set · [code|key,key] a list by keys · Name another type ·
- * `!` after a member: one value · `+`: Go writes it also where it is not set, as its zero value · `?`: Go has a pointer to it, and so a zero value
- * is one; without either it is left out where it is zero. A type is behind a pointer unless it has `+`, and `?+` is written as null.
- * `=X` what the member is where a key is left out;
- * for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace, `~` retain keys.
+ * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x
+ * number or string · y bytes in base64 · * any JSON · {code} a map · [code] a list that is one
+ * value · [code|] a set · [code|key,key] a list by keys · Name another type · `!` after a member:
+ * one value · `+`: Go writes it also where it is not set, as its zero value · `?`: Go has a pointer
+ * to it, and so a zero value is one; without either it is left out where it is zero. A type is
+ * behind a pointer unless it has `+`, and `?+` is written as null. `=X` what the member is where a
+ * key is left out; for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace,
+ * `~` retain keys.
  */
 import type { Json, JsonObject } from '../json.ts';
-import { type Atom, anyJson, type Field, type MapType, type PatchRule, type Scalar, scalarOf } from './atoms.ts';
+import {
+  type Atom,
+  anyJson,
+  type Field,
+  type MapType,
+  type PatchRule,
+  type Scalar,
+  scalarOf,
+} from './atoms.ts';
 import { TYPES } from './types-table.ts';
 
 const SCALARS: Record<string, Scalar> = {
-  ...{ s: 'string', i: 'numeric', l: 'numeric', n: 'numeric', b: 'boolean', t: 'string', u: 'string' },
+  ...{
+    s: 'string',
+    i: 'numeric',
+    l: 'numeric',
+    n: 'numeric',
+    b: 'boolean',
+    t: 'string',
+    u: 'string',
+  },
   ...{ q: 'any', x: 'any', y: 'string' },
 };
 
@@ -112,7 +131,9 @@ function fieldOf(text: string): Field {
     code,
     ...(pointer === undefined ? {} : { pointer: true as const }),
     ...(written === undefined ? {} : { zero: () => (pointer === undefined ? zeroOf(code) : null) }),
-    ...(fallback === undefined ? {} : { fallback: SCALARS[code] === 'numeric' ? Number(fallback) : fallback }),
+    ...(fallback === undefined
+      ? {}
+      : { fallback: SCALARS[code] === 'numeric' ? Number(fallback) : fallback }),
     ...(patch === undefined ? {} : { patch }),
   };
 }

@@ -1,14 +1,18 @@
 /**
- * What a custom object is made into by its schema: members that it does not know go (pruning), null where it is not allowed goes as it is
- * decoded, and those that have a default and are not there, or null where that is not allowed, get it.
- * apiextensions-apiserver: pkg/apiserver/schema/pruning, defaulting.
+ * What a custom object is made into by its schema: members that it does not know go (pruning), null
+ * where it is not allowed goes as it is decoded, and those that have a default and are not there,
+ * or null where that is not allowed, get it. apiextensions-apiserver: pkg/apiserver/schema/pruning,
+ * defaulting.
  */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import { additional, isEmbedded, keepsUnknown, type Schema, schemaAt } from './structural.ts';
 
 /** @param applied the object was merged and not decoded: its nulls stay, to be refused */
 export const structured = (schema: Schema, object: JsonObject, applied: boolean): JsonObject =>
-  withDefaults(schema, applied ? prune(schema, object, true) : coerced(schema, object)) as JsonObject;
+  withDefaults(
+    schema,
+    applied ? prune(schema, object, true) : coerced(schema, object),
+  ) as JsonObject;
 
 /** Without defaults: what becomes of an object that is shown in another version than it lies in. */
 export const coerced = (schema: Schema, object: JsonObject): JsonObject =>
@@ -17,7 +21,13 @@ export const coerced = (schema: Schema, object: JsonObject): JsonObject =>
 const RESOURCE = ['apiVersion', 'kind', 'metadata'];
 
 /** @param unknown is told the paths of what goes, such as `spec.list[0].x` */
-export function prune(schema: Schema, value: Json, isRoot: boolean, unknown?: (path: string) => void, path = ''): Json {
+export function prune(
+  schema: Schema,
+  value: Json,
+  isRoot: boolean,
+  unknown?: (path: string) => void,
+  path = '',
+): Json {
   if (Array.isArray(value)) {
     const items = schemaAt(schema, 'items');
     if (items === undefined) return value;
@@ -42,9 +52,11 @@ export function prune(schema: Schema, value: Json, isRoot: boolean, unknown?: (p
 }
 
 /** A default of null is none to the real server: Go reads it as absent. */
-const hasDefault = (schema: JsonObject): boolean => schema.default !== undefined && schema.default !== null;
+const hasDefault = (schema: JsonObject): boolean =>
+  schema.default !== undefined && schema.default !== null;
 
-const wrongNull = (schema: JsonObject, value: Json | undefined): boolean => value === null && schema.nullable !== true;
+const wrongNull = (schema: JsonObject, value: Json | undefined): boolean =>
+  value === null && schema.nullable !== true;
 
 /** The value less the nulls that are not allowed; those that have a default stay, and become it. */
 function withoutNulls(schema: Schema, value: Json): Json {
@@ -77,7 +89,8 @@ function withDefaults(schema: Schema, value: Json): Json {
     if (!isObject(property)) continue;
     const had = members.get(name);
     if (had !== undefined) members.set(name, defaultItem(property, had));
-    else if (hasDefault(property)) members.set(name, withDefaults(property, property.default as Json));
+    else if (hasDefault(property))
+      members.set(name, withDefaults(property, property.default as Json));
   }
   const rest = additional(schema);
   if (isObject(rest)) {
@@ -91,4 +104,7 @@ function withDefaults(schema: Schema, value: Json): Json {
 }
 
 const defaultItem = (schema: Schema, item: Json): Json =>
-  withDefaults(schema, wrongNull(schema, item) && hasDefault(schema) ? (schema.default as Json) : item);
+  withDefaults(
+    schema,
+    wrongNull(schema, item) && hasDefault(schema) ? (schema.default as Json) : item,
+  );

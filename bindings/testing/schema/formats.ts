@@ -1,19 +1,29 @@
-/** Formats of strings that a CustomResourceDefinition may ask for; others are not checked. kube-openapi: pkg/validation/strfmt. */
+/**
+ * Formats of strings that a CustomResourceDefinition may ask for; others are not checked.
+ * kube-openapi: pkg/validation/strfmt.
+ */
 
 const FORMATS: Record<string, (value: string) => boolean> = {
   'date-time': (value) =>
-    /^.{10}[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(value) && isDate(value.slice(0, 10)),
+    /^.{10}[Tt]([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/.test(value) &&
+    isDate(value.slice(0, 10)),
   date: isDate,
-  uuid: (value) => /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
+  uuid: (value) =>
+    /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i.test(value),
   ipv4: (value) =>
-    value.split('.').length === 4 && value.split('.').every((part) => /^\d{1,3}$/.test(part) && +part < 256),
-  byte: (value) => /^(?!$)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value),
+    value.split('.').length === 4 &&
+    value.split('.').every((part) => /^\d{1,3}$/.test(part) && +part < 256),
+  byte: (value) =>
+    /^(?!$)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(value),
   email: (value) => EMAIL.test(value.trim()),
   uri: isRequestUri,
 };
 
 const ATOMS = String.raw`[^\s@<>()[\]:;,."\\]+(?:\.[^\s@<>()[\]:;,."\\]+)*`;
-/** net/mail ParseAddress, which takes a name ahead of the address, but for comments, quoted local parts and literal domains. */
+/**
+ * net/mail ParseAddress, which takes a name ahead of the address, but for comments, quoted local
+ * parts and literal domains.
+ */
 const EMAIL = new RegExp(
   String.raw`^(?:${ATOMS}@${ATOMS}|(?:"(?:[^"\\]|\\.)*"|[^@<>()[\]:;,"\\])*<${ATOMS}@${ATOMS}>)$`,
 );

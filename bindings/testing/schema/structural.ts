@@ -1,6 +1,7 @@
 /**
- * The schema of a custom resource as its CustomResourceDefinition has it (openAPIV3Schema, structural), and as merging needs it: lists are
- * one value unless `x-kubernetes-list-type` says otherwise, maps are merged unless `x-kubernetes-map-type` does.
+ * The schema of a custom resource as its CustomResourceDefinition has it (openAPIV3Schema,
+ * structural), and as merging needs it: lists are one value unless `x-kubernetes-list-type` says
+ * otherwise, maps are merged unless `x-kubernetes-map-type` does.
  */
 import { isObject, type Json, type JsonObject, ownMember } from '../json.ts';
 import { type Atom, anyJson, type Field, type ListType, scalarOf } from './atoms.ts';
@@ -14,11 +15,17 @@ export const schemaAt = (schema: Schema, member: string): Schema | undefined => 
   return isObject(value) ? value : undefined;
 };
 
-export const keepsUnknown = (schema: Schema): boolean => schema['x-kubernetes-preserve-unknown-fields'] === true;
-export const isEmbedded = (schema: Schema): boolean => schema['x-kubernetes-embedded-resource'] === true;
-export const isIntOrString = (schema: Schema): boolean => schema['x-kubernetes-int-or-string'] === true;
+export const keepsUnknown = (schema: Schema): boolean =>
+  schema['x-kubernetes-preserve-unknown-fields'] === true;
+export const isEmbedded = (schema: Schema): boolean =>
+  schema['x-kubernetes-embedded-resource'] === true;
+export const isIntOrString = (schema: Schema): boolean =>
+  schema['x-kubernetes-int-or-string'] === true;
 
-/** The schema of members that `properties` does not name; true: they are of any kind; undefined: there are none. */
+/**
+ * The schema of members that `properties` does not name; true: they are of any kind; undefined:
+ * there are none.
+ */
 export function additional(schema: Schema): Schema | true | undefined {
   const value = schema.additionalProperties;
   return isObject(value) ? value : value === true ? true : undefined;
@@ -26,7 +33,10 @@ export function additional(schema: Schema): Schema | true | undefined {
 
 /** The type of a custom kind's objects; without a schema any member is taken. */
 export function customType(schema: Schema | undefined): Atom {
-  return objectType(schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, true);
+  return objectType(
+    schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    true,
+  );
 }
 
 function typeOf(schema: Schema): Atom {
@@ -68,11 +78,17 @@ function objectType(schema: Schema, isResource: boolean): Atom {
     });
   }
   if (isResource) {
-    for (const name of ['apiVersion', 'kind']) fields.set(name, { type: () => scalarOf('string'), code: 's' });
+    for (const name of ['apiVersion', 'kind'])
+      fields.set(name, { type: () => scalarOf('string'), code: 's' });
     fields.set('metadata', { type: () => typeNamed('ObjectMeta'), code: 'ObjectMeta' });
   }
   const rest = additional(schema);
-  const values = keepsUnknown(schema) || rest === true ? () => anyJson : rest === undefined ? undefined : lazy(rest);
+  const values =
+    keepsUnknown(schema) || rest === true
+      ? () => anyJson
+      : rest === undefined
+        ? undefined
+        : lazy(rest);
   const atomic = schema['x-kubernetes-map-type'] === 'atomic';
   return { map: { field: (name) => fields.get(name), values, atomic } };
 }
@@ -84,7 +100,10 @@ function listType(schema: Schema): ListType {
     case 'set':
       return { items, merge: 'set' };
     case 'map':
-      return { items, merge: Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [] };
+      return {
+        items,
+        merge: Array.isArray(keys) ? keys.filter((key) => typeof key === 'string') : [],
+      };
     default:
       return { items, merge: 'atomic' };
   }

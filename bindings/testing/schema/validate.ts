@@ -1,15 +1,29 @@
 /**
- * What is wrong with a custom object by its schema, in the words of the real server. An update is not held to what was wrong before and did
- * not change (ratcheting). Rules in CEL (`x-kubernetes-validations`) are not evaluated.
- * kube-openapi: pkg/validation; apiextensions-apiserver: pkg/apiserver/validation, pkg/registry/customresource.
+ * What is wrong with a custom object by its schema, in the words of the real server. An update is
+ * not held to what was wrong before and did not change (ratcheting). Rules in CEL
+ * (`x-kubernetes-validations`) are not evaluated. kube-openapi: pkg/validation;
+ * apiextensions-apiserver: pkg/apiserver/validation, pkg/registry/customresource.
  */
 import { isObject, type Json, type JsonObject, jsonKey, ownMember, sameJson } from '../json.ts';
-import { type FieldError, fieldInvalid, fieldNotSupported, fieldRequired, fieldTooLong } from '../status.ts';
+import {
+  type FieldError,
+  fieldInvalid,
+  fieldNotSupported,
+  fieldRequired,
+  fieldTooLong,
+} from '../status.ts';
 import { formatError } from './formats.ts';
 import { additional, isEmbedded, isIntOrString, type Schema, schemaAt } from './structural.ts';
 
-/** Of the metadata a schema may restrict the name and the prefix it is made from. @param old what the value was; undefined: it is new */
-export function validateObject(schema: Schema, value: JsonObject, old: JsonObject | undefined): FieldError[] {
+/**
+ * Of the metadata a schema may restrict the name and the prefix it is made from. @param old what
+ * the value was; undefined: it is new
+ */
+export function validateObject(
+  schema: Schema,
+  value: JsonObject,
+  old: JsonObject | undefined,
+): FieldError[] {
   return validate(schema, value, old, '');
 }
 
@@ -47,24 +61,33 @@ function typeError(schema: Schema, value: Json, path: string): FieldError | unde
   const given = jsonType(value);
   const wanted = isIntOrString(schema) ? 'integer,string' : schema.type;
   if (typeof wanted !== 'string' || wanted === '') return undefined;
-  const fits = wanted.split(',').some((type) => type === given || (type === 'number' && given === 'integer'));
+  const fits = wanted
+    .split(',')
+    .some((type) => type === given || (type === 'number' && given === 'integer'));
   return fits
     ? undefined
-    : typeInvalid(path, given, `${path} in body must be of type ${wanted}: ${JSON.stringify(given)}`);
+    : typeInvalid(
+        path,
+        given,
+        `${path} in body must be of type ${wanted}: ${JSON.stringify(given)}`,
+      );
 }
 
 /** allOf, anyOf, oneOf and not. */
 function combined(schema: Schema, value: Json, path: string): FieldError[] {
-  const valid = (of: Json): boolean => isObject(of) && validate(of, value, undefined, path).length === 0;
+  const valid = (of: Json): boolean =>
+    isObject(of) && validate(of, value, undefined, path).length === 0;
   const errors: FieldError[] = [];
-  const fail = (why: string): void => void errors.push(fieldInvalid(shown(path), value, `${path} in body ${why}`));
+  const fail = (why: string): void =>
+    void errors.push(fieldInvalid(shown(path), value, `${path} in body ${why}`));
   for (const of of Array.isArray(schema.allOf) ? (schema.allOf as readonly Json[]) : []) {
     if (isObject(of)) errors.push(...validate(of, value, undefined, path));
   }
   if (errors.length > 0) fail('must validate all the schemas (allOf)');
   if (Array.isArray(schema.anyOf) && !schema.anyOf.some(valid)) {
     fail('must validate at least one schema (anyOf)');
-    for (const of of schema.anyOf.slice(0, 1)) if (isObject(of)) errors.push(...validate(of, value, undefined, path));
+    for (const of of schema.anyOf.slice(0, 1))
+      if (isObject(of)) errors.push(...validate(of, value, undefined, path));
   }
   if (Array.isArray(schema.oneOf)) {
     const count = schema.oneOf.filter(valid).length;
@@ -79,15 +102,24 @@ function validateString(schema: Schema, value: string, path: string): FieldError
   const errors: FieldError[] = [];
   const length = [...value].length;
   const { minLength, maxLength, pattern, format } = schema;
-  if (typeof maxLength === 'number' && length > maxLength) errors.push(fieldTooLong(path, maxLength));
+  if (typeof maxLength === 'number' && length > maxLength)
+    errors.push(fieldTooLong(path, maxLength));
   if (typeof minLength === 'number' && length < minLength) {
-    errors.push(fieldInvalid(path, value, `${path} in body should be at least ${minLength} chars long`));
+    errors.push(
+      fieldInvalid(path, value, `${path} in body should be at least ${minLength} chars long`),
+    );
   }
   if (typeof pattern === 'string' && !matches(pattern, value)) {
     errors.push(fieldInvalid(path, value, `${path} in body should match '${pattern}'`));
   }
   if (typeof format === 'string' && formatError(format, value)) {
-    errors.push(typeInvalid(path, value, `${path} in body must be of type ${format}: ${JSON.stringify(value)}`));
+    errors.push(
+      typeInvalid(
+        path,
+        value,
+        `${path} in body must be of type ${format}: ${JSON.stringify(value)}`,
+      ),
+    );
   }
   return errors;
 }
@@ -95,7 +127,9 @@ function validateString(schema: Schema, value: string, path: string): FieldError
 /** RE2 is nearly JavaScript's; what it has and JavaScript has not is taken to match. */
 function matches(pattern: string, value: string): boolean {
   try {
-    const own = pattern.replaceAll(/\\(?:x(?=\{)|[\s\S])/g, (escaped) => (escaped === '\\x' ? '\\u' : escaped));
+    const own = pattern.replaceAll(/\\(?:x(?=\{)|[\s\S])/g, (escaped) =>
+      escaped === '\\x' ? '\\u' : escaped,
+    );
     return new RegExp(own, 'u').test(value);
   } catch {
     return true;
@@ -104,14 +138,19 @@ function matches(pattern: string, value: string): boolean {
 
 function validateNumber(schema: Schema, value: number, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  const fail = (why: string): void => void errors.push(fieldInvalid(path, value, `${path} in body should be ${why}`));
+  const fail = (why: string): void =>
+    void errors.push(fieldInvalid(path, value, `${path} in body should be ${why}`));
   const { minimum, maximum, multipleOf, exclusiveMinimum, exclusiveMaximum, format, type } = schema;
   const inRange = (of: number, what: string): boolean => {
     const most = format === 'int32' ? 2 ** 31 : 2 ** 63;
     if (type !== 'integer' || (Number.isInteger(of) && of < most && of >= -most)) return true;
     const called = typeof format === 'string' ? `with format ${format}` : '(default format)';
     const why = `${what} value must be of type integer ${called} in ${path}`;
-    errors.push({ field: '<nil>', reason: 'FieldValueInvalid', message: `Invalid value: "": ${why}` });
+    errors.push({
+      field: '<nil>',
+      reason: 'FieldValueInvalid',
+      message: `Invalid value: "": ${why}`,
+    });
     return false;
   };
   // A whole value is held against what is left of a bound without its fraction.
@@ -119,8 +158,11 @@ function validateNumber(schema: Schema, value: number, path: string): FieldError
     inRange(of, `${what} boundary`) && isInt64(value) ? Math.trunc(of) : of;
   inRange(value, 'Checked');
   if (typeof multipleOf === 'number' && Number.isInteger(value) && Math.trunc(multipleOf) === 0) {
-    errors.push(fieldInvalid(path, 0, `factor MultipleOf declared for ${path} must be positive: 0`));
-  } else if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf)) fail(`a multiple of ${multipleOf}`);
+    errors.push(
+      fieldInvalid(path, 0, `factor MultipleOf declared for ${path} must be positive: 0`),
+    );
+  } else if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf))
+    fail(`a multiple of ${multipleOf}`);
   if (typeof maximum === 'number') {
     const most = limit(maximum, 'Maximum');
     if (exclusiveMaximum === true && value >= most) fail(`less than ${most}`);
@@ -138,14 +180,17 @@ function validateNumber(schema: Schema, value: number, path: string): FieldError
 const isSame = (known: Json, value: Json): boolean =>
   sameJson(
     known,
-    typeof value === 'number' && typeof known === 'number' && isInt64(known) ? Math.trunc(value) + 0 : value,
+    typeof value === 'number' && typeof known === 'number' && isInt64(known)
+      ? Math.trunc(value) + 0
+      : value,
   );
 
 const isInt64 = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
 
 /**
- * The real server holds whole numbers against whole factors. What it has from a float may be a little more than whole, and not a little less:
- * 0.07 is a multiple of 0.01, 0.29 is not. swag 0.23: IsFloat64AJSONInteger.
+ * The real server holds whole numbers against whole factors. What it has from a float may be a
+ * little more than whole, and not a little less: 0.07 is a multiple of 0.01, 0.29 is not. swag
+ * 0.23: IsFloat64AJSONInteger.
  */
 const isMultiple = (value: number, of: number): boolean => {
   if (isInt64(value)) return value % Math.trunc(of) === 0;
@@ -155,11 +200,18 @@ const isMultiple = (value: number, of: number): boolean => {
   return quotient === whole || (whole > 0 && (quotient - whole) / (quotient + whole) < 1e-9);
 };
 
-function validateList(schema: Schema, value: readonly Json[], old: Json | undefined, path: string): FieldError[] {
+function validateList(
+  schema: Schema,
+  value: readonly Json[],
+  old: Json | undefined,
+  path: string,
+): FieldError[] {
   const errors: FieldError[] = [];
   const { minItems, maxItems } = schema;
   if (typeof minItems === 'number' && value.length < minItems) {
-    errors.push(fieldInvalid(path, value.length, `${path} in body should have at least ${minItems} items`));
+    errors.push(
+      fieldInvalid(path, value.length, `${path} in body should have at least ${minItems} items`),
+    );
   }
   if (typeof maxItems === 'number' && value.length > maxItems) {
     const message = `Too many: ${value.length}: must have at most ${maxItems} items`;
@@ -167,7 +219,8 @@ function validateList(schema: Schema, value: readonly Json[], old: Json | undefi
   }
   const keyOf = keysOf(schema);
   const earlier = new Set<string>();
-  // Only the items of a list by keys are known to be the same after an update. Of those with one key the first counts.
+  // Only the items of a list by keys are known to be the same after an update. Of those with one
+  // key the first counts.
   const was = new Map<string, Json>();
   if (keyOf !== undefined && Array.isArray(old))
     for (const item of (old as readonly Json[]).toReversed()) was.set(jsonKey(keyOf(item)), item);
@@ -194,16 +247,25 @@ function keysOf(schema: Schema): ((item: Json) => Json) | undefined {
   if (schema['x-kubernetes-list-type'] === 'set') return (item) => item;
   if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(keys)) return undefined;
   return (item) =>
-    Object.fromEntries(keys.flatMap((key) => (isObject(item) && item[key] !== undefined ? [[key, item[key]]] : [])));
+    Object.fromEntries(
+      keys.flatMap((key) => (isObject(item) && item[key] !== undefined ? [[key, item[key]]] : [])),
+    );
 }
 
-function validateMembers(schema: Schema, value: JsonObject, old: Json | undefined, path: string): FieldError[] {
+function validateMembers(
+  schema: Schema,
+  value: JsonObject,
+  old: Json | undefined,
+  path: string,
+): FieldError[] {
   const errors: FieldError[] = [];
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const count = Object.keys(value).length;
   const { minProperties, maxProperties, required } = schema;
   if (typeof minProperties === 'number' && count < minProperties) {
-    errors.push(fieldInvalid(path, count, `${path} in body should have at least ${minProperties} properties`));
+    errors.push(
+      fieldInvalid(path, count, `${path} in body should have at least ${minProperties} properties`),
+    );
   }
   if (typeof maxProperties === 'number' && count > maxProperties) {
     const message = `Too many: ${count}: must have at most ${maxProperties} items`;
@@ -212,14 +274,17 @@ function validateMembers(schema: Schema, value: JsonObject, old: Json | undefine
   const properties = schemaAt(schema, 'properties');
   const rest = additional(schema);
   for (const name of Array.isArray(required) ? (required as readonly Json[]) : []) {
-    if (ownMember(value, String(name)) === undefined) errors.push(fieldRequired(at(String(name)), ''));
+    if (ownMember(value, String(name)) === undefined)
+      errors.push(fieldRequired(at(String(name)), ''));
   }
   for (const [name, member] of Object.entries(value)) {
     if (isEmbedded(schema) && ['apiVersion', 'kind', 'metadata'].includes(name)) continue;
     const property = properties === undefined ? undefined : schemaAt(properties, name);
     const of = property ?? (isObject(rest) ? rest : undefined);
     if (of === undefined || member === undefined) continue;
-    errors.push(...validate(of, member, isObject(old) ? ownMember(old, name) : undefined, at(name)));
+    errors.push(
+      ...validate(of, member, isObject(old) ? ownMember(old, name) : undefined, at(name)),
+    );
   }
   return errors;
 }

@@ -1,6 +1,7 @@
 /**
- * The page: two informers over `fetch`, and what they know drawn as it changes. Nothing is ever asked for by the page itself: filter, counts and details
- * come from the caches, and a watch that is cut is the informers' own business.
+ * The page: two informers over `fetch`, and what they know drawn as it changes. Nothing is ever
+ * asked for by the page itself: filter, counts and details come from the caches, and a watch that
+ * is cut is the informers' own business.
  */
 import {
   DeletedFinalStateUnknown,
@@ -19,14 +20,26 @@ import { isReady, reasonOf, STATES, stateOf } from './states.ts';
 const TICK_MS = 250;
 
 const transport = fetchTransport(location.origin);
-/** Somebody is looking, and the proxy is on this machine: half a minute without news, as a controller would wait after some failures, is long. */
+/**
+ * Somebody is looking, and the proxy is on this machine: half a minute without news, as a
+ * controller would wait after some failures, is long.
+ */
 const backoff = { initialMs: 250, capMs: 3000 };
 /** What is not looked at is not kept. */
 const pods = new SharedIndexInformer(new ListWatch(transport, Pod), {
   backoff,
-  drop: ['spec.containers', 'spec.volumes', 'spec.tolerations', 'status.conditions', 'metadata.annotations'],
+  drop: [
+    'spec.containers',
+    'spec.volumes',
+    'spec.tolerations',
+    'status.conditions',
+    'metadata.annotations',
+  ],
 });
-const nodes = new SharedIndexInformer(new ListWatch(transport, Node), { backoff, drop: ['status.images'] });
+const nodes = new SharedIndexInformer(new ListWatch(transport, Node), {
+  backoff,
+  drop: ['status.images'],
+});
 
 const log = new ChangeLog(byId('log', HTMLOListElement));
 const totals = byId('totals', HTMLElement);
@@ -77,7 +90,11 @@ const nodeHandler = nodes.addEventHandler({
   onUpdate(old, node) {
     board.nodeChanged(node.metadata.name);
     if (isReady(old) !== isReady(node))
-      log.add(node.metadata.name, isReady(node) ? 'is ready' : 'is not ready', isReady(node) ? 'running' : 'failed');
+      log.add(
+        node.metadata.name,
+        isReady(node) ? 'is ready' : 'is not ready',
+        isReady(node) ? 'running' : 'failed',
+      );
   },
   onDelete(gone) {
     const name = gone instanceof DeletedFinalStateUnknown ? gone.key : gone.metadata.name;
@@ -121,7 +138,10 @@ selector.addEventListener('input', () => {
     setText(note, '');
     selector.removeAttribute('aria-invalid');
   } catch (error) {
-    setText(note, error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error));
+    setText(
+      note,
+      error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error),
+    );
     selector.setAttribute('aria-invalid', 'true');
     return; // what was shown stays
   }
@@ -143,7 +163,8 @@ byId('informers', HTMLElement).append(...freshness.map(({ root }) => root));
 function tick(): void {
   for (const each of freshness) each.draw();
   if (chosen !== undefined) drawDetails(details, chosen, pods.getIndexer().getByKey(chosen));
-  if (document.documentElement.dataset.state === 'loading') board.everythingChanged(); // of an empty cluster nothing is told
+  // of an empty cluster nothing is told
+  if (document.documentElement.dataset.state === 'loading') board.everythingChanged();
 }
 
 setInterval(tick, TICK_MS);

@@ -1,6 +1,7 @@
 /**
- * Nodes as cards and Pods as tiles on them. What it keeps true: a tile is the same element for as long as its Pod lives, so that the focus stays on it and
- * changes can be seen as such; and however many events come, the document changes once per frame, by what has changed alone.
+ * Nodes as cards and Pods as tiles on them. What it keeps true: a tile is the same element for as
+ * long as its Pod lives, so that the focus stays on it and changes can be seen as such; and however
+ * many events come, the document changes once per frame, by what has changed alone.
  */
 import type { NodeObject, PodObject } from '../resources.ts';
 import { element, setText } from './dom.ts';
@@ -63,7 +64,8 @@ export class Board {
   #draw(): void {
     this.#frame = 0;
     const cards = new Set(this.#nodes);
-    for (const [key, visibly] of this.#pods) for (const node of this.#drawPod(key, visibly)) cards.add(node);
+    for (const [key, visibly] of this.#pods)
+      for (const node of this.#drawPod(key, visibly)) cards.add(node);
     for (const name of cards) this.#drawCard(name);
     this.#pods.clear();
     this.#nodes.clear();
@@ -109,7 +111,8 @@ export class Board {
     setText(card.count, within === tiles.length ? `${within}` : `${within} of ${tiles.length}`);
     if (name === NOWHERE) return;
     const state = node === undefined ? 'unknown' : isReady(node) ? 'ready' : 'away';
-    if (card.root.dataset.ready !== undefined && card.root.dataset.ready !== state) flash(card.root, 'changed');
+    if (card.root.dataset.ready !== undefined && card.root.dataset.ready !== state)
+      flash(card.root, 'changed');
     card.root.dataset.ready = state;
     const zone = node?.metadata.labels?.['topology.kubernetes.io/zone'];
     const cordoned = node?.spec?.unschedulable === true ? 'cordoned' : undefined;
@@ -129,13 +132,19 @@ export class Board {
     const card = { root, note, count, tiles };
     this.#cards.set(name, card);
     // In the order of their names; what has no node comes last.
-    const behind = [...this.#cards].filter(([other]) => name !== NOWHERE && (other === NOWHERE || other > name));
-    const next = behind.sort(([a], [b]) => (a === NOWHERE ? 1 : b === NOWHERE || a < b ? -1 : 1))[0];
+    const behind = [...this.#cards].filter(
+      ([other]) => name !== NOWHERE && (other === NOWHERE || other > name),
+    );
+    const next = behind.sort(([a], [b]) =>
+      a === NOWHERE ? 1 : b === NOWHERE || a < b ? -1 : 1,
+    )[0];
     this.#root.insertBefore(root, next?.[1].root ?? null);
     return card;
   }
 
-  /** How many of each state there are among those that the filter lets through, and how many in all. */
+  /**
+   * How many of each state there are among those that the filter lets through, and how many in all.
+   */
   counts(): { states: Map<State, number>; within: number; all: number } {
     const states = new Map<State, number>();
     let within = 0;
@@ -160,6 +169,8 @@ function flash(of: HTMLElement, how: 'came' | 'changed'): void {
 function leave(tile: HTMLButtonElement): void {
   tile.classList.add('left');
   tile.disabled = true;
-  const animations = tile.getAnimations().filter((animation) => (animation as CSSAnimation).animationName === 'leave');
+  const animations = tile
+    .getAnimations()
+    .filter((animation) => (animation as CSSAnimation).animationName === 'leave');
   void Promise.allSettled(animations.map(({ finished }) => finished)).then(() => tile.remove());
 }

@@ -1,4 +1,7 @@
-/** Making elements. What a cluster says becomes text nodes and attributes only: nothing of it is ever parsed as markup. */
+/**
+ * Making elements. What a cluster says becomes text nodes and attributes only: nothing of it is
+ * ever parsed as markup.
+ */
 
 export function element<K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -18,7 +21,10 @@ export function byId<E extends HTMLElement>(id: string, kind: new () => E): E {
   throw new Error(`index.html expected an element #${id} of ${kind.name}`);
 }
 
-/** Leaves the document alone where it says this already: selections and readers' places outlive an update. */
+/**
+ * Leaves the document alone where it says this already: selections and readers' places outlive an
+ * update.
+ */
 export function setText(of: Node, text: string): void {
   if (of.textContent !== text) of.textContent = text;
 }

@@ -25,13 +25,24 @@ export class Freshness {
   readonly #informer: AnyInformer;
   readonly #state = element('span', { class: 'informer-state' });
   readonly #age = element('span', { class: 'informer-age' });
-  readonly #bar = element('meter', { class: 'informer-bar', min: '0', max: '1', 'aria-label': 'freshness' });
+  readonly #bar = element('meter', {
+    class: 'informer-bar',
+    min: '0',
+    max: '1',
+    'aria-label': 'freshness',
+  });
   readonly #facts = element('p', { class: 'soft' });
   readonly #failure = element('p', { class: 'failure' });
 
   constructor(name: string, informer: AnyInformer) {
     this.#informer = informer;
-    const head = element('div', { class: 'informer-head' }, element('b', {}, name), this.#state, this.#age);
+    const head = element(
+      'div',
+      { class: 'informer-head' },
+      element('b', {}, name),
+      this.#state,
+      this.#age,
+    );
     this.root = element(
       'div',
       { class: 'informer', 'data-informer': name },
@@ -43,22 +54,34 @@ export class Freshness {
   }
 
   draw(): void {
-    const { state, lastSignOfLife, objects, bytes, watches, relists, lastFailure } = this.#informer.status();
+    const { state, lastSignOfLife, objects, bytes, watches, relists, lastFailure } =
+      this.#informer.status();
     this.root.dataset.state = state;
     setText(this.#state, state);
-    setText(this.#age, lastSignOfLife === undefined ? 'never heard' : `heard ${ago(lastSignOfLife)} ago`);
+    setText(
+      this.#age,
+      lastSignOfLife === undefined ? 'never heard' : `heard ${ago(lastSignOfLife)} ago`,
+    );
     this.#bar.value = lastSignOfLife === undefined ? 0 : Math.max(0, 1 - lastSignOfLife / STALE_MS);
     const facts = [
       times(objects, 'object'),
       size(bytes.live),
       `${times(watches, 'watch').replace('watchs', 'watches')}`,
     ];
-    setText(this.#facts, [...facts, ...(relists > 0 ? [times(relists, 'relist')] : [])].join(' · '));
+    setText(
+      this.#facts,
+      [...facts, ...(relists > 0 ? [times(relists, 'relist')] : [])].join(' · '),
+    );
     setText(this.#failure, lastFailure === undefined ? '' : told(lastFailure));
   }
 }
 
-function told({ class: kind, next, agoMs, afterMs }: NonNullable<InformerStatus['lastFailure']>): string {
+function told({
+  class: kind,
+  next,
+  agoMs,
+  afterMs,
+}: NonNullable<InformerStatus['lastFailure']>): string {
   const wait = afterMs - agoMs;
   return `${kind} failure ${ago(agoMs)} ago, ${next}${wait > 0 ? ` in ${ago(wait)}` : ''}`;
 }
@@ -69,8 +92,14 @@ export function drawDetails(root: HTMLElement, key: string, pod: PodObject | und
   const rows: [name: string, value: string][] = [['name', key]];
   if (metadata === undefined) rows.push(['state', 'gone']);
   else if (pod !== undefined) {
-    rows.push(['state', `${stateOf(pod)} (${reasonOf(pod)})`], ['node', spec?.nodeName ?? 'none yet']);
-    const restarts = (status?.containerStatuses ?? []).reduce((sum, { restartCount = 0 }) => sum + restartCount, 0);
+    rows.push(
+      ['state', `${stateOf(pod)} (${reasonOf(pod)})`],
+      ['node', spec?.nodeName ?? 'none yet'],
+    );
+    const restarts = (status?.containerStatuses ?? []).reduce(
+      (sum, { restartCount = 0 }) => sum + restartCount,
+      0,
+    );
     if (restarts > 0) rows.push(['restarts', String(restarts)]);
     if (metadata.creationTimestamp !== undefined)
       rows.push(['age', ago(Math.max(0, Date.now() - Date.parse(metadata.creationTimestamp)))]);
@@ -94,7 +123,13 @@ export class ChangeLog {
 
   add(what: string, how: string, state: string): void {
     const time = new Date().toTimeString().slice(0, 8);
-    const line = element('li', { 'data-state': state }, element('time', {}, time), element('b', {}, what), ` ${how}`);
+    const line = element(
+      'li',
+      { 'data-state': state },
+      element('time', {}, time),
+      element('b', {}, what),
+      ` ${how}`,
+    );
     this.#root.prepend(line);
     while (this.#root.children.length > LONGEST_LOG) this.#root.lastElementChild?.remove();
   }

@@ -2,7 +2,16 @@
 import type { NodeObject, PodObject } from '../resources.ts';
 
 /** In the order of the legend. */
-export const STATES = ['running', 'starting', 'waiting', 'failing', 'failed', 'unknown', 'done', 'leaving'] as const;
+export const STATES = [
+  'running',
+  'starting',
+  'waiting',
+  'failing',
+  'failed',
+  'unknown',
+  'done',
+  'leaving',
+] as const;
 export type State = (typeof STATES)[number];
 
 export function stateOf({ metadata, spec, status }: PodObject): State {
@@ -11,15 +20,21 @@ export function stateOf({ metadata, spec, status }: PodObject): State {
   if (status?.phase === 'Failed') return 'failed';
   if (status?.phase === 'Unknown') return 'unknown'; // its node is not heard of
   const containers = status?.containerStatuses ?? [];
-  if (containers.some(({ ready, state }) => ready === false && /BackOff|Err/.test(state?.waiting?.reason ?? '')))
+  if (
+    containers.some(
+      ({ ready, state }) => ready === false && /BackOff|Err/.test(state?.waiting?.reason ?? ''),
+    )
+  )
     return 'failing';
-  if (status?.phase === 'Running') return containers.some(({ ready }) => ready === false) ? 'starting' : 'running';
+  if (status?.phase === 'Running')
+    return containers.some(({ ready }) => ready === false) ? 'starting' : 'running';
   return spec?.nodeName === undefined ? 'waiting' : 'starting';
 }
 
 /** The server's own word for it. */
 export function reasonOf({ status }: PodObject): string {
-  const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting?.reason)?.state?.waiting?.reason;
+  const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting?.reason)?.state
+    ?.waiting?.reason;
   return waiting ?? status?.reason ?? status?.phase ?? 'Pending';
 }
 

@@ -1,4 +1,7 @@
-/** Answers that report a failure: expired versions, throttling, server errors, permissions, a resource that is gone. */
+/**
+ * Answers that report a failure: expired versions, throttling, server errors, permissions, a
+ * resource that is gone.
+ */
 import type { FaultCase } from './fault-case.ts';
 import { type Rig, UNSEEN } from './harness.ts';
 
@@ -19,7 +22,13 @@ const rewatched = (status: number, retryAfter?: number): FaultCase => ({
   name: `${status} for a watch, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, costs no list`,
   asked: 1,
   async play(rig) {
-    rig.inject({ verb: 'watch', do: 'status', status, times: 3, ...(retryAfter === undefined ? {} : { retryAfter }) });
+    rig.inject({
+      verb: 'watch',
+      do: 'status',
+      status,
+      times: 3,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    });
     await rig.cut();
     await rig.until('three refusals', () => rig.watches() >= 5, { writing: true });
   },
@@ -42,7 +51,12 @@ const refusedFirst = (status: number, retryAfter?: number): FaultCase => ({
   name: `${status} for the first list, ${retryAfter === undefined ? 'without' : 'with'} Retry-After, is tried again`,
   early: true,
   async play(rig) {
-    rig.inject({ do: 'status', status, times: 3, ...(retryAfter === undefined ? {} : { retryAfter }) });
+    rig.inject({
+      do: 'status',
+      status,
+      times: 3,
+      ...(retryAfter === undefined ? {} : { retryAfter }),
+    });
     await rig.run();
   },
 });
@@ -70,7 +84,8 @@ export const answers: FaultCase[] = [
       rig.inject({ verb: 'watch', do: 'error', status: 410, times: 1 });
       rig.inject({ verb: 'list', do: 'status', status: 410, times: 1 });
       await unseen(rig);
-      if (rig.requests.at(-2)?.query?.resourceVersion !== undefined) throw new Error('asked for a version again');
+      if (rig.requests.at(-2)?.query?.resourceVersion !== undefined)
+        throw new Error('asked for a version again');
     },
   },
   {
@@ -104,13 +119,20 @@ export const answers: FaultCase[] = [
     async play(rig) {
       // What a restored etcd does: versions that were seen lie ahead of the server.
       const metadata = { resourceVersion: '1000000000' };
-      const bookmark = { type: 'BOOKMARK', object: { apiVersion: 'example.com/v1', kind: 'Widget', metadata } };
+      const bookmark = {
+        type: 'BOOKMARK',
+        object: { apiVersion: 'example.com/v1', kind: 'Widget', metadata },
+      };
       rig.inject({ verb: 'watch', do: 'insert', bytes: `${JSON.stringify(bookmark)}\n`, times: 1 });
       await rig.cut();
-      await rig.until('the bookmark', () => rig.informer.lastSyncResourceVersion() === '1000000000');
+      await rig.until(
+        'the bookmark',
+        () => rig.informer.lastSyncResourceVersion() === '1000000000',
+      );
       rig.inject({ verb: 'watch', do: 'error', status: 410, times: 1 });
       await unseen(rig);
-      if (rig.requests.every(({ query }) => query?.resourceVersion !== '1000000000')) throw new Error('not asked for');
+      if (rig.requests.every(({ query }) => query?.resourceVersion !== '1000000000'))
+        throw new Error('not asked for');
     },
   },
   rewatched(429),
@@ -190,7 +212,13 @@ export const answers: FaultCase[] = [
     name: 'a custom resource that was just defined is 429 until its storage is ready',
     early: true,
     async play(rig) {
-      rig.inject({ do: 'status', status: 429, reason: 'TooManyRequests', retryAfter: 1000, times: 6 });
+      rig.inject({
+        do: 'status',
+        status: 429,
+        reason: 'TooManyRequests',
+        retryAfter: 1000,
+        times: 6,
+      });
       await rig.run();
     },
   },

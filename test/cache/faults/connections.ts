@@ -106,7 +106,8 @@ export const connections: FaultCase[] = [
       const before = rig.watches();
       const since = rig.clock.now();
       await rig.until('a watch after the silence', () => rig.watches() > before);
-      if (rig.clock.now() - since > 160_000) throw new Error(`found after ${rig.clock.now() - since} ms`);
+      if (rig.clock.now() - since > 160_000)
+        throw new Error(`found after ${rig.clock.now() - since} ms`);
       await rig.caughtUp();
     },
   },
@@ -187,8 +188,11 @@ export const connections: FaultCase[] = [
       rig.inject({ verb: 'watch', do: 'end', times: 4, query: 'resourceVersion=' });
       await rig.cut();
       await rig.delete(UNSEEN);
-      await rig.until('four of them', () => rig.server.unmetFaults().length === 0, { writing: true });
-      if (rig.requests.length - before > 12) throw new Error(`asked ${rig.requests.length - before} times`);
+      await rig.until('four of them', () => rig.server.unmetFaults().length === 0, {
+        writing: true,
+      });
+      if (rig.requests.length - before > 12)
+        throw new Error(`asked ${rig.requests.length - before} times`);
     },
   },
   {

@@ -1,4 +1,7 @@
-/** Streams whose content is wrong, unusual or too much: frames, versions, bookmarks, sizes, selectors, compression. */
+/**
+ * Streams whose content is wrong, unusual or too much: frames, versions, bookmarks, sizes,
+ * selectors, compression.
+ */
 import type { FaultCase } from './fault-case.ts';
 import { type Rig, UNSEEN } from './harness.ts';
 
@@ -11,7 +14,9 @@ const widget = (name: string, more: object = {}): object => ({
 });
 const frame = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
 
-/** These bytes come within the next watch, and something is deleted before the informer looks again. */
+/**
+ * These bytes come within the next watch, and something is deleted before the informer looks again.
+ */
 async function insert(rig: Rig, bytes: string | Uint8Array, afterEvents = 0): Promise<void> {
   rig.inject({ verb: 'watch', do: 'insert', bytes, afterEvents, times: 1 });
   await rig.cut();
@@ -39,8 +44,14 @@ export const content: FaultCase[] = [
   malformed('an object without a name', frame('ADDED', { ...widget('a'), metadata: {} })),
   malformed('an ERROR event that is no Status', frame('ERROR', widget('a'))),
   malformed('a value that is no object', '[]\n'),
-  malformed('a frame above 16 MiB', frame('MODIFIED', widget('a', { text: 'x'.repeat(17 * 1024 * 1024) }))),
-  malformed('a frame that nests too deep', `{"type":"ADDED","object":${'['.repeat(10_001)}${']'.repeat(10_001)}}\n`),
+  malformed(
+    'a frame above 16 MiB',
+    frame('MODIFIED', widget('a', { text: 'x'.repeat(17 * 1024 * 1024) })),
+  ),
+  malformed(
+    'a frame that nests too deep',
+    `{"type":"ADDED","object":${'['.repeat(10_001)}${']'.repeat(10_001)}}\n`,
+  ),
   {
     name: 'garbage in place of the first list is asked for again',
     early: true,
@@ -142,10 +153,15 @@ export const content: FaultCase[] = [
     asked: 1,
     async play(rig) {
       const metadata = { resourceVersion: '3' };
-      const bookmark = frame('BOOKMARK', { apiVersion: 'example.com/v1', kind: 'Widget', metadata });
+      const bookmark = frame('BOOKMARK', {
+        apiVersion: 'example.com/v1',
+        kind: 'Widget',
+        metadata,
+      });
       rig.inject({ verb: 'watch', do: 'insert', bytes: bookmark, afterEvents: 2, times: 1 });
       await rig.run();
-      if (rig.recorder.later > 0) throw new Error('the initial list was taken for complete too early');
+      if (rig.recorder.later > 0)
+        throw new Error('the initial list was taken for complete too early');
     },
   },
   {

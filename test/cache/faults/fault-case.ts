@@ -1,4 +1,7 @@
-/** One test of a fault: what the server does, and how often the informer may ask for everything because of it. */
+/**
+ * One test of a fault: what the server does, and how often the informer may ask for everything
+ * because of it.
+ */
 import type { Expected, Rig, RigOptions } from './harness.ts';
 
 export interface FaultCase extends Expected {

@@ -1,11 +1,12 @@
 /**
- * What every test of a fault does: an informer on the embedded server over real sockets, a writer whose writes go on all
- * the while, and a recorder that is told what a handler is told. Server and informer share one fake clock, which only
- * moves while the test waits for something; nothing waits for real time.
+ * What every test of a fault does: an informer on the embedded server over real sockets, a writer
+ * whose writes go on all the while, and a recorder that is told what a handler is told. Server and
+ * informer share one fake clock, which only moves while the test waits for something; nothing waits
+ * for real time.
  *
- * `finish` is the judgement that all faults end with: the cache is the server's list, object by object; each key was told
- * in the order in which it was written, and nothing was skipped where nothing was listed again; every delete was told
- * once; the informer is still running.
+ * `finish` is the judgement that all faults end with: the cache is the server's list, object by
+ * object; each key was told in the order in which it was written, and nothing was skipped where
+ * nothing was listed again; every delete was told once; the informer is still running.
  */
 import {
   defineResource,
@@ -55,15 +56,24 @@ export interface RigOptions {
 export interface Expected {
   /** How often everything was asked for in all, as a list or as a stream. */
   asked?: number;
-  /** The object UNSEEN was deleted while the informer could not see it: there is one tombstone. Otherwise none. */
+  /**
+   * The object UNSEEN was deleted while the informer could not see it: there is one tombstone.
+   * Otherwise none.
+   */
   missed?: boolean;
-  /** The error handler was told of a failure of this class, and of no other but the network's; `none`: of none at all. */
+  /**
+   * The error handler was told of a failure of this class, and of no other but the network's;
+   * `none`: of none at all.
+   */
   told?: FailureClass | 'none';
   /** The server left resourceVersions out: they are not compared. */
   unversioned?: boolean;
 }
 
-/** How far a wait may move the clock, and how often it looks: more is a fault that the informer does not get over. */
+/**
+ * How far a wait may move the clock, and how often it looks: more is a fault that the informer does
+ * not get over.
+ */
 const PATIENCE_MS = 20 * 60_000;
 const LOOKS = 4000;
 
@@ -103,11 +113,15 @@ export class Rig {
     this.#labelSelector = options.listWatch?.labelSelector;
     const as = (who: string) => ({ headers: { authorization: `Bearer ${who}` } });
     this.#writer = server.transport(as('writer'));
-    this.#reader = options.overFetch ? fetchTransport(server.url, as('reader')) : server.transport(as('reader'));
+    this.#reader = options.overFetch
+      ? fetchTransport(server.url, as('reader'))
+      : server.transport(as('reader'));
     const transport: Transport = {
       request: (request) => {
         this.requests.push(request);
-        return this.#reader.request(request).then((response) => ({ ...response, body: this.#gated(response.body) }));
+        return this.#reader
+          .request(request)
+          .then((response) => ({ ...response, body: this.#gated(response.body) }));
       },
     };
     this.informer = new SharedIndexInformer(new ListWatch(transport, Widgets, options.listWatch), {
@@ -152,11 +166,18 @@ export class Rig {
 
   create(name: string, labels: Record<string, string> = SELECTED, text?: string): Promise<void> {
     const type = { apiVersion: 'example.com/v1', kind: 'Widget' };
-    return this.#write('POST', PATH, { ...type, metadata: { name, labels }, spec: this.#spec(text) });
+    return this.#write('POST', PATH, {
+      ...type,
+      metadata: { name, labels },
+      spec: this.#spec(text),
+    });
   }
 
   update(name: string, labels: Record<string, string> = {}, text?: string): Promise<void> {
-    return this.#write('PATCH', `${PATH}/${name}`, { metadata: { labels }, spec: this.#spec(text) });
+    return this.#write('PATCH', `${PATH}/${name}`, {
+      metadata: { labels },
+      spec: this.#spec(text),
+    });
   }
 
   async delete(name: string): Promise<void> {
@@ -169,7 +190,8 @@ export class Rig {
   async churn(writes: number): Promise<void> {
     for (let left = writes; left > 0; left--) {
       const name = this.#random.pick(NAMES);
-      const labels = this.#labelSelector === undefined || this.#random.chance(0.6) ? SELECTED : LEFT_OUT;
+      const labels =
+        this.#labelSelector === undefined || this.#random.chance(0.6) ? SELECTED : LEFT_OUT;
       if (!this.#existing.has(name)) await this.create(name, labels);
       else if (this.#random.chance(0.3)) await this.delete(name);
       else await this.update(name, labels);
@@ -177,10 +199,15 @@ export class Rig {
   }
 
   /** Moves the clock, writing all the while if told to, until the condition holds. */
-  async until(what: string, holds: () => boolean, options: { writing?: boolean } = {}): Promise<void> {
+  async until(
+    what: string,
+    holds: () => boolean,
+    options: { writing?: boolean } = {},
+  ): Promise<void> {
     const end = this.clock.now() + PATIENCE_MS;
     for (let look = 0; !holds(); look++) {
-      if (look >= LOOKS || this.clock.now() >= end) throw new Error(`${what}: never\n${this.#story()}`);
+      if (look >= LOOKS || this.clock.now() >= end)
+        throw new Error(`${what}: never\n${this.#story()}`);
       await this.clock.settle();
       if (holds()) return;
       if (options.writing) await this.churn(1);
@@ -206,7 +233,8 @@ export class Rig {
   asked(): number {
     return this.requests.filter(({ query = {} }) => {
       if (isWatch(query)) return query.sendInitialEvents === 'true';
-      return query.continue === undefined && query.resourceVersionMatch === undefined; // which asks for a version alone
+      // which asks for a version alone
+      return query.continue === undefined && query.resourceVersionMatch === undefined;
     }).length;
   }
 
@@ -216,7 +244,10 @@ export class Rig {
 
   /** What the server has, by a list. */
   async truth(): Promise<Map<string, unknown>> {
-    const search = this.#labelSelector === undefined ? '' : `?labelSelector=${encodeURIComponent(this.#labelSelector)}`;
+    const search =
+      this.#labelSelector === undefined
+        ? ''
+        : `?labelSelector=${encodeURIComponent(this.#labelSelector)}`;
     const list = (await this.#request('GET', `${PATH}${search}`)) as unknown as { items: Widget[] };
     return new Map(list.items.map((item) => [metaNamespaceKeyFunc(item), item]));
   }
@@ -245,13 +276,16 @@ export class Rig {
 
   /** A write to another resource; gives its version. */
   async writeElsewhere(name: string): Promise<string> {
-    const { metadata } = await this.#request('POST', '/api/v1/namespaces/default/configmaps', { metadata: { name } });
+    const { metadata } = await this.#request('POST', '/api/v1/namespaces/default/configmaps', {
+      metadata: { name },
+    });
     return (metadata as Widget['metadata']).resourceVersion;
   }
 
   /**
-   * All the informer's connections break, and the writer's; what it asks next is asked at once. Not within the first
-   * second of a watch, which without an event would be a very short one, with a reaction of its own.
+   * All the informer's connections break, and the writer's; what it asks next is asked at once. Not
+   * within the first second of a watch, which without an event would be a very short one, with a
+   * reaction of its own.
    */
   async cut(): Promise<void> {
     await this.pass(1500);
@@ -261,7 +295,8 @@ export class Rig {
 
   async finish(expected: Expected = {}): Promise<void> {
     await this.churn(10);
-    // Behind an object that was created and deleted last, the cache would equal the server before a slow stream has brought either.
+    // Behind an object that was created and deleted last, the cache would equal the server before a
+    // slow stream has brought either.
     await this.create('the-end');
     await this.caughtUp();
     expect(this.#ended, 'the informer has ended').toBe(false);
@@ -269,7 +304,9 @@ export class Rig {
     expect(plain(this.#cached(), expected)).toEqual(plain(await this.truth(), expected));
     this.recorder.judge(this.#log, this.repeats ? 'last' : this.asked() === 1 ? 'all' : 'some');
     if (expected.asked !== undefined)
-      expect(this.asked(), `how often everything was asked for\n${this.#story()}`).toBe(expected.asked);
+      expect(this.asked(), `how often everything was asked for\n${this.#story()}`).toBe(
+        expected.asked,
+      );
     if (expected.told !== undefined) {
       const told = new Set(this.failures.map((failure) => failure.class));
       // The cut that leads to most faults is a failure of the network itself.
@@ -321,7 +358,9 @@ export class Rig {
     const response = await this.#writer.request({
       method,
       path,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': type } }),
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': type } }),
     });
     const text = await textOf(response);
     if (response.status > 201) throw new Error(`${method} ${path}: ${response.status} ${text}`);
@@ -339,10 +378,14 @@ export class Rig {
   }
 
   #story(): string {
-    const told = this.requests.map(({ query }) => `${isWatch(query) ? 'watch' : 'list'} ${JSON.stringify(query)}`);
+    const told = this.requests.map(
+      ({ query }) => `${isWatch(query) ? 'watch' : 'list'} ${JSON.stringify(query)}`,
+    );
     return [
       ...told.slice(-20),
-      ...this.failures.slice(-10).map((failure) => `${failure.class}, ${failure.next}: ${failure.error}`),
+      ...this.failures
+        .slice(-10)
+        .map((failure) => `${failure.class}, ${failure.next}: ${failure.error}`),
       `at ${this.clock.now()} ms`,
     ].join('\n');
   }
@@ -366,7 +409,9 @@ function plain(objects: Map<string, unknown>, { unversioned = false }: Expected)
   const text = JSON.stringify(
     [...objects].sort(([a], [b]) => (a < b ? -1 : 1)),
     (member, value: unknown) =>
-      member === 'managedFields' || (unversioned && member === 'resourceVersion') ? undefined : value,
+      member === 'managedFields' || (unversioned && member === 'resourceVersion')
+        ? undefined
+        : value,
   );
   return JSON.parse(text);
 }

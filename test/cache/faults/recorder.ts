@@ -1,13 +1,24 @@
-/** What a handler is told, written down and judged: each object's states, against those that were written. */
+/**
+ * What a handler is told, written down and judged: each object's states, against those that were
+ * written.
+ */
 import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
 import { expect } from 'vitest';
 
 export interface Widget extends KubeObject {
-  metadata: { namespace: string; name: string; resourceVersion: string; labels?: Record<string, string> };
+  metadata: {
+    namespace: string;
+    name: string;
+    resourceVersion: string;
+    labels?: Record<string, string>;
+  };
   spec: { round: number; text: string };
 }
 
-/** Every write has a number of its own, so that states are told apart also where a server sends no versions. */
+/**
+ * Every write has a number of its own, so that states are told apart also where a server sends no
+ * versions.
+ */
 export const stateOf = ({ spec }: Widget): string => String(spec.round);
 
 /** The state of an object that was deleted. */
@@ -27,7 +38,8 @@ export class Recorder {
   readonly handler = {
     onAdd: (object: Widget, isInInitialList: boolean): void => {
       if (!isInInitialList) this.later++;
-      if (this.#present.has(object.metadata.name)) this.#wrong.push(`added twice: ${object.metadata.name}`);
+      if (this.#present.has(object.metadata.name))
+        this.#wrong.push(`added twice: ${object.metadata.name}`);
       this.#tell(object);
     },
     onUpdate: (old: Widget, now: Widget): void => {
@@ -45,8 +57,8 @@ export class Recorder {
   };
 
   /**
-   * @param states `all`: nothing was asked for again, so not one state may be missing; `some`: in their order; `last`:
-   *   others may have been told again
+   * @param states `all`: nothing was asked for again, so not one state may be missing; `some`: in
+   *   their order; `last`: others may have been told again
    */
   judge(written: ReadonlyMap<string, readonly string[]>, states: 'all' | 'some' | 'last'): void {
     if (states !== 'last') expect(this.#wrong).toEqual([]);
@@ -55,7 +67,8 @@ export class Recorder {
       expect(told.at(-1) ?? GONE, `the last state of ${name}`).toBe(all.at(-1));
       if (states === 'last') continue;
       // What was written before the first list is not told.
-      const expected = states === 'all' && told.length > 0 ? all.slice(-told.length) : common(told, all);
+      const expected =
+        states === 'all' && told.length > 0 ? all.slice(-told.length) : common(told, all);
       expect(told, `what was told of ${name}`).toEqual(expected);
     }
   }

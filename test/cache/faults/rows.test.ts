@@ -1,4 +1,7 @@
-/** The table of faults cannot rot: every fault has a row, every row its tests, every test its row, and the page is the table. */
+/**
+ * The table of faults cannot rot: every fault has a row, every row its tests, every test its row,
+ * and the page is the table.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -32,8 +35,23 @@ const KNOWN = [
     'timeoutSeconds',
     'very short',
   ],
-  ...['come twice', 'bookmarks', 'empty resourceVersion', 'end of the initial events', 'stops matching', 'very large'],
-  ...['gzip', 'GOAWAY', 'slow consumer', 'start and stop', 'handler that throws', 'clock that jumps', 'event loop'],
+  ...[
+    'come twice',
+    'bookmarks',
+    'empty resourceVersion',
+    'end of the initial events',
+    'stops matching',
+    'very large',
+  ],
+  ...[
+    'gzip',
+    'GOAWAY',
+    'slow consumer',
+    'start and stop',
+    'handler that throws',
+    'clock that jumps',
+    'event loop',
+  ],
   ...[
     'browser',
     'TLS',
@@ -54,7 +72,9 @@ test.for(KNOWN)('the table has a row for: %s', (known) => {
 });
 
 test('every row names tests, or says why there are none', () => {
-  const silent = rows.filter(({ tests, elsewhere, without }) => !tests?.length && !elsewhere?.length && !without);
+  const silent = rows.filter(
+    ({ tests, elsewhere, without }) => !tests?.length && !elsewhere?.length && !without,
+  );
   expect(silent.map(({ fault }) => fault)).toEqual([]);
 });
 
@@ -64,7 +84,8 @@ test('every test that a row names exists', () => {
     ...elsewhere
       .filter(
         ({ file, name }) =>
-          !existsSync(`${root}${file}`) || !readFileSync(`${root}${file}`, 'utf8').includes(`'${name}'`),
+          !existsSync(`${root}${file}`) ||
+          !readFileSync(`${root}${file}`, 'utf8').includes(`'${name}'`),
       )
       .map(({ file, name }) => `${file}: ${name}`),
   ]);

@@ -1,7 +1,8 @@
 /**
- * The table of what a watch meets: each fault, what happens then, and the tests that show it or the reason why there is
- * none. docs/watch-faults.md is written from it, and faults/rows.test.ts holds that every fault has a row, that every test that
- * is named exists, and that no test of a fault is left out.
+ * The table of what a watch meets: each fault, what happens then, and the tests that show it or the
+ * reason why there is none. docs/watch-faults.md is written from it, and faults/rows.test.ts holds
+ * that every fault has a row, that every test that is named exists, and that no test of a fault is
+ * left out.
  */
 
 /** A test elsewhere: its file, and its name as it stands there. */
@@ -25,7 +26,8 @@ const malformed = (what: string): string =>
   `${what} in a watch is an error and leads to a new list, never to a lost event`;
 const relisted = (status: number): string =>
   `${status} for a watch leads to a new list after a while, which tells of what was deleted meanwhile`;
-const rewatched = (status: number, how = 'with'): string => `${status} for a watch, ${how} Retry-After, costs no list`;
+const rewatched = (status: number, how = 'with'): string =>
+  `${status} for a watch, ${how} Retry-After, costs no list`;
 const first = (status: number, how = 'without'): string =>
   `${status} for the first list, ${how} Retry-After, is tried again`;
 
@@ -42,7 +44,8 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: '410 as an event of a watch',
-    happens: 'Back-off, then a list no older than what was seen; without a version only if that is refused too.',
+    happens:
+      'Back-off, then a list no older than what was seen; without a version only if that is refused too.',
     tests: [
       '410 as an event ends the watch, and everything is asked for again, no older than before',
       'a history that is gone is met as a real server meets it, and what was deleted has one tombstone',
@@ -50,8 +53,11 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: '504, too large resource version',
-    happens: 'Repeated as long as the server says so, then asked for without a version. All three dialects are known.',
-    tests: ['a version that the server has not reached is waited for, and then asked for without it'],
+    happens:
+      'Repeated as long as the server says so, then asked for without a version. All three dialects are known.',
+    tests: [
+      'a version that the server has not reached is waited for, and then asked for without it',
+    ],
   },
   {
     fault: '429, with and without Retry-After',
@@ -68,7 +74,8 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: '500, 502, 503, 504',
-    happens: 'With Retry-After repeated; without, backed off from, and then everything is asked for again.',
+    happens:
+      'With Retry-After repeated; without, backed off from, and then everything is asked for again.',
     tests: [
       ...[500, 502, 503, 504].flatMap((status) => [relisted(status), rewatched(status)]),
       first(500),
@@ -80,7 +87,10 @@ export const FAULTS: readonly Row[] = [
     fault: '401, an expired or rotated token',
     happens:
       'Told as `auth`, and tried again with back-off for ever, with the credentials of that moment. A running watch lives on.',
-    tests: ['a token that was rotated is 401 until the new one is there, and a running watch lives on', first(401)],
+    tests: [
+      'a token that was rotated is 401 until the new one is there, and a running watch lives on',
+      first(401),
+    ],
   },
   {
     fault: '403 and 404: permissions or a resource that are not there yet, or no longer',
@@ -175,7 +185,9 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a watch that the server ends after timeoutSeconds',
     happens: 'The next one begins at the last version. No error, no list.',
-    tests: ['a watch that the server ends after timeoutSeconds goes on without an error and without a list'],
+    tests: [
+      'a watch that the server ends after timeoutSeconds goes on without an error and without a list',
+    ],
   },
   {
     fault: 'a very short watch',
@@ -194,7 +206,8 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'bookmarks',
-    happens: 'Move the version from which a watch goes on, and are told to nobody. None is relied on.',
+    happens:
+      'Move the version from which a watch goes on, and are told to nobody. None is relied on.',
     tests: [
       'a bookmark moves the version from which a quiet watch goes on',
       'a quiet watch without bookmarks costs a request now and then, and no list',
@@ -224,11 +237,14 @@ export const FAULTS: readonly Row[] = [
     fault: 'an object that stops matching the selector',
     happens:
       'The server sends DELETED with the old object and the new version: a delete, and an add when it matches again.',
-    tests: ['an object that stops matching the selector is deleted, and comes back when it matches again'],
+    tests: [
+      'an object that stops matching the selector is deleted, and comes back when it matches again',
+    ],
   },
   {
     fault: 'a very large object',
-    happens: 'Up to 16 MiB and 10 000 levels like any other; beyond that a `decode` error, never memory without end.',
+    happens:
+      'Up to 16 MiB and 10 000 levels like any other; beyond that a `decode` error, never memory without end.',
     tests: [
       'an object of two megabytes is followed like any other',
       malformed('a frame above 16 MiB'),
@@ -240,7 +256,12 @@ export const FAULTS: readonly Row[] = [
     happens:
       'Identity is asked for. Over capstan/client-node what comes compressed all the same is read, member by member.',
     tests: ['a server that compresses streams and lists for those who accept it is read as it is'],
-    elsewhere: [{ file: 'test/client-node/encoding.test.ts', name: 'each member of a watch arrives as it is flushed' }],
+    elsewhere: [
+      {
+        file: 'test/client-node/encoding.test.ts',
+        name: 'each member of a watch arrives as it is flushed',
+      },
+    ],
   },
   {
     fault: 'HTTP/2 GOAWAY',
@@ -250,12 +271,16 @@ export const FAULTS: readonly Row[] = [
         file: 'test/client-node/http2-life.test.ts',
         name: 'with GOAWAY keeps the watches it has, and new requests go to a new connection',
       },
-      { file: 'test/client-node/informers.test.ts', name: 'a server that goes away takes no event with it' },
+      {
+        file: 'test/client-node/informers.test.ts',
+        name: 'a server that goes away takes no event with it',
+      },
     ],
   },
   {
     fault: 'a slow consumer',
-    happens: 'The server ends the watch; it goes on where it was. Handlers do not slow down the reading.',
+    happens:
+      'The server ends the watch; it goes on where it was. Handlers do not slow down the reading.',
     tests: ['a client that is too slow has its watch ended, and goes on where it was'],
     elsewhere: [
       {
@@ -290,7 +315,8 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'a clock that jumps, a machine that slept, very long delays',
-    happens: 'Time is monotonic; what became due meanwhile happens then, and the watch goes on from its version.',
+    happens:
+      'Time is monotonic; what became due meanwhile happens then, and the watch goes on from its version.',
     tests: ['a machine that slept for an hour goes on, and nothing is missed'],
     elsewhere: [
       {
@@ -304,8 +330,14 @@ export const FAULTS: readonly Row[] = [
     happens:
       'The time in which a reader was busy is no silence of the server; long batches give way to timers and I/O.',
     elsewhere: [
-      { file: 'test/cache/silence.test.ts', name: 'does not count the time in which its reader was busy' },
-      { file: 'test/cache/informer.test.ts', name: 'lets timers and I/O run in the middle of a long batch' },
+      {
+        file: 'test/cache/silence.test.ts',
+        name: 'does not count the time in which its reader was busy',
+      },
+      {
+        file: 'test/cache/informer.test.ts',
+        name: 'lets timers and I/O run in the middle of a long batch',
+      },
     ],
   },
   {
@@ -358,7 +390,8 @@ export const MEMORY_FAULTS: readonly Row[] = [
   },
   {
     fault: 'an allocator that never frees',
-    happens: 'Blocks have an allocator of our own, which uses memory again and can move what lies in the way.',
+    happens:
+      'Blocks have an allocator of our own, which uses memory again and can move what lies in the way.',
     elsewhere: [
       {
         file: 'test/arena.test.ts',
@@ -368,7 +401,8 @@ export const MEMORY_FAULTS: readonly Row[] = [
   },
   {
     fault: 'views that are detached when memory grows',
-    happens: 'Views are made anew in one place after each growth, and growth comes before any write.',
+    happens:
+      'Views are made anew in one place after each growth, and growth comes before any write.',
     elsewhere: [
       {
         file: 'test/core-memory.test.ts',
@@ -380,26 +414,36 @@ export const MEMORY_FAULTS: readonly Row[] = [
     fault: 'finalizers that run late or never',
     happens: 'Nothing depends on them: `dispose` frees at once, and slots carry a generation.',
     elsewhere: [
-      { file: 'test/core.test.ts', name: 'queues that are forgotten without dispose give their memory back too' },
+      {
+        file: 'test/core.test.ts',
+        name: 'queues that are forgotten without dispose give their memory back too',
+      },
     ],
   },
   {
     fault: 'keys that were chosen to collide',
     happens: 'Hashes have a random seed for each instance.',
-    elsewhere: [{ file: 'test/core-seed.test.ts', name: 'each instance has a seed of its own, given once' }],
+    elsewhere: [
+      { file: 'test/core-seed.test.ts', name: 'each instance has a seed of its own, given once' },
+    ],
   },
   {
     fault: 'keys that UTF-8 makes equal',
     happens: 'Keys are compared as UTF-16 code units, also where they come from bytes.',
     elsewhere: [
       { file: 'test/index-map.test.ts', name: 'hostile values stay apart' },
-      { file: 'test/cache/store.test.ts', name: 'agrees with a naive model after every one of many random operations' },
+      {
+        file: 'test/cache/store.test.ts',
+        name: 'agrees with a naive model after every one of many random operations',
+      },
     ],
   },
   {
     fault: 'a key or value called __proto__',
     happens: 'Maps are never plain objects; objects keep it as a member of their own.',
-    elsewhere: [{ file: 'test/cache/store.test.ts', name: 'calls an index "__proto__" by that name' }],
+    elsewhere: [
+      { file: 'test/cache/store.test.ts', name: 'calls an index "__proto__" by that name' },
+    ],
   },
   {
     fault: 'a line splitter that splits at a carriage return',

@@ -1,6 +1,6 @@
 /**
- * Random watch streams and lists as bytes: JSON as servers write it and as nobody would, and then damaged. What comes out
- * is a function of the generator alone.
+ * Random watch streams and lists as bytes: JSON as servers write it and as nobody would, and then
+ * damaged. What comes out is a function of the generator alone.
  */
 import type { Random } from '../../random.ts';
 
@@ -38,7 +38,18 @@ const STRINGS = [
     'Thing',
   ],
 ];
-const NUMBERS = ['0', '-0', '1', '12345678901234567890', '-1.5', '1e400', '2E+3', '0.1e-7', '9007199254740993', '1.0'];
+const NUMBERS = [
+  '0',
+  '-0',
+  '1',
+  '12345678901234567890',
+  '-1.5',
+  '1e400',
+  '2E+3',
+  '0.1e-7',
+  '9007199254740993',
+  '1.0',
+];
 const LITERALS = ['true', 'false', 'null'];
 /** What is valid nowhere, or only there. */
 const WRONG = [
@@ -71,7 +82,8 @@ export class Documents {
   stream(): string {
     const random = this.#random;
     let text = random.chance(0.1) ? random.pick(SPACES) : '';
-    for (let left = random.int(5); left >= 0; left--) text += this.#event() + random.pick(SEPARATORS);
+    for (let left = random.int(5); left >= 0; left--)
+      text += this.#event() + random.pick(SEPARATORS);
     return text;
   }
 
@@ -136,8 +148,11 @@ export class Documents {
       case 6:
         return spliced(encoder.encode(random.pick(WRONG)));
       case 7:
-        // UTF-8 that is none: a lone continuation, an overlong form, a surrogate, a beginning without an end, a byte order mark.
-        return spliced(random.pick([[0x80], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xef, 0xbb, 0xbf]]));
+        // UTF-8 that is none: a lone continuation, an overlong form, a surrogate, a beginning
+        // without an end, a byte order mark.
+        return spliced(
+          random.pick([[0x80], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xef, 0xbb, 0xbf]]),
+        );
       default:
         return spliced([random.int(32)], Math.min(at + random.int(2), bytes.length));
     }
@@ -158,7 +173,10 @@ export class Documents {
     ]);
     const object = type === 'ERROR' ? this.#status() : this.#object(true);
     const members: [string, string][] = [
-      [random.chance(0.02) ? '"typ\\u0065"' : '"type"', random.chance(0.02) ? this.#value(1) : `"${type}"`],
+      [
+        random.chance(0.02) ? '"typ\\u0065"' : '"type"',
+        random.chance(0.02) ? this.#value(1) : `"${type}"`,
+      ],
       ['"object"', random.chance(0.02) ? this.#value(1) : object],
     ];
     if (random.chance(0.04)) members.push([this.#string(), this.#value(2)]);
@@ -183,7 +201,10 @@ export class Documents {
         '"kind"',
         random.chance(0.95) ? '"Thing"' : random.pick(['"Other"', 'null', '1', '"Thin\\u0067"']),
       ]);
-      members.push(['"apiVersion"', random.chance(0.95) ? '"v1"' : random.pick(['"v2"', 'null', '{}'])]);
+      members.push([
+        '"apiVersion"',
+        random.chance(0.95) ? '"v1"' : random.pick(['"v2"', 'null', '{}']),
+      ]);
     }
     members.push([
       random.chance(0.99) ? '"metadata"' : '"metad\\u0061ta"',
@@ -197,10 +218,16 @@ export class Documents {
 
   #metadata(): string {
     const random = this.#random;
-    const members: [string, string][] = [['"name"', random.chance(0.97) ? this.#string() : this.#value(1)]];
-    if (random.chance(0.8)) members.push(['"namespace"', random.chance(0.95) ? this.#string() : this.#value(1)]);
+    const members: [string, string][] = [
+      ['"name"', random.chance(0.97) ? this.#string() : this.#value(1)],
+    ];
+    if (random.chance(0.8))
+      members.push(['"namespace"', random.chance(0.95) ? this.#string() : this.#value(1)]);
     if (random.chance(0.9))
-      members.push(['"resourceVersion"', random.chance(0.95) ? `"${random.int(1e6)}"` : this.#value(1)]);
+      members.push([
+        '"resourceVersion"',
+        random.chance(0.95) ? `"${random.int(1e6)}"` : this.#value(1),
+      ]);
     if (random.chance(0.4)) members.push(['"managedFields"', this.#value(3)]);
     if (random.chance(0.3)) members.push(['"labels"', this.#value(2)]);
     if (random.chance(0.3)) members.push(['"annotations"', '{"k8s.io/initial-events-end":"true"}']);
@@ -212,8 +239,11 @@ export class Documents {
   #listMetadata(): string {
     const random = this.#random;
     if (random.chance(0.03)) return this.#value(1);
-    const members: [string, string][] = [['"resourceVersion"', random.chance(0.95) ? '"77"' : this.#value(1)]];
-    if (random.chance(0.5)) members.push(['"continue"', random.chance(0.95) ? this.#string() : this.#value(1)]);
+    const members: [string, string][] = [
+      ['"resourceVersion"', random.chance(0.95) ? '"77"' : this.#value(1)],
+    ];
+    if (random.chance(0.5))
+      members.push(['"continue"', random.chance(0.95) ? this.#string() : this.#value(1)]);
     return this.#members(this.#shuffled(members));
   }
 
@@ -225,14 +255,18 @@ export class Documents {
     if (kind === 2) return random.pick(LITERALS);
     const count = random.int(4);
     if (kind < 5) {
-      return this.#members(Array.from({ length: count }, () => [this.#string(), this.#value(depth - 1)]));
+      return this.#members(
+        Array.from({ length: count }, () => [this.#string(), this.#value(depth - 1)]),
+      );
     }
     const values = Array.from({ length: count }, () => this.#value(depth - 1));
     return `[${this.#space()}${values.join(`${this.#space()},`)}${this.#space()}]`;
   }
 
   #members(members: readonly (readonly [string, string])[]): string {
-    const joined = members.map(([name, value]) => `${name}${this.#space()}:${this.#space()}${value}`);
+    const joined = members.map(
+      ([name, value]) => `${name}${this.#space()}:${this.#space()}${value}`,
+    );
     return `{${this.#space()}${joined.join(`,${this.#space()}`)}${this.#space()}}`;
   }
 

@@ -1,7 +1,8 @@
 /**
- * The fuzz of decoders: damaged watch streams and lists in random pieces. For each input: nothing but a DECODE error is
- * thrown, each frame before the first bad byte comes out as JSON.parse would give it, and a bad one is an error, never
- * skipped. What was handed out is compared after the stream has ended, so that it must have stayed what it was.
+ * The fuzz of decoders: damaged watch streams and lists in random pieces. For each input: nothing
+ * but a DECODE error is thrown, each frame before the first bad byte comes out as JSON.parse would
+ * give it, and a bad one is an error, never skipped. What was handed out is compared after the
+ * stream has ended, so that it must have stayed what it was.
  */
 import type { Decoder, Frame } from '../../../bindings/cache/decoder.ts';
 import { CapstanError } from '../../../bindings/errors.ts';
@@ -94,7 +95,8 @@ function checkStream(
   report.frames += taken.length;
   if (error !== undefined) report.errors++;
   same(taken.map(shown), expected.frames);
-  if (expected.end === 'error' && error === undefined) throw new Error('the bad frame was no error');
+  if (expected.end === 'error' && error === undefined)
+    throw new Error('the bad frame was no error');
   if (expected.end === 'none' && error !== undefined) throw error;
 }
 
@@ -152,6 +154,7 @@ function decodeError(call: () => void): CapstanError | undefined {
 function same(got: readonly (Shown | undefined)[], expected: readonly (Shown | undefined)[]): void {
   const wrong = Math.max(got.length, expected.length);
   for (let at = 0; at < wrong; at++) {
-    if (got[at] !== expected[at]) throw new Error(`number ${at}: expected ${expected[at]}, got ${got[at]}`);
+    if (got[at] !== expected[at])
+      throw new Error(`number ${at}: expected ${expected[at]}, got ${got[at]}`);
   }
 }

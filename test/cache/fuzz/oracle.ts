@@ -1,6 +1,7 @@
 /**
- * What a decoder must make of bytes, by other means than any decoder: the end of each value by a grammar of our own, byte
- * by byte, its content by JSON.parse of all its text, and what counts as an event said once more.
+ * What a decoder must make of bytes, by other means than any decoder: the end of each value by a
+ * grammar of our own, byte by byte, its content by JSON.parse of all its text, and what counts as
+ * an event said once more.
  */
 import { EXPECTED } from './documents.ts';
 
@@ -11,8 +12,9 @@ export type Shown = string;
 export interface ExpectedStream {
   frames: Shown[];
   /**
-   * `error`: a value that is complete is none, or no event: that must be told. `doomed`: bytes that can become no value, of
-   * which the brackets do not close: that may be told at once, or be waited on. `none`: all is well, if perhaps half.
+   * `error`: a value that is complete is none, or no event: that must be told. `doomed`: bytes that
+   * can become no value, of which the brackets do not close: that may be told at once, or be waited
+   * on. `none`: all is well, if perhaps half.
    */
   end: 'error' | 'doomed' | 'none';
 }
@@ -38,15 +40,17 @@ export function expectedStream(bytes: Uint8Array, cut: boolean): ExpectedStream 
 }
 
 /**
- * A member whose name is one backslash. V8 14.6 (Node 26) then takes the name of the next object's member in its place for
- * that very name, if it is one escaped character: JSON.parse('{"\\\\":1}') and then JSON.parse('{"\\n":1}') gives { '\\': 1 }.
- * Nothing can be compared with JSON.parse there.
+ * A member whose name is one backslash. V8 14.6 (Node 26) then takes the name of the next object's
+ * member in its place for that very name, if it is one escaped character: JSON.parse('{"\\\\":1}')
+ * and then JSON.parse('{"\\n":1}') gives { '\\': 1 }. Nothing can be compared with JSON.parse
+ * there.
  */
 export const misleadsEngines = (bytes: Uint8Array): boolean => latin1(bytes).includes('"\\\\"');
 
 /**
- * Lists that may be refused although JSON.parse takes them: those that are not UTF-8, which outside of an item no decoder
- * needs to go on with, and those with items twice, of which the first need not be forgotten.
+ * Lists that may be refused although JSON.parse takes them: those that are not UTF-8, which outside
+ * of an item no decoder needs to go on with, and those with items twice, of which the first need
+ * not be forgotten.
  */
 export function mayRefuse(bytes: Uint8Array): boolean {
   if (latin1(bytes).split('"items"').length > 2) return true;
@@ -92,7 +96,8 @@ export const showBookmark = (resourceVersion: string, end: boolean): Shown =>
 /** With the order of members, which counts. `cut`: less metadata.managedFields. */
 export function show(object: unknown, cut: boolean): Shown {
   const metadata = at(object, 'metadata');
-  if (!cut || !isObject(metadata) || !Object.hasOwn(metadata, 'managedFields')) return JSON.stringify(object);
+  if (!cut || !isObject(metadata) || !Object.hasOwn(metadata, 'managedFields'))
+    return JSON.stringify(object);
   return JSON.stringify(object, function (this: unknown, name, value: unknown) {
     return name === 'managedFields' && this === metadata ? undefined : value;
   });
@@ -102,14 +107,20 @@ function eventOf(value: unknown, cut: boolean): Shown | undefined {
   const type = at(value, 'type');
   const object = at(value, 'object');
   if (typeof type !== 'string' || !isObject(object)) return undefined;
-  if (type === 'ERROR') return object.kind === 'Status' ? `ERROR ${JSON.stringify(object)}` : undefined;
+  if (type === 'ERROR')
+    return object.kind === 'Status' ? `ERROR ${JSON.stringify(object)}` : undefined;
   if (!['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'].includes(type)) return undefined;
-  const isOurs = (['apiVersion', 'kind'] as const).every((name) => (object[name] ?? EXPECTED[name]) === EXPECTED[name]);
+  const isOurs = (['apiVersion', 'kind'] as const).every(
+    (name) => (object[name] ?? EXPECTED[name]) === EXPECTED[name],
+  );
   if (!isOurs) return 'foreign';
   const metadata = at(object, 'metadata');
   const resourceVersion = stringAt(metadata, 'resourceVersion');
   if (type === 'BOOKMARK') {
-    return showBookmark(resourceVersion, at(at(metadata, 'annotations'), 'k8s.io/initial-events-end') === 'true');
+    return showBookmark(
+      resourceVersion,
+      at(at(metadata, 'annotations'), 'k8s.io/initial-events-end') === 'true',
+    );
   }
   return isNamed(object) ? showEvent(type, show(object, cut), resourceVersion) : undefined;
 }
@@ -132,9 +143,13 @@ const stringAt = (value: unknown, member: string): string => {
   return typeof found === 'string' ? found : '';
 };
 
-const isSpace = (byte: number): boolean => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+const isSpace = (byte: number): boolean =>
+  byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Whether the brackets that open at `from` close, as far as one can tell without knowing the grammar. */
+/**
+ * Whether the brackets that open at `from` close, as far as one can tell without knowing the
+ * grammar.
+ */
 function closes(bytes: Uint8Array, from: number): boolean {
   let depth = 0;
   let inString = false;
@@ -152,7 +167,10 @@ function closes(bytes: Uint8Array, from: number): boolean {
 
 type State = 'value' | 'first element' | 'first name' | 'name' | 'colon' | 'after';
 
-/** Where the JSON object that begins at `start` ends; MORE when the bytes end first, BAD when none can begin so. RFC 8259. */
+/**
+ * Where the JSON object that begins at `start` ends; MORE when the bytes end first, BAD when none
+ * can begin so. RFC 8259.
+ */
 function valueEnd(bytes: Uint8Array, start: number): number {
   const open: number[] = [];
   let state: State = 'value';
@@ -163,7 +181,8 @@ function valueEnd(bytes: Uint8Array, start: number): number {
       continue;
     }
     const closing = open.at(-1) === 0x7b ? 0x7d : 0x5d;
-    const mayClose: boolean = state === 'after' || state === 'first element' || state === 'first name';
+    const mayClose: boolean =
+      state === 'after' || state === 'first element' || state === 'first name';
     if (mayClose && byte === closing) {
       open.pop();
       at++;
@@ -214,12 +233,16 @@ function stringEnd(bytes: Uint8Array, start: number): number {
   return MORE;
 }
 
-/** A number or a word: taken as far as its characters go, and then asked of a regular expression. */
+/**
+ * A number or a word: taken as far as its characters go, and then asked of a regular expression.
+ */
 function scalarEnd(bytes: Uint8Array, start: number): number {
   let end = start;
-  while (end < bytes.length && /[-+.0-9a-zA-Z]/.test(String.fromCharCode(bytes[end] as number))) end++;
+  while (end < bytes.length && /[-+.0-9a-zA-Z]/.test(String.fromCharCode(bytes[end] as number)))
+    end++;
   const word = String.fromCharCode(...bytes.subarray(start, end));
-  if (/^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?)$/.test(word)) return end < bytes.length ? end : MORE;
+  if (/^(true|false|null|-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?)$/.test(word))
+    return end < bytes.length ? end : MORE;
   const begun = ['true', 'false', 'null'].some((whole) => whole.startsWith(word)) && word !== '';
   const number = /^-?(0|[1-9]\d*)?((?<=\d)\.\d*)?((?<=\d)[eE][-+]?\d*)?$/.test(word) && word !== '';
   return end === bytes.length && (begun || number) ? MORE : BAD;

@@ -1,6 +1,7 @@
 /**
- * controller: what is enqueued and what each reconciliation comes to are given; the same reconciles must begin and end at the same times. Requests
- * are put into the controller's own queue, as events alone could not give them every priority.
+ * controller: what is enqueued and what each reconciliation comes to are given; the same reconciles
+ * must begin and end at the same times. Requests are put into the controller's own queue, as events
+ * alone could not give them every priority.
  */
 import { defineResource } from 'capstan/cache';
 import { createController, type Result, TerminalError } from 'capstan/controller';
@@ -31,8 +32,16 @@ interface Outcome {
 }
 
 interface Scenario {
-  readonly config: { readonly workers: number; readonly limiter: unknown; readonly stopAtMs: number };
-  readonly enqueues: readonly { readonly atMs: number; readonly key: string; readonly priority: number }[];
+  readonly config: {
+    readonly workers: number;
+    readonly limiter: unknown;
+    readonly stopAtMs: number;
+  };
+  readonly enqueues: readonly {
+    readonly atMs: number;
+    readonly key: string;
+    readonly priority: number;
+  }[];
   readonly outcomes: Readonly<Record<string, readonly Outcome[]>>;
   readonly want: {
     readonly reconciles: readonly Reconciliation[];
@@ -61,7 +70,8 @@ function answerOf({ kind, requeueAfterMs, priority }: Outcome): Result | undefin
   const rest = priority === undefined ? {} : { priority };
   if (kind === 'success') return undefined;
   if (kind === 'requeue') return { requeue: true, ...rest };
-  if (kind === 'requeueAfter' && requeueAfterMs !== undefined) return { requeueAfter: requeueAfterMs, ...rest };
+  if (kind === 'requeueAfter' && requeueAfterMs !== undefined)
+    return { requeueAfter: requeueAfterMs, ...rest };
   if (kind === 'terminalError') throw new TerminalError('recorded');
   throw new Error('recorded'); // an error, a panic, or both an error and a result: the error wins
 }
@@ -76,8 +86,15 @@ const KINDS: ReadonlySet<string> = new Set([
   'errorAndRequeueAfter',
 ]);
 
-/** One worker has one order; with several it is chance which of one moment comes first, and the recording's chance is taken. */
-function inOrder(seen: readonly Reconciliation[], want: readonly Reconciliation[], workers: number): unknown {
+/**
+ * One worker has one order; with several it is chance which of one moment comes first, and the
+ * recording's chance is taken.
+ */
+function inOrder(
+  seen: readonly Reconciliation[],
+  want: readonly Reconciliation[],
+  workers: number,
+): unknown {
   if (workers === 1) return seen;
   const sorted = (list: readonly Reconciliation[]): Reconciliation[] =>
     [...list].sort((a, b) => a.startMs - b.startMs || (a.key < b.key ? -1 : Number(a.key > b.key)));
@@ -85,7 +102,8 @@ function inOrder(seen: readonly Reconciliation[], want: readonly Reconciliation[
 }
 
 async function replay({ config, enqueues, outcomes, want }: Scenario): Promise<Observed> {
-  if (!sameValue(config.limiter, LIMITER)) throw new TypeError(`no limiter is known but ${JSON.stringify(LIMITER)}`);
+  if (!sameValue(config.limiter, LIMITER))
+    throw new TypeError(`no limiter is known but ${JSON.stringify(LIMITER)}`);
   const strange = Object.values(outcomes)
     .flat()
     .find(({ kind }) => !KINDS.has(kind));
@@ -106,7 +124,8 @@ async function replay({ config, enqueues, outcomes, want }: Scenario): Promise<O
       const reconciliation: Reconciliation = { key: name, startMs: clock.now() };
       reconciles.push(reconciliation);
       const outcome = left.get(name)?.shift() ?? { takesMs: 0, kind: 'success' };
-      if (outcome.takesMs > 0) await new Promise<void>((resolve) => clock.setTimer(resolve, outcome.takesMs));
+      if (outcome.takesMs > 0)
+        await new Promise<void>((resolve) => clock.setTimer(resolve, outcome.takesMs));
       reconciliation.endMs = clock.now();
       return answerOf(outcome);
     },
@@ -117,13 +136,16 @@ async function replay({ config, enqueues, outcomes, want }: Scenario): Promise<O
   });
   await clock.settle();
   for (const { atMs, key, priority } of enqueues) {
-    if (atMs < config.stopAtMs) clock.setTimer(() => queue.addWithOpts({ priority }, requestOf(key)), atMs);
+    if (atMs < config.stopAtMs)
+      clock.setTimer(() => queue.addWithOpts({ priority }, requestOf(key)), atMs);
   }
   clock.setTimer(() => void controller.stop(), config.stopAtMs);
   await clock.run(Math.max(config.stopAtMs, want.stoppedAtMs) + 1);
   if (stoppedAtMs === null) throw new Error(`the controller runs on after ${clock.now()} ms`);
   await run;
-  const counts = Object.keys(want.numRequeues).map((key) => [key, limiter.numRequeues(requestOf(key))] as const);
+  const counts = Object.keys(want.numRequeues).map(
+    (key) => [key, limiter.numRequeues(requestOf(key))] as const,
+  );
   queue.dispose();
   limiter.dispose();
   return {

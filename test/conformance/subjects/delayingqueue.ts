@@ -24,7 +24,11 @@ async function timedStep<T>(
   }
 }
 
-function limitedStep<T>(queue: RateLimitingQueue<T>, items: Items<T>, step: Step): Observed | undefined {
+function limitedStep<T>(
+  queue: RateLimitingQueue<T>,
+  items: Items<T>,
+  step: Step,
+): Observed | undefined {
   const item = () => items.make(text(step, 'key'));
   switch (step.op) {
     case 'addRateLimited':
@@ -72,6 +76,10 @@ export const ratelimitingqueue: Subject = {
       const clock = new FakeClock();
       const limiter = makeLimiter(first.limiter as LimiterSpec, clock, items);
       const queue = new RateLimitingQueue<T>(limiter, { clock, key: items.key });
-      return trace(queue, clock, (step) => limitedStep(queue, items, step) ?? timedStep(queue, clock, items, step));
+      return trace(
+        queue,
+        clock,
+        (step) => limitedStep(queue, items, step) ?? timedStep(queue, clock, items, step),
+      );
     }),
 };

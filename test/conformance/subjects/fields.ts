@@ -1,8 +1,12 @@
-/** Typed reads of a step's arguments: a file that lacks one says so instead of replaying nonsense. */
+/**
+ * Typed reads of a step's arguments: a file that lacks one says so instead of replaying nonsense.
+ */
 import type { Step } from '../runner.ts';
 
 function wrong(step: Step, field: string, expected: string): TypeError {
-  return new TypeError(`${step.op}: "${field}" expected ${expected}, got ${JSON.stringify(step[field])}`);
+  return new TypeError(
+    `${step.op}: "${field}" expected ${expected}, got ${JSON.stringify(step[field])}`,
+  );
 }
 
 export function text(step: Step, field: string): string {
@@ -25,7 +29,8 @@ export function flag(step: Step, field: string): boolean {
 
 export function texts(step: Step, field: string): string[] {
   const value = step[field];
-  if (!Array.isArray(value) || !value.every((one) => typeof one === 'string')) throw wrong(step, field, 'strings');
+  if (!Array.isArray(value) || !value.every((one) => typeof one === 'string'))
+    throw wrong(step, field, 'strings');
   return value;
 }
 

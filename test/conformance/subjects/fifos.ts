@@ -1,6 +1,6 @@
 /**
- * deltafifo and realfifo: what is popped, and when the queue counts as synced. What is popped is applied to a store, which
- * is the one that the queue knows where it knows one.
+ * deltafifo and realfifo: what is popped, and when the queue counts as synced. What is popped is
+ * applied to a store, which is the one that the queue knows where it knows one.
  */
 import {
   DeletedFinalStateUnknown,
@@ -23,7 +23,10 @@ class KnownStore extends Indexer<Item> {
   }
 }
 
-const describe = (item: Item): object => ({ key: metaNamespaceKeyFunc(item), rv: item.metadata.resourceVersion });
+const describe = (item: Item): object => ({
+  key: metaNamespaceKeyFunc(item),
+  rv: item.metadata.resourceVersion,
+});
 
 function recorded(delta: Delta<Item>): object {
   switch (delta.type) {
@@ -36,7 +39,12 @@ function recorded(delta: Delta<Item>): object {
     default: {
       const { type, object } = delta;
       if (!(object instanceof DeletedFinalStateUnknown)) return { type, ...describe(object) };
-      return { type, key: object.key, rv: object.obj?.metadata.resourceVersion ?? null, tombstone: true };
+      return {
+        type,
+        key: object.key,
+        rv: object.obj?.metadata.resourceVersion ?? null,
+        tombstone: true,
+      };
     }
   }
 }
@@ -68,7 +76,11 @@ async function replay(queue: Queue<Item>, known: Indexer<Item>, step: Step): Pro
       let want: unknown;
       await queue.pop((deltas, isInInitialList) => {
         for (const delta of deltas) apply(known, delta);
-        want = { deltas: deltas.map(recorded), isInInitialList, hasSyncedWhileProcessing: queue.hasSynced() };
+        want = {
+          deltas: deltas.map(recorded),
+          isInInitialList,
+          hasSyncedWhileProcessing: queue.hasSynced(),
+        };
       });
       return want;
     }
@@ -108,11 +120,18 @@ function subject(make: (first: Step, known: Indexer<Item>) => Queue<Item>): Subj
 
 export const deltafifo = subject((first, known) => {
   const knownObjects = flag(first, 'knownObjects') ? known : undefined;
-  return new DeltaFIFO<Item>({ emitDeltaTypeReplaced: flag(first, 'emitDeltaTypeReplaced'), knownObjects });
+  return new DeltaFIFO<Item>({
+    emitDeltaTypeReplaced: flag(first, 'emitDeltaTypeReplaced'),
+    knownObjects,
+  });
 });
 
 export const realfifo = subject((first, known) => {
   const atomicEvents = flag(first, 'atomicEvents');
   const emitDeltaTypeBookmark = flag(first, 'emitDeltaTypeBookmark');
-  return new RealFIFO<Item>({ atomicEvents, emitDeltaTypeBookmark, knownObjects: atomicEvents ? undefined : known });
+  return new RealFIFO<Item>({
+    atomicEvents,
+    emitDeltaTypeBookmark,
+    knownObjects: atomicEvents ? undefined : known,
+  });
 });

@@ -1,6 +1,16 @@
 /** handlers: the requests of an event, with their priorities, on a queue of its own. */
-import { type EventHandler, enqueueRequestForObject, enqueueRequestForOwner } from 'capstan/controller';
-import { FakeClock, PriorityQueue, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
+import {
+  type EventHandler,
+  enqueueRequestForObject,
+  enqueueRequestForOwner,
+} from 'capstan/controller';
+import {
+  FakeClock,
+  PriorityQueue,
+  type Request,
+  requestKey,
+  setErrorHandler,
+} from 'capstan/workqueue';
 import type { Observed, Step, Subject } from '../runner.ts';
 import { flag, text, unknownOp } from './fields.ts';
 import { eventOf } from './metadata-events.ts';
@@ -16,7 +26,10 @@ function handlerOf(step: Step): EventHandler<object> {
     case 'forOwner': {
       const kind = text(handler, 'kind');
       const owner = { group: text(handler, 'group'), kind, namespaced: kind !== 'Node' };
-      return enqueueRequestForOwner(owner, { onlyController: flag(handler, 'onlyController'), versions });
+      return enqueueRequestForOwner(owner, {
+        onlyController: flag(handler, 'onlyController'),
+        versions,
+      });
     }
     default:
       throw new TypeError(`unknown handler ${JSON.stringify(handler.type)}`);
@@ -28,15 +41,19 @@ function replay(step: Step): Observed {
   const handler = handlerOf(step);
   const told = eventOf(step);
   const queue = new PriorityQueue<Request>(undefined, { key: requestKey, clock: new FakeClock() });
-  const previous = setErrorHandler(() => undefined); // many owner references are wrong, and are reported
+  // many owner references are wrong, and are reported
+  const previous = setErrorHandler(() => undefined);
   try {
     if (told.kind === 'create') handler.create?.(told.event, queue);
     else if (told.kind === 'update') handler.update?.(told.event, queue);
     else if (told.kind === 'delete') handler.delete?.(told.event, queue);
     else handler.generic?.(told.event, queue);
-    const place = ({ item: { namespace, name } }: { item: Request }): string => `${namespace}/${name}`;
+    const place = ({ item: { namespace, name } }: { item: Request }): string =>
+      `${namespace}/${name}`;
     const keys = [...queue.snapshot().keys].sort((a, b) => (place(a) < place(b) ? -1 : 1));
-    return { want: keys.map(({ item: { namespace, name }, priority }) => ({ namespace, name, priority })) };
+    return {
+      want: keys.map(({ item: { namespace, name }, priority }) => ({ namespace, name, priority })),
+    };
   } finally {
     setErrorHandler(previous);
     queue.dispose();

@@ -1,4 +1,7 @@
-/** The subjects that are covered, by the name in a file's first line. A file of another subject is listed, not replayed. */
+/**
+ * The subjects that are covered, by the name in a file's first line. A file of another subject is
+ * listed, not replayed.
+ */
 import type { Subject } from '../runner.ts';
 import { controller } from './controller.ts';
 import { delayingqueue, ratelimitingqueue } from './delayingqueue.ts';

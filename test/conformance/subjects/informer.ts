@@ -1,9 +1,10 @@
 /**
- * informer, informer-random: a shared informer against a server that follows a script. The same requests must come, the same notifications in the
- * same order, and the same store.
+ * informer, informer-random: a shared informer against a server that follows a script. The same
+ * requests must come, the same notifications in the same order, and the same store.
  *
- * What the recording leaves open is brought into its form where it is within bounds, so that all is compared as it stands: the pauses of the
- * back-off, the time a watch asks for, the order within a group that client-go took from a map.
+ * What the recording leaves open is brought into its form where it is within bounds, so that all is
+ * compared as it stands: the pauses of the back-off, the time a watch asks for, the order within a
+ * group that client-go took from a map.
  */
 import {
   DeletedFinalStateUnknown,
@@ -64,12 +65,19 @@ const ConfigMaps = defineResource<ConfigMap>()({
 
 const rvOf = (object: ConfigMap): string => object.metadata?.resourceVersion ?? '';
 const dataOf = (object: ConfigMap): string => object.data?.v ?? '';
-const keyOf = (object: ConfigMap): string => `${object.metadata?.namespace}/${object.metadata?.name}`;
+const keyOf = (object: ConfigMap): string =>
+  `${object.metadata?.namespace}/${object.metadata?.name}`;
 
 function recorder(into: Seen[]): ResourceEventHandler<ConfigMap> {
   return {
     onAdd: (object, isInInitialList) => {
-      into.push({ type: 'add', key: keyOf(object), rv: rvOf(object), v: dataOf(object), isInInitialList });
+      into.push({
+        type: 'add',
+        key: keyOf(object),
+        rv: rvOf(object),
+        v: dataOf(object),
+        isInInitialList,
+      });
     },
     onUpdate: (old, now) => {
       into.push({
@@ -116,7 +124,8 @@ async function replay({ config, script, want }: Scenario): Promise<Observed> {
   };
   for (const resyncPeriod of config.resyncMs) listen({ resyncPeriod });
   const running = informer.run();
-  for (let ms = 0; !server.isQuiet() && ms < LONGEST_SCRIPT_MS; ms += PAUSE_MS) await clock.run(PAUSE_MS);
+  for (let ms = 0; !server.isQuiet() && ms < LONGEST_SCRIPT_MS; ms += PAUSE_MS)
+    await clock.run(PAUSE_MS);
   await clock.settle();
   if (config.lateHandler) {
     listen({});
@@ -143,7 +152,10 @@ async function replay({ config, script, want }: Scenario): Promise<Observed> {
 
 const LONGEST_SCRIPT_MS = 400_000;
 
-/** What was seen, cut into groups as the recording has them; where a group's order is open, in the recording's. */
+/**
+ * What was seen, cut into groups as the recording has them; where a group's order is open, in the
+ * recording's.
+ */
 function inGroups(seen: readonly Seen[], groups: readonly Group[]): Group[] {
   const sorted = (list: readonly Seen[]): string[] => list.map((one) => JSON.stringify(one)).sort();
   let at = 0;
@@ -158,20 +170,32 @@ function inGroups(seen: readonly Seen[], groups: readonly Group[]): Group[] {
   return at < seen.length ? [...found, { ordered: seen.slice(at) }] : found;
 }
 
-/** Jitter is random in d to 2d on both sides, so two delays may differ by a factor of 2; what is below 800 ms has none. */
-function requestsAsRecorded(seen: ScriptedServer['seen'], want: readonly WantedRequest[]): WantedRequest[] {
+/**
+ * Jitter is random in d to 2d on both sides, so two delays may differ by a factor of 2; what is
+ * below 800 ms has none.
+ */
+function requestsAsRecorded(
+  seen: ScriptedServer['seen'],
+  want: readonly WantedRequest[],
+): WantedRequest[] {
   return seen.map((request, i) => {
     const gap = request.atMs - (seen[i - 1]?.atMs ?? 0);
     const recordedAt = want[i]?.atMs ?? 0;
     const recorded = recordedAt - (want[i - 1]?.atMs ?? 0);
-    const close = recorded < JITTER_FROM_MS ? gap === recorded : gap >= recorded / 2 && gap <= recorded * 2;
+    const close =
+      recorded < JITTER_FROM_MS ? gap === recorded : gap >= recorded / 2 && gap <= recorded * 2;
     const atMs = close ? recordedAt : request.atMs;
     if ('refused' in request) return { refused: true, atMs };
     const { timeoutSeconds, ...query } = request.query;
     const { method, path } = request;
     const asked = Number(timeoutSeconds);
     const open = query.watch === 'true' && Number.isInteger(asked) && asked >= 300 && asked <= 600;
-    return { method, path, query: open || timeoutSeconds === undefined ? query : request.query, atMs };
+    return {
+      method,
+      path,
+      query: open || timeoutSeconds === undefined ? query : request.query,
+      atMs,
+    };
   });
 }
 

@@ -1,6 +1,7 @@
 /**
- * Items for recorded keys. A queue must treat a key alike whether it comes as a string, as a request or through a key
- * function, so every queue trace can be replayed in each form. Each form is one to one: no two keys give equal items.
+ * Items for recorded keys. A queue must treat a key alike whether it comes as a string, as a
+ * request or through a key function, so every queue trace can be replayed in each form. Each form
+ * is one to one: no two keys give equal items.
  */
 import { type Request, requestKey } from 'capstan/workqueue';
 import type { ItemForm } from '../runner.ts';
@@ -29,7 +30,11 @@ const requests: Items<Request> = {
   read: ({ namespace, name }) => namespace + name,
 };
 
-const objects: Items<Named> = { key: (item) => item.id, make: (id) => ({ id }), read: (item) => item.id };
+const objects: Items<Named> = {
+  key: (item) => item.id,
+  make: (id) => ({ id }),
+  read: (item) => item.id,
+};
 
 /** Calls `use` with the items of a form: the item type stays inside the call. */
 export function withItems<R>(form: ItemForm, use: <T>(items: Items<T>) => R): R {

@@ -13,7 +13,11 @@ function replay(step: Step): Observed {
         return { want: { error: true } };
       }
     case 'key':
-      return { want: metaNamespaceKeyFunc({ metadata: { namespace: text(step, 'ns'), name: text(step, 'name') } }) };
+      return {
+        want: metaNamespaceKeyFunc({
+          metadata: { namespace: text(step, 'ns'), name: text(step, 'name') },
+        }),
+      };
     default:
       throw unknownOp(step);
   }

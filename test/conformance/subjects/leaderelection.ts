@@ -1,6 +1,7 @@
 /**
- * leaderelection: a LeaderElector with a LeaseLock against a server that follows the script. The jitter is that of the recording: while
- * acquiring, the elector's next random number is the one that leads to the recorded time of the next request.
+ * leaderelection: a LeaderElector with a LeaseLock against a server that follows the script. The
+ * jitter is that of the recording: while acquiring, the elector's next random number is the one
+ * that leads to the recorded time of the next request.
  */
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
@@ -17,7 +18,11 @@ interface Scenario {
     readonly releaseOnCancel: boolean;
     readonly cancelAtMs: number;
   };
-  readonly script: readonly { readonly expect: string; readonly status: number; readonly body: unknown }[];
+  readonly script: readonly {
+    readonly expect: string;
+    readonly status: number;
+    readonly body: unknown;
+  }[];
   readonly want: { readonly requests: readonly { readonly atMs: number }[] };
 }
 
@@ -49,8 +54,14 @@ async function replay({ config, script, want }: Scenario): Promise<object> {
     async request(request) {
       const { method, path } = request;
       const answer = script[requests.length];
-      requests.push({ method, path, ...(request.body === undefined ? {} : { body: sentBody(request) }), atMs: now() });
-      if (answer === undefined) throw new Error(`request ${requests.length} of a script of ${script.length}`);
+      requests.push({
+        method,
+        path,
+        ...(request.body === undefined ? {} : { body: sentBody(request) }),
+        atMs: now(),
+      });
+      if (answer === undefined)
+        throw new Error(`request ${requests.length} of a script of ${script.length}`);
       const bytes = new TextEncoder().encode(JSON.stringify(answer.body));
       return {
         status: answer.status,
@@ -91,7 +102,8 @@ async function replay({ config, script, want }: Scenario): Promise<object> {
   await clock.run(config.cancelAtMs + 1);
   if (!ended) throw new Error(`the elector runs on after ${config.cancelAtMs} ms`);
   await running;
-  if (clock.timers() > (now() < config.cancelAtMs ? 1 : 0)) throw new Error('the elector left a timer behind');
+  if (clock.timers() > (now() < config.cancelAtMs ? 1 : 0))
+    throw new Error('the elector left a timer behind');
   const place = ({ event }: { event: string }): number => CALLBACK_ORDER.indexOf(event);
   events.sort((a, b) => a.atMs - b.atMs || place(a) - place(b));
   return { requests, events, isLeader: elector.isLeader(), leader: elector.getLeader() };

@@ -1,4 +1,6 @@
-/** ratelimiters: the limiters of a trace's `limiter`, and how closely their durations must agree. */
+/**
+ * ratelimiters: the limiters of a trace's `limiter`, and how closely their durations must agree.
+ */
 import {
   BucketRateLimiter,
   FakeClock,
@@ -18,20 +20,34 @@ interface Duration {
 
 export type LimiterSpec =
   | { readonly type: 'exponential'; readonly base: Duration; readonly max: Duration }
-  | { readonly type: 'fastSlow'; readonly fast: Duration; readonly slow: Duration; readonly maxFast: number }
+  | {
+      readonly type: 'fastSlow';
+      readonly fast: Duration;
+      readonly slow: Duration;
+      readonly maxFast: number;
+    }
   | { readonly type: 'bucket'; readonly qps: number; readonly burst: number }
   | { readonly type: 'maxOf'; readonly of: readonly LimiterSpec[] }
   | { readonly type: 'withMaxWait'; readonly of: LimiterSpec; readonly max: Duration };
 
 const toMs = ({ ns }: Duration): number => Number(ns) / 1e6;
 
-export function makeLimiter<T>(spec: LimiterSpec, clock: FakeClock, items: Items<T>): RateLimiter<T> {
+export function makeLimiter<T>(
+  spec: LimiterSpec,
+  clock: FakeClock,
+  items: Items<T>,
+): RateLimiter<T> {
   const options = { clock, key: items.key };
   switch (spec.type) {
     case 'exponential':
       return new ItemExponentialFailureRateLimiter<T>(toMs(spec.base), toMs(spec.max), options);
     case 'fastSlow':
-      return new ItemFastSlowRateLimiter<T>(toMs(spec.fast), toMs(spec.slow), spec.maxFast, options);
+      return new ItemFastSlowRateLimiter<T>(
+        toMs(spec.fast),
+        toMs(spec.slow),
+        spec.maxFast,
+        options,
+      );
     case 'bucket':
       return new BucketRateLimiter<T>(spec.qps, spec.burst, options);
     case 'maxOf':
@@ -54,9 +70,10 @@ interface LimiterTrace extends Trace {
 }
 
 /**
- * Whether a delay in milliseconds is a recorded one in nanoseconds. Without a bucket they agree exactly below 2^52 ns
- * (52 days); above that a double of milliseconds has no more than its 53 bits. client-go's bucket computes in float64
- * seconds and cuts off to nanoseconds, so there a microsecond is allowed.
+ * Whether a delay in milliseconds is a recorded one in nanoseconds. Without a bucket they agree
+ * exactly below 2^52 ns (52 days); above that a double of milliseconds has no more than its 53
+ * bits. client-go's bucket computes in float64 seconds and cuts off to nanoseconds, so there a
+ * microsecond is allowed.
  */
 export function sameDelay(wantNs: string, gotMs: unknown, toleranceNs: number): boolean {
   if (typeof gotMs !== 'number') return false;

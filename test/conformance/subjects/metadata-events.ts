@@ -1,4 +1,7 @@
-/** Events about objects that are nothing but metadata, as the recordings of handlers and predicates have them. */
+/**
+ * Events about objects that are nothing but metadata, as the recordings of handlers and predicates
+ * have them.
+ */
 import type { Change } from 'capstan/cache';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from 'capstan/controller';
 import type { Step } from '../runner.ts';
@@ -28,15 +31,22 @@ const unknown: Change = {
 export function eventOf(step: Step): MetadataEvent {
   const object = (field: string): MetadataObject => {
     const metadata = step[field];
-    if (typeof metadata !== 'object' || metadata === null) throw new TypeError(`${step.op}: "${field}" is missing`);
+    if (typeof metadata !== 'object' || metadata === null)
+      throw new TypeError(`${step.op}: "${field}" is missing`);
     return { metadata: metadata as MetadataObject['metadata'] };
   };
   const kind = text(step, 'event');
   switch (kind) {
     case 'create':
-      return { kind, event: { object: object('object'), isInInitialList: step.isInInitialList === true } };
+      return {
+        kind,
+        event: { object: object('object'), isInInitialList: step.isInInitialList === true },
+      };
     case 'update':
-      return { kind, event: { objectOld: object('old'), objectNew: object('new'), change: unknown } };
+      return {
+        kind,
+        event: { objectOld: object('old'), objectNew: object('new'), change: unknown },
+      };
     case 'delete':
       return { kind, event: { object: object('object'), deleteStateUnknown: false } };
     case 'generic':

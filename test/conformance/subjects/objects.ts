@@ -11,7 +11,11 @@ export interface Recorded {
 }
 
 export interface Item {
-  readonly metadata: { readonly namespace: string; readonly name: string; readonly resourceVersion: string };
+  readonly metadata: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly resourceVersion: string;
+  };
   readonly node: string;
   readonly labels: readonly string[];
 }

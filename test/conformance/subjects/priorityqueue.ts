@@ -1,5 +1,13 @@
-/** priorityqueue: controller-runtime's queue, on a clock that stops at every moment at which something becomes ready. */
-import { FakeClock, type GotWithPriority, ItemExponentialFailureRateLimiter, PriorityQueue } from 'capstan/workqueue';
+/**
+ * priorityqueue: controller-runtime's queue, on a clock that stops at every moment at which
+ * something becomes ready.
+ */
+import {
+  FakeClock,
+  type GotWithPriority,
+  ItemExponentialFailureRateLimiter,
+  PriorityQueue,
+} from 'capstan/workqueue';
 import type { Observed, Step, Subject, Trace } from '../runner.ts';
 import { number, text, texts, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
@@ -41,7 +49,8 @@ class PriorityTrace<T> implements Trace {
       case 'new':
         return {};
       case 'addWithOpts': {
-        const optional = (name: string) => (step[name] === undefined ? undefined : number(step, name));
+        const optional = (name: string) =>
+          step[name] === undefined ? undefined : number(step, name);
         const options = {
           after: optional('after'),
           priority: optional('priority'),
@@ -86,7 +95,10 @@ class PriorityTrace<T> implements Trace {
     return { key, priority: got.priority, shutdown: got.shutdown };
   }
 
-  /** Reactions of promises only: a get that is not answered after some turns will not be before the next step. */
+  /**
+   * Reactions of promises only: a get that is not answered after some turns will not be before the
+   * next step.
+   */
   async #answered(): Promise<boolean> {
     for (let turn = 0; turn < 8 && this.#answer === undefined; turn++) await undefined;
     return this.#answer !== undefined;

@@ -1,6 +1,7 @@
 /**
- * A transport that plays the script of an informer vector: the nth request gets the nth answer, streams are cut where the
- * script says, and time is a FakeClock's. Nothing of it waits for real time or touches a socket.
+ * A transport that plays the script of an informer vector: the nth request gets the nth answer,
+ * streams are cut where the script says, and time is a FakeClock's. Nothing of it waits for real
+ * time or touches a socket.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { Clock } from 'capstan/workqueue';
@@ -46,19 +47,29 @@ export class ScriptedServer implements Transport {
     const entry = this.#script[this.seen.length];
     const isLast = this.seen.length === this.#script.length - 1;
     const atMs = this.#clock.now();
-    if (entry === undefined) throw new Error(`request ${this.seen.length + 1} of a script of ${this.#script.length}`);
+    if (entry === undefined)
+      throw new Error(`request ${this.seen.length + 1} of a script of ${this.#script.length}`);
     if (entry.expect === 'refused') {
       this.seen.push({ refused: true, atMs });
       throw new TransportError('refused', 'connection refused');
     }
     const { method, path, query = {} } = request;
     this.seen.push({ method, path, query, atMs });
-    if (entry.end === 'resetBeforeHeaders') throw new TransportError('reset', 'reset before the answer');
+    if (entry.end === 'resetBeforeHeaders')
+      throw new TransportError('reset', 'reset before the answer');
     const headers = new Headers(entry.headers);
-    return { status: entry.status ?? 200, headers, body: this.#body(entry, isLast, request.signal) };
+    return {
+      status: entry.status ?? 200,
+      headers,
+      body: this.#body(entry, isLast, request.signal),
+    };
   }
 
-  async *#body(entry: ScriptEntry, isLast: boolean, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  async *#body(
+    entry: ScriptEntry,
+    isLast: boolean,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Uint8Array> {
     if ('body' in entry) {
       const text = typeof entry.body === 'string' ? entry.body : JSON.stringify(entry.body);
       const bytes = new TextEncoder().encode(text);

@@ -71,7 +71,9 @@ function replay(indexer: Indexer<Item>, step: Step): Observed {
     case 'listIndexFuncValues':
       return { want: indexer.listIndexFuncValues(index()).sort() };
     case 'addIndexers':
-      return { want: orError(() => indexer.addIndexers(indexers(texts(step, 'indexers'))) ?? null) };
+      return {
+        want: orError(() => indexer.addIndexers(indexers(texts(step, 'indexers'))) ?? null),
+      };
     case 'bookmark':
       indexer.bookmark(text(step, 'rv'));
       return {};

@@ -38,7 +38,9 @@ function begin<T>(items: Items<T>): Trace {
       case 'getAsync':
         start(text(step, 'call'), async () => {
           const got = await queue.get();
-          return got.shutdown ? { key: '', shutdown: true } : { key: items.read(got.item), shutdown: false };
+          return got.shutdown
+            ? { key: '', shutdown: true }
+            : { key: items.read(got.item), shutdown: false };
         });
         break;
       case 'drainAsync':

@@ -4,11 +4,16 @@ import type { Observed, Step, Subject, Trace } from '../runner.ts';
 import { text, unknownOp } from './fields.ts';
 import { type Items, withItems } from './items.ts';
 
-/** Waits for a `get` that the recording says does not block; one that does is reported, not waited for. */
+/**
+ * Waits for a `get` that the recording says does not block; one that does is reported, not waited
+ * for.
+ */
 async function get<T>(queue: WorkQueue<T>, items: Items<T>): Promise<unknown> {
   let answer: unknown = 'blocked';
   void queue.get().then((got) => {
-    answer = got.shutdown ? { key: '', shutdown: true } : { key: items.read(got.item), shutdown: false };
+    answer = got.shutdown
+      ? { key: '', shutdown: true }
+      : { key: items.read(got.item), shutdown: false };
   });
   for (let turn = 0; turn < 8 && answer === 'blocked'; turn++) await undefined;
   if (answer === 'blocked') await new FakeClock().settle();
@@ -16,7 +21,11 @@ async function get<T>(queue: WorkQueue<T>, items: Items<T>): Promise<unknown> {
 }
 
 /** The operations of every queue; `undefined` when the op is not one of them. */
-export async function queueStep<T>(queue: WorkQueue<T>, items: Items<T>, step: Step): Promise<Observed | undefined> {
+export async function queueStep<T>(
+  queue: WorkQueue<T>,
+  items: Items<T>,
+  step: Step,
+): Promise<Observed | undefined> {
   switch (step.op) {
     case 'new':
       return {};
@@ -43,8 +52,9 @@ export async function queueStep<T>(queue: WorkQueue<T>, items: Items<T>, step: S
 }
 
 /**
- * Follows a `misuse` trace by its recorded answers and finds the first `done` for a key that is queued and was not
- * handed out. client-go then queues the key twice; here that done has no effect, so all later lengths differ.
+ * Follows a `misuse` trace by its recorded answers and finds the first `done` for a key that is
+ * queued and was not handed out. client-go then queues the key twice; here that done has no effect,
+ * so all later lengths differ.
  */
 class MisuseFinder {
   readonly #queued = new Set<string>();

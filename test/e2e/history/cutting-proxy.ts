@@ -1,6 +1,7 @@
 /**
- * The network between informers and API server, as a TCP proxy on loopback: it passes bytes until it is told to cut. TLS goes
- * through it unread, so that a cut falls where it falls: into a record, an event, a character.
+ * The network between informers and API server, as a TCP proxy on loopback: it passes bytes until
+ * it is told to cut. TLS goes through it unread, so that a cut falls where it falls: into a record,
+ * an event, a character.
  */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';

@@ -1,7 +1,8 @@
 /**
- * What was really written: every event of etcd, in its order, from a watch on etcd itself that no API server stands before. It
- * is running before the first write, so that a compaction takes nothing away from it. An object's resourceVersion is the
- * revision of its last write, and the version of its DELETED event that of its removal.
+ * What was really written: every event of etcd, in its order, from a watch on etcd itself that no
+ * API server stands before. It is running before the first write, so that a compaction takes
+ * nothing away from it. An object's resourceVersion is the revision of its last write, and the
+ * version of its DELETED event that of its removal.
  */
 import type { KubeObject } from 'capstan/cache';
 import type { LogEntry } from '../../history/content.ts';
@@ -54,7 +55,8 @@ export class EtcdLog {
   async of(type: ResourceType, namespace: string): Promise<LogEntry[]> {
     await this.#caughtUp();
     const group = type.prefix.split('/')[2] ?? '';
-    const folder = group.endsWith('.dev') ? `${group}/${type.plural}` : type.plural; // built-in ones without their group
+    // built-in ones without their group
+    const folder = group.endsWith('.dev') ? `${group}/${type.plural}` : type.plural;
     const prefix = `/registry/${folder}/${namespace}/`;
     const entries = this.#entries.filter(({ key }) => key.startsWith(prefix));
     return entries.map(({ key, version, value }) => ({
@@ -76,11 +78,15 @@ export class EtcdLog {
       body: JSON.stringify({ key: base64(key), value: base64('end') }),
     });
     if (!response.ok) throw new Error(`etcd put: ${response.status} ${await response.text()}`);
-    await eventually('the log has come to its end', () => this.#running() && this.#entries.at(-1)?.key === key);
+    await eventually(
+      'the log has come to its end',
+      () => this.#running() && this.#entries.at(-1)?.key === key,
+    );
   }
 
   #running(): boolean {
-    if (this.#failure !== undefined) throw new Error('the watch on etcd has ended', { cause: this.#failure });
+    if (this.#failure !== undefined)
+      throw new Error('the watch on etcd has ended', { cause: this.#failure });
     return true;
   }
 

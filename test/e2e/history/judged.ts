@@ -1,5 +1,11 @@
 /** An informer whose history is written down from its first request to its end, and judged. */
-import { type KubeObject, ListWatch, SharedIndexInformer, type Transport, waitForCacheSync } from 'capstan/cache';
+import {
+  type KubeObject,
+  ListWatch,
+  SharedIndexInformer,
+  type Transport,
+  waitForCacheSync,
+} from 'capstan/cache';
 import { expect } from 'vitest';
 import { type LogEntry, stateOf, truthOf } from '../../history/content.ts';
 import { type History, listsOf } from '../../history/history.ts';
@@ -25,12 +31,19 @@ export class Judged {
   readonly #abort = new AbortController();
   #running: Promise<void> | undefined;
 
-  constructor(transport: Transport, type: ResourceType, namespace: string, options: { watchList: boolean }) {
+  constructor(
+    transport: Transport,
+    type: ResourceType,
+    namespace: string,
+    options: { watchList: boolean },
+  ) {
     this.type = type;
     this.watchList = options.watchList;
     this.name = `${type.plural}, ${options.watchList ? 'streamed list' : 'list and watch'}`;
     this.#transport = new RecordingTransport(transport);
-    const listWatch = new ListWatch<KubeObject, 'shard'>(this.#transport, resourceOf(type), { namespace });
+    const listWatch = new ListWatch<KubeObject, 'shard'>(this.#transport, resourceOf(type), {
+      namespace,
+    });
     this.#informer = new SharedIndexInformer(listWatch, {
       ...options,
       random: () => 0, // no jitter: a back-off that doubles is slow enough
@@ -72,15 +85,22 @@ export class Judged {
     return this.#transport.requests.filter(
       (request) =>
         request.status === 410 ||
-        (request.type === 'watch' && request.frames.some((frame) => frame.type === 'ERROR' && frame.code === 410)),
+        (request.type === 'watch' &&
+          request.frames.some((frame) => frame.type === 'ERROR' && frame.code === 410)),
     ).length;
   }
 
   /** How many events came, and in how many watches. */
   get counts(): { watches: number; events: number; told: number } {
-    const watches = this.#transport.requests.flatMap((request) => (request.type === 'watch' ? [request] : []));
+    const watches = this.#transport.requests.flatMap((request) =>
+      request.type === 'watch' ? [request] : [],
+    );
     const told = this.#handlers.reduce((sum, handler) => sum + handler.told.length, 0);
-    return { watches: watches.length, events: watches.reduce((sum, watch) => sum + watch.frames.length, 0), told };
+    return {
+      watches: watches.length,
+      events: watches.reduce((sum, watch) => sum + watch.frames.length, 0),
+      told,
+    };
   }
 
   /** Waits for cache and handlers to have the last write, then judges all that happened. */
@@ -89,7 +109,10 @@ export class Judged {
     const expected = new Map([...truth.asOf()].map(([key, { version }]) => [key, version]));
     const same = (picture: ReadonlyMap<string, bigint>): boolean | string => {
       const wrong = [...expected].filter(([key, version]) => picture.get(key) !== version).length;
-      return (wrong === 0 && picture.size === expected.size) || `${picture.size} of ${expected.size}, ${wrong} wrong`;
+      return (
+        (wrong === 0 && picture.size === expected.size) ||
+        `${picture.size} of ${expected.size}, ${wrong} wrong`
+      );
     };
     const pictures = (): string => {
       const cache = same(new Map(this.#cache().map(({ key, version }) => [key, version])));
@@ -101,14 +124,19 @@ export class Judged {
       return behind.join('; ');
     };
     // Who does not catch up is judged all the same: that says which write was lost, and how.
-    await eventually(this.name, () => pictures() === '' || pictures(), CATCH_UP_MS).catch(() => undefined);
+    await eventually(this.name, () => pictures() === '' || pictures(), CATCH_UP_MS).catch(
+      () => undefined,
+    );
     const history: History = {
       requests: this.#transport.requests,
       handlers: this.#handlers.map(({ record }) => record),
       cache: this.#cache(),
       order: 'total',
     };
-    expect(report(judge(truth, history)), `${this.name}; at the end: ${pictures() || 'all caught up'}`).toBe('');
+    expect(
+      report(judge(truth, history)),
+      `${this.name}; at the end: ${pictures() || 'all caught up'}`,
+    ).toBe('');
   }
 
   #cache() {

@@ -1,6 +1,6 @@
 /**
- * Random creations, patches and deletions on a fixed set of names, repeated until the server takes them: a write whose
- * answer was lost may have happened, so every operation can be done twice.
+ * Random creations, patches and deletions on a fixed set of names, repeated until the server takes
+ * them: a write whose answer was lost may have happened, so every operation can be done twice.
  */
 import type { Transport } from 'capstan/cache';
 import { Random } from '../../random.ts';
@@ -38,7 +38,10 @@ export class Churn {
     this.#perSecond = perSecond;
   }
 
-  /** Resolves when `operations` are done. Each writer has names of its own, so that it knows which of them exist. */
+  /**
+   * Resolves when `operations` are done. Each writer has names of its own, so that it knows which
+   * of them exist.
+   */
   async run(operations: number, names: number): Promise<void> {
     let left = operations;
     const write = async (writer: number): Promise<void> => {
@@ -47,7 +50,8 @@ export class Churn {
       let due = performance.now();
       while (left-- > 0) {
         await until(due);
-        due = Math.max(due, performance.now()) + everyMs; // what an absent server delayed is not made up for
+        // what an absent server delayed is not made up for
+        due = Math.max(due, performance.now()) + everyMs;
         const name = `n${Math.floor((this.#random.next() * names) / WRITERS) * WRITERS + writer}`;
         await this.#change(name, live);
         this.#count();
@@ -67,7 +71,12 @@ export class Churn {
   create(name: string): Promise<void> {
     const labels = { shard: `s${this.#random.int(SHARDS)}` };
     const fields = FIELDS[this.#type.kind] ?? { data: { key: 'dmFsdWU=' } };
-    const body = { apiVersion: this.#type.apiVersion, kind: this.#type.kind, metadata: { name, labels }, ...fields };
+    const body = {
+      apiVersion: this.#type.apiVersion,
+      kind: this.#type.kind,
+      metadata: { name, labels },
+      ...fields,
+    };
     return this.#send('POST', '', body, [201, 409]);
   }
 
@@ -97,7 +106,12 @@ export class Churn {
     for (const waiter of this.#waiting) if (this.#done >= waiter.at) waiter.resolve();
   }
 
-  async #send(method: string, suffix: string, body: unknown, expected: readonly number[]): Promise<void> {
+  async #send(
+    method: string,
+    suffix: string,
+    body: unknown,
+    expected: readonly number[],
+  ): Promise<void> {
     const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
     await eventually(`${method} ${this.#path}${suffix}`, async () => {
       const response = await this.#transport.request({

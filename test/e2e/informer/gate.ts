@@ -1,5 +1,10 @@
 /** A transport that can be shut: then nothing gets through, as behind a network that is down. */
-import { type Transport, TransportError, type TransportRequest, type TransportResponse } from 'capstan/cache';
+import {
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from 'capstan/cache';
 
 export class Gate implements Transport {
   readonly #inner: Transport;

@@ -1,6 +1,7 @@
 /**
- * An event handler that keeps its own picture of the world from notifications alone, and writes down everything that a
- * handler must never see: an addition of what is there, a change or deletion of what is not, a version that goes back.
+ * An event handler that keeps its own picture of the world from notifications alone, and writes
+ * down everything that a handler must never see: an addition of what is there, a change or deletion
+ * of what is not, a version that goes back.
  */
 import {
   DeletedFinalStateUnknown,
@@ -32,7 +33,8 @@ export class Journal implements ResourceEventHandler<KubeObject> {
     const key = metaNamespaceKeyFunc(now);
     const known = this.#live.get(key);
     if (known === undefined) this.violations.push(`${key} was updated, but never added`);
-    if (known !== versionOf(old)) this.violations.push(`${key}: update from ${versionOf(old)}, last told was ${known}`);
+    if (known !== versionOf(old))
+      this.violations.push(`${key}: update from ${versionOf(old)}, last told was ${known}`);
     const repeated = versionOf(old) === versionOf(now);
     if (repeated) this.repeats++;
     else this.updates++;
@@ -47,7 +49,8 @@ export class Journal implements ResourceEventHandler<KubeObject> {
     if (tombstone) {
       this.tombstones.push(key);
       const last = object.obj === undefined ? undefined : versionOf(object.obj);
-      if (last !== known) this.violations.push(`${key}: tombstone of ${last}, last told was ${known}`);
+      if (last !== known)
+        this.violations.push(`${key}: tombstone of ${last}, last told was ${known}`);
     } else {
       this.#see(key, object, false);
     }

@@ -1,4 +1,7 @@
-/** An informer under test, with a handler that keeps a journal, and the comparison of both with a fresh list. */
+/**
+ * An informer under test, with a handler that keeps a journal, and the comparison of both with a
+ * fresh list.
+ */
 import {
   defineResource,
   type KubeObject,
@@ -41,10 +44,13 @@ export class Watched {
     this.#type = type;
     this.#namespace = namespace;
     this.#scope = scope;
-    this.#informer = new SharedIndexInformer(new ListWatch(transport, resourceOf(type), { namespace, ...scope }), {
-      random: () => 0, // no jitter: a back-off that doubles is slow enough
-      watchErrorHandler: (error) => this.errors.push(error),
-    });
+    this.#informer = new SharedIndexInformer(
+      new ListWatch(transport, resourceOf(type), { namespace, ...scope }),
+      {
+        random: () => 0, // no jitter: a back-off that doubles is slow enough
+        watchErrorHandler: (error) => this.errors.push(error),
+      },
+    );
     this.journal = this.addJournal();
   }
 
@@ -59,23 +65,36 @@ export class Watched {
   async start(): Promise<void> {
     this.#running = this.#informer.run({ signal: this.#abort.signal });
     const signal = AbortSignal.timeout(SYNC_MS);
-    expect(await waitForCacheSync({ signal }, this.#informer), `${this.#type.plural} synced`).toBe(true);
+    expect(await waitForCacheSync({ signal }, this.#informer), `${this.#type.plural} synced`).toBe(
+      true,
+    );
   }
 
   async stop(): Promise<void> {
     this.#abort.abort();
-    await within(STOP_MS, `the informer of ${this.#type.plural} stops`, Promise.resolve(this.#running));
+    await within(
+      STOP_MS,
+      `the informer of ${this.#type.plural} stops`,
+      Promise.resolve(this.#running),
+    );
   }
 
-  /** Waits for cache and handlers to have caught up, then compares them with a list through `direct`, in full. */
+  /**
+   * Waits for cache and handlers to have caught up, then compares them with a list through
+   * `direct`, in full.
+   */
   async expectFresh(direct: Transport): Promise<void> {
     const { plural } = this.#type;
     const indexer = this.#informer.getIndexer();
     const fresh = await this.#freshList(direct);
     const picture = sorted(pictureOf(fresh));
-    await eventually(`the cache of ${plural} equals a fresh list`, () => same(pictureOf(indexer.list()), picture));
+    await eventually(`the cache of ${plural} equals a fresh list`, () =>
+      same(pictureOf(indexer.list()), picture),
+    );
     for (const [index, journal] of this.#journals.entries()) {
-      await eventually(`handler ${index} of ${plural} has been told`, () => same(journal.picture(), picture));
+      await eventually(`handler ${index} of ${plural} has been told`, () =>
+        same(journal.picture(), picture),
+      );
       expect(journal.violations, `handler ${index} of ${plural}`).toEqual([]);
     }
     for (const object of fresh) {
@@ -87,7 +106,9 @@ export class Watched {
     expect(sorted(pictureOf(indexer.byIndex('namespace', this.#namespace)))).toEqual(picture);
     for (const shard of new Set(fresh.map((object) => object.metadata?.labels?.shard ?? ''))) {
       const expected = fresh.filter((object) => object.metadata?.labels?.shard === shard);
-      expect(sorted(pictureOf(indexer.byIndex('shard', shard))), `shard ${shard}`).toEqual(sorted(pictureOf(expected)));
+      expect(sorted(pictureOf(indexer.byIndex('shard', shard))), `shard ${shard}`).toEqual(
+        sorted(pictureOf(expected)),
+      );
     }
   }
 
@@ -97,7 +118,10 @@ export class Watched {
     const path = `${this.#type.prefix}/namespaces/${this.#namespace}/${this.#type.plural}`;
     let next = '';
     do {
-      const query: Record<string, string> = { limit: '100', labelSelector: this.#scope.labelSelector ?? '' };
+      const query: Record<string, string> = {
+        limit: '100',
+        labelSelector: this.#scope.labelSelector ?? '',
+      };
       if (next !== '') query.continue = next;
       const { status, body } = await direct.request({ method: 'GET', path, query });
       const chunks: Uint8Array[] = [];
@@ -111,16 +135,29 @@ export class Watched {
     return objects;
   }
 
-  /** Items of a list of built-in objects have no kind, and who owns which field is not the informer's business. */
+  /**
+   * Items of a list of built-in objects have no kind, and who owns which field is not the
+   * informer's business.
+   */
   #comparable(object: Labelled): unknown {
-    const { apiVersion: _, kind: __, metadata, ...rest } = object as Labelled & { metadata: object };
-    return { ...(this.#scope.metadataOnly ? {} : rest), metadata: { ...metadata, managedFields: undefined } };
+    const {
+      apiVersion: _,
+      kind: __,
+      metadata,
+      ...rest
+    } = object as Labelled & { metadata: object };
+    return {
+      ...(this.#scope.metadataOnly ? {} : rest),
+      metadata: { ...metadata, managedFields: undefined },
+    };
   }
 }
 
 export function resourceOf({ prefix, apiVersion, kind, plural }: ResourceType) {
   const [version = '', group = ''] = apiVersion.split('/').reverse();
-  expect(prefix, 'the path follows from apiVersion').toBe(group === '' ? `/api/${version}` : `/apis/${apiVersion}`);
+  expect(prefix, 'the path follows from apiVersion').toBe(
+    group === '' ? `/api/${version}` : `/apis/${apiVersion}`,
+  );
   return defineResource<Labelled>()({
     group,
     version,

@@ -31,7 +31,9 @@ export class Contender {
     const proxy = await CuttingProxy.start(Number(new URL(plane.url).port));
     const kubeconfig = join(plane.folder, `kubeconfig-${identity}`);
     const direct = readFileSync(plane.kubeconfig, 'utf8');
-    writeFileSync(kubeconfig, direct.replaceAll(plane.url, `https://127.0.0.1:${proxy.port}`), { mode: 0o600 });
+    writeFileSync(kubeconfig, direct.replaceAll(plane.url, `https://127.0.0.1:${proxy.port}`), {
+      mode: 0o600,
+    });
     const journal = join(plane.folder, `journal-${identity}`);
     const path = fileURLToPath(new URL(source, import.meta.url));
     const program = plane.run(identity, process.execPath, [path, kubeconfig, journal, identity]);
@@ -46,7 +48,12 @@ export class Contender {
   }
 
   history(): History {
-    return { identity: this.identity, entries: this.entries(), stops: this.#stops, killed: this.#killed };
+    return {
+      identity: this.identity,
+      entries: this.entries(),
+      stops: this.#stops,
+      killed: this.#killed,
+    };
   }
 
   /** When its last term began, if it is one that goes on. */
@@ -95,12 +102,18 @@ export class Contender {
     await this.proxy.stop();
   }
 
-  /** Ends it in order. Throws unless it ends well, by one of `ways` of its own, or before it has really begun. */
+  /**
+   * Ends it in order. Throws unless it ends well, by one of `ways` of its own, or before it has
+   * really begun.
+   */
   async end(...ways: readonly number[]): Promise<void> {
-    const fine: readonly (number | string)[] = existsSync(this.#journal) ? [0, ...ways] : [0, 'SIGTERM'];
+    const fine: readonly (number | string)[] = existsSync(this.#journal)
+      ? [0, ...ways]
+      : [0, 'SIGTERM'];
     this.#program.signal('SIGTERM');
     const how = await this.#program.exited(END_MS);
     await this.proxy.stop();
-    if (!fine.includes(how)) throw new Error(`${this.identity} ended with ${how}\n${this.#program.tail()}`);
+    if (!fine.includes(how))
+      throw new Error(`${this.identity} ended with ${how}\n${this.#program.tail()}`);
   }
 }

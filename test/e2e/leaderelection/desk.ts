@@ -1,6 +1,6 @@
 /**
- * What the processes of candidates share: they are given KUBECONFIG, JOURNAL and IDENTITY, write down at once what they do, so that
- * nothing is lost when they are killed, and work in steps.
+ * What the processes of candidates share: they are given KUBECONFIG, JOURNAL and IDENTITY, write
+ * down at once what they do, so that nothing is lost when they are killed, and work in steps.
  */
 import { openSync, writeSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -36,16 +36,25 @@ export function notingTransport(): Transport {
     async request(request) {
       const sentAt = now();
       const response = await transport.request(request);
-      if (request.method === 'GET' || response.status > 299 || !request.path.includes('/leases')) return response;
+      if (request.method === 'GET' || response.status > 299 || !request.path.includes('/leases'))
+        return response;
       const chunks: Uint8Array[] = [];
       for await (const chunk of response.body) chunks.push(chunk);
       const { metadata, spec } = JSON.parse(Buffer.concat(chunks).toString()) as {
         metadata: { name: string; resourceVersion: string };
         spec: { holderIdentity?: string; leaseDurationSeconds: number };
       };
-      if (metadata.name !== LEASE.name) throw new Error(`a write to a lease of another name: ${metadata.name}`);
+      if (metadata.name !== LEASE.name)
+        throw new Error(`a write to a lease of another name: ${metadata.name}`);
       const { holderIdentity: holder = '', leaseDurationSeconds: seconds } = spec;
-      note({ kind: 'write', at: now(), sentAt, version: metadata.resourceVersion, holder, seconds });
+      note({
+        kind: 'write',
+        at: now(),
+        sentAt,
+        version: metadata.resourceVersion,
+        holder,
+        seconds,
+      });
       return { ...response, body: bodyOf(chunks) };
     },
     close: () => transport.close?.() ?? Promise.resolve(),

@@ -1,7 +1,8 @@
 /**
- * A candidate that is an elector alone, and stays in the contest when it has lost: `elector-candidate.ts KUBECONFIG JOURNAL IDENTITY`. While it leads
- * it works: piece after piece, each of which begins only if holdsLease says so at that moment. SIGTERM ends it in order, and gives
- * the lease back.
+ * A candidate that is an elector alone, and stays in the contest when it has lost:
+ * `elector-candidate.ts KUBECONFIG JOURNAL IDENTITY`. While it leads it works: piece after piece,
+ * each of which begins only if holdsLease says so at that moment. SIGTERM ends it in order, and
+ * gives the lease back.
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { identity, note, notingTransport, now, sleep, told, work } from './desk.ts';
@@ -9,7 +10,8 @@ import { DURATIONS, LEASE, PAUSE_MS } from './settings.ts';
 
 async function workOn(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
-    const at = now(); // before the question: a stop between the two is nothing that any check could see
+    // before the question: a stop between the two is nothing that any check could see
+    const at = now();
     if (elector.holdsLease()) await work(at, signal);
     await sleep(PAUSE_MS, signal);
   }

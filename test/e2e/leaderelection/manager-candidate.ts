@@ -1,7 +1,8 @@
 /**
- * A candidate that is a manager with a controller, as programs are: `manager-candidate.ts KUBECONFIG JOURNAL IDENTITY`. The controller reconciles a
- * ConfigMap again and again; whether a reconcile may begin is the controller's to ask. Who has lost the lease ends with exit code
- * 3; SIGTERM ends it in order, and gives the lease back.
+ * A candidate that is a manager with a controller, as programs are: `manager-candidate.ts
+ * KUBECONFIG JOURNAL IDENTITY`. The controller reconciles a ConfigMap again and again; whether a
+ * reconcile may begin is the controller's to ask. Who has lost the lease ends with exit code 3;
+ * SIGTERM ends it in order, and gives the lease back.
  */
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import { defineResource } from 'capstan/cache';
@@ -23,7 +24,13 @@ const transport = notingTransport();
 const manager = newManager({
   transport,
   logger: console,
-  leaderElection: { id: LEASE.name, namespace: LEASE.namespace, identity, ...DURATIONS, releaseOnCancel: true },
+  leaderElection: {
+    id: LEASE.name,
+    namespace: LEASE.namespace,
+    identity,
+    ...DURATIONS,
+    releaseOnCancel: true,
+  },
 });
 newControllerManagedBy(manager)
   .for(ConfigMap, { predicates: [{ create: ({ object }) => object.metadata?.name === OBJECT }] })

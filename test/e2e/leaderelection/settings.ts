@@ -4,13 +4,17 @@ export const LEASE = { namespace: 'default', name: 'hand-overs' } as const;
 /** A Lease keeps whole seconds; the ratios are nearly those of the defaults. */
 export const DURATIONS = { leaseDuration: 3000, renewDeadline: 2000, retryPeriod: 500 } as const;
 
-/** Work is done in steps, so that a stop in the middle of it does not use its time up. Most of it is short; each fourth piece is long. */
+/**
+ * Work is done in steps, so that a stop in the middle of it does not use its time up. Most of it is
+ * short; each fourth piece is long.
+ */
 export const STEP_MS = 20;
 
 export const isLong = (run: number): boolean => run % 4 === 0;
 
 /** How many steps a piece of work has. */
-export const stepsOf = (run: number): number => (isLong(run) ? 20 + Math.random() * 80 : 1 + Math.random() * 2);
+export const stepsOf = (run: number): number =>
+  isLong(run) ? 20 + Math.random() * 80 : 1 + Math.random() * 2;
 
 /** Between two pieces. */
 export const PAUSE_MS = 5;

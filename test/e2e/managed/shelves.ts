@@ -1,6 +1,7 @@
 /**
- * A controller that uses all that a manager has: a definition made of a schema, a finalizer, server-side apply of what it owns, a status, events, and
- * a Secret that it reads. What a Shelf asks for decides how its reconcile ends, so that a test can have each end.
+ * A controller that uses all that a manager has: a definition made of a schema, a finalizer,
+ * server-side apply of what it owns, a status, events, and a Secret that it reads. What a Shelf
+ * asks for decides how its reconcile ends, so that a test can have each end.
  */
 import { defineResource } from 'capstan/cache';
 import {
@@ -13,7 +14,12 @@ import {
   setControllerReference,
   setStatusCondition,
 } from 'capstan/client';
-import { newControllerManagedBy, type ReconcileContext, type Result, TerminalError } from 'capstan/controller';
+import {
+  newControllerManagedBy,
+  type ReconcileContext,
+  type Result,
+  TerminalError,
+} from 'capstan/controller';
 import type { ControllerManager } from 'capstan/manager';
 import * as z from 'zod';
 
@@ -62,7 +68,11 @@ interface Kept {
 }
 
 const core = { group: '', version: 'v1', namespaced: true } as const;
-export const ConfigMap = defineResource<Kept>()({ ...core, kind: 'ConfigMap', plural: 'configmaps' });
+export const ConfigMap = defineResource<Kept>()({
+  ...core,
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+});
 export const Secret = defineResource<Kept>()({ ...core, kind: 'Secret', plural: 'secrets' });
 
 /** What is made for a shelf, and is no child of it: its finalizer removes that. */
@@ -85,7 +95,9 @@ class Librarian {
     const handlers = {
       apply: (held: ShelfObject) => this.#keep(held, { namespace, name }, context),
       cleanup: async () => {
-        await this.#client.delete(ConfigMap, { namespace, name: ledgerOf(name) }, { signal }).catch(ignoreNotFound);
+        await this.#client
+          .delete(ConfigMap, { namespace, name: ledgerOf(name) }, { signal })
+          .catch(ignoreNotFound);
         this.#tell(shelf, 'Closed', `removed ${ledgerOf(name)}`);
         return undefined;
       },
@@ -127,14 +139,25 @@ class Librarian {
     return again === 'at once' && attempt === 1 ? { requeue: true } : undefined;
   }
 
-  async #requirePassword(shelf: ShelfObject, namespace: string, signal: AbortSignal): Promise<void> {
+  async #requirePassword(
+    shelf: ShelfObject,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { secretName } = shelf.spec;
     if (secretName === undefined) return;
-    const { data = {} } = await this.#client.get(Secret, { namespace, name: secretName }, { signal });
+    const { data = {} } = await this.#client.get(
+      Secret,
+      { namespace, name: secretName },
+      { signal },
+    );
     const password = Buffer.from(data.password ?? '', 'base64').toString();
-    // Careless, as programs are: errors quote what was refused, in the clear and as the server gave it.
+    // Careless, as programs are: errors quote what was refused, in the clear and as the server gave
+    // it.
     if (!/^\d+$/.test(password))
-      throw new Error(`secret ${secretName}: password: "${password}" (${data.password}) is no number`);
+      throw new Error(
+        `secret ${secretName}: password: "${password}" (${data.password}) is no number`,
+      );
   }
 
   #tell(shelf: ShelfObject, reason: string, note: string): void {

@@ -1,7 +1,7 @@
 /**
- * A client that writes down every request it makes and every answer it gets, so that two servers can be compared by
- * what they said. It decodes nothing beyond JSON and lines, and shares no code with what is under test but the
- * transport.
+ * A client that writes down every request it makes and every answer it gets, so that two servers
+ * can be compared by what they said. It decodes nothing beyond JSON and lines, and shares no code
+ * with what is under test but the transport.
  */
 import type { Transport, TransportRequest } from 'capstan/cache';
 import { within } from '../conditions.ts';
@@ -32,7 +32,13 @@ export interface Answer {
 }
 
 export interface KubeBody {
-  metadata: { name: string; uid: string; resourceVersion: string; continue?: string; [name: string]: Json | undefined };
+  metadata: {
+    name: string;
+    uid: string;
+    resourceVersion: string;
+    continue?: string;
+    [name: string]: Json | undefined;
+  };
   items?: KubeBody[];
   [name: string]: unknown;
 }
@@ -73,7 +79,10 @@ export class Api {
     return new Collection(this, type, `${type.prefix}/namespaces/${this.namespace}/${type.plural}`);
   }
 
-  /** The resource in all namespaces: give a selector, the namespaces of other exchanges are full of objects too. */
+  /**
+   * The resource in all namespaces: give a selector, the namespaces of other exchanges are full of
+   * objects too.
+   */
   everywhere(type: ResourceType): Collection {
     return new Collection(this, type, `${type.prefix}/${type.plural}`);
   }
@@ -90,7 +99,12 @@ export class Api {
     const contentType = response.headers.get('content-type');
     const encoding = response.headers.get('content-encoding');
     const body = parse(text); // the transport has taken off what the header still names
-    const entry: Entry = { request: title(method, path, options.query), status: response.status, contentType, body };
+    const entry: Entry = {
+      request: title(method, path, options.query),
+      status: response.status,
+      contentType,
+      body,
+    };
     if (options.encoding !== undefined) entry.encoding = encoding;
     const warning = response.headers.get('warning');
     if (warning !== null) entry.warning = warning;
@@ -98,7 +112,10 @@ export class Api {
     return { status: response.status, body: body as unknown as KubeBody };
   }
 
-  /** Resolves when the server has answered, so that what is written afterwards belongs to the stream. */
+  /**
+   * Resolves when the server has answered, so that what is written afterwards belongs to the
+   * stream.
+   */
   async watch(path: string, query: Query, accept?: string): Promise<Watch> {
     const abort = new AbortController();
     const all = { ...query, watch: 'true' };
@@ -110,7 +127,9 @@ export class Api {
     };
     this.transcript.push(entry);
     if (response.status !== 200) {
-      entry.body = parse(await within(ANSWER_MS, `the body of GET ${path}`, readAll(response.body)));
+      entry.body = parse(
+        await within(ANSWER_MS, `the body of GET ${path}`, readAll(response.body)),
+      );
       return new Watch(entry, emptyBody(), abort);
     }
     const watch = new Watch(entry, response.body, abort);
@@ -177,14 +196,26 @@ export class Collection {
     return this.#api.call('PUT', `${this.path}/${name}`, { body, query });
   }
 
-  patch(name: string, type: keyof typeof PATCH_TYPES, body: unknown, query?: Query): Promise<Answer> {
-    return this.#api.call('PATCH', `${this.path}/${name}`, { body, contentType: PATCH_TYPES[type], query });
+  patch(
+    name: string,
+    type: keyof typeof PATCH_TYPES,
+    body: unknown,
+    query?: Query,
+  ): Promise<Answer> {
+    return this.#api.call('PATCH', `${this.path}/${name}`, {
+      body,
+      contentType: PATCH_TYPES[type],
+      query,
+    });
   }
 
   /** Applies fields to the object `name` as `manager`. */
   apply(name: string, manager: string, fields: JsonObject, query?: Query): Promise<Answer> {
     const [object = ''] = name.split('/');
-    return this.patch(name, 'apply', this.object(object, fields), { fieldManager: manager, ...query });
+    return this.patch(name, 'apply', this.object(object, fields), {
+      fieldManager: manager,
+      ...query,
+    });
   }
 
   delete(name: string, options?: unknown): Promise<Answer> {
@@ -200,7 +231,10 @@ export class Collection {
   }
 }
 
-/** A running watch. What `take`, `until` and `end` read goes to the transcript; what arrives unread does not. */
+/**
+ * A running watch. What `take`, `until` and `end` read goes to the transcript; what arrives unread
+ * does not.
+ */
 export class Watch {
   readonly #entry: Entry;
   readonly #abort: AbortController;
@@ -218,13 +252,17 @@ export class Watch {
     const events: WatchEvent[] = [];
     while (events.length < count) {
       const { done, value } = await this.#next();
-      if (done) throw new Error(`${this.#entry.request}: ended after ${events.length} of ${count} events`);
+      if (done)
+        throw new Error(`${this.#entry.request}: ended after ${events.length} of ${count} events`);
       events.push(value as WatchEvent);
     }
     return events;
   }
 
-  /** Everything up to the first event of the object `name`: with a last write to it, no event before can be missed. */
+  /**
+   * Everything up to the first event of the object `name`: with a last write to it, no event before
+   * can be missed.
+   */
   async until(name: string): Promise<void> {
     while ((await this.take(1))[0]?.object.metadata?.name !== name);
   }
@@ -240,7 +278,11 @@ export class Watch {
   }
 
   async #next(): Promise<IteratorResult<WatchEvent, undefined>> {
-    const line = await within(ANSWER_MS, `the next event of ${this.#entry.request}`, this.#lines.next());
+    const line = await within(
+      ANSWER_MS,
+      `the next event of ${this.#entry.request}`,
+      this.#lines.next(),
+    );
     if (line.done) return { done: true, value: undefined };
     const event = JSON.parse(line.value) as Json;
     this.#entry.events?.push(event);

@@ -1,10 +1,18 @@
-/** Exchanges about server-side apply: who owns which field, what conflicts, what goes when it is applied no longer. */
+/**
+ * Exchanges about server-side apply: who owns which field, what conflicts, what goes when it is
+ * applied no longer.
+ */
 import type { Answer, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, leases, podTemplates, quotas, widgets } from './resources.ts';
 import { container, deploymentSpec, template } from './templates.ts';
 
-const EMPTY: JsonObject[] = [{ labels: {} }, { annotations: {} }, { finalizers: [] }, { ownerReferences: [] }];
+const EMPTY: JsonObject[] = [
+  { labels: {} },
+  { annotations: {} },
+  { finalizers: [] },
+  { ownerReferences: [] },
+];
 
 export const apply: Exchange[] = [
   {
@@ -12,8 +20,12 @@ export const apply: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        for (const manager of ['one', 'one', 'two']) await things.apply('a', manager, { data: { k: '1' } });
-        await things.apply('a', 'one', { metadata: { labels: { x: 'y' } }, data: { k: '1', m: '2' } });
+        for (const manager of ['one', 'one', 'two'])
+          await things.apply('a', manager, { data: { k: '1' } });
+        await things.apply('a', 'one', {
+          metadata: { labels: { x: 'y' } },
+          data: { k: '1', m: '2' },
+        });
       }
     },
   },
@@ -37,7 +49,10 @@ export const apply: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        await things.apply('a', 'one', { data: { k: '1', m: '1', n: '1' }, metadata: { labels: { x: '1' } } });
+        await things.apply('a', 'one', {
+          data: { k: '1', m: '1', n: '1' },
+          metadata: { labels: { x: '1' } },
+        });
         await things.apply('a', 'two', { data: { m: '1' } });
         await things.patch('a', 'merge', { data: { n: '2', o: '2' } });
         await things.apply('a', 'one', { data: { k: '1' } });
@@ -55,7 +70,9 @@ export const apply: Exchange[] = [
           fieldManager: 'maker',
         });
         await things.put('a', { ...body, data: { k: '2', n: '1' } }, { fieldManager: 'putter' });
-        await things.patch('a', 'json', [{ op: 'add', path: '/data/o', value: '1' }], { fieldManager: 'patcher' });
+        await things.patch('a', 'json', [{ op: 'add', path: '/data/o', value: '1' }], {
+          fieldManager: 'patcher',
+        });
         await things.patch('a', 'merge', { data: { k: null } }, { fieldManager: 'patcher' });
         await things.patch('a', 'merge', { data: null }, { fieldManager: 'patcher' });
       }
@@ -66,7 +83,9 @@ export const apply: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        await things.create(things.object('a', { data: { k: '1' }, metadata: { labels: { x: '1' } } }));
+        await things.create(
+          things.object('a', { data: { k: '1' }, metadata: { labels: { x: '1' } } }),
+        );
         await things.patch('a', 'merge', { metadata: { managedFields: [{}] } });
         await things.patch('a', 'merge', { data: { m: '1' } });
         await things.apply('a', 'one', { data: { m: '1', n: '1' } });
@@ -77,11 +96,19 @@ export const apply: Exchange[] = [
     name: 'a client may set the managers of an object with a write, and what it gets wrong does not count',
     async run(api) {
       const things = api.of(configMaps);
-      const entry = { manager: 'made up', operation: 'Apply', apiVersion: 'v1', fieldsType: 'FieldsV1' };
+      const entry = {
+        manager: 'made up',
+        operation: 'Apply',
+        apiVersion: 'v1',
+        fieldsType: 'FieldsV1',
+      };
       const fieldsV1 = { 'f:data': { 'f:k': {} } };
       await things.create(things.object('a', { data: { k: '1' } }));
       const put = (managedFields: object[], data: Record<string, string>) =>
-        things.put('a', { ...things.object('a', { data }), metadata: { name: 'a', managedFields } });
+        things.put('a', {
+          ...things.object('a', { data }),
+          metadata: { name: 'a', managedFields },
+        });
       await put([{ ...entry, fieldsV1 }], { k: '1', m: '1' });
       await put([{ ...entry, operation: 'Other', fieldsV1 }], { k: '2', m: '1' });
       await put([{ ...entry, fieldsType: 'FieldsV2', fieldsV1 }], { k: '3', m: '1' });
@@ -123,13 +150,20 @@ export const apply: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        const owner = (uid: string, name = 'owner') => ({ apiVersion: 'v1', kind: 'ConfigMap', name, uid });
+        const owner = (uid: string, name = 'owner') => ({
+          apiVersion: 'v1',
+          kind: 'ConfigMap',
+          name,
+          uid,
+        });
         const metadata = (uids: string[], finalizers: string[]) => ({
           metadata: { ownerReferences: uids.map((uid) => owner(uid)), finalizers },
         });
         await things.apply('a', 'one', metadata(['uid-a', 'uid-b'], ['e.x/a', 'e.x/b']));
         await things.apply('a', 'two', metadata(['uid-c', 'uid-b'], ['e.x/c', 'e.x/a']));
-        await things.apply('a', 'three', { metadata: { ownerReferences: [owner('uid-a', 'other')] } });
+        await things.apply('a', 'three', {
+          metadata: { ownerReferences: [owner('uid-a', 'other')] },
+        });
         await things.apply('a', 'one', metadata(['uid-a'], ['e.x/b']));
         await things.apply('a', 'one', { metadata: { annotations: { x: '1' } } });
       }
@@ -141,14 +175,30 @@ export const apply: Exchange[] = [
       const things = api.of(podTemplates);
       const env = (...names: string[]) => names.map((name) => ({ name, value: name }));
       const ports = [{ containerPort: 80, protocol: 'TCP' }];
-      await things.apply('a', 'one', { template: template([container('a', { env: env('x', 'y'), ports })]) });
-      const side = (fields: object) => ({ template: { spec: { containers: [{ name: 'a', ...fields }] } } });
+      await things.apply('a', 'one', {
+        template: template([container('a', { env: env('x', 'y'), ports })]),
+      });
+      const side = (fields: object) => ({
+        template: { spec: { containers: [{ name: 'a', ...fields }] } },
+      });
       await things.apply('a', 'two', side({ env: env('z', 'x') }));
       await things.apply('a', 'three', side({ env: [{ name: 'x', value: 'other' }] }));
-      await things.apply('a', 'two', side({ ports: [{ containerPort: 80, protocol: 'UDP' }, { containerPort: 80 }] }));
-      await things.apply('a', 'two', { template: { spec: { containers: [container('b', { env: [] })] } } });
-      await things.apply('a', 'one', { template: template([container('c'), container('a', { env: env('y') })]) });
-      await things.apply('a', 'two', side({ ports: [{ containerPort: 80 }, { containerPort: 80 }] }));
+      await things.apply(
+        'a',
+        'two',
+        side({ ports: [{ containerPort: 80, protocol: 'UDP' }, { containerPort: 80 }] }),
+      );
+      await things.apply('a', 'two', {
+        template: { spec: { containers: [container('b', { env: [] })] } },
+      });
+      await things.apply('a', 'one', {
+        template: template([container('c'), container('a', { env: env('y') })]),
+      });
+      await things.apply(
+        'a',
+        'two',
+        side({ ports: [{ containerPort: 80 }, { containerPort: 80 }] }),
+      );
     },
   },
   {
@@ -189,7 +239,11 @@ export const apply: Exchange[] = [
       const things = api.of(widgets);
       const status = { conditions: [{ type: 'Ready' }], at: 1 };
       await things.apply('a', 'one', { spec: { size: 1 }, status });
-      await things.apply('a/status', 'one', { spec: { size: 2 }, metadata: { labels: { x: 'y' } }, status });
+      await things.apply('a/status', 'one', {
+        spec: { size: 2 },
+        metadata: { labels: { x: 'y' } },
+        status,
+      });
       await things.apply('a/status', 'two', { status: { at: 2 } });
       await things.patch('a/status', 'merge', { spec: { size: 3 }, status: { at: 3 } });
       await things.apply('a/status', 'one', { status: { at: 4 } });
@@ -209,8 +263,14 @@ export const apply: Exchange[] = [
         spec: { hard: { pods: '7' } },
         status: { used: { pods: '1' } },
       });
-      await things.apply('a/status', 'one', { metadata: { labels: { z: '1' } }, status: { hard: { pods: '5' } } });
-      await things.apply('a', 'one', { spec: { hard: { pods: '6' } }, status: { hard: { pods: '9' } } });
+      await things.apply('a/status', 'one', {
+        metadata: { labels: { z: '1' } },
+        status: { hard: { pods: '5' } },
+      });
+      await things.apply('a', 'one', {
+        spec: { hard: { pods: '6' } },
+        status: { hard: { pods: '9' } },
+      });
       const { body } = await things.get('a/status');
       await things.put('a/status', { ...body, metadata: { ...body.metadata, labels: {} } });
     },
@@ -225,11 +285,20 @@ export const apply: Exchange[] = [
         const things = api.of(type);
         const { body } = await things.apply('a', 'one', { [member]: { k: '1' } });
         const managedFields: [] = [];
-        const wanted = { ...body, metadata: { ...body.metadata, managedFields }, [member]: { k: '2' } };
+        const wanted = {
+          ...body,
+          metadata: { ...body.metadata, managedFields },
+          [member]: { k: '2' },
+        };
         await things.put('a', wanted, { fieldManager: 'u' });
         await things.apply('a', 'one', { [member]: { k: '3' } });
         await things.patch('a', 'merge', { metadata: { managedFields } }, { fieldManager: 'v' });
-        await things.patch('a', 'merge', { metadata: { managedFields: [{}] } }, { fieldManager: 'v' });
+        await things.patch(
+          'a',
+          'merge',
+          { metadata: { managedFields: [{}] } },
+          { fieldManager: 'v' },
+        );
       }
     },
   },
@@ -237,15 +306,18 @@ export const apply: Exchange[] = [
     name: 'empty metadata that is applied is written to a custom resource each time',
     async run(api) {
       for (const things of [api.of(widgets), api.of(configMaps)]) {
-        // The server compares with what its watch cache has, where empty lists are gone. Until an object is there it compares
-        // with what is stored, and writes nothing: so each write is read from that cache before the next.
+        // The server compares with what its watch cache has, where empty lists are gone. Until an
+        // object is there it compares with what is stored, and writes nothing: so each write is
+        // read from that cache before the next.
         const seen = async ({ body }: Answer) => {
           const { name, resourceVersion } = body.metadata;
           await things.get(name, { resourceVersion });
         };
         for (const [at, empty] of EMPTY.entries()) {
-          for (let times = 0; times < 3; times++) await seen(await things.apply(`a${at}`, 'one', { metadata: empty }));
-          for (let times = 0; times < 2; times++) await seen(await things.patch(`a${at}`, 'merge', {}));
+          for (let times = 0; times < 3; times++)
+            await seen(await things.apply(`a${at}`, 'one', { metadata: empty }));
+          for (let times = 0; times < 2; times++)
+            await seen(await things.patch(`a${at}`, 'merge', {}));
           await things.apply(`a${at}`, 'two', {});
         }
       }

@@ -21,11 +21,20 @@ const version = (spec: JsonObject): JsonObject => {
     properties: { name: { ...text, maxLength: 4 }, generateName: { maxLength: 2, ...text } },
   };
   const properties = { metadata, spec: { type: 'object', properties: spec } };
-  return { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object', properties } } };
+  return {
+    name: 'v1',
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: 'object', properties } },
+  };
 };
 
 /** The real server needs a second or two for each of these. */
-async function settled(api: Api, what: string, holds: (quiet: Api) => Promise<boolean>): Promise<void> {
+async function settled(
+  api: Api,
+  what: string,
+  holds: (quiet: Api) => Promise<boolean>,
+): Promise<void> {
   await eventually(`the definition of uppers: ${what}`, () => holds(api.unrecorded()));
 }
 
@@ -41,7 +50,10 @@ export const definitions: Exchange[] = [
       const quiet = api.unrecorded();
       const things = api.of(uppers);
       const maybe = { ...text, nullable: true };
-      const rows = (of: JsonObject): JsonObject => ({ type: 'array', items: { type: 'object', properties: of } });
+      const rows = (of: JsonObject): JsonObject => ({
+        type: 'array',
+        items: { type: 'object', properties: of },
+      });
       const spec = { a: text, old: text, maybe, rows: rows({ q: text, r: text }) };
       const body = {
         apiVersion: 'apiextensions.k8s.io/v1',
@@ -52,7 +64,9 @@ export const definitions: Exchange[] = [
       await quiet.call('POST', CRDS, { body });
       await settled(api, 'served', watched);
       await things.create(
-        things.object('one', { spec: { a: 'x', old: 'o', maybe: null, rows: [{ q: 'q', r: 'r' }] } }),
+        things.object('one', {
+          spec: { a: 'x', old: 'o', maybe: null, rows: [{ q: 'q', r: 'r' }] },
+        }),
       );
       await things.create(things.object('two', { spec: { old: 'o' } }));
       await things.create(things.object('three'));
@@ -68,10 +82,15 @@ export const definitions: Exchange[] = [
         rows: rows({ q: text, d: { ...text, default: 'D' } }),
       };
       const changed = { spec: { versions: [version(next)], names: { shortNames: ['up'] } } };
-      await quiet.call('PATCH', CRD, { body: changed, contentType: 'application/merge-patch+json' });
+      await quiet.call('PATCH', CRD, {
+        body: changed,
+        contentType: 'application/merge-patch+json',
+      });
       await watch.end();
       await settled(api, 'names', async () => {
-        const { status } = (await quiet.call('GET', CRD)).body as { status?: { acceptedNames: JsonObject } };
+        const { status } = (await quiet.call('GET', CRD)).body as {
+          status?: { acceptedNames: JsonObject };
+        };
         return JSON.stringify(status?.acceptedNames.shortNames) === '["up"]';
       });
       await settled(api, 'watched anew', watched);
@@ -96,8 +115,15 @@ export const definitions: Exchange[] = [
         };
         return api.call('POST', CRDS, { body, query: { dryRun: 'All' } });
       };
-      for (const group of ['k8s.io', 'e2e.k8s.io', 'kubernetes.io', 'e2e.kubernetes.io']) await define(group);
-      for (const value of ['', 'me', 'https://', 'example.com/1', 'approved: https://example.com/1'])
+      for (const group of ['k8s.io', 'e2e.k8s.io', 'kubernetes.io', 'e2e.kubernetes.io'])
+        await define(group);
+      for (const value of [
+        '',
+        'me',
+        'https://',
+        'example.com/1',
+        'approved: https://example.com/1',
+      ])
         await define('e2e.k8s.io', { [approval]: value });
       const quiet = api.unrecorded();
       const path = `${CRDS}/uppers.e2e.k8s.io`;

@@ -1,4 +1,6 @@
-/** Exchanges about single objects, third part: deletion, with finalizers, conditions and options. */
+/**
+ * Exchanges about single objects, third part: deletion, with finalizers, conditions and options.
+ */
 import type { JsonObject, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, jobs, secrets, widgets } from './resources.ts';
@@ -18,7 +20,14 @@ const DELETION_PARAMETERS: Query[] = [
 ];
 /** Of a deletion of many: of what it lists, and where it has no body what it holds them to. */
 const LIST_PARAMETERS: Query[] = [
-  ...[{ limit: '2' }, { limit: '0' }, { limit: '-1' }, { limit: 'x' }, { limit: '3' }, { timeoutSeconds: 'x' }],
+  ...[
+    { limit: '2' },
+    { limit: '0' },
+    { limit: '-1' },
+    { limit: 'x' },
+    { limit: '3' },
+    { timeoutSeconds: 'x' },
+  ],
   ...[
     { limit: '1', labelSelector: 'odd=1' },
     { limit: '2', dryRun: 'All' },
@@ -30,16 +39,37 @@ const odd = (at: number): JsonObject => ({ metadata: { labels: { odd: String(at 
 const NOBODY: Query = { labelSelector: 'no=body' };
 
 const OPTIONS: unknown[] = [
-  ...[{ dryRun: 'All' }, { dryRun: ['all', ''] }, { dryRun: true }, { dryRun: [5] }, { dryRun: null }],
-  ...[{ preconditions: { uid: '' } }, { preconditions: { resourceVersion: '' } }, { preconditions: null }],
-  ...[{ preconditions: { uid: 5 } }, { preconditions: { resourceVersion: 5 } }, { preconditions: [] }],
+  ...[
+    { dryRun: 'All' },
+    { dryRun: ['all', ''] },
+    { dryRun: true },
+    { dryRun: [5] },
+    { dryRun: null },
+  ],
+  ...[
+    { preconditions: { uid: '' } },
+    { preconditions: { resourceVersion: '' } },
+    { preconditions: null },
+  ],
+  ...[
+    { preconditions: { uid: 5 } },
+    { preconditions: { resourceVersion: 5 } },
+    { preconditions: [] },
+  ],
   ...[{ propagationPolicy: 5 }, { propagationPolicy: '' }, { propagationPolicy: null }],
   ...[{ gracePeriodSeconds: '0' }, { gracePeriodSeconds: -1 }, { orphanDependents: 'yes' }],
   ...[
     { orphanDependents: true, propagationPolicy: 'Orphan' },
     { propagationPolicy: 'Sideways', dryRun: ['all'] },
   ],
-  ...['[]', 'true', 'null', { kind: 5 }, { kind: 'Other' }, { apiVersion: 'v1', kind: 'ConfigMap' }],
+  ...[
+    '[]',
+    'true',
+    'null',
+    { kind: 5 },
+    { kind: 'Other' },
+    { apiVersion: 'v1', kind: 'ConfigMap' },
+  ],
   ...[{ kind: 'DeleteOptions' }, { apiVersion: 'any/v9', kind: 'DeleteOptions', odd: 1 }],
 ];
 
@@ -52,7 +82,9 @@ export const deletions: Exchange[] = [
         await things.create(things.object('one', { metadata: { finalizers: ['e.x/a', 'e.x/b'] } }));
         await things.delete('one');
         await things.delete('one');
-        await things.patch('one', 'merge', { metadata: { finalizers: ['e.x/a', 'e.x/b', 'e.x/c'] } });
+        await things.patch('one', 'merge', {
+          metadata: { finalizers: ['e.x/a', 'e.x/b', 'e.x/c'] },
+        });
         await things.create(things.object('one'));
         await things.patch('one', 'merge', { metadata: { finalizers: ['e.x/b'] } });
         await things.patch('one', 'merge', { metadata: { labels: { app: 'a' } } });
@@ -66,10 +98,16 @@ export const deletions: Exchange[] = [
     name: 'an update may drop the last finalizer and change other fields',
     async run(api) {
       const things = api.of(widgets);
-      await things.create(things.object('one', { metadata: { finalizers: ['e.x/a'] }, spec: { size: 1 } }));
+      await things.create(
+        things.object('one', { metadata: { finalizers: ['e.x/a'] }, spec: { size: 1 } }),
+      );
       await things.delete('one');
       const { body } = await things.get('one');
-      await things.put('one', { ...body, metadata: { ...body.metadata, finalizers: [] }, spec: { size: 2 } });
+      await things.put('one', {
+        ...body,
+        metadata: { ...body.metadata, finalizers: [] },
+        spec: { size: 2 },
+      });
       await things.get('one');
     },
   },
@@ -77,9 +115,16 @@ export const deletions: Exchange[] = [
     name: 'a deletion of a Job orphans its Pods unless told otherwise, and says so',
     async run(api) {
       const things = api.of(jobs);
-      for (const options of [undefined, {}, { orphanDependents: false }, { propagationPolicy: 'Orphan' }]) {
+      for (const options of [
+        undefined,
+        {},
+        { orphanDependents: false },
+        { propagationPolicy: 'Orphan' },
+      ]) {
         for (const finalizers of [[], ['e.x/a'], ['foregroundDeletion']]) {
-          await things.create(things.object('one', { metadata: { finalizers, labels: { app: 'a' } }, spec: jobSpec }));
+          await things.create(
+            things.object('one', { metadata: { finalizers, labels: { app: 'a' } }, spec: jobSpec }),
+          );
           await things.delete('one', options);
           await things.patch('one', 'merge', { metadata: { finalizers: null } });
         }
@@ -96,10 +141,16 @@ export const deletions: Exchange[] = [
         const { body } = await things.create(things.object('one'));
         const { uid, resourceVersion } = body.metadata;
         await things.patch('one', 'merge', { metadata: { labels: { app: 'a' } } });
-        await things.delete('one', { preconditions: { uid: '00000000-0000-0000-0000-000000000001' } });
+        await things.delete('one', {
+          preconditions: { uid: '00000000-0000-0000-0000-000000000001' },
+        });
         await things.delete('one', { preconditions: { uid, resourceVersion } });
         await things.get('one');
-        await things.delete('one', { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid } });
+        await things.delete('one', {
+          kind: 'DeleteOptions',
+          apiVersion: 'v1',
+          preconditions: { uid },
+        });
       }
     },
   },
@@ -140,7 +191,8 @@ export const deletions: Exchange[] = [
           await things.create(things.object('one'));
           await things.delete('one', options);
         }
-        for (const options of OPTIONS) await api.call('DELETE', things.path, { body: options, query: NOBODY });
+        for (const options of OPTIONS)
+          await api.call('DELETE', things.path, { body: options, query: NOBODY });
         await things.delete('none', { dryRun: ['all'] });
       }
     },
@@ -189,7 +241,8 @@ export const deletions: Exchange[] = [
       const { body: left } = await things.list();
       await things.create(things.object('b'));
       const query = { resourceVersion: left.metadata.resourceVersion };
-      for (const options of [{ query }, { query, body: {} }]) await api.call('DELETE', things.path, options);
+      for (const options of [{ query }, { query, body: {} }])
+        await api.call('DELETE', things.path, options);
       await things.list();
     },
   },

@@ -1,4 +1,7 @@
-/** One row of the table: a few requests that belong together. It runs in a namespace of its own on both servers. */
+/**
+ * One row of the table: a few requests that belong together. It runs in a namespace of its own on
+ * both servers.
+ */
 import type { Api } from './api.ts';
 
 export interface Exchange {

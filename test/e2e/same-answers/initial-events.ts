@@ -1,4 +1,7 @@
-/** Exchanges about watches that begin with what is there (WatchList), and about parameters that contradict each other. */
+/**
+ * Exchanges about watches that begin with what is there (WatchList), and about parameters that
+ * contradict each other.
+ */
 import type { Api, Collection, Query } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
@@ -17,7 +20,8 @@ async function fill(things: Collection): Promise<string> {
 function refused(method: 'watch' | 'list', queries: readonly Query[]) {
   return async (api: Api): Promise<void> => {
     const things = api.of(configMaps);
-    for (const query of queries) await (method === 'watch' ? things.watch(query) : things.list(query));
+    for (const query of queries)
+      await (method === 'watch' ? things.watch(query) : things.list(query));
   };
 }
 
@@ -77,7 +81,8 @@ export const initialEvents: Exchange[] = [
         const things = api.of(type);
         await fill(things);
         const queries: Query[] = [{}, { resourceVersion: '0' }, { resourceVersion: '' }];
-        for (const query of queries) await (await things.watch({ ...query, allowWatchBookmarks: 'true' })).take(3);
+        for (const query of queries)
+          await (await things.watch({ ...query, allowWatchBookmarks: 'true' })).take(3);
       }
     },
   },
@@ -89,7 +94,9 @@ export const initialEvents: Exchange[] = [
       const queries: Query[] = [{}, { resourceVersion: '0' }];
       for (const query of queries) {
         const watch = await things.watch({ ...query, ...WITH_END, sendInitialEvents: 'false' });
-        await things.patch('a', 'merge', { metadata: { annotations: { query: JSON.stringify(query) } } });
+        await things.patch('a', 'merge', {
+          metadata: { annotations: { query: JSON.stringify(query) } },
+        });
         await watch.take(1);
       }
     },

@@ -21,21 +21,34 @@ export const kinds: Exchange[] = [
       ] as const) {
         const things = api.of(type);
         await things.create(things.object('one', fields));
-        for (const metadata of [{ annotations: { a: '1' } }, { labels: { a: '1' } }, { finalizers: ['e.x/a'] }]) {
+        for (const metadata of [
+          { annotations: { a: '1' } },
+          { labels: { a: '1' } },
+          { finalizers: ['e.x/a'] },
+        ]) {
           await things.patch('one', 'merge', { metadata });
         }
-        await things.apply('one', 'other', { metadata: { annotations: { b: '1' }, labels: { b: '1' } } });
+        await things.apply('one', 'other', {
+          metadata: { annotations: { b: '1' }, labels: { b: '1' } },
+        });
         await things.patch('one', 'merge', { metadata: { annotations: null, labels: null } });
       }
-      await api.of(deployments).patch('one/status', 'merge', { metadata: { annotations: { a: '2' } } });
+      await api
+        .of(deployments)
+        .patch('one/status', 'merge', { metadata: { annotations: { a: '2' } } });
     },
   },
   {
     name: 'a Namespace has its name as a label, and does not go with others',
     async run(api) {
       const quiet = api.unrecorded();
-      for (const given of [{ name: `${api.namespace}-a` }, { generateName: `${api.namespace}-b-` }]) {
-        const { body } = await quiet.call('POST', '/api/v1/namespaces', { body: { metadata: given } });
+      for (const given of [
+        { name: `${api.namespace}-a` },
+        { generateName: `${api.namespace}-b-` },
+      ]) {
+        const { body } = await quiet.call('POST', '/api/v1/namespaces', {
+          body: { metadata: given },
+        });
         await api.call('GET', `/api/v1/namespaces/${body.metadata.name}`, { accept: METADATA });
       }
       await api.call('DELETE', '/api/v1/namespaces', { query: { labelSelector: 'no=body' } });
@@ -51,7 +64,8 @@ export const kinds: Exchange[] = [
       await roles.create(made);
       await roles.patch(one, 'merge', { metadata: { namespace: 'n', labels: { a: '1' } } });
       await roles.put(one, made);
-      for (let times = 0; times < 2; times++) await roles.apply(two, 'm', { metadata: { namespace: 'n' }, rules });
+      for (let times = 0; times < 2; times++)
+        await roles.apply(two, 'm', { metadata: { namespace: 'n' }, rules });
       const things = api.of(clusterRoles);
       await things.create(made);
     },
@@ -64,8 +78,14 @@ export const kinds: Exchange[] = [
       const { body } = await quiet.list();
       const query = { resourceVersion: body.metadata.resourceVersion };
       const watch = await api.watch(things.path, query, METADATA);
-      for (const [name, options] of Object.entries({ a: undefined, b: { gracePeriodSeconds: 5 }, c: DRY_RUN })) {
-        await quiet.create(things.object(name, { spec: podSpec([container('a')], { enableServiceLinks: true }) }));
+      for (const [name, options] of Object.entries({
+        a: undefined,
+        b: { gracePeriodSeconds: 5 },
+        c: DRY_RUN,
+      })) {
+        await quiet.create(
+          things.object(name, { spec: podSpec([container('a')], { enableServiceLinks: true }) }),
+        );
         await quiet.patch(name, 'merge', { metadata: { managedFields: [{}] } });
         await quiet.delete(name, options);
       }

@@ -42,7 +42,8 @@ export const lists: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        for (const name of ['b', 'a.b', 'c', 'a', 'a-b', 'a0', 'b1']) await things.create(things.object(name));
+        for (const name of ['b', 'a.b', 'c', 'a', 'a-b', 'a0', 'b1'])
+          await things.create(things.object(name));
         await things.list();
       }
     },
@@ -105,7 +106,13 @@ export const lists: Exchange[] = [
   },
   {
     name: 'a field selector on another field or without syntax is a bad request',
-    run: selectors('fieldSelector', ['spec.nodeName=x', 'metadata.labels=x', 'metadata.name', 'x', 'metadata.name>c1']),
+    run: selectors('fieldSelector', [
+      'spec.nodeName=x',
+      'metadata.labels=x',
+      'metadata.name',
+      'x',
+      'metadata.name>c1',
+    ]),
   },
   {
     name: 'a list over all namespaces takes selectors',
@@ -116,7 +123,9 @@ export const lists: Exchange[] = [
         await things.create(things.object('two', { metadata: { labels: { in: api.namespace } } }));
         await api.everywhere(type).list({ labelSelector: `in=${api.namespace}` });
         await api.everywhere(type).list({ fieldSelector: `metadata.namespace=${api.namespace}` });
-        await api.everywhere(type).list({ fieldSelector: `metadata.namespace=${api.namespace},metadata.name=one` });
+        await api
+          .everywhere(type)
+          .list({ fieldSelector: `metadata.namespace=${api.namespace},metadata.name=one` });
       }
     },
   },
@@ -136,7 +145,8 @@ export const lists: Exchange[] = [
         const things = api.of(type);
         await fill(things, 5);
         let next = (await things.list({ limit: '2' })).body.metadata.continue;
-        while (next) next = (await things.list({ limit: '2', continue: next })).body.metadata.continue;
+        while (next)
+          next = (await things.list({ limit: '2', continue: next })).body.metadata.continue;
         await things.list({ limit: '5' });
         await things.list({ limit: '6' });
         await things.list({ limit: '0' });
@@ -161,7 +171,8 @@ export const lists: Exchange[] = [
         await fill(things, 3);
         for (const query of SPARSE) {
           const { body } = await things.list(query);
-          if (body.metadata.continue) await things.list({ ...query, continue: body.metadata.continue });
+          if (body.metadata.continue)
+            await things.list({ ...query, continue: body.metadata.continue });
         }
       }
     },
@@ -194,7 +205,11 @@ export const lists: Exchange[] = [
         continue: body.metadata.continue ?? '',
         resourceVersion: body.metadata.resourceVersion,
       });
-      await things.list({ limit: '1', continue: body.metadata.continue ?? '', resourceVersion: '0' });
+      await things.list({
+        limit: '1',
+        continue: body.metadata.continue ?? '',
+        resourceVersion: '0',
+      });
     },
   },
   {
@@ -229,8 +244,11 @@ export const lists: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        await things.create(things.object('one', { data: { a: '1' }, metadata: { labels: { app: 'a' } } }));
-        const partial = (what: string) => `application/json;as=${what};g=meta.k8s.io;v=v1,application/json`;
+        await things.create(
+          things.object('one', { data: { a: '1' }, metadata: { labels: { app: 'a' } } }),
+        );
+        const partial = (what: string) =>
+          `application/json;as=${what};g=meta.k8s.io;v=v1,application/json`;
         await api.call('GET', things.path, { accept: partial('PartialObjectMetadataList') });
         await api.call('GET', `${things.path}/one`, { accept: partial('PartialObjectMetadata') });
       }
@@ -250,7 +268,9 @@ export const lists: Exchange[] = [
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
         await fill(things, 4);
-        await things.create(things.object('held', { metadata: { finalizers: ['e.x/a'], labels: { n: '9' } } }));
+        await things.create(
+          things.object('held', { metadata: { finalizers: ['e.x/a'], labels: { n: '9' } } }),
+        );
         await things.deleteAll({ labelSelector: 'parity=odd' });
         await things.list();
         await things.deleteAll({ fieldSelector: 'metadata.name=none' });

@@ -1,9 +1,13 @@
-/** Exchanges about the form of an answer: metadata alone, in what version, of one object or of many; compression. */
+/**
+ * Exchanges about the form of an answer: metadata alone, in what version, of one object or of many;
+ * compression.
+ */
 import type { CallOptions } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, widgets } from './resources.ts';
 
-const as = (what: string, version = 'v1'): string => `application/json;as=${what};g=meta.k8s.io;v=${version}`;
+const as = (what: string, version = 'v1'): string =>
+  `application/json;as=${what};g=meta.k8s.io;v=${version}`;
 const ONE = 'PartialObjectMetadata';
 const MANY = 'PartialObjectMetadataList';
 
@@ -15,12 +19,18 @@ export const negotiation: Exchange[] = [
         const things = api.of(type);
         await things.create(things.object('one', { metadata: { labels: { app: 'a' } } }));
         const one = `${things.path}/one`;
-        for (const accept of [as(ONE, 'v1beta1'), `${as(ONE, 'v2')},${as(ONE)}`, 'text/html,application/json;q=0.5'])
+        for (const accept of [
+          as(ONE, 'v1beta1'),
+          `${as(ONE, 'v2')},${as(ONE)}`,
+          'text/html,application/json;q=0.5',
+        ])
           await api.call('GET', one, { accept });
         await api.call('GET', things.path, { accept: as(MANY, 'v1beta1') });
         // The first range that the server knows decides, also where it cannot be had.
-        for (const accept of [as(ONE), `${as(ONE)},application/json`]) await api.call('GET', things.path, { accept });
-        for (const accept of [as(MANY), `${as(MANY)},application/json`]) await api.call('GET', one, { accept });
+        for (const accept of [as(ONE), `${as(ONE)},application/json`])
+          await api.call('GET', things.path, { accept });
+        for (const accept of [as(MANY), `${as(MANY)},application/json`])
+          await api.call('GET', one, { accept });
         for (const accept of [as('Bar'), as('Foo', 'v7')]) {
           await api.call('GET', one, { accept: `${accept},application/json` });
         }
@@ -34,10 +44,18 @@ export const negotiation: Exchange[] = [
         for (const accept of [as(ONE), as(MANY), `${as(ONE)},application/json`]) {
           const things = api.of(type);
           const call = (method: string, name: string, options: CallOptions = {}) =>
-            api.call(method, name === '' ? things.path : `${things.path}/${name}`, { accept, ...options });
-          const merge = { body: { metadata: { labels: { a: '1' } } }, contentType: 'application/merge-patch+json' };
+            api.call(method, name === '' ? things.path : `${things.path}/${name}`, {
+              accept,
+              ...options,
+            });
+          const merge = {
+            body: { metadata: { labels: { a: '1' } } },
+            contentType: 'application/merge-patch+json',
+          };
           await call('POST', '', { body: things.object('one') });
-          await call('PUT', 'one', { body: things.object('one', { metadata: { labels: { b: '1' } } }) });
+          await call('PUT', 'one', {
+            body: things.object('one', { metadata: { labels: { b: '1' } } }),
+          });
           await call('PATCH', 'one', merge);
           await call('PATCH', 'one', { ...merge, query: { dryRun: 'All' } });
           await call('PATCH', 'none', merge);
@@ -77,8 +95,10 @@ export const negotiation: Exchange[] = [
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
         await things.create(things.object('small'));
-        for (const encoding of ['gzip', 'identity']) await api.call('GET', things.path, { encoding });
-        for (const name of ['a', 'b']) await things.create(things.object(name, { data: { a: 'x'.repeat(80_000) } }));
+        for (const encoding of ['gzip', 'identity'])
+          await api.call('GET', things.path, { encoding });
+        for (const name of ['a', 'b'])
+          await things.create(things.object(name, { data: { a: 'x'.repeat(80_000) } }));
         for (const encoding of ['gzip', 'deflate, gzip', 'gzip;q=1', 'GZIP', 'br, *', 'identity'])
           await api.call('GET', things.path, { encoding });
         await things.create(things.object('big', { data: { a: 'x'.repeat(200_000) } }));

@@ -1,6 +1,6 @@
 /**
- * Makes the transcripts of two servers comparable: what must differ becomes a word that is the same on both, and
- * nothing else is touched. Every rule says why the two cannot agree.
+ * Makes the transcripts of two servers comparable: what must differ becomes a word that is the same
+ * on both, and nothing else is touched. Every rule says why the two cannot agree.
  */
 import type { Entry, Json, JsonObject } from './api.ts';
 
@@ -12,10 +12,15 @@ export function normalise(transcript: readonly Entry[]): Json[] {
     if (typeof json === 'string') return names.replace(text(json));
     if (Array.isArray(json)) return json.map(value);
     if (!isObject(json)) return json;
-    return Object.fromEntries(Object.entries(json).map(([name, of]) => [names.replace(name), value(of)]));
+    return Object.fromEntries(
+      Object.entries(json).map(([name, of]) => [names.replace(name), value(of)]),
+    );
   }
 
-  /** Messages that quote versions: of the object by their order, the server's own counter not at all. */
+  /**
+   * Messages that quote versions: of the object by their order, the server's own counter not at
+   * all.
+   */
   function text(of: string): string {
     return of
       .replace(
@@ -31,7 +36,8 @@ export function normalise(transcript: readonly Entry[]): Json[] {
   function body(json: Json, type?: Json): Json {
     if (!isObject(json)) return value(json);
     const shown = { ...json };
-    if (isObject(shown.metadata)) shown.metadata = metadata(shown.metadata, isObjectVersion(json, type));
+    if (isObject(shown.metadata))
+      shown.metadata = metadata(shown.metadata, isObjectVersion(json, type));
     if (isObject(shown.details)) shown.details = details(shown.details);
     if (Array.isArray(shown.items)) shown.items = shown.items.map((item) => body(item));
     return value(shown);
@@ -55,22 +61,37 @@ export function normalise(transcript: readonly Entry[]): Json[] {
   function details(of: JsonObject): JsonObject {
     const { causes } = of;
     if (!Array.isArray(causes)) return of;
-    const conflicts = causes.every((cause) => isObject(cause) && cause.reason === 'FieldManagerConflict');
+    const conflicts = causes.every(
+      (cause) => isObject(cause) && cause.reason === 'FieldManagerConflict',
+    );
     return conflicts
-      ? { ...of, causes: causes.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) }
+      ? {
+          ...of,
+          causes: causes.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+        }
       : of;
   }
 
-  /** When they wrote, and so their order: one of the two servers may have crossed a second in between. */
+  /**
+   * When they wrote, and so their order: one of the two servers may have crossed a second in
+   * between.
+   */
   function managers(of: Json[]): Json {
-    const timeless = of.map((entry) => (isObject(entry) && isTime(entry.time) ? { ...entry, time: '<time>' } : entry));
+    const timeless = of.map((entry) =>
+      isObject(entry) && isTime(entry.time) ? { ...entry, time: '<time>' } : entry,
+    );
     const order = (entry: Json): string =>
-      isObject(entry) ? `${entry.operation} ${entry.manager} ${entry.apiVersion} ${entry.subresource}` : '';
+      isObject(entry)
+        ? `${entry.operation} ${entry.manager} ${entry.apiVersion} ${entry.subresource}`
+        : '';
     return timeless.sort((a, b) => (order(a) < order(b) ? -1 : 1));
   }
 
   return transcript.map((entry) => {
-    const shown: JsonObject = { request: names.replace(request(entry.request)), status: entry.status };
+    const shown: JsonObject = {
+      request: names.replace(request(entry.request)),
+      status: entry.status,
+    };
     if (entry.contentType !== undefined) shown.contentType = entry.contentType;
     if (entry.encoding !== undefined) shown.encoding = entry.encoding;
     if (entry.warning !== undefined) shown.warning = entry.warning;
@@ -87,7 +108,9 @@ export function normalise(transcript: readonly Entry[]): Json[] {
   });
 }
 
-/** uids are random, and so is the end of a name made by generateName: the n-th one seen is called n. */
+/**
+ * uids are random, and so is the end of a name made by generateName: the n-th one seen is called n.
+ */
 class Names {
   readonly #names = new Map<string, string>();
 
@@ -96,7 +119,8 @@ class Names {
     let generated = 0;
     walk(transcript as unknown as Json, ({ uid, generateName, name }) => {
       if (typeof uid === 'string' && !this.#names.has(uid)) this.#names.set(uid, `<uid ${++uids}>`);
-      if (typeof generateName !== 'string' || typeof name !== 'string' || this.#names.has(name)) return;
+      if (typeof generateName !== 'string' || typeof name !== 'string' || this.#names.has(name))
+        return;
       if (name.startsWith(generateName) && /^[a-z0-9]{5}$/.test(name.slice(generateName.length))) {
         this.#names.set(name, `${generateName}<${++generated}>`);
       }
@@ -111,9 +135,10 @@ class Names {
 }
 
 /**
- * One counter serves the whole cluster, and its numbers depend on everything else that was written. What must agree is
- * the order: the n-th object version of an exchange is `v<n>`. A list or a bookmark may be newer than the newest object
- * it speaks of, because others write too: `at v<n>` says which object versions it covers.
+ * One counter serves the whole cluster, and its numbers depend on everything else that was written.
+ * What must agree is the order: the n-th object version of an exchange is `v<n>`. A list or a
+ * bookmark may be newer than the newest object it speaks of, because others write too: `at v<n>`
+ * says which object versions it covers.
  */
 class Versions {
   readonly #sorted: bigint[];
@@ -141,12 +166,17 @@ class Versions {
   }
 }
 
-/** The metadata of a list, a Status or a bookmark speaks of the collection, any other of the object itself. */
+/**
+ * The metadata of a list, a Status or a bookmark speaks of the collection, any other of the object
+ * itself.
+ */
 function isObjectVersion(body: JsonObject, type: Json | undefined): boolean {
   return type !== 'BOOKMARK' && !Array.isArray(body.items) && body.kind !== 'Status';
 }
 
-/** Versions and continue tokens in the label of a request; the answers to them are compared in full. */
+/**
+ * Versions and continue tokens in the label of a request; the answers to them are compared in full.
+ */
 function request(title: string): string {
   return title.replace(/\b(continue|resourceVersion)=(?!0\b)[^&]*/g, '$1=…');
 }

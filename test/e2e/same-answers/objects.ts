@@ -1,4 +1,7 @@
-/** Exchanges about single objects, first part: the life of one, and what a server takes as an object. */
+/**
+ * Exchanges about single objects, first part: the life of one, and what a server takes as an
+ * object.
+ */
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 
@@ -10,9 +13,14 @@ export const objects: Exchange[] = [
       name: `a ${type.kind} is created, read, updated and deleted`,
       async run(api) {
         const things = api.of(type);
-        const created = await things.create(things.object('one', { metadata: { labels: { app: 'a' } } }));
+        const created = await things.create(
+          things.object('one', { metadata: { labels: { app: 'a' } } }),
+        );
         await things.get('one');
-        await things.put('one', { ...created.body, metadata: { ...created.body.metadata, labels: { app: 'b' } } });
+        await things.put('one', {
+          ...created.body,
+          metadata: { ...created.body.metadata, labels: { app: 'b' } },
+        });
         await things.list();
         await things.delete('one');
         await things.get('one');
@@ -94,13 +102,18 @@ export const objects: Exchange[] = [
       ];
       for (const type of [configMaps, widgets])
         for (const generateName of prefixes)
-          await api.of(type).create(api.of(type).object('a', { metadata: { generateName } }), { dryRun: 'All' });
-      const metadata = (generateName: string) => ({ metadata: { name: `${api.namespace}-a`, generateName } });
+          await api
+            .of(type)
+            .create(api.of(type).object('a', { metadata: { generateName } }), { dryRun: 'All' });
+      const metadata = (generateName: string) => ({
+        metadata: { name: `${api.namespace}-a`, generateName },
+      });
       for (const [path, names] of [
         ['/api/v1/namespaces', ['x'.repeat(64), 'a.b-', 'A']],
         ['/apis/rbac.authorization.k8s.io/v1/clusterroles', ['a/b', 'a%', 'a:', 'A-']],
       ] as const)
-        for (const name of names) await api.call('POST', path, { body: metadata(name), query: { dryRun: 'All' } });
+        for (const name of names)
+          await api.call('POST', path, { body: metadata(name), query: { dryRun: 'All' } });
     },
   },
   {
@@ -149,7 +162,9 @@ export const objects: Exchange[] = [
       await things.create(things.object('c', { metadata: { annotations: { 'not a key': 'x' } } }));
       await things.create(things.object('d', { metadata: { labels: { 'a/b/c': 'x' } } }));
       await things.create(
-        things.object('e', { metadata: { labels: { app: '' }, annotations: { 'e.x/y': 'any thing' } } }),
+        things.object('e', {
+          metadata: { labels: { app: '' }, annotations: { 'e.x/y': 'any thing' } },
+        }),
       );
       await things.create(things.object('f', { metadata: { finalizers: ['no-slash'] } }));
     },
@@ -160,7 +175,9 @@ export const objects: Exchange[] = [
       const things = api.of(configMaps);
       const annotations = { a: 'x'.repeat(256 * 1024 - 1) };
       await things.create(things.object('one', { metadata: { annotations } }));
-      await things.create(things.object('two', { metadata: { annotations: { a: `${annotations.a}é` } } }));
+      await things.create(
+        things.object('two', { metadata: { annotations: { a: `${annotations.a}é` } } }),
+      );
     },
   },
   {
@@ -246,8 +263,14 @@ export const objects: Exchange[] = [
     name: 'a body of another content type is not supported',
     async run(api) {
       const things = api.of(configMaps);
-      await api.call('POST', things.path, { body: things.object('one'), contentType: 'text/plain' });
-      await api.call('PUT', `${things.path}/one`, { body: things.object('one'), contentType: 'text/plain' });
+      await api.call('POST', things.path, {
+        body: things.object('one'),
+        contentType: 'text/plain',
+      });
+      await api.call('PUT', `${things.path}/one`, {
+        body: things.object('one'),
+        contentType: 'text/plain',
+      });
       await things.create(things.object('one'));
       await api.call('PATCH', `${things.path}/one`, { body: {}, contentType: 'application/json' });
       await api.call('PATCH', `${things.path}/one`, { body: {}, contentType: 'text/plain' });
@@ -259,7 +282,10 @@ export const objects: Exchange[] = [
       const things = api.of(configMaps);
       await things.create(things.object('one'));
       await api.call('PUT', things.path, { body: things.object('one') });
-      await api.call('PATCH', things.path, { body: {}, contentType: 'application/merge-patch+json' });
+      await api.call('PATCH', things.path, {
+        body: {},
+        contentType: 'application/merge-patch+json',
+      });
       await api.call('POST', `${things.path}/one`, { body: things.object('one') });
     },
   },
@@ -280,7 +306,10 @@ export const objects: Exchange[] = [
       });
       await api.call('DELETE', `${things.path}/one`, { query });
       await things.get('one');
-      await api.call('POST', things.path, { query: { dryRun: 'Some' }, body: things.object('two') });
+      await api.call('POST', things.path, {
+        query: { dryRun: 'Some' },
+        body: things.object('two'),
+      });
     },
   },
   {
@@ -303,12 +332,24 @@ export const objects: Exchange[] = [
     name: 'owner references are kept',
     async run(api) {
       const things = api.of(configMaps);
-      const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: '00000000-0000-0000-0000-000000000001' };
-      await things.create(things.object('one', { metadata: { ownerReferences: [{ ...owner, controller: true }] } }));
+      const owner = {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        name: 'owner',
+        uid: '00000000-0000-0000-0000-000000000001',
+      };
       await things.create(
-        things.object('two', { metadata: { ownerReferences: [{ kind: 'ConfigMap', name: 'owner' }] } }),
+        things.object('one', { metadata: { ownerReferences: [{ ...owner, controller: true }] } }),
       );
-      const twice = [owner, { ...owner, name: 'other', uid: '00000000-0000-0000-0000-000000000002' }];
+      await things.create(
+        things.object('two', {
+          metadata: { ownerReferences: [{ kind: 'ConfigMap', name: 'owner' }] },
+        }),
+      );
+      const twice = [
+        owner,
+        { ...owner, name: 'other', uid: '00000000-0000-0000-0000-000000000002' },
+      ];
       const controllers = twice.map((reference) => ({ ...reference, controller: true }));
       await things.create(things.object('three', { metadata: { ownerReferences: controllers } }));
     },
@@ -317,9 +358,18 @@ export const objects: Exchange[] = [
     name: 'numbers, strings and empty values come back as they went in',
     async run(api) {
       const things = api.of(widgets);
-      const values = { big: 9007199254740991, negative: -1, float: 1.5, exponent: 1e21, empty: '', no: false };
+      const values = {
+        big: 9007199254740991,
+        negative: -1,
+        float: 1.5,
+        exponent: 1e21,
+        empty: '',
+        no: false,
+      };
       await things.create(
-        things.object('one', { spec: { ...values, nothing: {}, none: [], text: '\u0000\u2028"\\é😀' } }),
+        things.object('one', {
+          spec: { ...values, nothing: {}, none: [], text: '\u0000\u2028"\\é😀' },
+        }),
       );
       await things.get('one');
       await things.create(things.object('two', { spec: { gone: null, kept: 1 } }));

@@ -13,25 +13,53 @@ const ON_CONTAINERS: [what: string, patch: object][] = [
   ['replaces the list', { containers: [container('c'), { $patch: 'replace' }] }],
   [
     'orders',
-    { containers: [{ name: 'b', image: 'image:2' }], '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] },
+    {
+      containers: [{ name: 'b', image: 'image:2' }],
+      '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }],
+    },
   ],
   ['orders alone', { '$setElementOrder/containers': [{ name: 'b' }, { name: 'a' }] }],
-  ['orders some', { '$setElementOrder/containers': [{ name: 'b' }], containers: [{ name: 'b', image: 'image:3' }] }],
+  [
+    'orders some',
+    {
+      '$setElementOrder/containers': [{ name: 'b' }],
+      containers: [{ name: 'b', image: 'image:3' }],
+    },
+  ],
   [
     'orders another way',
-    { '$setElementOrder/containers': [{ name: 'a' }], containers: [{ name: 'b', image: 'image:3' }] },
+    {
+      '$setElementOrder/containers': [{ name: 'a' }],
+      containers: [{ name: 'b', image: 'image:3' }],
+    },
   ],
-  ['merges below', { containers: [{ name: 'a', env: [{ name: 'y', value: 'new' }, ...env('z')] }] }],
+  [
+    'merges below',
+    { containers: [{ name: 'a', env: [{ name: 'y', value: 'new' }, ...env('z')] }] },
+  ],
   ['deletes below', { containers: [{ name: 'a', env: [{ name: 'x', $patch: 'delete' }] }] }],
   ['takes null', { containers: [{ name: 'a', env: null }] }],
   ['knows no container without a name', { containers: [{ image: 'image:2' }] }],
   ['replaces tolerations', { tolerations: [{ key: 'b', operator: 'Exists' }] }],
-  ['deletes what is no list', { affinity: { $patch: 'delete' }, nodeSelector: { $patch: 'delete' } }],
+  [
+    'deletes what is no list',
+    { affinity: { $patch: 'delete' }, nodeSelector: { $patch: 'delete' } },
+  ],
   [
     'deletes what is no list, below and where there is nothing',
-    { containers: [{ name: 'a', securityContext: { $patch: 'delete' } }], securityContext: { $patch: 'delete' } },
+    {
+      containers: [{ name: 'a', securityContext: { $patch: 'delete' } }],
+      securityContext: { $patch: 'delete' },
+    },
   ],
-  ['retains keys', { volumes: [{ name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x', type: '' } }] }],
+  [
+    'retains keys',
+    {
+      volumes: [
+        { name: 'v', $retainKeys: ['name', 'hostPath'], hostPath: { path: '/x', type: '' } },
+      ],
+    },
+  ],
   [
     'wants what it sets in the keys',
     { volumes: [{ name: 'v', $retainKeys: ['name'], hostPath: { path: '/x', type: '' } }] },
@@ -56,12 +84,15 @@ export const patches: Exchange[] = [
       async run(api) {
         const things = api.of(podTemplates);
         const securityContext = { runAsUser: 1 };
-        const made = template([container('a', { env: env('x', 'y'), securityContext }), container('b')], {
-          affinity: { nodeAffinity: {} },
-          tolerations: [{ key: 'a', operator: 'Exists' }],
-          volumes: [{ name: 'v', emptyDir: {} }],
-          nodeSelector: { x: '1', y: '1' },
-        });
+        const made = template(
+          [container('a', { env: env('x', 'y'), securityContext }), container('b')],
+          {
+            affinity: { nodeAffinity: {} },
+            tolerations: [{ key: 'a', operator: 'Exists' }],
+            volumes: [{ name: 'v', emptyDir: {} }],
+            nodeSelector: { x: '1', y: '1' },
+          },
+        );
         await things.create(things.object('one', { template: made }));
         await things.patch('one', 'strategic', { template: { spec } });
       },
@@ -72,7 +103,11 @@ export const patches: Exchange[] = [
     async run(api) {
       const things = api.of(configMaps);
       const owner = (uid: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid });
-      const metadata = { finalizers: ['e.x/a', 'e.x/b'], ownerReferences: [owner('uid-a')], labels: { a: '1' } };
+      const metadata = {
+        finalizers: ['e.x/a', 'e.x/b'],
+        ownerReferences: [owner('uid-a')],
+        labels: { a: '1' },
+      };
       await things.create(things.object('one', { metadata, data: { k: '1' } }));
       for (const patch of [
         { finalizers: ['e.x/c', 'e.x/a'] },
@@ -95,20 +130,32 @@ export const patches: Exchange[] = [
     async run(api) {
       const things = api.of(deployments);
       await things.create(things.object('one', { spec: deploymentSpec() }));
-      await things.patch('one', 'strategic', { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } });
+      await things.patch('one', 'strategic', {
+        spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } },
+      });
       const rollingUpdate = { maxUnavailable: 1, maxSurge: 1 };
-      const rolling = { $retainKeys: ['type', 'rollingUpdate'], type: 'RollingUpdate', rollingUpdate };
+      const rolling = {
+        $retainKeys: ['type', 'rollingUpdate'],
+        type: 'RollingUpdate',
+        rollingUpdate,
+      };
       await things.patch('one', 'strategic', { spec: { strategy: rolling } });
       const recreate = { $retainKeys: ['type'], type: 'Recreate' };
-      await things.patch('one', 'strategic', { spec: { strategy: { ...recreate, rollingUpdate } } });
-      await things.patch('one', 'strategic', { spec: { strategy: { ...recreate, rollingUpdate: null } } });
+      await things.patch('one', 'strategic', {
+        spec: { strategy: { ...recreate, rollingUpdate } },
+      });
+      await things.patch('one', 'strategic', {
+        spec: { strategy: { ...recreate, rollingUpdate: null } },
+      });
     },
   },
   {
     name: 'a merge patch takes nulls out of what it adds, and not out of a list in place of an object',
     async run(api) {
       const things = api.of(widgets);
-      await things.create(things.object('one', { spec: { list: [1], map: { a: 1 }, none: null, text: 'a' } }));
+      await things.create(
+        things.object('one', { spec: { list: [1], map: { a: 1 }, none: null, text: 'a' } }),
+      );
       const list = [{ k: null, l: 1 }, null, [{ k: null }]];
       for (const name of ['list', 'map', 'none', 'text', 'fresh'])
         await things.patch('one', 'merge', { spec: { [name]: list } });
@@ -177,10 +224,23 @@ export const patches: Exchange[] = [
         const things = api.of(type);
         await things.create(things.object('one'));
         const first = { op: 'add', path: '/metadata/labels', value: { a: '1' } };
-        for (const wrong of [1, 'x', true, [], null, { op: 1 }, { op: 'add', path: 1 }, { op: 'copy', from: [] }])
+        for (const wrong of [
+          1,
+          'x',
+          true,
+          [],
+          null,
+          { op: 1 },
+          { op: 'add', path: 1 },
+          { op: 'copy', from: [] },
+        ])
           await things.patch('one', 'json', [first, wrong]);
-        await things.patch('one', 'json', [first, { op: 'test', path: '/kind', from: null, value: type.kind }]);
-        for (const body of ['null', '1', '"x"', 'true', '{}']) await things.patch('one', 'json', body);
+        await things.patch('one', 'json', [
+          first,
+          { op: 'test', path: '/kind', from: null, value: type.kind },
+        ]);
+        for (const body of ['null', '1', '"x"', 'true', '{}'])
+          await things.patch('one', 'json', body);
         for (const body of ['1', '"x"', 'true', '[]']) await things.patch('one', 'merge', body);
       }
       const things = api.of(configMaps);
@@ -200,7 +260,11 @@ export const patches: Exchange[] = [
       ];
       for (const other of others) {
         await things.patch('one', 'merge', other);
-        const operations = Object.entries(other).map(([name, value]) => ({ op: 'replace', path: `/${name}`, value }));
+        const operations = Object.entries(other).map(([name, value]) => ({
+          op: 'replace',
+          path: `/${name}`,
+          value,
+        }));
         await things.patch('one', 'json', operations);
       }
       const builtIn = api.of(configMaps);

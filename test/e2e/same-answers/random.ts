@@ -1,7 +1,7 @@
 /**
- * Exchanges that nobody thought of: random writes and reads on a few names, stale versions and finalizers included, with
- * watches open all the while. The choices come from the seed and from earlier answers, so as long as two servers have
- * agreed, they are asked the same.
+ * Exchanges that nobody thought of: random writes and reads on a few names, stale versions and
+ * finalizers included, with watches open all the while. The choices come from the seed and from
+ * earlier answers, so as long as two servers have agreed, they are asked the same.
  */
 import { Random } from '../../random.ts';
 import type { Answer, Api, Collection, JsonObject, KubeBody } from './api.ts';
@@ -42,7 +42,9 @@ class RandomWalk {
       await this.#things.watch({ resourceVersion, fieldSelector: 'metadata.name!=a' }),
     ];
     for (let step = 0; step < STEPS; step++) await this.#step(this.#pick(NAMES));
-    await this.#things.create(this.#things.object('the-last', { metadata: { labels: { app: 'x' } } }));
+    await this.#things.create(
+      this.#things.object('the-last', { metadata: { labels: { app: 'x' } } }),
+    );
     for (const watch of watches) await watch.until('the-last');
     await this.#things.list();
   }
@@ -55,12 +57,16 @@ class RandomWalk {
     else if (dice < 0.55) await this.#remember(things.patch(name, 'merge', this.#mergePatch()));
     else if (dice < 0.6) await this.#remember(things.patch(name, 'json', this.#jsonPatch()));
     else if (dice < 0.65) await this.#remember(this.#apply(name));
-    else if (dice < 0.68) await this.#remember(things.patch(name, 'strategic', this.#strategicPatch()));
+    else if (dice < 0.68)
+      await this.#remember(things.patch(name, 'strategic', this.#strategicPatch()));
     else if (dice < 0.72) await things.get(name);
     else if (dice < 0.8) await things.list(this.#query());
     else if (dice < 0.95) await things.delete(name, this.#deleteOptions(name));
     else if (dice < 0.97) await things.deleteAll({ labelSelector: this.#pick(SELECTORS) });
-    else await this.#remember(things.patch(`${name}/status`, 'merge', { status: { at: this.#number() } }));
+    else
+      await this.#remember(
+        things.patch(`${name}/status`, 'merge', { status: { at: this.#number() } }),
+      );
   }
 
   #object(name: string): JsonObject {
@@ -77,9 +83,11 @@ class RandomWalk {
 
   #metadata(): JsonObject {
     const metadata: JsonObject = {};
-    if (this.#random.chance(0.7)) metadata.labels = { app: this.#pick(['x', 'y', 'z']), tier: this.#pick(['1', '2']) };
+    if (this.#random.chance(0.7))
+      metadata.labels = { app: this.#pick(['x', 'y', 'z']), tier: this.#pick(['1', '2']) };
     if (this.#random.chance(0.2)) metadata.annotations = { note: String(this.#number()) };
-    if (this.#random.chance(0.2)) metadata.finalizers = this.#pick([['e.x/one'], ['e.x/one', 'e.x/two'], []]);
+    if (this.#random.chance(0.2))
+      metadata.finalizers = this.#pick([['e.x/one'], ['e.x/one', 'e.x/two'], []]);
     return metadata;
   }
 
@@ -90,9 +98,14 @@ class RandomWalk {
       case secrets:
         return { stringData: { key: String(this.#number()) } };
       case leases:
-        return { spec: { holderIdentity: String(this.#number()), leaseTransitions: this.#number() } };
+        return {
+          spec: { holderIdentity: String(this.#number()), leaseTransitions: this.#number() },
+        };
       default:
-        return { spec: { size: this.#number(), list: [this.#number()] }, status: { ignored: this.#number() } };
+        return {
+          spec: { size: this.#number(), list: [this.#number()] },
+          status: { ignored: this.#number() },
+        };
     }
   }
 
@@ -134,7 +147,8 @@ class RandomWalk {
     const query: Record<string, string> = {};
     if (this.#random.chance(0.6)) query.labelSelector = this.#pick(SELECTORS);
     if (this.#random.chance(0.3)) query.limit = String(1 + this.#number());
-    if (this.#random.chance(0.2)) query.fieldSelector = `metadata.name${this.#pick(['=', '!='])}${this.#pick(NAMES)}`;
+    if (this.#random.chance(0.2))
+      query.fieldSelector = `metadata.name${this.#pick(['=', '!='])}${this.#pick(NAMES)}`;
     return query;
   }
 

@@ -18,7 +18,9 @@ async function define(api: Api): Promise<void> {
   const { spec } = widgetDefinition;
   const names = { plural: 'gadgets', singular: 'gadget', kind: 'Gadget', listKind: 'GadgetList' };
   const quiet = api.unrecorded();
-  await quiet.call('POST', CRDS, { body: { ...widgetDefinition, metadata: { name: NAME }, spec: { ...spec, names } } });
+  await quiet.call('POST', CRDS, {
+    body: { ...widgetDefinition, metadata: { name: NAME }, spec: { ...spec, names } },
+  });
   const serves = async (query: Record<string, string>): Promise<boolean | string> => {
     const { status } = await quiet.call('GET', quiet.of(gadgets).path, { query });
     return status === 200 || `status ${status}`;

@@ -1,4 +1,6 @@
-/** The resources that the exchanges use, and what a real server must be given before it serves them. */
+/**
+ * The resources that the exchanges use, and what a real server must be given before it serves them.
+ */
 
 export interface ResourceType {
   /** `/api/v1` or `/apis/<group>/<version>` */
@@ -14,7 +16,12 @@ export const configMaps: ResourceType = {
   kind: 'ConfigMap',
   plural: 'configmaps',
 };
-export const secrets: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Secret', plural: 'secrets' };
+export const secrets: ResourceType = {
+  prefix: '/api/v1',
+  apiVersion: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
+};
 export const leases: ResourceType = {
   prefix: '/apis/coordination.k8s.io/v1',
   apiVersion: 'coordination.k8s.io/v1',
@@ -34,14 +41,24 @@ export const quotas: ResourceType = {
   kind: 'ResourceQuota',
   plural: 'resourcequotas',
 };
-export const pods: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Pod', plural: 'pods' };
+export const pods: ResourceType = {
+  prefix: '/api/v1',
+  apiVersion: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+};
 export const deployments: ResourceType = {
   prefix: '/apis/apps/v1',
   apiVersion: 'apps/v1',
   kind: 'Deployment',
   plural: 'deployments',
 };
-export const jobs: ResourceType = { prefix: '/apis/batch/v1', apiVersion: 'batch/v1', kind: 'Job', plural: 'jobs' };
+export const jobs: ResourceType = {
+  prefix: '/apis/batch/v1',
+  apiVersion: 'batch/v1',
+  kind: 'Job',
+  plural: 'jobs',
+};
 export const endpointSlices: ResourceType = {
   prefix: '/apis/discovery.k8s.io/v1',
   apiVersion: 'discovery.k8s.io/v1',
@@ -54,7 +71,12 @@ export const clusterRoles: ResourceType = {
   kind: 'ClusterRole',
   plural: 'clusterroles',
 };
-export const coreEvents: ResourceType = { prefix: '/api/v1', apiVersion: 'v1', kind: 'Event', plural: 'events' };
+export const coreEvents: ResourceType = {
+  prefix: '/api/v1',
+  apiVersion: 'v1',
+  kind: 'Event',
+  plural: 'events',
+};
 export const events: ResourceType = {
   prefix: '/apis/events.k8s.io/v1',
   apiVersion: 'events.k8s.io/v1',
@@ -69,7 +91,10 @@ export const widgets: ResourceType = {
   plural: 'widgets',
 };
 
-/** What `kubectl apply` would be given to make `widgets` exist; the embedded server serves any resource unasked. */
+/**
+ * What `kubectl apply` would be given to make `widgets` exist; the embedded server serves any
+ * resource unasked.
+ */
 export const widgetDefinition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -84,7 +109,9 @@ export const widgetDefinition = {
         served: true,
         storage: true,
         subresources: { status: {} },
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+        schema: {
+          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+        },
       },
     ],
   },
@@ -102,9 +129,17 @@ const text = { type: 'string' };
 const rule = {
   type: 'object',
   required: ['name'],
-  properties: { name: text, proto: { type: 'string', default: 'TCP' }, value: { type: 'integer', format: 'int32' } },
+  properties: {
+    name: text,
+    proto: { type: 'string', default: 'TCP' },
+    value: { type: 'integer', format: 'int32' },
+  },
 };
-const condition = { type: 'object', required: ['type', 'status'], properties: { type: text, status: text } };
+const condition = {
+  type: 'object',
+  required: ['type', 'status'],
+  properties: { type: text, status: text },
+};
 
 const siteSpec = {
   type: 'object',
@@ -185,7 +220,11 @@ export const siteDefinition = {
           },
         },
         schema: {
-          openAPIV3Schema: { type: 'object', required: ['spec'], properties: { spec: siteSpec, status: siteStatus } },
+          openAPIV3Schema: {
+            type: 'object',
+            required: ['spec'],
+            properties: { spec: siteSpec, status: siteStatus },
+          },
         },
       },
     ],

@@ -1,10 +1,16 @@
-/** Exchanges about schemas: what a custom object is made into, what is wrong with it, and what is said of fields that nobody knows. */
+/**
+ * Exchanges about schemas: what a custom object is made into, what is wrong with it, and what is
+ * said of fields that nobody knows.
+ */
 import type { JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, deployments, leases, podTemplates, sites } from './resources.ts';
 import { container, template } from './templates.ts';
 
-/** Specs of a site; each breaks one rule, so that the order in which the real server tells several does not matter. */
+/**
+ * Specs of a site; each breaks one rule, so that the order in which the real server tells several
+ * does not matter.
+ */
 const WRONG: [what: string, spec: unknown][] = [
   ['lacks what is required', {}],
   ['is null', null],
@@ -42,7 +48,11 @@ const RIGHT: JsonObject[] = [
   { host: 'ab', nested: null, mode: null },
   { host: 'ab', labels: { a: null }, plain: ['x'] },
   { host: 'ab', port: 'http', ratio: 1.5, tags: ['b', 'a'], when: '2026-01-01T00:00:00Z' },
-  { host: 'ab', rules: [{ name: 'a' }, { name: 'a', proto: 'UDP', value: 1 }], free: { a: { b: null, c: [] } } },
+  {
+    host: 'ab',
+    rules: [{ name: 'a' }, { name: 'a', proto: 'UDP', value: 1 }],
+    free: { a: { b: null, c: [] } },
+  },
   { host: 'ab', either: { a: '1' } },
 ];
 
@@ -57,8 +67,19 @@ const APPLIED_NULLS: JsonObject[] = [
 
 const FORMATTED = {
   when: [
-    ...['2026-01-01T00:00:00Z', '2026-01-01t23:59:59.5z', '2026-01-01T00:00:00+25:99', '2026-01-01 00:00:00Z'],
-    ...['2026-01-01T24:00:00Z', '2026-01-01T00:60:00Z', '2026-01-01T00:00:60Z', '2026-02-30T00:00:00Z', ''],
+    ...[
+      '2026-01-01T00:00:00Z',
+      '2026-01-01t23:59:59.5z',
+      '2026-01-01T00:00:00+25:99',
+      '2026-01-01 00:00:00Z',
+    ],
+    ...[
+      '2026-01-01T24:00:00Z',
+      '2026-01-01T00:60:00Z',
+      '2026-01-01T00:00:60Z',
+      '2026-02-30T00:00:00Z',
+      '',
+    ],
     ...['2026-01-01T00:00:00', '2026-01-01T00:00Z', '2026-01-01T00:00:00+0100', '2026-01-01'],
   ],
   day: ['2026-01-01', '2024-02-29', '2026-02-29', '2026-1-1', '2026-01-01T00:00:00Z', ''],
@@ -78,7 +99,14 @@ const FORMATTED = {
       'http://',
       'a+b://c',
     ],
-    ...['http://u:p@a:80/x?y#z', 'http://[::1]:80/', 'http://a:/', 'http://a?x', 'http://\u00fc/', 'http://a_b"/'],
+    ...[
+      'http://u:p@a:80/x?y#z',
+      'http://[::1]:80/',
+      'http://a:/',
+      'http://a?x',
+      'http://\u00fc/',
+      'http://a_b"/',
+    ],
     ...[
       'http://a%41/',
       '',
@@ -144,7 +172,9 @@ export const schemas: Exchange[] = [
       const things = api.of(sites);
       for (const [at, spec] of RIGHT.entries())
         await things.create(things.object(`a${at}`, { spec, status: { x: 1 } }));
-      const { body } = await things.create(things.object('b', { spec: { host: 'ab', more: 1 }, other: 1 }));
+      const { body } = await things.create(
+        things.object('b', { spec: { host: 'ab', more: 1 }, other: 1 }),
+      );
       await things.put('b', { ...body, spec: { host: 'cd', nested: { x: 'z', q: 1 } } });
       await things.patch('b', 'merge', { spec: { mode: null, replicas: 3, unknown: { a: 1 } } });
       await things.patch('b', 'merge', { spec: { host: 'toolong' } });
@@ -158,7 +188,9 @@ export const schemas: Exchange[] = [
       const things = api.of(sites);
       for (const [name, values] of Object.entries(FORMATTED))
         for (const value of values)
-          await things.create(things.object('a', { spec: { host: 'ab', [name]: value } }), { dryRun: 'All' });
+          await things.create(things.object('a', { spec: { host: 'ab', [name]: value } }), {
+            dryRun: 'All',
+          });
     },
   },
   {
@@ -168,7 +200,10 @@ export const schemas: Exchange[] = [
       await things.create(things.object('a', { spec: { host: 'ab' } }));
       await things.patch('a/status', 'merge', { status: { conditions: [{ type: 'Ready' }] } });
       await things.patch('a/status', 'merge', { status: { replicas: 'x' } });
-      await things.patch('a/status', 'merge', { spec: { host: 'x' }, status: { replicas: 1, unknown: 1 } });
+      await things.patch('a/status', 'merge', {
+        spec: { host: 'x' },
+        status: { replicas: 1, unknown: 1 },
+      });
       const twice = [1, 2].map(() => ({ type: 'Ready', status: 'True' }));
       await things.patch('a/status', 'merge', { status: { conditions: twice } });
     },
@@ -181,7 +216,9 @@ export const schemas: Exchange[] = [
       await things.apply('a', 'one', {
         spec: { host: 'ab', tags: ['a'], plain: ['a'], rules: rules('x'), whole: { a: '1' } },
       });
-      await things.apply('a', 'two', { spec: { tags: ['b'], rules: rules('y'), labels: { q: '1' } } });
+      await things.apply('a', 'two', {
+        spec: { tags: ['b'], rules: rules('y'), labels: { q: '1' } },
+      });
       await things.apply('a', 'two', { spec: { plain: ['b'] } });
       await things.apply('a', 'two', { spec: { whole: { b: '1' } } });
       await things.apply('a', 'two', { spec: { replicas: 3, nested: { x: 'z' } } });
@@ -190,15 +227,20 @@ export const schemas: Exchange[] = [
       await things.apply('a', 'two', { spec: { tags: ['b', 'b'] } });
       await things.apply('a', 'two', { spec: { host: 'toolong' } }, { force: 'true' });
       await things.apply('a', 'one', { spec: { host: 'ab' } });
-      await things.apply('a/status', 'one', { status: { conditions: [{ type: 'Ready', status: 'True' }] } });
-      await things.apply('a/status', 'two', { status: { conditions: [{ type: 'Other', status: 'True' }] } });
+      await things.apply('a/status', 'one', {
+        status: { conditions: [{ type: 'Ready', status: 'True' }] },
+      });
+      await things.apply('a/status', 'two', {
+        status: { conditions: [{ type: 'Other', status: 'True' }] },
+      });
     },
   },
   {
     name: 'null that is applied is held to the schema, and so is a map whose last member is applied no longer',
     async run(api) {
       const things = api.of(sites);
-      for (const [at, spec] of APPLIED_NULLS.entries()) await things.apply(`a${at}`, 'one', { spec });
+      for (const [at, spec] of APPLIED_NULLS.entries())
+        await things.apply(`a${at}`, 'one', { spec });
       await things.create(things.object('b', { spec: { host: 'ab', labels: {}, free: {} } }));
       for (const map of ['labels', 'free']) {
         await things.apply('b', 'one', { spec: { [map]: { q: '1' } } });
@@ -213,7 +255,11 @@ export const schemas: Exchange[] = [
     name: 'a key of null is another than the default that takes its place',
     async run(api) {
       const things = api.of(sites);
-      const [host, rules, tcp] = ['ab', [{ name: 'a', proto: null }], { name: 'a', proto: 'TCP', value: 1 }];
+      const [host, rules, tcp] = [
+        'ab',
+        [{ name: 'a', proto: null }],
+        { name: 'a', proto: 'TCP', value: 1 },
+      ];
       for (const [name, applied] of Object.entries<[manager: string, spec: JsonObject][]>({
         a: [
           ['one', { host, rules }],
@@ -250,10 +296,19 @@ export const schemas: Exchange[] = [
     name: 'unknown fields are refused, told or ignored, as the request asks',
     async run(api) {
       const bodies: [type: typeof sites, fields: JsonObject][] = [
-        [sites, { spec: { host: 'ab', foo: 1, nested: { z: 1 }, rules: [{ name: 'a', yy: 1 }] }, extra: 1 }],
+        [
+          sites,
+          {
+            spec: { host: 'ab', foo: 1, nested: { z: 1 }, rules: [{ name: 'a', yy: 1 }] },
+            extra: 1,
+          },
+        ],
         [configMaps, { foo: 1, data: { a: 'b' } }],
         [leases, { spec: { holderIdentity: 'a', unknown: { x: 1 } } }],
-        [podTemplates, { template: template([container('a', { bar: 1, ports: [] })], { baz: {} }) }],
+        [
+          podTemplates,
+          { template: template([container('a', { bar: 1, ports: [] })], { baz: {} }) },
+        ],
       ];
       for (const [type, fields] of bodies) {
         const things = api.of(type);
@@ -273,11 +328,16 @@ export const schemas: Exchange[] = [
     async run(api) {
       const [map, site] = [api.of(configMaps), api.of(sites)];
       for (const fieldValidation of ['Strict', 'Warn', 'Ignore']) {
-        await map.create('{"metadata":{"name":"a"},"data":{"a":"1","a":"2","b":"\\"}"}}', { fieldValidation });
-        const head = '{"apiVersion":"e2e.capstan.dev/v1","kind":"Site","metadata":{"name":"a"}';
-        await site.create(`${head},"spec":{"host":"ab","host":"cd", "rules": [{"name":"a", "name":"b"}]}}`, {
+        await map.create('{"metadata":{"name":"a"},"data":{"a":"1","a":"2","b":"\\"}"}}', {
           fieldValidation,
         });
+        const head = '{"apiVersion":"e2e.capstan.dev/v1","kind":"Site","metadata":{"name":"a"}';
+        await site.create(
+          `${head},"spec":{"host":"ab","host":"cd", "rules": [{"name":"a", "name":"b"}]}}`,
+          {
+            fieldValidation,
+          },
+        );
       }
       await map.patch('a', 'merge', '{"data":{"x":"1","x":"2"}}');
       await map.patch('a', 'strategic', '{"data":{"x":"1","x":"3"}}');
@@ -286,9 +346,14 @@ export const schemas: Exchange[] = [
         '"op":"add","path":"/odd","value":1,"value":2',
       ])
         for (const fieldValidation of ['Warn', 'Ignore'])
-          await map.patch('a', 'json', `[{"op":"test","path":"/kind","value":"ConfigMap"},{${operation}}]`, {
-            fieldValidation,
-          });
+          await map.patch(
+            'a',
+            'json',
+            `[{"op":"test","path":"/kind","value":"ConfigMap"},{${operation}}]`,
+            {
+              fieldValidation,
+            },
+          );
     },
   },
   {
@@ -300,8 +365,12 @@ export const schemas: Exchange[] = [
       await map.create(map.object('a', { immutable: 'yes' }));
       await deployment.create(deployment.object('a', { spec: { replicas: 'x' } }));
       await deployment.create(deployment.object('a', { spec: { selector: [] } }));
-      await deployment.create(deployment.object('a', { spec: { template: { spec: { containers: [{ image: 1 }] } } } }));
-      await deployment.create(deployment.object('a', { spec: { template: { spec: { containers: {} } } } }));
+      await deployment.create(
+        deployment.object('a', { spec: { template: { spec: { containers: [{ image: 1 }] } } } }),
+      );
+      await deployment.create(
+        deployment.object('a', { spec: { template: { spec: { containers: {} } } } }),
+      );
       await lease.create(lease.object('a', { spec: { leaseDurationSeconds: 1.5 } }));
       await lease.create(lease.object('a', { spec: 'text' }));
     },

@@ -1,18 +1,31 @@
-/** The two servers side by side, with what a real one must be given before it takes the exchanges' requests. */
+/**
+ * The two servers side by side, with what a real one must be given before it takes the exchanges'
+ * requests.
+ */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { eventually } from '../conditions.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { Api } from './api.ts';
-import { type ResourceType, siteDefinition, sites, widgetDefinition, widgets } from './resources.ts';
+import {
+  type ResourceType,
+  siteDefinition,
+  sites,
+  widgetDefinition,
+  widgets,
+} from './resources.ts';
 
 /** Serves `widgets` and has the namespaces: the embedded server asks for neither. */
-export async function prepareRealServer(config: KubeConfig, namespaces: readonly string[]): Promise<Transport> {
+export async function prepareRealServer(
+  config: KubeConfig,
+  namespaces: readonly string[],
+): Promise<Transport> {
   const transport = kubeConfigTransport(config);
   const api = new Api(transport, 'default');
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  for (const body of [widgetDefinition, siteDefinition]) await expectStatus(201, api.call('POST', crds, { body }));
+  for (const body of [widgetDefinition, siteDefinition])
+    await expectStatus(201, api.call('POST', crds, { body }));
   for (const type of [widgets, sites]) {
     await eventually(`the real server serves ${type.plural}`, async () => {
       const { status } = await api.of(type).list();
@@ -26,12 +39,21 @@ export async function prepareRealServer(config: KubeConfig, namespaces: readonly
 /** What the embedded server cannot guess: the schema of `sites`. */
 export async function prepareEmbeddedServer(transport: Transport): Promise<Transport> {
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  await expectStatus(201, new Api(transport, 'default').call('POST', crds, { body: siteDefinition }));
+  await expectStatus(
+    201,
+    new Api(transport, 'default').call('POST', crds, { body: siteDefinition }),
+  );
   return transport;
 }
 
-/** Resolves when a server that was just started has filled its watch caches; before that it answers watches with 429. */
-export async function watchCachesFilled(transport: Transport, types: readonly ResourceType[]): Promise<void> {
+/**
+ * Resolves when a server that was just started has filled its watch caches; before that it answers
+ * watches with 429.
+ */
+export async function watchCachesFilled(
+  transport: Transport,
+  types: readonly ResourceType[],
+): Promise<void> {
   const api = new Api(transport, 'default');
   for (const type of types) {
     await eventually(`the real server watches ${type.plural}`, async () => {
@@ -49,7 +71,8 @@ export async function createNamespace(api: Api, name: string): Promise<void> {
 
 async function expectStatus(status: number, answer: ReturnType<Api['call']>): Promise<void> {
   const got = await answer;
-  if (got.status !== status) throw new Error(`expected ${status}, got ${got.status}: ${JSON.stringify(got.body)}`);
+  if (got.status !== status)
+    throw new Error(`expected ${status}, got ${got.status}: ${JSON.stringify(got.body)}`);
 }
 
 /** The kubeconfig as a user's program reads it. */

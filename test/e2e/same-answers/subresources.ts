@@ -10,7 +10,12 @@ export const subresources: Exchange[] = [
       const things = api.of(sites);
       await things.create(things.object('a', { spec: { host: 'ab' } }));
       await things.get('a/scale');
-      const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' }, spec: { replicas: 4 } };
+      const scale = {
+        apiVersion: 'autoscaling/v1',
+        kind: 'Scale',
+        metadata: { name: 'a' },
+        spec: { replicas: 4 },
+      };
       await things.put('a/scale', scale);
       await things.patch('a/scale', 'merge', { spec: { replicas: 3 } });
       await things.patch('a/scale', 'merge', { spec: { replicas: 9 } });
@@ -29,11 +34,21 @@ export const subresources: Exchange[] = [
       const things = api.of(deployments);
       await things.create(things.object('a', { spec: deploymentSpec() }));
       await things.get('a/scale');
-      const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: { name: 'a' }, spec: { replicas: 4 } };
+      const scale = {
+        apiVersion: 'autoscaling/v1',
+        kind: 'Scale',
+        metadata: { name: 'a' },
+        spec: { replicas: 4 },
+      };
       await things.put('a/scale', scale);
       await things.patch('a/scale', 'strategic', { spec: { replicas: 3 } });
       await things.patch('a/scale', 'merge', { spec: { replicas: -1 } });
-      await things.patch('a/scale', 'apply', { ...scale, spec: { replicas: 3 } }, { fieldManager: 'one' });
+      await things.patch(
+        'a/scale',
+        'apply',
+        { ...scale, spec: { replicas: 3 } },
+        { fieldManager: 'one' },
+      );
       await things.put('a/scale', { spec: { replicas: 4 } });
       await things.put('a/scale', { ...scale, metadata: { name: 'a', resourceVersion: '1' } });
       await api.call('POST', `${things.path}/a/scale`, { body: scale });
@@ -45,11 +60,22 @@ export const subresources: Exchange[] = [
     async run(api) {
       const things = api.of(pods);
       const tolerations = ['not-ready', 'unreachable'].map((name) => ({
-        ...{ key: `node.kubernetes.io/${name}`, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+        ...{
+          key: `node.kubernetes.io/${name}`,
+          operator: 'Exists',
+          effect: 'NoExecute',
+          tolerationSeconds: 300,
+        },
       }));
-      const spec = { tolerations, priority: 0, enableServiceLinks: true, preemptionPolicy: 'PreemptLowerPriority' };
+      const spec = {
+        tolerations,
+        priority: 0,
+        enableServiceLinks: true,
+        preemptionPolicy: 'PreemptLowerPriority',
+      };
       const quiet = api.unrecorded().of(pods);
-      for (const name of ['a', 'b']) await quiet.create(things.object(name, { spec: podSpec([container('a')], spec) }));
+      for (const name of ['a', 'b'])
+        await quiet.create(things.object(name, { spec: podSpec([container('a')], spec) }));
       const post = (path: string, body: unknown, query: Record<string, string> = {}) =>
         api.call('POST', `${things.path}/${path}`, { body, query });
       const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n1' } };
@@ -82,15 +108,40 @@ export const subresources: Exchange[] = [
       const [core, other] = [api.of(coreEvents), api.of(events)];
       const regarding = { kind: 'Pod', namespace: api.namespace, name: 'p' };
       const eventTime = '2026-01-01T00:00:00.000000Z';
-      const nulls = { deprecatedSource: {}, deprecatedFirstTimestamp: null, deprecatedLastTimestamp: null };
-      const common = { reason: 'R', type: 'Normal', action: 'A', eventTime, reportingInstance: 'i' };
-      const watch = await core.watch({ resourceVersion: (await core.list()).body.metadata.resourceVersion });
-      await other.create(other.object('a', { ...common, ...nulls, regarding, note: 'M', reportingController: 'c/d' }));
+      const nulls = {
+        deprecatedSource: {},
+        deprecatedFirstTimestamp: null,
+        deprecatedLastTimestamp: null,
+      };
+      const common = {
+        reason: 'R',
+        type: 'Normal',
+        action: 'A',
+        eventTime,
+        reportingInstance: 'i',
+      };
+      const watch = await core.watch({
+        resourceVersion: (await core.list()).body.metadata.resourceVersion,
+      });
+      await other.create(
+        other.object('a', {
+          ...common,
+          ...nulls,
+          regarding,
+          note: 'M',
+          reportingController: 'c/d',
+        }),
+      );
       await core.get('a');
       await core.list();
       await other.patch('a', 'merge', { series: { count: 2, lastObservedTime: eventTime } });
       await core.patch('a', 'strategic', { message: 'N', metadata: { labels: { a: 'b' } } });
-      const old = { source: { component: 'c', host: 'h' }, firstTimestamp: null, lastTimestamp: null, count: 3 };
+      const old = {
+        source: { component: 'c', host: 'h' },
+        firstTimestamp: null,
+        lastTimestamp: null,
+        count: 3,
+      };
       const rest = {
         ...common,
         ...old,

@@ -1,4 +1,7 @@
-/** Objects with everything in them that the real server would fill in: the embedded one knows no defaults of built-in kinds. */
+/**
+ * Objects with everything in them that the real server would fill in: the embedded one knows no
+ * defaults of built-in kinds.
+ */
 import type { JsonObject } from './api.ts';
 
 export const container = (name: string, fields: JsonObject = {}): JsonObject => ({

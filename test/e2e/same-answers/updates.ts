@@ -1,4 +1,7 @@
-/** Exchanges about single objects, second part: updates, patches, status, and the versions they make. */
+/**
+ * Exchanges about single objects, second part: updates, patches, status, and the versions they
+ * make.
+ */
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, secrets, widgets } from './resources.ts';
 
@@ -11,7 +14,10 @@ export const updates: Exchange[] = [
       for (const type of all) {
         const things = api.of(type);
         const { body: first } = await things.create(things.object('one'));
-        const labelled = (app: string) => ({ ...first, metadata: { ...first.metadata, labels: { app } } });
+        const labelled = (app: string) => ({
+          ...first,
+          metadata: { ...first.metadata, labels: { app } },
+        });
         await things.put('one', labelled('a'));
         await things.put('one', labelled('b'));
         await things.get('one');
@@ -25,8 +31,14 @@ export const updates: Exchange[] = [
         const things = api.of(type);
         await things.create(things.object('one'));
         await things.put('one', things.object('one', { metadata: { labels: { app: 'a' } } }));
-        await things.put('one', things.object('one', { metadata: { resourceVersion: '', labels: { app: 'b' } } }));
-        await things.put('one', things.object('one', { metadata: { resourceVersion: 'x', labels: { app: 'c' } } }));
+        await things.put(
+          'one',
+          things.object('one', { metadata: { resourceVersion: '', labels: { app: 'b' } } }),
+        );
+        await things.put(
+          'one',
+          things.object('one', { metadata: { resourceVersion: 'x', labels: { app: 'c' } } }),
+        );
       }
     },
   },
@@ -50,7 +62,9 @@ export const updates: Exchange[] = [
     async run(api) {
       for (const type of all) {
         const things = api.of(type);
-        const { body } = await things.create(things.object('one', { metadata: { labels: { app: 'a' } } }));
+        const { body } = await things.create(
+          things.object('one', { metadata: { labels: { app: 'a' } } }),
+        );
         await things.put('one', body);
         await things.patch('one', 'merge', { metadata: { labels: { app: 'a' } } });
         await things.get('one');
@@ -61,7 +75,9 @@ export const updates: Exchange[] = [
     name: 'an update replaces the whole object',
     async run(api) {
       const things = api.of(configMaps);
-      await things.create(things.object('one', { data: { a: '1', b: '2' }, metadata: { annotations: { x: 'y' } } }));
+      await things.create(
+        things.object('one', { data: { a: '1', b: '2' }, metadata: { annotations: { x: 'y' } } }),
+      );
       await things.put('one', things.object('one', { data: { c: '3' } }));
     },
   },
@@ -70,8 +86,13 @@ export const updates: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        await things.create(things.object('one', { data: { a: '1', b: '2' }, metadata: { labels: { app: 'a' } } }));
-        await things.patch('one', 'merge', { data: { a: null, c: '3' }, metadata: { labels: { tier: 'x' } } });
+        await things.create(
+          things.object('one', { data: { a: '1', b: '2' }, metadata: { labels: { app: 'a' } } }),
+        );
+        await things.patch('one', 'merge', {
+          data: { a: null, c: '3' },
+          metadata: { labels: { tier: 'x' } },
+        });
         await things.patch('one', 'merge', { metadata: { labels: null } });
         await things.patch('one', 'merge', { data: null });
         await things.patch('one', 'merge', {});
@@ -96,7 +117,10 @@ export const updates: Exchange[] = [
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
         await things.create(
-          things.object('one', { data: { a: '1', b: '2' }, metadata: { annotations: { 'x/y': '2' } } }),
+          things.object('one', {
+            data: { a: '1', b: '2' },
+            metadata: { annotations: { 'x/y': '2' } },
+          }),
         );
         await things.patch('one', 'json', [
           { op: 'test', path: '/data/a', value: '1' },
@@ -152,10 +176,14 @@ export const updates: Exchange[] = [
     name: 'a Secret is Opaque and takes stringData as data',
     async run(api) {
       const things = api.of(secrets);
-      await things.create(things.object('one', { data: { a: 'MQ==' }, stringData: { a: '2', b: 'ü' } }));
+      await things.create(
+        things.object('one', { data: { a: 'MQ==' }, stringData: { a: '2', b: 'ü' } }),
+      );
       await things.get('one');
       await things.patch('one', 'merge', { stringData: { c: '3' } });
-      await things.create(things.object('two', { type: 'example.com/own', stringData: { a: '1' } }));
+      await things.create(
+        things.object('two', { type: 'example.com/own', stringData: { a: '1' } }),
+      );
     },
   },
   {
@@ -172,8 +200,14 @@ export const updates: Exchange[] = [
       const { body: held } = await things.create(things.object('leader', { spec }));
       const renewed = { ...held, spec: { ...spec, renewTime: '2026-01-01T00:00:02.500000Z' } };
       const { body: current } = await things.put('leader', renewed);
-      await things.put('leader', { ...held, spec: { ...spec, holderIdentity: 'b', leaseTransitions: 1 } });
-      await things.put('leader', { ...current, spec: { ...spec, holderIdentity: 'b', leaseTransitions: 1 } });
+      await things.put('leader', {
+        ...held,
+        spec: { ...spec, holderIdentity: 'b', leaseTransitions: 1 },
+      });
+      await things.put('leader', {
+        ...current,
+        spec: { ...spec, holderIdentity: 'b', leaseTransitions: 1 },
+      });
       await things.get('leader');
     },
   },
@@ -181,7 +215,9 @@ export const updates: Exchange[] = [
     name: 'status is apart from the rest of a custom resource',
     async run(api) {
       const things = api.of(widgets);
-      const { body: made } = await things.create(things.object('one', { spec: { size: 1 }, status: { ready: true } }));
+      const { body: made } = await things.create(
+        things.object('one', { spec: { size: 1 }, status: { ready: true } }),
+      );
       const both = { ...made, spec: { size: 2 }, status: { ready: true } };
       const { body: sized } = await things.put('one', both);
       await things.put('one/status', {
@@ -191,7 +227,10 @@ export const updates: Exchange[] = [
         status: { ready: true },
       });
       await things.get('one/status');
-      await things.patch('one/status', 'merge', { spec: { size: 4 }, status: { ready: null, phase: 'Up' } });
+      await things.patch('one/status', 'merge', {
+        spec: { size: 4 },
+        status: { ready: null, phase: 'Up' },
+      });
       await things.patch('one', 'merge', { spec: { size: 5 }, status: { phase: 'Down' } });
       await things.put('one/status', made);
       await things.get('one');

@@ -1,4 +1,7 @@
-/** Exchanges about single values as a Go program reads them: null, times, and the fields by which built-in kinds are selected. */
+/**
+ * Exchanges about single values as a Go program reads them: null, times, and the fields by which
+ * built-in kinds are selected.
+ */
 import type { Json, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import {
@@ -60,7 +63,9 @@ export const values: Exchange[] = [
         ...body,
         spec: deploymentSpec({ template: template([container('a', { args: ['a', ''] })]) }),
       });
-      await apps.patch('a', 'strategic', { spec: { template: { spec: { containers: [{ name: 'a', args: null }] } } } });
+      await apps.patch('a', 'strategic', {
+        spec: { template: { spec: { containers: [{ name: 'a', args: null }] } } },
+      });
     },
   },
   {
@@ -70,12 +75,19 @@ export const values: Exchange[] = [
       for (const [i, renewTime] of TIMES.entries()) {
         await held.create(held.object(`l${i}`, { spec: { holderIdentity: 'a', renewTime } }));
       }
-      await held.create(held.object('one', { spec: { acquireTime: '2026-01-02T03:04:05.000000Z' } }));
+      await held.create(
+        held.object('one', { spec: { acquireTime: '2026-01-02T03:04:05.000000Z' } }),
+      );
       await held.patch('one', 'merge', { spec: { renewTime: '2026-01-02T03:04:05.120000+01:00' } });
       const apps = api.of(deployments);
       await apps.create(apps.object('a', { spec: deploymentSpec() }));
       for (const lastTransitionTime of TIMES.slice(0, 6)) {
-        const condition = { type: 'Ready', status: 'True', lastTransitionTime, lastUpdateTime: lastTransitionTime };
+        const condition = {
+          type: 'Ready',
+          status: 'True',
+          lastTransitionTime,
+          lastUpdateTime: lastTransitionTime,
+        };
         await apps.patch('a/status', 'merge', { status: { conditions: [condition] } });
       }
     },
@@ -89,29 +101,47 @@ export const values: Exchange[] = [
         await things.create(things.object(`e${i}`, { ...event(time), regarding }));
       }
       await things.list();
-      for (const fieldSelector of ['regarding.name=p2', 'regarding.kind!=Pod', 'reason=Made', 'involvedObject.name=p2'])
+      for (const fieldSelector of [
+        'regarding.name=p2',
+        'regarding.kind!=Pod',
+        'reason=Made',
+        'involvedObject.name=p2',
+      ])
         await things.list({ fieldSelector });
-      for (const fieldSelector of ['involvedObject.name=p2', 'regarding.name=p2', 'source=', 'reportingComponent=x'])
+      for (const fieldSelector of [
+        'involvedObject.name=p2',
+        'regarding.name=p2',
+        'source=',
+        'reportingComponent=x',
+      ])
         await api.of(coreEvents).list({ fieldSelector });
     },
   },
   {
     name: 'names that JavaScript knows are names like others',
     async run(api) {
-      const names = '"__proto__":{"a":1},"constructor":{"b":{}},"toString":"x","hasOwnProperty":[1]';
+      const names =
+        '"__proto__":{"a":1},"constructor":{"b":{}},"toString":"x","hasOwnProperty":[1]';
       const body = (type: ResourceType, spec: string) =>
         `{"apiVersion":"${type.apiVersion}","kind":"${type.kind}","metadata":{"name":"a"},"spec":${spec}}`;
       const [open, strict, map] = [api.of(widgets), api.of(sites), api.of(configMaps)];
       await open.create(body(widgets, `{${names},"map":{${names}}}`));
-      await strict.create(body(sites, `{"host":"ab",${names},"nested":{${names}},"free":{${names}}}`));
+      await strict.create(
+        body(sites, `{"host":"ab",${names},"nested":{${names}},"free":{${names}}}`),
+      );
       for (const things of [open, strict]) {
-        await things.patch('a', 'merge', `{"spec":{"free":{"__proto__":{"a":2}},"nested":{${names}}}}`);
+        await things.patch(
+          'a',
+          'merge',
+          `{"spec":{"free":{"__proto__":{"a":2}},"nested":{${names}}}}`,
+        );
         await things.patch('a', 'json', [{ op: 'add', path: '/spec/free/__proto__/c', value: 1 }]);
         await things.patch('a', 'json', [{ op: 'remove', path: '/spec/free/__proto__' }]);
         await things.patch('a', 'json', [{ op: 'test', path: '/spec/free/toString', value: null }]);
         await things.get('a');
       }
-      const data = (value: string): Json => JSON.parse(`{"__proto__":"${value}","constructor":"y"}`);
+      const data = (value: string): Json =>
+        JSON.parse(`{"__proto__":"${value}","constructor":"y"}`);
       for (const [manager, value] of [
         ['one', 'x'],
         ['two', 'x'],
@@ -126,8 +156,18 @@ export const values: Exchange[] = [
   {
     name: 'fields that are not there have the value of their type to a selector',
     async run(api) {
-      const jobs = { prefix: '/apis/batch/v1', apiVersion: 'batch/v1', kind: 'Job', plural: 'jobs' };
-      const sets = { prefix: '/apis/apps/v1', apiVersion: 'apps/v1', kind: 'ReplicaSet', plural: 'replicasets' };
+      const jobs = {
+        prefix: '/apis/batch/v1',
+        apiVersion: 'batch/v1',
+        kind: 'Job',
+        plural: 'jobs',
+      };
+      const sets = {
+        prefix: '/apis/apps/v1',
+        apiVersion: 'apps/v1',
+        kind: 'ReplicaSet',
+        plural: 'replicasets',
+      };
       for (const fieldSelector of ['status.successful=0', 'status.succeeded=0'])
         await api.of(jobs).list({ fieldSelector });
       await api.of(sets).list({ fieldSelector: 'status.replicas=0' });

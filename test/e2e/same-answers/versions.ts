@@ -1,4 +1,7 @@
-/** Exchanges about a custom resource with several versions: one object under all of them, in the form of each. */
+/**
+ * Exchanges about a custom resource with several versions: one object under all of them, in the
+ * form of each.
+ */
 import { eventually } from '../conditions.ts';
 import type { Api, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
@@ -53,7 +56,10 @@ class Versioned {
 
   async change(versions: readonly JsonObject[]): Promise<void> {
     const body = { spec: { versions } };
-    await this.#quiet.call('PATCH', this.crd, { body, contentType: 'application/merge-patch+json' });
+    await this.#quiet.call('PATCH', this.crd, {
+      body,
+      contentType: 'application/merge-patch+json',
+    });
     await this.#settled(versions);
   }
 
@@ -69,11 +75,18 @@ class Versioned {
   /** The real server needs a second or two. */
   async #settled(versions: readonly JsonObject[]): Promise<void> {
     for (const { name, served } of versions) {
-      await eventually(`${this.#names.plural} of ${String(name)}, served: ${String(served)}`, async () => {
-        const query = { watch: 'true', timeoutSeconds: '1' };
-        const { status } = await this.#quiet.call('GET', this.#quiet.of(this.type(String(name))).path, { query });
-        return status === (served === true ? 200 : 404);
-      });
+      await eventually(
+        `${this.#names.plural} of ${String(name)}, served: ${String(served)}`,
+        async () => {
+          const query = { watch: 'true', timeoutSeconds: '1' };
+          const { status } = await this.#quiet.call(
+            'GET',
+            this.#quiet.of(this.type(String(name))).path,
+            { query },
+          );
+          return status === (served === true ? 200 : 404);
+        },
+      );
     }
   }
 }
@@ -86,7 +99,10 @@ export const versions: Exchange[] = [
       await resource.create([version('v1'), version('v2')]);
       const [one, two] = [api.of(resource.type('v1')), api.of(resource.type('v2'))];
       const from = (await two.list()).body.metadata.resourceVersion;
-      const watches = [await one.watch({ resourceVersion: from }), await two.watch({ resourceVersion: from })];
+      const watches = [
+        await one.watch({ resourceVersion: from }),
+        await two.watch({ resourceVersion: from }),
+      ];
       await one.create(one.object('a', { spec: { both: 'b', one: '1' } }));
       await two.get('a');
       await two.create(two.object('a'));
@@ -137,7 +153,9 @@ export const versions: Exchange[] = [
       await resource.create([version('v1'), version('v2')]);
       const [one, two] = [api.of(resource.type('v1')), api.of(resource.type('v2'))];
       await one.create(one.object('a', { spec: { both: 'b' } }));
-      const watch = await one.watch({ resourceVersion: (await one.list()).body.metadata.resourceVersion });
+      const watch = await one.watch({
+        resourceVersion: (await one.list()).body.metadata.resourceVersion,
+      });
       await resource.change([version('v1', { served: false }), version('v2')]);
       await watch.end();
       await one.list();

@@ -40,7 +40,8 @@ export const watches: Exchange[] = [
         await things.create(things.object('b'));
         await things.create(things.object('a', { metadata: { labels: { n: '1' } } }));
         await things.patch('b', 'merge', { metadata: { labels: { n: '2' } } });
-        // The list waits until the server's cache is as new as the writes: version 0 may be served from an older one.
+        // The list waits until the server's cache is as new as the writes: version 0 may be served
+        // from an older one.
         const seen = await things.watch({ resourceVersion: await listedVersion(things) });
         await last(things);
         await seen.until('the-last');
@@ -48,7 +49,9 @@ export const watches: Exchange[] = [
         for (const query of queries) {
           const watch = await things.watch(query);
           await watch.take(3);
-          await things.patch('a', 'merge', { metadata: { annotations: { query: JSON.stringify(query) } } });
+          await things.patch('a', 'merge', {
+            metadata: { annotations: { query: JSON.stringify(query) } },
+          });
           await watch.take(1);
         }
       }
@@ -64,7 +67,9 @@ export const watches: Exchange[] = [
       await things.delete('b');
       const events = await watch.take(4);
       for (const { object } of events) {
-        const resumed = await things.watch({ resourceVersion: object.metadata?.resourceVersion ?? '' });
+        const resumed = await things.watch({
+          resourceVersion: object.metadata?.resourceVersion ?? '',
+        });
         await things.create({ ...things.object('x'), metadata: { generateName: 'x-' } });
         await resumed.take(events.length - events.findIndex((event) => event.object === object));
       }
@@ -77,10 +82,15 @@ export const watches: Exchange[] = [
         const things = api.of(type);
         await things.create(things.object('in', { metadata: { labels: { app: 'a' } } }));
         await things.create(things.object('out', { metadata: { labels: { app: 'b' } } }));
-        const watch = await things.watch({ resourceVersion: await listedVersion(things), labelSelector: 'app=a' });
+        const watch = await things.watch({
+          resourceVersion: await listedVersion(things),
+          labelSelector: 'app=a',
+        });
         await things.patch('in', 'merge', { metadata: { annotations: { x: '1' } } });
         await things.patch('out', 'merge', { metadata: { annotations: { x: '1' } } });
-        await things.patch('in', 'merge', { metadata: { labels: { app: 'b' }, annotations: { x: '2' } } });
+        await things.patch('in', 'merge', {
+          metadata: { labels: { app: 'b' }, annotations: { x: '2' } },
+        });
         await things.patch('in', 'merge', { metadata: { annotations: { x: '3' } } });
         await things.patch('out', 'merge', { metadata: { labels: { app: 'a' } } });
         await things.delete('in');
@@ -95,7 +105,10 @@ export const watches: Exchange[] = [
     async run(api) {
       const things = api.of(configMaps);
       const resourceVersion = await listedVersion(things);
-      const watch = await things.watch({ resourceVersion, fieldSelector: 'metadata.name=the-last' });
+      const watch = await things.watch({
+        resourceVersion,
+        fieldSelector: 'metadata.name=the-last',
+      });
       await things.create(things.object('other'));
       await last(things);
       await watch.take(1);
@@ -120,7 +133,10 @@ export const watches: Exchange[] = [
       const labels = { in: api.namespace };
       const { body } = await everywhere.list({ labelSelector: `in=${api.namespace}` });
       const { resourceVersion } = body.metadata;
-      const watch = await everywhere.watch({ resourceVersion, labelSelector: `in=${api.namespace}` });
+      const watch = await everywhere.watch({
+        resourceVersion,
+        labelSelector: `in=${api.namespace}`,
+      });
       await things.create(things.object('one', { metadata: { labels } }));
       await things.delete('one');
       await watch.take(2);
@@ -169,14 +185,17 @@ export const watches: Exchange[] = [
     async run(api) {
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
-        const accept = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
+        const accept =
+          'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
         const query = {
           resourceVersion: await listedVersion(things),
           allowWatchBookmarks: 'true',
           timeoutSeconds: '3',
         };
         const watch = await api.watch(things.path, query, accept);
-        await things.create(things.object('one', { data: { a: '1' }, metadata: { labels: { app: 'a' } } }));
+        await things.create(
+          things.object('one', { data: { a: '1' }, metadata: { labels: { app: 'a' } } }),
+        );
         await things.patch('one', 'merge', { data: { a: '2' } });
         await things.delete('one');
         await watch.take(4);
@@ -198,7 +217,10 @@ export const watches: Exchange[] = [
     name: 'a watch ends in order after timeoutSeconds',
     async run(api) {
       const things = api.of(configMaps);
-      const watch = await things.watch({ resourceVersion: await listedVersion(things), timeoutSeconds: '1' });
+      const watch = await things.watch({
+        resourceVersion: await listedVersion(things),
+        timeoutSeconds: '1',
+      });
       await watch.end();
     },
   },
@@ -208,10 +230,16 @@ export const watches: Exchange[] = [
       for (const type of [configMaps, widgets]) {
         const things = api.of(type);
         const resourceVersion = await listedVersion(things);
-        const asked = await things.watch({ resourceVersion, allowWatchBookmarks: 'true', timeoutSeconds: '4' });
+        const asked = await things.watch({
+          resourceVersion,
+          allowWatchBookmarks: 'true',
+          timeoutSeconds: '4',
+        });
         await things.create(things.object('one'));
         const [, bookmark] = await asked.take(2);
-        const resumed = await things.watch({ resourceVersion: bookmark?.object.metadata?.resourceVersion ?? '' });
+        const resumed = await things.watch({
+          resourceVersion: bookmark?.object.metadata?.resourceVersion ?? '',
+        });
         await last(things);
         await resumed.take(1);
       }
@@ -235,45 +263,49 @@ export interface ExpiredExchange {
   before(api: Api): Promise<(api: Api) => Promise<void>>;
 }
 
-export const expired: ExpiredExchange[] = [configMaps, widgets].flatMap((type): ExpiredExchange[] => [
-  {
-    name: `a watch on ${type.plural} from an expired version gets 410 as an event`,
-    async before(api) {
-      const things = api.of(type);
-      await things.create(things.object('a'));
-      const resourceVersion = await listedVersion(things);
-      await things.patch('a', 'merge', { metadata: { labels: { n: '1' } } });
-      return async (later) => {
-        const watch = await later.of(type).watch({ resourceVersion });
-        await watch.end();
-        await later.of(type).list();
-      };
+export const expired: ExpiredExchange[] = [configMaps, widgets].flatMap(
+  (type): ExpiredExchange[] => [
+    {
+      name: `a watch on ${type.plural} from an expired version gets 410 as an event`,
+      async before(api) {
+        const things = api.of(type);
+        await things.create(things.object('a'));
+        const resourceVersion = await listedVersion(things);
+        await things.patch('a', 'merge', { metadata: { labels: { n: '1' } } });
+        return async (later) => {
+          const watch = await later.of(type).watch({ resourceVersion });
+          await watch.end();
+          await later.of(type).list();
+        };
+      },
     },
-  },
-  {
-    name: `an expired continue token of ${type.plural} gets 410 and a token to go on with`,
-    async before(api) {
-      const things = api.of(type);
-      for (const name of ['a', 'b', 'c', 'd']) await things.create(things.object(name));
-      const { body } = await things.list({ limit: '2' });
-      await things.create(things.object('c2'));
-      return async (later) => {
-        const answer = await later.of(type).list({ limit: '2', continue: body.metadata.continue ?? '' });
-        await later.of(type).list({ limit: '2', continue: answer.body.metadata.continue ?? '' });
-      };
+    {
+      name: `an expired continue token of ${type.plural} gets 410 and a token to go on with`,
+      async before(api) {
+        const things = api.of(type);
+        for (const name of ['a', 'b', 'c', 'd']) await things.create(things.object(name));
+        const { body } = await things.list({ limit: '2' });
+        await things.create(things.object('c2'));
+        return async (later) => {
+          const answer = await later
+            .of(type)
+            .list({ limit: '2', continue: body.metadata.continue ?? '' });
+          await later.of(type).list({ limit: '2', continue: answer.body.metadata.continue ?? '' });
+        };
+      },
     },
-  },
-  {
-    name: `a list of ${type.plural} at an expired version gets 410`,
-    async before(api) {
-      const things = api.of(type);
-      await things.create(things.object('a'));
-      const resourceVersion = await listedVersion(things);
-      await things.create(things.object('b'));
-      return async (later) => {
-        await later.of(type).list({ resourceVersion, resourceVersionMatch: 'Exact' });
-        await later.of(type).list({ resourceVersion });
-      };
+    {
+      name: `a list of ${type.plural} at an expired version gets 410`,
+      async before(api) {
+        const things = api.of(type);
+        await things.create(things.object('a'));
+        const resourceVersion = await listedVersion(things);
+        await things.create(things.object('b'));
+        return async (later) => {
+          await later.of(type).list({ resourceVersion, resourceVersionMatch: 'Exact' });
+          await later.of(type).list({ resourceVersion });
+        };
+      },
     },
-  },
-]);
+  ],
+);

@@ -1,6 +1,6 @@
 /**
- * Exchanges about zero values: those that Go leaves out, so that a write of them is no change, and those that it writes where
- * nobody has set them.
+ * Exchanges about zero values: those that Go leaves out, so that a write of them is no change, and
+ * those that it writes where nobody has set them.
  */
 import type { JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
@@ -37,7 +37,13 @@ const BARE: [ResourceType, JsonObject][] = [
     type('/apis/apps/v1', 'StatefulSet', 'statefulsets'),
     {
       spec: {
-        ...{ ...sets, replicas: 1, serviceName: 'a', revisionHistoryLimit: 10, podManagementPolicy: 'Parallel' },
+        ...{
+          ...sets,
+          replicas: 1,
+          serviceName: 'a',
+          revisionHistoryLimit: 10,
+          podManagementPolicy: 'Parallel',
+        },
         updateStrategy: { type: 'OnDelete' },
         persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenScaled: 'Retain' },
       },
@@ -59,9 +65,15 @@ const BARE: [ResourceType, JsonObject][] = [
     type('/apis/networking.k8s.io/v1', 'Ingress', 'ingresses'),
     { spec: { defaultBackend: { service: { name: 'a', port: { number: 80 } } } } },
   ],
-  [type('/apis/networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'), { spec: { policyTypes: ['Ingress'] } }],
+  [
+    type('/apis/networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies'),
+    { spec: { policyTypes: ['Ingress'] } },
+  ],
   [type('/apis/apps/v1', 'ControllerRevision', 'controllerrevisions'), { data: {} }],
-  [podTemplates, { template: template([container('a', { livenessProbe: null })], { metadata: null }) }],
+  [
+    podTemplates,
+    { template: template([container('a', { livenessProbe: null })], { metadata: null }) },
+  ],
   [budgets, { spec: { minAvailable: 0, selector } }],
   [slices, { addressType: 'IPv4' }],
   [limits, {}],
@@ -79,16 +91,31 @@ export const zeros: Exchange[] = [
         spec: { template: { spec: pod }, ...more },
       });
       const unset = { name: 'a', workingDir: '', tty: false, command: [], env: [], stdin: false };
-      await apps.patch('a/status', 'merge', { status: { replicas: 0, readyReplicas: 0, observedGeneration: 0 } });
-      await apps.patch('a', 'strategic', spec({ hostNetwork: false, containers: [unset] }, { paused: false }));
-      await apps.patch('a', 'merge', { spec: { paused: false, minReadySeconds: 0 } }, { fieldManager: 'other' });
+      await apps.patch('a/status', 'merge', {
+        status: { replicas: 0, readyReplicas: 0, observedGeneration: 0 },
+      });
+      await apps.patch(
+        'a',
+        'strategic',
+        spec({ hostNetwork: false, containers: [unset] }, { paused: false }),
+      );
+      await apps.patch(
+        'a',
+        'merge',
+        { spec: { paused: false, minReadySeconds: 0 } },
+        { fieldManager: 'other' },
+      );
       await apps.patch('a', 'json', [{ op: 'add', path: '/spec/paused', value: false }]);
       await apps.put('a', { ...body, spec: { ...(body.spec as JsonObject), paused: false } });
       await apps.apply('a', 'applier', { spec: { paused: false } });
       await apps.apply('a', 'applier', { spec: { paused: false } });
       await apps.apply('a', 'applier', { spec: { paused: true } });
       await apps.apply('a', 'applier', { spec: { paused: false } });
-      await apps.patch('a', 'strategic', spec({ containers: [{ name: 'a', env: [{ name: 'A', value: '' }] }] }));
+      await apps.patch(
+        'a',
+        'strategic',
+        spec({ containers: [{ name: 'a', env: [{ name: 'A', value: '' }] }] }),
+      );
       await apps.patch('a', 'json', [{ op: 'test', path: '/spec/paused', value: null }]);
     },
   },
@@ -102,11 +129,21 @@ export const zeros: Exchange[] = [
         subdomain: '',
         affinity: {},
       };
-      const contained = container('a', { securityContext: { readOnlyRootFilesystem: false, runAsUser: 0 } });
-      const spec = deploymentSpec({ replicas: 0, revisionHistoryLimit: 0, template: template([contained], pod) });
+      const contained = container('a', {
+        securityContext: { readOnlyRootFilesystem: false, runAsUser: 0 },
+      });
+      const spec = deploymentSpec({
+        replicas: 0,
+        revisionHistoryLimit: 0,
+        template: template([contained], pod),
+      });
       await apps.create(apps.object('a', { spec }));
-      await apps.patch('a/status', 'merge', { status: { collisionCount: 0, unavailableReplicas: 0 } });
-      await apps.patch('a', 'merge', { spec: { template: { spec: { setHostnameAsFQDN: false, hostUsers: null } } } });
+      await apps.patch('a/status', 'merge', {
+        status: { collisionCount: 0, unavailableReplicas: 0 },
+      });
+      await apps.patch('a', 'merge', {
+        spec: { template: { spec: { setHostnameAsFQDN: false, hostUsers: null } } },
+      });
       await apps.patch('a', 'merge', { spec: { replicas: 1 } });
     },
   },
@@ -121,12 +158,27 @@ export const zeros: Exchange[] = [
       }
       const core = api.of(coreEvents);
       const involvedObject = { namespace: api.namespace };
-      await core.create(core.object('a', { involvedObject, type: 'Normal', count: 0, message: '' }));
+      await core.create(
+        core.object('a', { involvedObject, type: 'Normal', count: 0, message: '' }),
+      );
       await core.list();
       const made = api.of(events);
       const regarding = { kind: 'Pod', namespace: api.namespace, name: 'p' };
-      const action = { reason: 'R', action: 'A', type: 'Normal', reportingController: 'a.b/c', reportingInstance: 'i' };
-      await made.create(made.object('b', { ...action, eventTime: '2026-01-02T03:04:05.000000Z', regarding, note: '' }));
+      const action = {
+        reason: 'R',
+        action: 'A',
+        type: 'Normal',
+        reportingController: 'a.b/c',
+        reportingInstance: 'i',
+      };
+      await made.create(
+        made.object('b', {
+          ...action,
+          eventTime: '2026-01-02T03:04:05.000000Z',
+          regarding,
+          note: '',
+        }),
+      );
       await made.get('a');
       await api.of(coreEvents).get('b');
     },
@@ -137,13 +189,19 @@ export const zeros: Exchange[] = [
       const held = api.of(budgets);
       const condition = { type: 'A', status: 'True', lastTransitionTime: '2026-01-02T03:04:05Z' };
       await held.create(held.object('a', { spec: { minAvailable: 1, selector } }));
-      await held.patch('a/status', 'merge', { status: { currentHealthy: 1, disruptionsAllowed: 0 } });
+      await held.patch('a/status', 'merge', {
+        status: { currentHealthy: 1, disruptionsAllowed: 0 },
+      });
       await held.patch('a/status', 'merge', { status: null });
-      await held.patch('a/status', 'merge', { status: { conditions: [{ ...condition, reason: 'R' }] } });
+      await held.patch('a/status', 'merge', {
+        status: { conditions: [{ ...condition, reason: 'R' }] },
+      });
       const run = api.of(replicaSets);
       await run.create(run.object('a', { spec: { ...sets, replicas: 0 } }));
       await run.patch('a/status', 'merge', { status: { conditions: [{ type: 'A' }] } });
-      await run.apply('a/status', 'one', { status: { replicas: 0, conditions: [{ type: 'B', status: 'True' }] } });
+      await run.apply('a/status', 'one', {
+        status: { replicas: 0, conditions: [{ type: 'B', status: 'True' }] },
+      });
       await run.apply('a/status', 'one', { status: { readyReplicas: 0 } });
     },
   },
@@ -156,7 +214,9 @@ export const zeros: Exchange[] = [
       await ranges.patch('a', 'merge', { spec: { limits: null } });
       const parts = api.of(slices);
       await parts.create(parts.object('a', { addressType: 'IPv4', endpoints: [], ports: [] }));
-      await parts.patch('a', 'merge', { ports: [{ port: 80, name: '', protocol: 'TCP', appProtocol: null }] });
+      await parts.patch('a', 'merge', {
+        ports: [{ port: 80, name: '', protocol: 'TCP', appProtocol: null }],
+      });
       await parts.patch('a', 'merge', { endpoints: [{ addresses: ['10.1.2.3'], conditions: {} }] });
       const ruled = api.of(roles);
       await ruled.apply('a', 'one', { rules: [] });
@@ -170,7 +230,9 @@ export const zeros: Exchange[] = [
     name: 'null in a map is the zero value of its type',
     async run(api) {
       const kept = api.of(secrets);
-      await kept.create(kept.object('a', { type: 'Opaque', data: { a: null, b: '' }, immutable: false }));
+      await kept.create(
+        kept.object('a', { type: 'Opaque', data: { a: null, b: '' }, immutable: false }),
+      );
       const maps = api.of(configMaps);
       await maps.create(maps.object('a', { binaryData: { a: null }, data: { b: null } }));
       const counted = api.of(quotas);

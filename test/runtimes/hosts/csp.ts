@@ -1,6 +1,6 @@
 /**
- * A page under a Content-Security-Policy: what the core says, and whether a module that was compiled by a worker with another policy helps.
- * Posts what it saw; browser-checks.ts judges.
+ * A page under a Content-Security-Policy: what the core says, and whether a module that was
+ * compiled by a worker with another policy helps. Posts what it saw; browser-checks.ts judges.
  */
 import { CapstanError, initCore, WorkQueue } from 'capstan/workqueue';
 

@@ -1,6 +1,6 @@
 /**
- * The suite in Cloudflare's workerd, as its `test` handler. What a worker may do outside of handlers is tried at the top of this module,
- * where random numbers and timers are refused.
+ * The suite in Cloudflare's workerd, as its `test` handler. What a worker may do outside of
+ * handlers is tried at the top of this module, where random numbers and timers are refused.
  */
 import { DelayingQueue, type Request as Item, requestKey, WorkQueue } from 'capstan/workqueue';
 import { drain } from '../../workqueue/helpers.ts';

@@ -1,6 +1,7 @@
 /**
- * Equality as the test runner has it: `toEqual` (fields that are undefined count as missing, classes do not matter), `toStrictEqual`,
- * `toMatchObject` (fields that are not expected do not matter), and expectations in the place of values.
+ * Equality as the test runner has it: `toEqual` (fields that are undefined count as missing,
+ * classes do not matter), `toStrictEqual`, `toMatchObject` (fields that are not expected do not
+ * matter), and expectations in the place of values.
  */
 
 /** Stands where a value is expected: `expect.objectContaining(…)` and its like. */
@@ -40,20 +41,33 @@ function sameFields(got: object, want: object, manner: Manner, seen: Seen): bool
   const wanted = fields(want, manner);
   if (manner !== 'subset' && fields(got, manner).length !== wanted.length) return false;
   return wanted.every((key) => {
-    const present = manner === 'equal' || (manner === 'subset' ? key in got : Object.hasOwn(got, key));
+    const present =
+      manner === 'equal' || (manner === 'subset' ? key in got : Object.hasOwn(got, key));
     return present && same(Reflect.get(got, key), Reflect.get(want, key), manner, seen);
   });
 }
 
-function sameList(got: ArrayLike<unknown>, want: ArrayLike<unknown>, manner: Manner, seen: Seen): boolean {
+function sameList(
+  got: ArrayLike<unknown>,
+  want: ArrayLike<unknown>,
+  manner: Manner,
+  seen: Seen,
+): boolean {
   if (got.length !== want.length) return false;
   for (let i = 0; i < want.length; i++) if (!same(got[i], want[i], manner, seen)) return false;
   return true;
 }
 
-function sameSet(got: ReadonlySet<unknown>, want: ReadonlySet<unknown>, manner: Manner, seen: Seen): boolean {
+function sameSet(
+  got: ReadonlySet<unknown>,
+  want: ReadonlySet<unknown>,
+  manner: Manner,
+  seen: Seen,
+): boolean {
   if (got.size !== want.size) return false;
-  return [...want].every((value) => got.has(value) || [...got].some((other) => same(other, value, manner, seen)));
+  return [...want].every(
+    (value) => got.has(value) || [...got].some((other) => same(other, value, manner, seen)),
+  );
 }
 
 function sameMap(
@@ -66,14 +80,18 @@ function sameMap(
   return [...want].every(([key, value]) =>
     got.has(key)
       ? same(got.get(key), value, manner, seen)
-      : [...got].some(([otherKey, other]) => same(otherKey, key, manner, seen) && same(other, value, manner, seen)),
+      : [...got].some(
+          ([otherKey, other]) =>
+            same(otherKey, key, manner, seen) && same(other, value, manner, seen),
+        ),
   );
 }
 
 function sameObject(got: object, want: object, manner: Manner, seen: Seen): boolean {
   const anyClass = manner === 'subset' && Object.getPrototypeOf(want) === Object.prototype;
   if (!anyClass && tagOf(got) !== tagOf(want)) return false;
-  if (manner === 'strict' && Object.getPrototypeOf(got) !== Object.getPrototypeOf(want)) return false;
+  if (manner === 'strict' && Object.getPrototypeOf(got) !== Object.getPrototypeOf(want))
+    return false;
   if (seen.some(([a, b]) => a === got && b === want)) return true; // a cycle: judged where it began
   const inner: Seen = [...seen, [got, want]];
   if (Array.isArray(want)) return sameList(got as unknown[], want, manner, inner);
@@ -94,7 +112,8 @@ function sameObject(got: object, want: object, manner: Manner, seen: Seen): bool
 function same(got: unknown, want: unknown, manner: Manner, seen: Seen): boolean {
   if (want instanceof Expectation) return want.matches(got);
   if (Object.is(got, want)) return true;
-  if (typeof got !== 'object' || typeof want !== 'object' || got === null || want === null) return false;
+  if (typeof got !== 'object' || typeof want !== 'object' || got === null || want === null)
+    return false;
   return sameObject(got, want, manner, seen);
 }
 

@@ -1,6 +1,6 @@
 /**
- * `expect` as the cases use it, with the meaning that the test runner gives it. A matcher that is not here is no function, so a case that
- * uses one fails instead of passing for nothing.
+ * `expect` as the cases use it, with the meaning that the test runner gives it. A matcher that is
+ * not here is no function, so a case that uses one fails instead of passing for nothing.
  */
 import { Expectation, equals } from './equality.ts';
 import { show } from './show.ts';
@@ -28,11 +28,15 @@ const number = (value: unknown): number | bigint => {
 function contains(got: unknown, part: unknown, among: (one: unknown) => boolean): boolean {
   if (typeof got === 'string') return typeof part === 'string' && got.includes(part);
   const many = got as Iterable<unknown> | null | undefined;
-  if (typeof many?.[Symbol.iterator] !== 'function') throw new Unmet(`expected a text or a list, got ${show(got)}`);
+  if (typeof many?.[Symbol.iterator] !== 'function')
+    throw new Unmet(`expected a text or a list, got ${show(got)}`);
   return [...many].some(among);
 }
 
-/** Whether what was thrown is as expected: anything, a message's part or pattern, a class, an error of the same message. */
+/**
+ * Whether what was thrown is as expected: anything, a message's part or pattern, a class, an error
+ * of the same message.
+ */
 function isThrown(error: unknown, expected: unknown): boolean {
   if (expected === undefined) return true;
   if (typeof expected === 'function') return error instanceof (expected as new () => unknown);
@@ -56,8 +60,14 @@ function thrownBy(got: unknown, rejected: boolean): { thrown: boolean; error?: u
 }
 
 const matchers = {
-  toBe: (got: unknown, want: unknown) => ({ met: Object.is(got, want), text: `to be ${show(want)}` }),
-  toEqual: (got: unknown, want: unknown) => ({ met: equals(got, want), text: `to equal ${show(want)}` }),
+  toBe: (got: unknown, want: unknown) => ({
+    met: Object.is(got, want),
+    text: `to be ${show(want)}`,
+  }),
+  toEqual: (got: unknown, want: unknown) => ({
+    met: equals(got, want),
+    text: `to equal ${show(want)}`,
+  }),
   toStrictEqual: (got: unknown, want: unknown) => ({
     met: equals(got, want, 'strict'),
     text: `to strictly equal ${show(want)}`,
@@ -72,13 +82,22 @@ const matchers = {
   toBeNaN: (got: unknown) => ({ met: Number.isNaN(got), text: 'to be NaN' }),
   toBeTruthy: (got: unknown) => ({ met: Boolean(got), text: 'to be truthy' }),
   toBeFalsy: (got: unknown) => ({ met: !got, text: 'to be falsy' }),
-  toBeGreaterThan: (got: unknown, than: number) => ({ met: number(got) > than, text: `to be above ${than}` }),
+  toBeGreaterThan: (got: unknown, than: number) => ({
+    met: number(got) > than,
+    text: `to be above ${than}`,
+  }),
   toBeGreaterThanOrEqual: (got: unknown, than: number) => ({
     met: number(got) >= than,
     text: `to be at least ${than}`,
   }),
-  toBeLessThan: (got: unknown, than: number) => ({ met: number(got) < than, text: `to be below ${than}` }),
-  toBeLessThanOrEqual: (got: unknown, than: number) => ({ met: number(got) <= than, text: `to be at most ${than}` }),
+  toBeLessThan: (got: unknown, than: number) => ({
+    met: number(got) < than,
+    text: `to be below ${than}`,
+  }),
+  toBeLessThanOrEqual: (got: unknown, than: number) => ({
+    met: number(got) <= than,
+    text: `to be at most ${than}`,
+  }),
   toBeCloseTo: (got: unknown, want: number, digits = 2) => ({
     met: Object.is(got, want) || Math.abs(Number(number(got)) - want) < 10 ** -digits / 2,
     text: `to be ${want} to ${digits} digits`,
@@ -120,9 +139,16 @@ export type Assertions = Assertion & {
   readonly rejects: Assertion<Promise<void>>;
 };
 
-function judge(got: unknown, { met, text }: Verdict, negated: boolean, note: string | undefined): void {
+function judge(
+  got: unknown,
+  { met, text }: Verdict,
+  negated: boolean,
+  note: string | undefined,
+): void {
   if (met !== negated) return;
-  throw new Unmet(`${note === undefined ? '' : `${note}: `}expected ${show(got)} ${negated ? 'not ' : ''}${text}`);
+  throw new Unmet(
+    `${note === undefined ? '' : `${note}: `}expected ${show(got)} ${negated ? 'not ' : ''}${text}`,
+  );
 }
 
 /** All matchers, on a value that `take` gives to `use` at once or later. */
@@ -199,15 +225,24 @@ export const expect = Object.assign(begin, {
       `an object with ${show(want)}`,
       (value) =>
         record(value) &&
-        Object.entries(want).every(([key, part]) => key in value && equals(Reflect.get(value, key), part)),
+        Object.entries(want).every(
+          ([key, part]) => key in value && equals(Reflect.get(value, key), part),
+        ),
     ),
   arrayContaining: (want: readonly unknown[]) =>
     new Expectation(
       `a list with ${show(want)}`,
-      (value) => Array.isArray(value) && want.every((part) => value.some((one) => equals(one, part))),
+      (value) =>
+        Array.isArray(value) && want.every((part) => value.some((one) => equals(one, part))),
     ),
   stringContaining: (part: string) =>
-    new Expectation(`a text with ${show(part)}`, (value) => typeof value === 'string' && value.includes(part)),
+    new Expectation(
+      `a text with ${show(part)}`,
+      (value) => typeof value === 'string' && value.includes(part),
+    ),
   stringMatching: (pattern: RegExp | string) =>
-    new Expectation(`a text like ${pattern}`, (value) => typeof value === 'string' && new RegExp(pattern).test(value)),
+    new Expectation(
+      `a text like ${pattern}`,
+      (value) => typeof value === 'string' && new RegExp(pattern).test(value),
+    ),
 });

@@ -1,6 +1,7 @@
 /**
- * `describe`, `test` and hooks, and the run of what they registered. Nothing is lost on the way: every registered test has one result, a
- * hook that fails fails the test, a test that hangs is given up after its time, and what is registered twice runs twice.
+ * `describe`, `test` and hooks, and the run of what they registered. Nothing is lost on the way:
+ * every registered test has one result, a hook that fails fails the test, a test that hangs is
+ * given up after its time, and what is registered twice runs twice.
  */
 import { show } from './show.ts';
 
@@ -55,7 +56,9 @@ export function titleOf(template: string, args: readonly unknown[], index: numbe
     })
     .replace(/\$(\w+)/g, (mark, name: string) => {
       const [first] = args;
-      return typeof first === 'object' && first !== null && name in first ? text(Reflect.get(first, name)) : mark;
+      return typeof first === 'object' && first !== null && name in first
+        ? text(Reflect.get(first, name))
+        : mark;
     });
 }
 
@@ -73,22 +76,27 @@ export class Registry {
     this.#group = this.#top;
   }
 
-  readonly describe = Object.assign((title: string, body: () => void): void => this.#describe(title, body, false), {
-    skip: (title: string, body: () => void): void => this.#describe(title, body, true),
-    each:
-      (rows: readonly unknown[]) =>
-      (title: string, body: Work): void => {
-        rows.forEach((row, i) => {
-          const args = argumentsOf(row);
-          this.#describe(titleOf(title, args, i), () => body(...(args as never[])), false);
-        });
-      },
-  });
+  readonly describe = Object.assign(
+    (title: string, body: () => void): void => this.#describe(title, body, false),
+    {
+      skip: (title: string, body: () => void): void => this.#describe(title, body, true),
+      each:
+        (rows: readonly unknown[]) =>
+        (title: string, body: Work): void => {
+          rows.forEach((row, i) => {
+            const args = argumentsOf(row);
+            this.#describe(titleOf(title, args, i), () => body(...(args as never[])), false);
+          });
+        },
+    },
+  );
 
   readonly test = Object.assign(
-    (title: string, a: Work | Options, b?: Work | number): void => this.#test(title, [], a, b, false),
+    (title: string, a: Work | Options, b?: Work | number): void =>
+      this.#test(title, [], a, b, false),
     {
-      skip: (title: string, a?: Work | Options, b?: Work | number): void => this.#test(title, [], a ?? {}, b, true),
+      skip: (title: string, a?: Work | Options, b?: Work | number): void =>
+        this.#test(title, [], a ?? {}, b, true),
       skipIf: (condition: unknown) => (title: string, a: Work | Options, b?: Work | number) =>
         this.#test(title, [], a, b, Boolean(condition)),
       runIf: (condition: unknown) => (title: string, a: Work | Options, b?: Work | number) =>
@@ -117,7 +125,16 @@ export class Registry {
   }
 
   #newGroup(title: string, parent: Group | undefined, skipped: boolean): Group {
-    return { title, parent, skipped, children: [], before: [], after: [], beforeEach: [], afterEach: [] };
+    return {
+      title,
+      parent,
+      skipped,
+      children: [],
+      before: [],
+      after: [],
+      beforeEach: [],
+      afterEach: [],
+    };
   }
 
   #describe(title: string, body: () => void, skipped: boolean): void {
@@ -127,7 +144,8 @@ export class Registry {
     this.#group = group;
     try {
       const answer: unknown = body();
-      if (answer instanceof Promise) throw new TypeError(`describe ${show(title)}: expected a synchronous function`);
+      if (answer instanceof Promise)
+        throw new TypeError(`describe ${show(title)}: expected a synchronous function`);
     } finally {
       this.#group = outer;
     }
@@ -142,7 +160,8 @@ export class Registry {
   ): void {
     const work = typeof a === 'function' ? a : b;
     const timeout = typeof a === 'object' ? a.timeout : typeof b === 'number' ? b : undefined;
-    if (typeof work !== 'function' && !skipped) throw new TypeError(`test ${show(title)}: expected a function`);
+    if (typeof work !== 'function' && !skipped)
+      throw new TypeError(`test ${show(title)}: expected a function`);
     const group = this.#group;
     group.children.push({
       title,
@@ -159,7 +178,8 @@ export class Registry {
     broken: Failure | undefined,
   ): Promise<void> {
     let problem = broken;
-    for (const hook of group.skipped ? [] : group.before) problem ??= await failureOf(hook, PATIENCE);
+    for (const hook of group.skipped ? [] : group.before)
+      problem ??= await failureOf(hook, PATIENCE);
     for (const child of group.children) {
       const inner = [...path, child.title];
       if ('children' in child) await this.#runGroup(child, inner, results, problem);
@@ -178,14 +198,21 @@ export class Registry {
     }
   }
 
-  async #runTest(test: Test, group: Group, path: readonly string[], broken: Failure | undefined): Promise<Result> {
+  async #runTest(
+    test: Test,
+    group: Group,
+    path: readonly string[],
+    broken: Failure | undefined,
+  ): Promise<Result> {
     if (test.skipped) return { path, state: 'skipped', ms: 0 };
     this.onBegin(path);
     const start = performance.now();
     const groups: Group[] = [];
-    for (let one: Group | undefined = group; one !== undefined; one = one.parent) groups.unshift(one);
+    for (let one: Group | undefined = group; one !== undefined; one = one.parent)
+      groups.unshift(one);
     let problem = broken;
-    for (const hook of groups.flatMap((one) => one.beforeEach)) problem ??= await failureOf(hook, PATIENCE);
+    for (const hook of groups.flatMap((one) => one.beforeEach))
+      problem ??= await failureOf(hook, PATIENCE);
     problem ??= await failureOf(test.work, test.timeout);
     for (const hook of groups.toReversed().flatMap((one) => one.afterEach)) {
       const failure = await failureOf(hook, PATIENCE);

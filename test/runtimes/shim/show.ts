@@ -15,10 +15,13 @@ function text(value: unknown, depth: number): string {
   const inner = (part: unknown): string => text(part, depth + 1);
   if (Array.isArray(value)) return `[${value.map(inner).join(', ')}]`;
   if (value instanceof Set) return `Set {${[...value].map(inner).join(', ')}}`;
-  if (value instanceof Map) return `Map {${[...value].map(([k, v]) => `${inner(k)} => ${inner(v)}`).join(', ')}}`;
+  if (value instanceof Map)
+    return `Map {${[...value].map(([k, v]) => `${inner(k)} => ${inner(v)}`).join(', ')}}`;
   const name: unknown = value.constructor?.name;
   const prefix = typeof name === 'string' && name !== '' && name !== 'Object' ? `${name} ` : '';
-  const fields = Object.entries(value).map(([key, part]) => `${JSON.stringify(key)}: ${inner(part)}`);
+  const fields = Object.entries(value).map(
+    ([key, part]) => `${JSON.stringify(key)}: ${inner(part)}`,
+  );
   return `${prefix}{${fields.join(', ')}}`;
 }
 

@@ -1,8 +1,22 @@
 /** The behaviour of DelayingQueue, for any implementation. */
-import { FakeClock, type QueueOptions, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
+import {
+  FakeClock,
+  type QueueOptions,
+  type Request,
+  requestKey,
+  setErrorHandler,
+} from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { Random, testSeed } from '../../random.ts';
-import { drain, expectError, expectRejection, isCollected, settle, watch, wrong } from '../helpers.ts';
+import {
+  drain,
+  expectError,
+  expectRejection,
+  isCollected,
+  settle,
+  watch,
+  wrong,
+} from '../helpers.ts';
 import type { Implementation } from '../implementations.ts';
 import { distinctKeys, distinctRequests } from './hostile.ts';
 
@@ -40,11 +54,13 @@ export function delayingQueueCases(make: Implementation): void {
     });
 
     test('a key that waited until a moment, fired earlier and waits until it again comes behind those before it', () => {
-      // The heap keeps an outdated entry until it comes up. Such an entry must not lend its place to a later wait.
+      // The heap keeps an outdated entry until it comes up. Such an entry must not lend its place
+      // to a later wait.
       const { clock, queue } = start();
       queue.addAfter('a', 100);
       queue.addAfter('a', 10);
-      queue.addAfter('first', 20); // keeps the outdated entry off the top, where it would be dropped
+      // keeps the outdated entry off the top, where it would be dropped
+      queue.addAfter('first', 20);
       queue.addAfter('b', 100);
       clock.step(10);
       expect(drain(queue)).toEqual(['a']);
@@ -67,8 +83,9 @@ export function delayingQueueCases(make: Implementation): void {
     });
 
     test('thousands that end in one jump come out in the order of their times, ties in the order of their adding', () => {
-      // Many due keys take another way through the core than few: they are sorted at once. The jumps are chosen to take a few,
-      // a part that is too small for that, a good part, or all; keys are added again earlier and later in between.
+      // Many due keys take another way through the core than few: they are sorted at once. The
+      // jumps are chosen to take a few, a part that is too small for that, a good part, or all;
+      // keys are added again earlier and later in between.
       const seed = testSeed();
       console.log(`many delays at once: CAPSTAN_SEED=${seed}`);
       const random = new Random(seed);
@@ -82,7 +99,8 @@ export function delayingQueueCases(make: Implementation): void {
             const ms = 1 + random.int(random.pick([10, 1_000, 100_000]));
             queue.addAfter(key, ms);
             const at = clock.now() + ms;
-            if (at < (waiting.get(key)?.at ?? Number.POSITIVE_INFINITY)) waiting.set(key, { at, order: order++ });
+            if (at < (waiting.get(key)?.at ?? Number.POSITIVE_INFINITY))
+              waiting.set(key, { at, order: order++ });
           }
           clock.step(random.pick([1, 300, 20_000, 100_000]));
           const due = [...waiting].filter(([, wait]) => wait.at <= clock.now());
@@ -106,12 +124,15 @@ export function delayingQueueCases(make: Implementation): void {
       expect(queue.len()).toBe(0);
     });
 
-    test.each([[0], [-1], [Number.NEGATIVE_INFINITY], [-0]])('a delay of %s ms adds at once', (ms) => {
-      const { clock, queue } = start();
-      queue.addAfter('a', ms);
-      expect(drain(queue)).toEqual(['a']);
-      expect(clock.timers()).toBe(0);
-    });
+    test.each([[0], [-1], [Number.NEGATIVE_INFINITY], [-0]])(
+      'a delay of %s ms adds at once',
+      (ms) => {
+        const { clock, queue } = start();
+        queue.addAfter('a', ms);
+        expect(drain(queue)).toEqual(['a']);
+        expect(clock.timers()).toBe(0);
+      },
+    );
 
     test('a delay ≤ 0 leaves an earlier wait, which fires again', () => {
       const { clock, queue } = start();
@@ -241,17 +262,20 @@ export function delayingQueueCases(make: Implementation): void {
   });
 
   describe(`DelayingQueue: shutdown and dispose (${make.name})`, () => {
-    test.each(['shutDown', 'shutDownWithDrain'] as const)('%s drops all that waits and the timer', (method) => {
-      const { clock, queue } = start();
-      queue.addAfter('a', 50);
-      void queue[method]();
-      expect(clock.timers()).toBe(0);
-      queue.addAfter('b', 50);
-      queue.addAfter('c', 0);
-      clock.step(100_000);
-      expect(queue.len()).toBe(0);
-      expect(clock.timers()).toBe(0);
-    });
+    test.each(['shutDown', 'shutDownWithDrain'] as const)(
+      '%s drops all that waits and the timer',
+      (method) => {
+        const { clock, queue } = start();
+        queue.addAfter('a', 50);
+        void queue[method]();
+        expect(clock.timers()).toBe(0);
+        queue.addAfter('b', 50);
+        queue.addAfter('c', 0);
+        clock.step(100_000);
+        expect(queue.len()).toBe(0);
+        expect(clock.timers()).toBe(0);
+      },
+    );
 
     test('dispose drops the timer, and addAfter is a typed error then', async () => {
       const { clock, queue } = start();
@@ -299,7 +323,8 @@ export function delayingQueueCases(make: Implementation): void {
     });
 
     test('a key is found again while it waits, whatever its length', () => {
-      // What a wait keeps lies right behind the key in memory: a comparison that reads one word too far finds no key again.
+      // What a wait keeps lies right behind the key in memory: a comparison that reads one word too
+      // far finds no key again.
       const { clock, queue } = start();
       for (const unit of ['k', '\u6261']) {
         for (let length = 0; length < 80; length++) {
@@ -324,12 +349,15 @@ export function delayingQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(distinctRequests);
     });
 
-    test.each([[Number.NaN], [undefined], ['5'], [null]])('a delay of %s is a typed error and adds nothing', (ms) => {
-      const { clock, queue } = start();
-      expectError(() => queue.addAfter('a', wrong(ms)), 'INVALID_ARGUMENT', /number/);
-      clock.step(100_000);
-      expect(queue.len()).toBe(0);
-    });
+    test.each([[Number.NaN], [undefined], ['5'], [null]])(
+      'a delay of %s is a typed error and adds nothing',
+      (ms) => {
+        const { clock, queue } = start();
+        expectError(() => queue.addAfter('a', wrong(ms)), 'INVALID_ARGUMENT', /number/);
+        clock.step(100_000);
+        expect(queue.len()).toBe(0);
+      },
+    );
 
     test('an item of the wrong type is a typed error', () => {
       const { queue } = start();
@@ -364,7 +392,12 @@ export function delayingQueueCases(make: Implementation): void {
         items.push(item);
       };
       const { clock, queue } = start({
-        queue: { touch: () => {}, push, len: () => items.length, pop: () => items.shift() as string },
+        queue: {
+          touch: () => {},
+          push,
+          len: () => items.length,
+          pop: () => items.shift() as string,
+        },
       });
       queue.addAfter('bad', 10);
       queue.addAfter('a', 10);

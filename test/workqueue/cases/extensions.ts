@@ -1,4 +1,7 @@
-/** What our queues do beyond client-go: delays taken back, rules for adds, bounds, snapshots and recovery; for any implementation. */
+/**
+ * What our queues do beyond client-go: delays taken back, rules for adds, bounds, snapshots and
+ * recovery; for any implementation.
+ */
 import {
   FakeClock,
   ItemExponentialFailureRateLimiter,
@@ -72,7 +75,11 @@ export function extensionCases(make: Implementation): void {
     test('an unknown mode is refused', () => {
       const { queue } = delaying();
       for (const mode of ['soonest', '', null, 1, '__proto__'])
-        expectError(() => queue.addAfter('a', 5, { mode: wrong(mode) }), 'INVALID_ARGUMENT', /earliest/);
+        expectError(
+          () => queue.addAfter('a', 5, { mode: wrong(mode) }),
+          'INVALID_ARGUMENT',
+          /earliest/,
+        );
       expectError(() => queue.addAfter('a', 5, wrong(null)), 'INVALID_ARGUMENT');
       expect(queue.cancel('a')).toBe(false);
     });
@@ -261,7 +268,8 @@ export function extensionCases(make: Implementation): void {
   });
 
   describe(`Queues: rules for adds of a wrapped queue (${make.name})`, () => {
-    // A wrapped WorkQueue was taken with them, and they had no effect: it is added to, and the delays are in the queue around it.
+    // A wrapped WorkQueue was taken with them, and they had no effect: it is added to, and the
+    // delays are in the queue around it.
     test('are refused where it has no delays', () => {
       for (const rule of [{ addEndsWait: true }, { addKeepsBackoff: true }]) {
         const inner = make.queue(rule);
@@ -272,7 +280,11 @@ export function extensionCases(make: Implementation): void {
         );
         inner.add('a'); // of itself it has nothing to apply them to
         expect(drain(inner)).toEqual(['a']);
-        expectError(() => limited({ inner: make.queue(), ...rule }), 'INVALID_ARGUMENT', /beside "inner"/);
+        expectError(
+          () => limited({ inner: make.queue(), ...rule }),
+          'INVALID_ARGUMENT',
+          /beside "inner"/,
+        );
       }
       expect(limited({ inner: make.queue({ addEndsWait: false }) }).queue.len()).toBe(0);
     });
@@ -330,9 +342,14 @@ export function extensionCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['b', 'a']);
     });
 
-    // Where items become due one by one, each was forgotten and then added like a new one: refused, it was lost.
+    // Where items become due one by one, each was forgotten and then added like a new one: refused,
+    // it was lost.
     test('never refuse what becomes due, whoever hears of it', () => {
-      const { clock, queue } = delaying({ maxDepth: 2, name: 'q', metricsProvider: new RecordingProvider() });
+      const { clock, queue } = delaying({
+        maxDepth: 2,
+        name: 'q',
+        metricsProvider: new RecordingProvider(),
+      });
       queue.add('a');
       expect(queue.tryGet()).toBe('a');
       queue.addAfter('c', 5);
@@ -361,10 +378,22 @@ export function extensionCases(make: Implementation): void {
     test('options that make no sense are refused', () => {
       for (const maxDepth of [0, -1, 1.5, Number.NaN, wrong('9')])
         expectError(() => make.queue({ maxDepth }), 'INVALID_ARGUMENT', /maxDepth/);
-      expectError(() => make.queue({ maxDepth: 5, whenFull: wrong('wait') }), 'INVALID_ARGUMENT', /whenFull/);
+      expectError(
+        () => make.queue({ maxDepth: 5, whenFull: wrong('wait') }),
+        'INVALID_ARGUMENT',
+        /whenFull/,
+      );
       expectError(() => make.queue({ times: wrong(1) }), 'INVALID_ARGUMENT', /times/);
-      expectError(() => make.delaying({ inner: make.queue(), maxDepth: 5 }), 'INVALID_ARGUMENT', /inner/);
-      expectError(() => make.delaying({ inner: make.queue(), addEndsWait: true }), 'INVALID_ARGUMENT', /inner/);
+      expectError(
+        () => make.delaying({ inner: make.queue(), maxDepth: 5 }),
+        'INVALID_ARGUMENT',
+        /inner/,
+      );
+      expectError(
+        () => make.delaying({ inner: make.queue(), addEndsWait: true }),
+        'INVALID_ARGUMENT',
+        /inner/,
+      );
     });
   });
 
@@ -385,11 +414,23 @@ export function extensionCases(make: Implementation): void {
       clock.step(1);
       const { keys, next } = queue.snapshot();
       expect(next).toBeUndefined();
-      const nothing = { waitingMs: undefined, queuedMs: undefined, processingMs: undefined, priority: undefined };
+      const nothing = {
+        waitingMs: undefined,
+        queuedMs: undefined,
+        processingMs: undefined,
+        priority: undefined,
+      };
       const plain = { ...nothing, addedAgain: false, pinned: false, failures: 0 };
       expect(keys).toEqual([
         { ...plain, item: 'processed', state: 'processing', processingMs: 8 },
-        { ...plain, item: 'again', state: 'processing', addedAgain: true, processingMs: 8, queuedMs: 1 },
+        {
+          ...plain,
+          item: 'again',
+          state: 'processing',
+          addedAgain: true,
+          processingMs: 8,
+          queuedMs: 1,
+        },
         { ...plain, item: 'ready', state: 'ready', queuedMs: 13, waitingMs: 99, failures: 1 },
         { ...plain, item: 'failing', state: 'waiting', pinned: true, waitingMs: 99, failures: 1 },
       ]);
@@ -398,7 +439,11 @@ export function extensionCases(make: Implementation): void {
     test('without times it leaves them out', () => {
       const { queue } = delaying();
       queue.add('a');
-      expect(queue.snapshot().keys[0]).toMatchObject({ item: 'a', state: 'ready', queuedMs: undefined });
+      expect(queue.snapshot().keys[0]).toMatchObject({
+        item: 'a',
+        state: 'ready',
+        queuedMs: undefined,
+      });
     });
 
     test('comes in pages that hold each key once', () => {
@@ -431,7 +476,8 @@ export function extensionCases(make: Implementation): void {
       expect(rest.next).toBeUndefined();
     });
 
-    // Pages of the middle queue's own keys were asked of the outer one, which holds none: all that waited was left out.
+    // Pages of the middle queue's own keys were asked of the outer one, which holds none: all that
+    // waited was left out.
     test('of a queue around a queue around a queue shows what all of them hold', () => {
       const clock = new FakeClock();
       const inner = make.delaying({ clock, inner: make.queue() });
@@ -469,7 +515,8 @@ export function extensionCases(make: Implementation): void {
       queue.addAfter('c', 10);
       expect(queue.recover().sort()).toEqual(['a', 'b', 'c']);
       const waiting = make.queue().get();
-      const core = (queue as unknown as { core: { x: object; trapped(cause: unknown): unknown } }).core;
+      const core = (queue as unknown as { core: { x: object; trapped(cause: unknown): unknown } })
+        .core;
       core.trapped(new WebAssembly.RuntimeError('unreachable'));
       await expectRejection(waiting, 'POISONED');
       expectError(() => queue.add('d'), 'POISONED');

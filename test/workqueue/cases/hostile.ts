@@ -39,8 +39,14 @@ export const distinctKeys: readonly string[] = [
   '\uffff',
   'ab', // against \u6261, which has the same bytes
   '\u6261',
-  ...[31, 32, 33, 35, 36, 37, 38, 39].flatMap((length) => [`${'k'.repeat(length)}`, `${'k'.repeat(length - 1)}j`]),
-  ...[15, 16, 17, 18, 19].flatMap((length) => ['\u6261'.repeat(length), `${'\u6261'.repeat(length - 1)}\u6262`]),
+  ...[31, 32, 33, 35, 36, 37, 38, 39].flatMap((length) => [
+    `${'k'.repeat(length)}`,
+    `${'k'.repeat(length - 1)}j`,
+  ]),
+  ...[15, 16, 17, 18, 19].flatMap((length) => [
+    '\u6261'.repeat(length),
+    `${'\u6261'.repeat(length - 1)}\u6262`,
+  ]),
   forty,
   `${forty}a`,
   `${forty}b`,
@@ -85,7 +91,8 @@ export const distinctRequests: readonly Request[] = [
   { namespace: forty, name: 'a' },
   { namespace: forty, name: 'b' },
   { namespace: 'n'.repeat(300), name: 'm' },
-  { namespace: 'n'.repeat(44), name: `${'n'.repeat(256)}m` }, // splits that agree in their lowest byte
+  // splits that agree in their lowest byte
+  { namespace: 'n'.repeat(44), name: `${'n'.repeat(256)}m` },
   { namespace: 'n'.repeat(256), name: `${'n'.repeat(44)}m` },
   { namespace: '', name: `${'n'.repeat(300)}m` },
 ];

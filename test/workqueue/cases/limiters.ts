@@ -26,7 +26,11 @@ export function limiterCases({ name, within }: Implementation): void {
       const limiter = within(() => new ItemExponentialFailureRateLimiter(5, 70));
       expect(many(limiter, 'a', 6)).toEqual([5, 10, 20, 40, 70, 70]);
       expect(many(limiter, 'b', 2)).toEqual([5, 10]);
-      expect([limiter.numRequeues('a'), limiter.numRequeues('b'), limiter.numRequeues('c')]).toEqual([6, 2, 0]);
+      expect([
+        limiter.numRequeues('a'),
+        limiter.numRequeues('b'),
+        limiter.numRequeues('c'),
+      ]).toEqual([6, 2, 0]);
       limiter.forget('a');
       limiter.forget('c');
       expect(limiter.numRequeues('a')).toBe(0);
@@ -37,7 +41,9 @@ export function limiterCases({ name, within }: Implementation): void {
       const limiter = within(() => new ItemExponentialFailureRateLimiter(1, 1_000_000));
       expect(many(limiter, 'a', 5_000).at(-1)).toBe(1_000_000);
       expect(limiter.numRequeues('a')).toBe(5_000);
-      const endless = within(() => new ItemExponentialFailureRateLimiter(1, Number.POSITIVE_INFINITY));
+      const endless = within(
+        () => new ItemExponentialFailureRateLimiter(1, Number.POSITIVE_INFINITY),
+      );
       expect(many(endless, 'a', 5_000).at(-1)).toBe(Number.POSITIVE_INFINITY);
     });
 
@@ -52,7 +58,9 @@ export function limiterCases({ name, within }: Implementation): void {
     });
 
     test('counts by key, requests by both parts, and keeps hostile keys apart', () => {
-      const requests = within(() => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }));
+      const requests = within(
+        () => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }),
+      );
       for (const request of distinctRequests) expect(requests.when({ ...request })).toBe(1);
       for (const request of distinctRequests) expect(requests.numRequeues({ ...request })).toBe(1);
       const strings = within(() => new ItemExponentialFailureRateLimiter(1, 1e6));
@@ -61,14 +69,21 @@ export function limiterCases({ name, within }: Implementation): void {
       for (const key of distinctKeys) expect(strings.numRequeues(key)).toBe(0);
     });
 
-    // A controller with `rateLimiter: new ItemExponentialFailureRateLimiter(5, 60_000)` was ready and never reconciled: the limiter refused its requests.
+    // A controller with `rateLimiter: new ItemExponentialFailureRateLimiter(5, 60_000)` was ready
+    // and never reconciled: the limiter refused its requests.
     test.each<[string, () => RateLimiter<Request>]>([
       ['exponential', () => new ItemExponentialFailureRateLimiter(5, 5)],
       ['fast and slow', () => new ItemFastSlowRateLimiter(5, 5, 1)],
       ['the longest of several', () => new MaxOfRateLimiter(new ItemFastSlowRateLimiter(5, 5, 1))],
-      ['at most so long', () => new WithMaxWaitRateLimiter(new ItemExponentialFailureRateLimiter(7, 7), 5)],
+      [
+        'at most so long',
+        () => new WithMaxWaitRateLimiter(new ItemExponentialFailureRateLimiter(7, 7), 5),
+      ],
       ["a controller's default", () => defaultControllerRateLimiter({ clock: new FakeClock() })],
-      ['by item', () => new WithMaxWaitRateLimiter(new MaxOfRateLimiter(defaultItemBasedRateLimiter()), 5)],
+      [
+        'by item',
+        () => new WithMaxWaitRateLimiter(new MaxOfRateLimiter(defaultItemBasedRateLimiter()), 5),
+      ],
     ])('without a key function counts requests, by both parts: %s', (_, make) => {
       const limiter = within(make);
       const [first, second] = [
@@ -84,7 +99,9 @@ export function limiterCases({ name, within }: Implementation): void {
     });
 
     test('reads a request anew at each call, as its owner may change it', () => {
-      const limiter = within(() => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }));
+      const limiter = within(
+        () => new ItemExponentialFailureRateLimiter<Request>(1, 1e6, { key: requestKey }),
+      );
       const request = { namespace: 'a', name: 'b' };
       limiter.when(request);
       request.name = 'c';
@@ -103,14 +120,19 @@ export function limiterCases({ name, within }: Implementation): void {
         if (id === '') throw cause;
         return id;
       };
-      const limiter = within(() => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 1e6, { key }));
+      const limiter = within(
+        () => new ItemExponentialFailureRateLimiter<{ id: string }>(1, 1e6, { key }),
+      );
       limiter.when({ id: 'a' });
       for (const call of [limiter.when, limiter.numRequeues, limiter.forget]) {
-        expect(expectError(() => call.call(limiter, { id: '' }), 'INVALID_ARGUMENT').cause).toBe(cause);
+        expect(expectError(() => call.call(limiter, { id: '' }), 'INVALID_ARGUMENT').cause).toBe(
+          cause,
+        );
       }
       expect(limiter.numRequeues({ id: 'a' })).toBe(1);
       limiter.forget({ id: 'a' });
-      expectError(() => limiter.forget({ id: '' }), 'INVALID_ARGUMENT'); // also while nothing is counted
+      // also while nothing is counted
+      expectError(() => limiter.forget({ id: '' }), 'INVALID_ARGUMENT');
     });
 
     test('keeps no item, counted or forgotten', async () => {
@@ -134,20 +156,30 @@ export function limiterCases({ name, within }: Implementation): void {
       ['5', 10, 'base'],
       [5, null, 'max'],
     ])('base %s, max %s: a typed error names %s', (base, max, named) => {
-      const make = () => within(() => new ItemExponentialFailureRateLimiter(wrong(base), wrong(max)));
+      const make = () =>
+        within(() => new ItemExponentialFailureRateLimiter(wrong(base), wrong(max)));
       expectError(make, 'INVALID_ARGUMENT', new RegExp(named, 'i'));
     });
 
-    // Of the same object in two clusters both had one back-off, as only two of the three parts were looked at.
+    // Of the same object in two clusters both had one back-off, as only two of the three parts were
+    // looked at.
     test('items that are more than a request are refused without a key function', () => {
       const limiter = within(() => new ItemExponentialFailureRateLimiter<Request>(5, 10));
       const inCluster = { cluster: 'a', namespace: 'b', name: 'c' };
       for (const call of ['when', 'numRequeues', 'forget'] as const) {
-        expectError(() => limiter[call](inCluster), 'INVALID_ARGUMENT', /a string or a request .* "key" function/);
+        expectError(
+          () => limiter[call](inCluster),
+          'INVALID_ARGUMENT',
+          /a string or a request .* "key" function/,
+        );
       }
-      const hidden = Object.defineProperty({ namespace: 'b', name: 'c', [Symbol('of its owner')]: 1 }, 'more', {
-        value: 1,
-      });
+      const hidden = Object.defineProperty(
+        { namespace: 'b', name: 'c', [Symbol('of its owner')]: 1 },
+        'more',
+        {
+          value: 1,
+        },
+      );
       class Inherits {
         namespace = 'b';
         name = 'c';
@@ -168,11 +200,18 @@ export function limiterCases({ name, within }: Implementation): void {
     test('items of the wrong type and key functions that return none are typed errors', () => {
       const strings = within(() => new ItemExponentialFailureRateLimiter(5, 10));
       for (const item of [{ id: 1 }, { namespace: 'a' }, { name: 'a' }, 5, null, undefined]) {
-        expectError(() => strings.when(wrong(item)), 'INVALID_ARGUMENT', /a string or a request .* "key" function/);
+        expectError(
+          () => strings.when(wrong(item)),
+          'INVALID_ARGUMENT',
+          /a string or a request .* "key" function/,
+        );
       }
-      const objects = within(() => new ItemExponentialFailureRateLimiter<object>(5, 10, { key: () => wrong(5) }));
+      const objects = within(
+        () => new ItemExponentialFailureRateLimiter<object>(5, 10, { key: () => wrong(5) }),
+      );
       expectError(() => objects.when({}), 'INVALID_ARGUMENT', /string/);
-      const badKey = () => within(() => new ItemExponentialFailureRateLimiter(5, 10, { key: wrong('id') }));
+      const badKey = () =>
+        within(() => new ItemExponentialFailureRateLimiter(5, 10, { key: wrong('id') }));
       expectError(badKey, 'INVALID_ARGUMENT', /key/);
     });
   });
@@ -218,10 +257,14 @@ export function limiterCases({ name, within }: Implementation): void {
       const clock = new FakeClock();
       const limiter = within(
         () =>
-          new ItemExponentialFailureRateLimiter(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, {
-            clock,
-            forgetAfter: 1,
-          }),
+          new ItemExponentialFailureRateLimiter(
+            Number.POSITIVE_INFINITY,
+            Number.POSITIVE_INFINITY,
+            {
+              clock,
+              forgetAfter: 1,
+            },
+          ),
       );
       limiter.when('a');
       clock.step(1e12);
@@ -244,7 +287,11 @@ export function limiterCases({ name, within }: Implementation): void {
     });
 
     test.each([Number.NaN, -1, '5', null])('%s is a typed error', (forgetAfter) => {
-      expectError(() => make(new FakeClock(), wrong(forgetAfter)), 'INVALID_ARGUMENT', /forgetAfter/);
+      expectError(
+        () => make(new FakeClock(), wrong(forgetAfter)),
+        'INVALID_ARGUMENT',
+        /forgetAfter/,
+      );
     });
 
     test('a clock that tells no time is a typed error, and nothing is counted', () => {
@@ -316,11 +363,19 @@ export function limiterCases({ name, within }: Implementation): void {
       [1, Number.NaN],
       ['10', 1],
     ])('qps %s, burst %s is a typed error', (qps, burst) => {
-      expectError(() => within(() => new BucketRateLimiter(wrong(qps), burst)), 'INVALID_ARGUMENT', /qps|burst/);
+      expectError(
+        () => within(() => new BucketRateLimiter(wrong(qps), burst)),
+        'INVALID_ARGUMENT',
+        /qps|burst/,
+      );
     });
 
     test('a clock that is none is a typed error', () => {
-      expectError(() => within(() => new BucketRateLimiter(1, 1, { clock: wrong({}) })), 'INVALID_ARGUMENT', /clock/);
+      expectError(
+        () => within(() => new BucketRateLimiter(1, 1, { clock: wrong({}) })),
+        'INVALID_ARGUMENT',
+        /clock/,
+      );
     });
   });
 
@@ -360,8 +415,16 @@ export function limiterCases({ name, within }: Implementation): void {
 
     test('limiters that are none are typed errors', () => {
       expectError(() => new MaxOfRateLimiter(wrong({})), 'INVALID_ARGUMENT', /limiter/);
-      expectError(() => new WithMaxWaitRateLimiter(wrong(undefined), 5), 'INVALID_ARGUMENT', /limiter/);
-      expectError(() => new WithMaxWaitRateLimiter(new MaxOfRateLimiter(), Number.NaN), 'INVALID_ARGUMENT', /maxDelay/);
+      expectError(
+        () => new WithMaxWaitRateLimiter(wrong(undefined), 5),
+        'INVALID_ARGUMENT',
+        /limiter/,
+      );
+      expectError(
+        () => new WithMaxWaitRateLimiter(new MaxOfRateLimiter(), Number.NaN),
+        'INVALID_ARGUMENT',
+        /maxDelay/,
+      );
     });
 
     test('the default controller limiter: 5 ms to 1000 s a key, and a bucket of 10 a second with 100 at once', () => {

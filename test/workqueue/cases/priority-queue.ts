@@ -25,14 +25,17 @@ export function priorityQueueCases(make: Implementation): void {
         queue.addWithOpts({ priority }, `a${priority}`, `b${priority}`);
       queue.add('c0');
       expect(drain(queue)).toEqual(
-        [2 ** 31 - 1, 5, 0, -1, -(2 ** 31)].flatMap((p) => (p === 0 ? ['a0', 'b0', 'c0'] : [`a${p}`, `b${p}`])),
+        [2 ** 31 - 1, 5, 0, -1, -(2 ** 31)].flatMap((p) =>
+          p === 0 ? ['a0', 'b0', 'c0'] : [`a${p}`, `b${p}`],
+        ),
       );
     });
 
     test('an add without delay makes a waiting key ready at the place of its first add, far from both ends of the line', () => {
       const { queue } = start();
       const line = Array.from({ length: 100 }, (_, i) => `key-${i}`);
-      for (const [i, key] of line.entries()) queue.addWithOpts(i % 10 === 5 ? { after: 1_000 } : {}, key);
+      for (const [i, key] of line.entries())
+        queue.addWithOpts(i % 10 === 5 ? { after: 1_000 } : {}, key);
       const waiting = line.filter((_, i) => i % 10 === 5);
       for (const key of [...waiting].reverse()) queue.add(key);
       expect(drain(queue)).toEqual(line);
@@ -121,7 +124,10 @@ export function priorityQueueCases(make: Implementation): void {
     test('ten thousand priorities come out in their order, and those that are empty are dropped', () => {
       const { queue } = start();
       for (let round = 0; round < 3; round++) {
-        const priorities = Array.from({ length: 10_000 }, (_, i) => ((i * 7_919) % 10_000) - 5_000 + round * 50_000);
+        const priorities = Array.from(
+          { length: 10_000 },
+          (_, i) => ((i * 7_919) % 10_000) - 5_000 + round * 50_000,
+        );
         for (const priority of priorities) queue.addWithOpts({ priority }, String(priority));
         expect(drain(queue)).toEqual(priorities.sort((a, b) => b - a).map(String));
       }
@@ -151,7 +157,9 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['after']);
       clock.step(3);
       expect(drain(queue)).toEqual(['limited', 'longer']);
-      expect(['limited', 'after', 'longer', 'at once'].map((key) => queue.numRequeues(key))).toEqual([1, 1, 1, 1]);
+      expect(
+        ['limited', 'after', 'longer', 'at once'].map((key) => queue.numRequeues(key)),
+      ).toEqual([1, 1, 1, 1]);
     });
 
     test('the default limiter is 5 ms, doubled up to 1000 s, without an overall limit, and knows the key function', () => {
@@ -182,11 +190,9 @@ export function priorityQueueCases(make: Implementation): void {
         queue.addAfter(`${mode}-down`, 20, { mode });
       }
       queue.addAfter('cancelled', 10);
-      expect([queue.cancel('cancelled'), queue.cancel('cancelled'), queue.cancel('never')]).toEqual([
-        true,
-        false,
-        false,
-      ]);
+      expect([queue.cancel('cancelled'), queue.cancel('cancelled'), queue.cancel('never')]).toEqual(
+        [true, false, false],
+      );
       clock.step(20);
       expect(drain(queue)).toEqual(['earliest-up', 'earliest-down', 'replace-down']);
       clock.step(20);
@@ -210,7 +216,8 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['failed']);
     });
 
-    // The add was dropped with its priority: a change of an object whose retry had a low one was looked at last.
+    // The add was dropped with its priority: a change of an object whose retry had a low one was
+    // looked at last.
     test('an add that leaves a wait still counts with its priority', () => {
       const { queue, clock } = start({ addKeepsBackoff: true });
       queue.addWithOpts({ rateLimited: true, priority: -100 }, 'failed');
@@ -311,7 +318,9 @@ export function priorityQueueCases(make: Implementation): void {
       const reported: unknown[] = [];
       const previous = setErrorHandler((error) => reported.push(error));
       try {
-        expect(() => queue.addWithOpts({ rateLimited: true }, 'a', 'throws', 'b', 'nan', 'c')).toThrow(problem);
+        expect(() =>
+          queue.addWithOpts({ rateLimited: true }, 'a', 'throws', 'b', 'nan', 'c'),
+        ).toThrow(problem);
       } finally {
         setErrorHandler(previous);
       }
@@ -320,7 +329,8 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a', 'b', 'c']);
     });
 
-    // Its DISPOSED was taken for the queue's own: the rest was not added, and a get was left waiting beside a ready item.
+    // Its DISPOSED was taken for the queue's own: the rest was not added, and a get was left
+    // waiting beside a ready item.
     test('a limiter that is gone while its queue lives is an error like any other', async () => {
       const gone = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
       gone.dispose();
@@ -337,7 +347,8 @@ export function priorityQueueCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['c']);
     });
 
-    // Behind such a time nothing in the heap was found any more: waits never ended, and a shutdown left them.
+    // Behind such a time nothing in the heap was found any more: waits never ended, and a shutdown
+    // left them.
     test('a clock that answers no number is an error, and the waits of others end in time', () => {
       const { queue, clock } = start();
       const now = clock.now.bind(clock);
@@ -376,7 +387,10 @@ export function priorityQueueCases(make: Implementation): void {
     });
 
     test.each([
-      [{ queue: { touch: Math.abs, push: Math.abs, len: Math.abs, pop: Math.abs } }, /"queue" expected nothing/],
+      [
+        { queue: { touch: Math.abs, push: Math.abs, len: Math.abs, pop: Math.abs } },
+        /"queue" expected nothing/,
+      ],
       [{ inner: {} }, /"inner" expected nothing/],
       [{ aging: 5 }, /"aging" expected an object/],
       [{ aging: {} }, /"aging.everyMs" expected a finite number of milliseconds > 0/],
@@ -421,11 +435,19 @@ export function priorityQueueCases(make: Implementation): void {
       queue.addAfter('c', 10);
       queue.shutDown();
       expect(clock.timers()).toBe(0);
-      expect([queue.tryGet(), queue.getBatch(5), queue.getSlots(new Int32Array(4))]).toEqual([undefined, [], 0]);
+      expect([queue.tryGet(), queue.getBatch(5), queue.getSlots(new Int32Array(4))]).toEqual([
+        undefined,
+        [],
+        0,
+      ]);
       expect(await queue.get()).toEqual({ item: undefined, shutdown: true });
       queue.done('a');
       queue.shutDown();
-      expect(await queue.getWithPriority()).toEqual({ item: undefined, shutdown: true, priority: 0 });
+      expect(await queue.getWithPriority()).toEqual({
+        item: undefined,
+        shutdown: true,
+        priority: 0,
+      });
       expect(queue.shuttingDown()).toBe(true);
       queue.addWithOpts({ rateLimited: true }, 'd');
       expect(queue.numRequeues('d')).toBe(0);
@@ -522,7 +544,11 @@ export function priorityQueueCases(make: Implementation): void {
       queue.dispose();
       await settle();
       expect(second.state).toBe('fulfilled');
-      await expectRejection(start().queue.shutDownWithDrain({ signal: wrong(5) }), 'INVALID_ARGUMENT', /signal/);
+      await expectRejection(
+        start().queue.shutDownWithDrain({ signal: wrong(5) }),
+        'INVALID_ARGUMENT',
+        /signal/,
+      );
     });
   });
 
@@ -551,7 +577,8 @@ export function priorityQueueCases(make: Implementation): void {
         return Number.POSITIVE_INFINITY;
       };
       expect(rounds({})).toBe(Number.POSITIVE_INFINITY);
-      // High keys wait 2 ms each: at 1000 ms per 100 steps the low one comes when it is 1000 ms older than they are.
+      // High keys wait 2 ms each: at 1000 ms per 100 steps the low one comes when it is 1000 ms
+      // older than they are.
       expect(rounds({ aging: { everyMs: 10 } })).toBeLessThan(1_005);
     });
 

@@ -1,7 +1,24 @@
-/** WorkQueue where it meets the outside: a user's order, garbage collection, dispose and bad input, for any implementation. */
-import { FakeClock, PrometheusProvider, type QueueOrder, type Request, requestKey } from 'capstan/workqueue';
+/**
+ * WorkQueue where it meets the outside: a user's order, garbage collection, dispose and bad input,
+ * for any implementation.
+ */
+import {
+  FakeClock,
+  PrometheusProvider,
+  type QueueOrder,
+  type Request,
+  requestKey,
+} from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, expectError, expectRejection, isCollected, settle, watch, wrong } from '../helpers.ts';
+import {
+  drain,
+  expectError,
+  expectRejection,
+  isCollected,
+  settle,
+  watch,
+  wrong,
+} from '../helpers.ts';
 import type { Implementation } from '../implementations.ts';
 
 export function queueLimitCases(make: Implementation): void {
@@ -39,8 +56,9 @@ export function queueLimitCases(make: Implementation): void {
     });
 
     /**
-     * Story: an order by a member of the items took the newer of two items with one key when it was touched, and popped it; the queue handed out the
-     * older one, which the order had let go. In client-go what `Pop` returns is what `Get` returns.
+     * Story: an order by a member of the items took the newer of two items with one key when it was
+     * touched, and popped it; the queue handed out the older one, which the order had let go. In
+     * client-go what `Pop` returns is what `Get` returns.
      */
     test('what pop gives is handed out, also where it took the place of another item with its key', () => {
       const order = {
@@ -50,7 +68,8 @@ export function queueLimitCases(make: Implementation): void {
         },
         push: (item: { id: string; rank: number }): void => void order.items.push(item),
         len: () => order.items.length,
-        pop: () => order.items.sort((a, b) => a.rank - b.rank).pop() as { id: string; rank: number },
+        pop: () =>
+          order.items.sort((a, b) => a.rank - b.rank).pop() as { id: string; rank: number },
       };
       const queue = make.queue<{ id: string; rank: number }>({ key: ({ id }) => id, queue: order });
       for (const [id, rank] of [
@@ -126,7 +145,12 @@ export function queueLimitCases(make: Implementation): void {
       queue.add('a');
       queue.dispose();
       queue.dispose();
-      for (const use of [() => queue.add('b'), () => queue.tryGet(), () => queue.done('a'), () => queue.len()]) {
+      for (const use of [
+        () => queue.add('b'),
+        () => queue.tryGet(),
+        () => queue.done('a'),
+        () => queue.len(),
+      ]) {
         expectError(use, 'DISPOSED', /dispose/);
       }
       await expectRejection(queue.get(), 'DISPOSED');
@@ -196,14 +220,18 @@ export function queueLimitCases(make: Implementation): void {
       expect(drain(queue)).toEqual([{ id: 'a' }]);
     });
 
-    test.each([[{}], [{ namespace: 'a' }], [{ name: 'a' }], [{ namespace: 1, name: 'a' }], [null], ['a/b']])(
-      'a request %j that lacks a part',
-      (request) => {
-        const queue = make.queue<Request>({ key: requestKey });
-        expectError(() => queue.add(wrong(request)), 'INVALID_ARGUMENT', /namespace/, /name/);
-        expect(queue.len()).toBe(0);
-      },
-    );
+    test.each([
+      [{}],
+      [{ namespace: 'a' }],
+      [{ name: 'a' }],
+      [{ namespace: 1, name: 'a' }],
+      [null],
+      ['a/b'],
+    ])('a request %j that lacks a part', (request) => {
+      const queue = make.queue<Request>({ key: requestKey });
+      expectError(() => queue.add(wrong(request)), 'INVALID_ARGUMENT', /namespace/, /name/);
+      expect(queue.len()).toBe(0);
+    });
 
     test.each([
       ['key', 'id'],
@@ -213,7 +241,11 @@ export function queueLimitCases(make: Implementation): void {
       ['queue', {}],
       ['inner', {}],
     ])('an option "%s" of the wrong type', (option, value) => {
-      expectError(() => make.queue(wrong({ name: 'q', [option]: value })), 'INVALID_ARGUMENT', option);
+      expectError(
+        () => make.queue(wrong({ name: 'q', [option]: value })),
+        'INVALID_ARGUMENT',
+        option,
+      );
     });
 
     test('options and signals that are none', async () => {
@@ -222,7 +254,11 @@ export function queueLimitCases(make: Implementation): void {
       const queue = make.queue();
       queue.add('a');
       queue.tryGet();
-      await expectRejection(queue.shutDownWithDrain({ signal: wrong(5) }), 'INVALID_ARGUMENT', /signal/);
+      await expectRejection(
+        queue.shutDownWithDrain({ signal: wrong(5) }),
+        'INVALID_ARGUMENT',
+        /signal/,
+      );
       expect(queue.shuttingDown()).toBe(false);
     });
 

@@ -1,4 +1,7 @@
-/** What WorkQueue promises: order, keys, waiting, signals, shutdown and iteration, for any implementation. */
+/**
+ * What WorkQueue promises: order, keys, waiting, signals, shutdown and iteration, for any
+ * implementation.
+ */
 import { type Request, requestKey } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { countListeners, drain, expectRejection, itemOf, settle, watch } from '../helpers.ts';
@@ -126,7 +129,9 @@ export function queueCases(make: Implementation): void {
     });
 
     test('a key function of the same text as requestKey is an ordinary one', () => {
-      const queue = make.queue<Request>({ key: (request) => `${request.namespace}/${request.name}` });
+      const queue = make.queue<Request>({
+        key: (request) => `${request.namespace}/${request.name}`,
+      });
       queue.add({ namespace: 'a', name: 'b/c' });
       queue.add({ namespace: 'a/b', name: 'c' });
       expect(queue.len()).toBe(1);

@@ -61,7 +61,10 @@ export function rateLimitingQueueCases(make: Implementation): void {
     test('one limiter shared by two queues counts for both', () => {
       const clock = new FakeClock();
       const limiter = make.within(() => new ItemExponentialFailureRateLimiter(5, 1_000));
-      const [one, two] = [make.rateLimiting(limiter, { clock }), make.rateLimiting(limiter, { clock })];
+      const [one, two] = [
+        make.rateLimiting(limiter, { clock }),
+        make.rateLimiting(limiter, { clock }),
+      ];
       one.addRateLimited('a');
       two.addRateLimited('a');
       expect(one.numRequeues('a')).toBe(2);
@@ -103,7 +106,8 @@ export function rateLimitingQueueCases(make: Implementation): void {
       expect(inner.len()).toBe(1);
     });
 
-    // The overridden addAfter() of a wrapped queue was passed over, its add() and cancel() were not.
+    // The overridden addAfter() of a wrapped queue was passed over, its add() and cancel() were
+    // not.
     test('around a queue that overrides addAfter, delays and back-offs go through that', () => {
       const calls: string[] = [];
       class Telling extends DelayingQueue {
@@ -114,12 +118,21 @@ export function rateLimitingQueueCases(make: Implementation): void {
       }
       const { clock, limiter } = start();
       const wrapped = make.within(() => new Telling({ clock }));
-      const queue = make.rateLimiting(limiter, { inner: make.rateLimiting(limiter, { inner: wrapped }) });
+      const queue = make.rateLimiting(limiter, {
+        inner: make.rateLimiting(limiter, { inner: wrapped }),
+      });
       queue.addRateLimited('a');
       queue.addAfter('b', 2);
-      for (const mode of ['earliest', 'latest', 'replace'] as const) queue.addAfter('c', 3, { mode });
+      for (const mode of ['earliest', 'latest', 'replace'] as const)
+        queue.addAfter('c', 3, { mode });
       queue.add('d');
-      expect(calls).toEqual(['a 5 earliest', 'b 2 earliest', 'c 3 earliest', 'c 3 latest', 'c 3 replace']);
+      expect(calls).toEqual([
+        'a 5 earliest',
+        'b 2 earliest',
+        'c 3 earliest',
+        'c 3 latest',
+        'c 3 replace',
+      ]);
       expect([queue.waiting(), wrapped.waiting(), drain(queue)]).toEqual([3, 3, ['d']]);
       clock.step(5);
       expect(drain(queue)).toEqual(['b', 'c']);

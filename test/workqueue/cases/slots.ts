@@ -1,5 +1,11 @@
 /** Batches and slots of WorkQueue, for any implementation. */
-import { FakeClock, PrometheusProvider, type QueueOrder, type Request, requestKey } from 'capstan/workqueue';
+import {
+  FakeClock,
+  PrometheusProvider,
+  type QueueOrder,
+  type Request,
+  requestKey,
+} from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { SLOT_LIMIT } from '../../../bindings/core.ts';
 import { drain, expectError, settle, watch, wrong } from '../helpers.ts';
@@ -124,7 +130,12 @@ export function slotCases(make: Implementation): void {
         len: () => stack.length,
         pop: () => stack.pop() as string,
       };
-      const inner = make.queue({ queue: order, name: 'counted', metricsProvider: provider, clock: new FakeClock() });
+      const inner = make.queue({
+        queue: order,
+        name: 'counted',
+        metricsProvider: provider,
+        clock: new FakeClock(),
+      });
       const queue = make.delaying({ inner });
       queue.addAll(['a', 'b', 'c']);
       expect(counted).toEqual({ adds: 3, depth: 3, works: 0 });
@@ -163,7 +174,8 @@ export function slotCases(make: Implementation): void {
         expectError(() => queue.getBatch(max), 'INVALID_ARGUMENT');
       expectError(() => queue.addAll(wrong(3)), 'INVALID_ARGUMENT');
       expectError(() => queue.doneAll(wrong(undefined)), 'INVALID_ARGUMENT');
-      expectError(() => queue.addAll('default/web'), 'INVALID_ARGUMENT', /iterable/); // it would be eleven items
+      // it would be eleven items
+      expectError(() => queue.addAll('default/web'), 'INVALID_ARGUMENT', /iterable/);
       expectError(() => queue.addAll(['b', wrong(7), 'c']), 'INVALID_ARGUMENT');
       expect(drain(queue)).toEqual(['a', 'b']);
     });
@@ -304,7 +316,8 @@ export function slotCases(make: Implementation): void {
         expectError(() => queue.doneSlots(wrong(array), 1), 'INVALID_ARGUMENT');
         expectError(() => queue.getSlots(wrong(array)), 'INVALID_ARGUMENT');
       }
-      for (const slot of [-1, -2, -3, 0x7fffffff, 5]) expectError(() => queue.slotItem(slot), 'STALE_SLOT');
+      for (const slot of [-1, -2, -3, 0x7fffffff, 5])
+        expectError(() => queue.slotItem(slot), 'STALE_SLOT');
       for (const slot of [wrong('x'), 0.5, Number.NaN])
         expectError(() => queue.slotItem(wrong(slot)), 'INVALID_ARGUMENT', /slot/);
       expectError(() => queue.pin(wrong(7)), 'INVALID_ARGUMENT');
@@ -326,7 +339,8 @@ export function slotCases(make: Implementation): void {
       expectError(() => two.slotItem(slot), 'STALE_SLOT');
     });
 
-    // All generations began at 0: a batch that had not been filled ended slot 0, and a slot of one queue was one of the next.
+    // All generations began at 0: a batch that had not been filled ended slot 0, and a slot of one
+    // queue was one of the next.
     test('zeros and slots of another queue are stale, but for one time in a thousand', () => {
       let taken = 0;
       for (let i = 0; i < 100; i++) {
@@ -359,14 +373,16 @@ export function slotCases(make: Implementation): void {
       expect(drain(queue)).toEqual(['a']);
     });
 
-    // Numbers above the limit would be read as those of other keys. It was said to end with the keys that are too many, which it does not.
+    // Numbers above the limit would be read as those of other keys. It was said to end with the
+    // keys that are too many, which it does not.
     test('a queue that once held more keys than slots have numbers gives no slots any more, and items as before', () => {
       const queue = make.queue();
       const pinned = queue.pin('a');
       const { items } = queue as unknown as { items: unknown[] };
       items.length = SLOT_LIMIT + 1; // as so many keys leave it
       queue.addAll(['a', 'b']);
-      for (const room of [1, 2]) expectError(() => queue.getSlots(new Int32Array(room)), 'TOO_MANY_SLOTS');
+      for (const room of [1, 2])
+        expectError(() => queue.getSlots(new Int32Array(room)), 'TOO_MANY_SLOTS');
       const batch = queue.getBatch(2);
       expect(batch).toEqual(['a', 'b']);
       queue.doneAll(batch);

@@ -1,6 +1,7 @@
 /**
- * The page: asks for the state once a second, where that is cheap, and shows it. What it keeps true: what is shown is of one answer, and the page says when that is old;
- * the answer to an earlier question never replaces a later one's; nothing is asked while nobody looks.
+ * The page: asks for the state once a second, where that is cheap, and shows it. What it keeps
+ * true: what is shown is of one answer, and the page says when that is old; the answer to an
+ * earlier question never replaces a later one's; nothing is asked while nobody looks.
  */
 import { systemClock } from '../../../clock.ts';
 import type { LivePageState } from '../state.ts';
@@ -63,7 +64,8 @@ async function poll(): Promise<void> {
     problem = error instanceof Error ? error.message : String(error);
   }
   drawStatus();
-  if (!paused && !document.hidden) ask(Math.min(SELDOM_MS, Math.max(EVERY_MS, SHARE * (systemClock.now() - began))));
+  if (!paused && !document.hidden)
+    ask(Math.min(SELDOM_MS, Math.max(EVERY_MS, SHARE * (systemClock.now() - began))));
 }
 
 async function read(response: Response): Promise<LivePageState> {
@@ -85,12 +87,16 @@ function draw(state: LivePageState): void {
     view,
     answer(state, actions),
     state.controllers.map((each) => controller(each, state, actions)),
-    state.controllers.length === 0 && h('p', { key: 'none', class: 'empty' }, 'This manager has no controllers.'),
+    state.controllers.length === 0 &&
+      h('p', { key: 'none', class: 'empty' }, 'This manager has no controllers.'),
     informers(state),
     runnables(state),
   );
   const { startedAgoMs, version } = state;
-  show(foot, `capstan ${version} · ${startedAgoMs === undefined ? 'not started' : `up ${span(startedAgoMs)}`}`);
+  show(
+    foot,
+    `capstan ${version} · ${startedAgoMs === undefined ? 'not started' : `up ${span(startedAgoMs)}`}`,
+  );
   const say = spoken(state);
   if (announcer.textContent !== say) announcer.textContent = say;
   mark('filter', state.filter);
@@ -99,8 +105,16 @@ function draw(state: LivePageState): void {
 function drawStatus(): void {
   const old = answeredAt === undefined ? 0 : systemClock.now() - answeredAt;
   mark('state', problem !== '' ? 'lost' : paused ? 'paused' : 'live');
-  const shown = answeredAt === undefined ? 'Nothing was heard of it yet.' : `What is shown is ${span(old)} old.`;
-  const text = problem !== '' ? `No answer from the process (${problem}). ${shown}` : paused ? 'Paused' : 'Live';
+  const shown =
+    answeredAt === undefined
+      ? 'Nothing was heard of it yet.'
+      : `What is shown is ${span(old)} old.`;
+  const text =
+    problem !== ''
+      ? `No answer from the process (${problem}). ${shown}`
+      : paused
+        ? 'Paused'
+        : 'Live';
   if (status.textContent !== text) status.textContent = text;
 }
 

@@ -1,6 +1,7 @@
 /**
- * A description of elements, and making the document as it says. What is there already is kept where it is the same by key and tag, so that
- * focus, selection, scrolling and opened details outlive an update; an attribute or a text that did not change is not touched.
+ * A description of elements, and making the document as it says. What is there already is kept
+ * where it is the same by key and tag, so that focus, selection, scrolling and opened details
+ * outlive an update; an attribute or a text that did not change is not touched.
  *
  * Text becomes text nodes only: nothing that a cluster says is ever parsed as markup.
  */
@@ -20,11 +21,19 @@ export type Child = Description | string | undefined | false | readonly Child[];
 /** `key` is no attribute. */
 type Properties = Attributes & { readonly key?: string };
 
-export function h(tag: string, { key, ...attributes }: Properties = {}, ...children: Child[]): Description {
+export function h(
+  tag: string,
+  { key, ...attributes }: Properties = {},
+  ...children: Child[]
+): Description {
   return { tag, key, attributes, children: flat(children), onClick: undefined };
 }
 
-export function button(attributes: Properties, onClick: () => void, ...children: Child[]): Description {
+export function button(
+  attributes: Properties,
+  onClick: () => void,
+  ...children: Child[]
+): Description {
   return { ...h('button', { type: 'button', ...attributes }, ...children), onClick };
 }
 
@@ -44,7 +53,11 @@ const clicks = new WeakMap<Element, () => void>();
 /** One listener for all: elements come and go. */
 export function listen(root: Element): void {
   root.addEventListener('click', ({ target }) => {
-    for (let at = target instanceof Element ? target : null; at !== null && at !== root; at = at.parentElement) {
+    for (
+      let at = target instanceof Element ? target : null;
+      at !== null && at !== root;
+      at = at.parentElement
+    ) {
       const run = clicks.get(at);
       if (run !== undefined) return run();
     }
@@ -72,7 +85,10 @@ function patch(parent: Element, children: readonly (Description | string)[]): vo
     taken.add(key);
     let node = old.get(key);
     if (node === undefined) {
-      node = typeof child === 'string' ? document.createTextNode(child) : document.createElement(child.tag);
+      node =
+        typeof child === 'string'
+          ? document.createTextNode(child)
+          : document.createElement(child.tag);
       keys.set(node, key);
     } else old.delete(key);
     if (typeof child === 'string') {
@@ -86,7 +102,8 @@ function patch(parent: Element, children: readonly (Description | string)[]): vo
 
 function update(element: Element, { attributes, children, onClick }: Description): void {
   const before = attributesOf.get(element) ?? {};
-  for (const name of Object.keys(before)) if (attributes[name] === undefined) element.removeAttribute(name);
+  for (const name of Object.keys(before))
+    if (attributes[name] === undefined) element.removeAttribute(name);
   for (const [name, value] of Object.entries(attributes)) {
     if (value === before[name] || value === undefined) continue;
     if (value === false) element.removeAttribute(name);

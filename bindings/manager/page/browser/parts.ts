@@ -1,4 +1,7 @@
-/** The small parts that the sections of the page are made of. A state is told by the shape of its mark and by a word, never by colour alone. */
+/**
+ * The small parts that the sections of the page are made of. A state is told by the shape of its
+ * mark and by a word, never by colour alone.
+ */
 import type { Cause, ErrorReport } from '../../../controller/index.ts';
 import type { Request } from '../../../request.ts';
 import { causeText, label, span } from '../words.ts';
@@ -8,7 +11,12 @@ import { button, type Child, type Description, h } from './dom.ts';
 export type Mark = 'good' | 'busy' | 'wait' | 'fail' | 'stop' | 'none';
 
 export const state = (mark: Mark, ...words: Child[]): Description =>
-  h('span', { class: `state ${mark}` }, h('i', { class: 'mark', 'aria-hidden': 'true' }), h('span', {}, words));
+  h(
+    'span',
+    { class: `state ${mark}` },
+    h('i', { class: 'mark', 'aria-hidden': 'true' }),
+    h('span', {}, words),
+  );
 
 /** 1 234 567, with spaces that are narrow and do not break. */
 export const figure = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
@@ -16,7 +24,11 @@ export const figure = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/
 export function bytes(n: number): string {
   if (n < 1024) return `${n} B`;
   const [size, unit] =
-    n < 1024 ** 2 ? [n / 1024, 'KiB'] : n < 1024 ** 3 ? [n / 1024 ** 2, 'MiB'] : [n / 1024 ** 3, 'GiB'];
+    n < 1024 ** 2
+      ? [n / 1024, 'KiB']
+      : n < 1024 ** 3
+        ? [n / 1024 ** 2, 'MiB']
+        : [n / 1024 ** 3, 'GiB'];
   return `${size.toFixed(size < 10 ? 1 : 0)} ${unit}`;
 }
 
@@ -35,7 +47,8 @@ export function keyButton(request: Request, choose: (key: string) => void): Desc
 /** An error in a line; what does not fit opens. */
 export function errorLine(error: ErrorReport): Description {
   const { message } = error;
-  if (message.length <= 100 && !message.includes('\n')) return h('div', { class: 'error' }, errorHead(error), message);
+  if (message.length <= 100 && !message.includes('\n'))
+    return h('div', { class: 'error' }, errorHead(error), message);
   return h(
     'details',
     { class: 'error' },
@@ -45,7 +58,12 @@ export function errorLine(error: ErrorReport): Description {
 }
 
 export const errorWhole = (error: ErrorReport): Description =>
-  h('div', { class: 'error' }, errorHead(error), h('span', { class: 'error-whole' }, error.message));
+  h(
+    'div',
+    { class: 'error' },
+    errorHead(error),
+    h('span', { class: 'error-whole' }, error.message),
+  );
 
 const errorHead = ({ name, agoMs }: ErrorReport): Description =>
   h('span', { class: 'error-name' }, `${name}, ${span(agoMs)} ago `);
@@ -55,7 +73,10 @@ interface Asked extends Request {
   readonly moreCauses: number;
 }
 
-/** The last causes in short: the first is written out, the others are counted and listed when asked for. */
+/**
+ * The last causes in short: the first is written out, the others are counted and listed when asked
+ * for.
+ */
 export function causesText({ causes, moreCauses: more, ...request }: Asked, now: number): Child {
   const [first, ...rest] = causes;
   if (first === undefined) return h('span', { class: 'soft' }, '–');
@@ -64,17 +85,30 @@ export function causesText({ causes, moreCauses: more, ...request }: Asked, now:
   return h(
     'details',
     { class: 'causes' },
-    h('summary', {}, causeText(first, request), h('span', { class: 'soft' }, ` +${figure(others)}`)),
+    h(
+      'summary',
+      {},
+      causeText(first, request),
+      h('span', { class: 'soft' }, ` +${figure(others)}`),
+    ),
     causeList({ causes, moreCauses: more, ...request }, now),
   );
 }
 
-export function causeList({ causes, moreCauses: more, ...request }: Asked, now: number): Description {
+export function causeList(
+  { causes, moreCauses: more, ...request }: Asked,
+  now: number,
+): Description {
   return h(
     'ul',
     {},
     causes.map((cause) =>
-      h('li', {}, causeText(cause, request), h('span', { class: 'soft' }, `, ${span(now - cause.at)} ago`)),
+      h(
+        'li',
+        {},
+        causeText(cause, request),
+        h('span', { class: 'soft' }, `, ${span(now - cause.at)} ago`),
+      ),
     ),
     more > 0 && h('li', { class: 'soft' }, `${figure(more)} more`),
   );
@@ -82,7 +116,10 @@ export function causeList({ causes, moreCauses: more, ...request }: Asked, now: 
 
 export interface Column {
   readonly title: string;
-  /** `main`: has a line of its own on narrow screens; `figure` and `time`: to the right; `wide`: takes what is left. */
+  /**
+   * `main`: has a line of its own on narrow screens; `figure` and `time`: to the right; `wide`:
+   * takes what is left.
+   */
   readonly kind?: 'main' | 'time' | 'figure' | 'wide' | 'plain';
 }
 
@@ -94,7 +131,11 @@ export interface Row {
 }
 
 /** Roles are written out: on narrow screens rows are laid out as blocks, and would lose them. */
-export function table(caption: string, columns: readonly Column[], rows: readonly Row[]): Description {
+export function table(
+  caption: string,
+  columns: readonly Column[],
+  rows: readonly Row[],
+): Description {
   const cell = (content: Child, { title, kind = 'plain' }: Column): Description =>
     h('td', { role: 'cell', class: kind, 'data-title': title }, content);
   return h(
@@ -106,7 +147,9 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
       h(
         'tr',
         { role: 'row' },
-        columns.map(({ title, kind = 'plain' }) => h('th', { role: 'columnheader', scope: 'col', class: kind }, title)),
+        columns.map(({ title, kind = 'plain' }) =>
+          h('th', { role: 'columnheader', scope: 'col', class: kind }, title),
+        ),
       ),
     ),
     h(

@@ -56,9 +56,15 @@ export function answer(
   const [first] = verdicts;
   if (first === undefined) {
     const text = `Nothing that is known here contains “${filter}”. For an object that may not exist, write its namespace/name.`;
-    return h('section', { key: 'answer', id: 'answer', tabindex: -1, 'aria-label': 'No object' }, h('p', {}, text));
+    return h(
+      'section',
+      { key: 'answer', id: 'answer', tabindex: -1, 'aria-label': 'No object' },
+      h('p', {}, text),
+    );
   }
-  const cached = informers.filter((each) => cachedIn.includes(each.key)).map((each) => each.resource);
+  const cached = informers
+    .filter((each) => cachedIn.includes(each.key))
+    .map((each) => each.resource);
   return section(
     'answer',
     label(first),
@@ -77,7 +83,8 @@ function article(verdict: Verdict, now: number): Description {
     h('p', { class: 'said' }, text),
     notes.map((note) => h('p', { class: 'note' }, note)),
     error && errorWhole(error),
-    causes.length > 0 && h('div', { class: 'why' }, h('span', { class: 'soft' }, 'Asked for by'), asked),
+    causes.length > 0 &&
+      h('div', { class: 'why' }, h('span', { class: 'soft' }, 'Asked for by'), asked),
   );
 }
 
@@ -95,7 +102,11 @@ export function leadership({ leader, stopping }: LivePageState): Description {
   if (leader === undefined) return state('good', 'No leader election: this process works alone');
   const { holder, holdsLease, identity, lease, validMs } = leader;
   const valid =
-    validMs === undefined ? '' : validMs > 0 ? `, valid for ${span(validMs)} more` : `, ran out ${span(-validMs)} ago`;
+    validMs === undefined
+      ? ''
+      : validMs > 0
+        ? `, valid for ${span(validMs)} more`
+        : `, ran out ${span(-validMs)} ago`;
   const of = h('span', { class: 'soft' }, ` · lease ${lease}${valid}`);
   if (holdsLease) return state('good', 'Leads as ', h('b', {}, identity), of);
   if (holder === undefined || holder === '') return state('wait', 'Nobody leads', of);
@@ -131,7 +142,10 @@ export function controller(
     h(
       'dl',
       { class: 'figures' },
-      amount('workers busy', [figure(queue.processing), h('span', { class: 'soft' }, ` / ${figure(workers)}`)]),
+      amount('workers busy', [
+        figure(queue.processing),
+        h('span', { class: 'soft' }, ` / ${figure(workers)}`),
+      ]),
       amount('ready', figure(queue.ready)),
       amount('waiting', figure(queue.waiting)),
       amount('succeeded', figure(totals.success)),
@@ -145,7 +159,11 @@ export function controller(
     more && moreKeys(limit, actions),
     h('h3', {}, 'Recent runs', h('span', { class: 'soft' }, ` ${figure(recent.length)}`)),
     recent.length === 0
-      ? h('p', { class: 'empty' }, filter === '' ? 'Nothing has been reconciled yet.' : 'No recent run matches.')
+      ? h(
+          'p',
+          { class: 'empty' },
+          filter === '' ? 'Nothing has been reconciled yet.' : 'No recent run matches.',
+        )
       : runTable(recent, now, actions),
   );
 }
@@ -156,7 +174,9 @@ function inQueue({ queue, keys, more }: ControllerReport): string {
   const givenUp = keys.filter(({ state }) => state === 'failed').length;
   const queued = keys.length - givenUp;
   const count = queued < total ? `${figure(queued)} of ${figure(total)}` : figure(queued);
-  return givenUp === 0 ? count : `${count}, and ${more ? 'at least ' : ''}${figure(givenUp)} given up`;
+  return givenUp === 0
+    ? count
+    : `${count}, and ${more ? 'at least ' : ''}${figure(givenUp)} given up`;
 }
 
 /** As many as are asked for at most: page/debug-page.ts. */
@@ -171,7 +191,8 @@ const amount = (title: string, value: Child, failing = false): Description =>
   h('div', { class: failing ? 'failing' : '' }, h('dt', {}, title), h('dd', {}, value));
 
 function sources({ sources }: ControllerReport, caches: readonly InformerState[]): Child {
-  if (sources.length === 0) return h('p', { class: 'empty' }, 'It has no sources: nothing asks for anything.');
+  if (sources.length === 0)
+    return h('p', { class: 'empty' }, 'It has no sources: nothing asks for anything.');
   const rows = sources.map(({ name, synced, events, problem, informer }, index): Row => {
     const { handled, filtered, failed } = events;
     return {
@@ -182,7 +203,11 @@ function sources({ sources }: ControllerReport, caches: readonly InformerState[]
         figure(handled),
         figure(filtered),
         figure(failed),
-        h('span', { class: 'soft' }, caches.find((each) => each.key === informer)?.resource ?? informer ?? '–'),
+        h(
+          'span',
+          { class: 'soft' },
+          caches.find((each) => each.key === informer)?.resource ?? informer ?? '–',
+        ),
       ],
       below: problem && h('div', { class: 'error' }, problem),
     };
@@ -197,7 +222,11 @@ const EVENTS = [
   { title: 'Informer', kind: 'wide' },
 ] as const;
 
-function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Actions): Description {
+function keyTable(
+  { keys, queue }: ControllerReport,
+  now: number,
+  { choose }: Actions,
+): Description {
   const priority = queue.hasPriorities ? [{ title: 'Priority', kind: 'time' } as const] : [];
   const rows = keys.map(
     (key): Row => ({
@@ -224,10 +253,12 @@ function keyTable({ keys, queue }: ControllerReport, now: number, { choose }: Ac
 
 function keyState(key: KeyReport): Description {
   const { state: word, sinceMs, waitingMs } = key;
-  if (word === 'processing') return state('busy', `runs${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
+  if (word === 'processing')
+    return state('busy', `runs${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
   if (word === 'failed') return state('stop', 'given up');
   const mark = hasFailed(key) ? 'fail' : 'wait';
-  if (word === 'ready') return state(mark, `ready${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
+  if (word === 'ready')
+    return state(mark, `ready${sinceMs === undefined ? '' : ` ${span(sinceMs)}`}`);
   return state(mark, waitingMs === undefined ? 'waits' : `in ${span(waitingMs)}`);
 }
 
@@ -275,7 +306,8 @@ const RUN_COLUMNS = [
 ] as const;
 
 export function informers({ informers: all, cachedIn }: LivePageState): Description {
-  if (all.length === 0) return section('informers', 'Informers', h('p', { class: 'empty' }, 'Nothing is cached.'));
+  if (all.length === 0)
+    return section('informers', 'Informers', h('p', { class: 'empty' }, 'Nothing is cached.'));
   return section(
     'informers',
     'Informers',
@@ -299,13 +331,29 @@ const INFORMER_COLUMNS = [
 ] as const;
 
 function informerRow(informer: InformerState, cachedIn: readonly string[]): Row {
-  const { key, resource, lastSignOfLife, objects, failures, lastFailure, handlers, queued, relists, metadataOnly } =
-    informer;
+  const {
+    key,
+    resource,
+    lastSignOfLife,
+    objects,
+    failures,
+    lastFailure,
+    handlers,
+    queued,
+    relists,
+    metadataOnly,
+  } = informer;
   const classes = Object.entries(failures).filter(([, times]) => times > 0);
   const pending = handlers.reduce((sum, handler) => sum + handler.pending, queued);
-  const slow = handlers.filter((handler) => handler.pending > 0).map(({ name, pending: n }) => `${name}: ${figure(n)}`);
-  const failing = informer.isStopped || (lastFailure !== undefined && informer.state !== 'watching');
-  const size = [bytes(informer.bytes.live), metadataOnly > 0 && `, ${figure(metadataOnly)} by metadata alone`];
+  const slow = handlers
+    .filter((handler) => handler.pending > 0)
+    .map(({ name, pending: n }) => `${name}: ${figure(n)}`);
+  const failing =
+    informer.isStopped || (lastFailure !== undefined && informer.state !== 'watching');
+  const size = [
+    bytes(informer.bytes.live),
+    metadataOnly > 0 && `, ${figure(metadataOnly)} by metadata alone`,
+  ];
   return {
     key,
     cells: [
@@ -323,7 +371,11 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
     below: failing &&
       lastFailure && [
         errorLine(lastFailure.error),
-        h('div', { class: 'note' }, `${lastFailure.class}: next is to ${lastFailure.next}${next(lastFailure)}`),
+        h(
+          'div',
+          { class: 'note' },
+          `${lastFailure.class}: next is to ${lastFailure.next}${next(lastFailure)}`,
+        ),
       ],
   };
 }
@@ -332,7 +384,12 @@ function next({ afterMs, agoMs }: NonNullable<InformerState['lastFailure']>): st
   return afterMs > agoMs ? `, in ${span(afterMs - agoMs)}` : '';
 }
 
-function informerState({ isStopped, hasSynced, state: word, lastFailure }: InformerState): Description {
+function informerState({
+  isStopped,
+  hasSynced,
+  state: word,
+  lastFailure,
+}: InformerState): Description {
   if (isStopped) return state('stop', 'stopped');
   const mark = word === 'watching' ? 'good' : lastFailure === undefined ? 'wait' : 'fail';
   return state(mark, hasSynced ? word : `${word}, not synced`);
@@ -355,7 +412,11 @@ export function runnables({ runnables: all }: LivePageState): Child {
       below: error && errorLine(error),
     }),
   );
-  const columns = [{ title: 'Name', kind: 'main' }, { title: 'State' }, { title: 'Group', kind: 'wide' }] as const;
+  const columns = [
+    { title: 'Name', kind: 'main' },
+    { title: 'State' },
+    { title: 'Group', kind: 'wide' },
+  ] as const;
   return section('runnables', 'Runnables', table('Runnables', columns, rows));
 }
 
