@@ -2,10 +2,11 @@
  * Status conditions: a list with one entry for each type, where `lastTransitionTime` moves when the
  * status does and at no other time. apimachinery: pkg/api/meta/conditions.go. Nothing here changes
  * the list it is given: what comes back is the same list where nothing had to change, and otherwise
- * a new one.
+ * a new one. A null in the list, which some kinds allow, is no condition of any type and stays.
  */
 import { systemWallNow } from '../clock.ts';
 import { invalid, requireObject } from '../errors.ts';
+import { listOf } from './metadata.ts';
 
 /** metav1.Condition. */
 export interface Condition {
@@ -54,23 +55,25 @@ export interface SetConditionOptions {
  * `lastTransitionTime` becomes the one that is given, or now, if there was none of this type or its
  * status differs; else it stays.
  *
- * @param conditions such as `object.status?.conditions`: undefined is none
+ * @param conditions such as `object.status?.conditions`: undefined and null are none
  * @returns a new list; the same one if it says all of this already
- * @throws CapstanError INVALID_ARGUMENT for a condition without type or status
+ * @throws CapstanError INVALID_ARGUMENT for a condition without type or status, and for conditions
+ *   that are no list
  * @example
  * const conditions = setStatusCondition([], { type: 'Ready', status: 'True', reason: 'Deployed', message: '' });
  * isStatusConditionTrue(conditions, 'Ready'); // true
  */
 export function setStatusCondition<C extends ConditionLike = Condition>(
-  conditions: readonly C[] | undefined,
+  conditions: readonly C[] | null | undefined,
   condition: NewCondition<Known<NoInfer<C>>>,
   options: SetConditionOptions = {},
 ): Known<C>[] {
   const wanted = checked(condition);
-  const list = conditions ?? [];
-  const at = list.findIndex(({ type }) => type === wanted.type);
+  const list = listOf('conditions', conditions);
+  const at = list.findIndex((each) => each?.type === wanted.type);
   const existing = list[at];
-  if (existing === undefined) return [...list, dated(wanted, options)] as Known<C>[];
+  if (existing === undefined || existing === null)
+    return [...list, dated(wanted, options)] as Known<C>[];
   const moved = existing.status !== wanted.status;
   const next: ConditionLike = {
     ...existing,
@@ -97,25 +100,25 @@ const same = (a: unknown, b: unknown): boolean => a === b || (!a && !b);
 
 /** The conditions without those of this type; the same list if there is none. */
 export function removeStatusCondition<C extends ConditionLike>(
-  conditions: readonly C[] | undefined,
+  conditions: readonly C[] | null | undefined,
   type: string,
 ): C[] {
-  const list = (conditions ?? []) as C[];
-  const rest = list.filter((condition) => condition.type !== type);
+  const list = listOf('conditions', conditions) as C[];
+  const rest = list.filter((condition: C | null) => condition?.type !== type);
   return rest.length === list.length ? list : rest;
 }
 
 /** The condition of this type. */
 export function findStatusCondition<C extends ConditionLike>(
-  conditions: readonly C[] | undefined,
+  conditions: readonly C[] | null | undefined,
   type: string,
 ): C | undefined {
-  return conditions?.find((condition) => condition.type === type);
+  return listOf('conditions', conditions).find((each) => each?.type === type) ?? undefined;
 }
 
 /** Whether there is a condition of this type and it is `True`. */
 export function isStatusConditionTrue(
-  conditions: readonly ConditionLike[] | undefined,
+  conditions: readonly ConditionLike[] | null | undefined,
   type: string,
 ): boolean {
   return isStatusConditionPresentAndEqual(conditions, type, 'True');
@@ -126,7 +129,7 @@ export function isStatusConditionTrue(
  * known.
  */
 export function isStatusConditionFalse(
-  conditions: readonly ConditionLike[] | undefined,
+  conditions: readonly ConditionLike[] | null | undefined,
   type: string,
 ): boolean {
   return isStatusConditionPresentAndEqual(conditions, type, 'False');
@@ -134,7 +137,7 @@ export function isStatusConditionFalse(
 
 /** Whether there is a condition of this type with this status. */
 export function isStatusConditionPresentAndEqual(
-  conditions: readonly ConditionLike[] | undefined,
+  conditions: readonly ConditionLike[] | null | undefined,
   type: string,
   status: string,
 ): boolean {

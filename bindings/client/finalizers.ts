@@ -9,7 +9,7 @@ import type { Resource } from '../cache/resource.ts';
 import { isNotFound } from '../cache/status-error.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
-import { describeObject, metadataOf, withMetadata } from './metadata.ts';
+import { describeObject, listOf, metadataOf, withMetadata } from './metadata.ts';
 import type { JsonPatchOperation, Writer } from './types.ts';
 
 /** Whether the finalizer is on the object. */
@@ -45,7 +45,7 @@ export function isBeingDeleted(object: object): boolean {
 }
 
 function finalizersOf(object: object): readonly string[] {
-  return metadataOf(object).finalizers ?? [];
+  return listOf('object.metadata.finalizers', metadataOf(object).finalizers) as string[];
 }
 
 function requireFinalizer(name: string, finalizer: unknown): void {
@@ -277,8 +277,8 @@ async function patchFinalizers<T extends object>(
  * A member that is not there equals null: to the server's library, and in its answer to this test.
  */
 function adding(object: object, name: string): JsonPatchOperation[] {
-  const { finalizers } = metadataOf(object);
-  if (finalizers === undefined || finalizers.length === 0)
+  const finalizers = finalizersOf(object);
+  if (finalizers.length === 0)
     return [
       { op: 'test', path: '/metadata/finalizers', value: null },
       { op: 'add', path: '/metadata/finalizers', value: [name] },

@@ -47,7 +47,8 @@ export function metadataOf(object: object, name = 'object'): Readonly<ObjectMeta
   requireObject(name, object);
   const { metadata } = object as { metadata?: unknown };
   if (metadata === undefined || metadata === null) return {};
-  if (typeof metadata !== 'object') throw invalid(`${name}.metadata`, 'an object', metadata);
+  if (typeof metadata !== 'object' || Array.isArray(metadata))
+    throw invalid(`${name}.metadata`, 'an object', metadata);
   return metadata as ObjectMeta;
 }
 
@@ -57,6 +58,19 @@ export function withMetadata<T extends object>(object: T, changed: Partial<Objec
   for (const [member, value] of Object.entries(changed))
     if (value === undefined) delete metadata[member];
   return { ...object, metadata };
+}
+
+/**
+ * A list of an object, which has what its kind allows: a list that is not there is empty, and its
+ * elements may be null. Throws CapstanError INVALID_ARGUMENT for what is no list.
+ */
+export function listOf<E>(
+  path: string,
+  list: readonly E[] | null | undefined,
+): readonly (E | null | undefined)[] {
+  if (list === undefined || list === null) return [];
+  if (!Array.isArray(list)) throw invalid(path, 'a list', list);
+  return list;
 }
 
 /** `kind namespace/name` for messages. */

@@ -7,7 +7,13 @@
  */
 import { groupVersion } from '../cache/resource.ts';
 import { CapstanError, invalid, requireObject } from '../errors.ts';
-import { describeObject, metadataOf, type OwnerReference, withMetadata } from './metadata.ts';
+import {
+  describeObject,
+  listOf,
+  metadataOf,
+  type OwnerReference,
+  withMetadata,
+} from './metadata.ts';
 import type { AnyResource } from './types.ts';
 
 /** The object has another controller already, which is `owner`. Code `ALREADY_OWNED`. */
@@ -63,7 +69,7 @@ export function setControllerReference<T extends object>(
     blockOwnerDeletion,
     controller: true,
   };
-  const existing = ownersOf(object).find(({ controller }) => controller === true);
+  const existing = getControllerOf(object);
   if (existing !== undefined && !sameOwner(existing, reference))
     throw new AlreadyOwnedError(object, existing);
   return upsert(object, reference);
@@ -139,7 +145,7 @@ export function hasControllerReference(object: object): boolean {
 
 /** The reference to the object's controller. apimachinery: metav1.GetControllerOf. */
 export function getControllerOf(object: object): Readonly<OwnerReference> | undefined {
-  return ownersOf(object).find(({ controller }) => controller === true);
+  return ownersOf(object).find((each) => each?.controller === true) ?? undefined;
 }
 
 /** Whether `owner` is among the object's owners, as controller or not. */
@@ -151,13 +157,16 @@ export function hasOwnerReference(
   return indexOf(ownersOf(object), owner, ownerResource) >= 0;
 }
 
-function ownersOf(object: object): readonly OwnerReference[] {
-  return metadataOf(object).ownerReferences ?? [];
+/** As they are on the object: one that is null refers to nothing, and stays. */
+type Owners = readonly (OwnerReference | null | undefined)[];
+
+function ownersOf(object: object): Owners {
+  return listOf('object.metadata.ownerReferences', metadataOf(object).ownerReferences);
 }
 
 function referenceTo(owner: object, object: object, ownerResource: AnyResource): OwnerReference {
   requireObject('ownerResource', ownerResource);
-  const { name, uid, namespace = '' } = metadataOf(owner, 'owner');
+  const { name, uid, namespace } = metadataOf(owner, 'owner');
   if (typeof name !== 'string' || name === '')
     throw invalid('owner.metadata.name', 'the name of the owner', name);
   if (typeof uid !== 'string' || uid === '')
@@ -166,7 +175,7 @@ function referenceTo(owner: object, object: object, ownerResource: AnyResource):
       'the uid that the server gave the owner when it was created',
       uid,
     );
-  checkNamespaces(namespace, object, ownerResource);
+  checkNamespaces(namespace ?? '', object, ownerResource);
   return { apiVersion: groupVersion(ownerResource), kind: ownerResource.kind, name, uid };
 }
 
@@ -176,32 +185,29 @@ function referenceTo(owner: object, object: object, ownerResource: AnyResource):
  */
 function checkNamespaces(ownerNamespace: string, object: object, ownerResource: AnyResource): void {
   if (ownerNamespace === '') return;
-  const { namespace = '' } = metadataOf(object);
+  const { namespace } = metadataOf(object);
   if (namespace === ownerNamespace) return;
-  const why =
-    namespace === ''
-      ? 'a cluster-scoped object cannot have an owner in a namespace'
-      : 'an owner has to be in the namespace of what it owns, or cluster-scoped';
+  const why = !namespace
+    ? 'a cluster-scoped object cannot have an owner in a namespace'
+    : 'an owner has to be in the namespace of what it owns, or cluster-scoped';
   throw new CapstanError(
     'INVALID_OWNER',
     `${describeObject(object)} cannot be owned by a ${ownerResource.kind} in namespace ${ownerNamespace}: ${why}`,
   );
 }
 
-function groupOf(apiVersion: string): string {
+function groupOf(apiVersion: unknown): string {
+  if (typeof apiVersion !== 'string') return '';
   const slash = apiVersion.indexOf('/');
   return slash < 0 ? '' : apiVersion.slice(0, slash);
 }
 
-function sameOwner(a: OwnerReference, b: Omit<OwnerReference, 'uid'>): boolean {
+function sameOwner(a: OwnerReference | null | undefined, b: Omit<OwnerReference, 'uid'>): boolean {
+  if (a === undefined || a === null) return false;
   return groupOf(a.apiVersion) === groupOf(b.apiVersion) && a.kind === b.kind && a.name === b.name;
 }
 
-function indexOf(
-  owners: readonly OwnerReference[],
-  owner: object,
-  ownerResource: AnyResource,
-): number {
+function indexOf(owners: Owners, owner: object, ownerResource: AnyResource): number {
   requireObject('ownerResource', ownerResource);
   const { name } = metadataOf(owner, 'owner');
   if (typeof name !== 'string') throw invalid('owner.metadata.name', 'the name of the owner', name);
@@ -215,14 +221,18 @@ function upsert<T extends object>(object: T, reference: OwnerReference): T {
   const owners = ownersOf(object);
   const at = owners.findIndex((each) => sameOwner(each, reference));
   const existing = owners[at];
-  if (existing === undefined)
-    return withMetadata(object, { ownerReferences: [...owners, reference] });
+  if (existing === undefined || existing === null)
+    return withOwners(object, [...owners, reference]);
   if (MEMBERS.every((member) => existing[member] === reference[member])) return object;
-  return withMetadata(object, { ownerReferences: owners.with(at, reference) });
+  return withOwners(object, owners.with(at, reference));
 }
 
-function without<T extends object>(object: T, owners: readonly OwnerReference[], at: number): T {
-  return withMetadata(object, { ownerReferences: owners.toSpliced(at, 1) });
+function without<T extends object>(object: T, owners: Owners, at: number): T {
+  return withOwners(object, owners.toSpliced(at, 1));
+}
+
+function withOwners<T extends object>(object: T, owners: Owners): T {
+  return withMetadata(object, { ownerReferences: owners as OwnerReference[] });
 }
 
 function notOwned(object: object, why: string): CapstanError {

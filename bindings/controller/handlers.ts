@@ -271,9 +271,9 @@ function requestOf(object: unknown): Request | undefined {
 }
 
 interface OwnerReference {
-  apiVersion?: string | undefined;
+  apiVersion?: unknown;
   kind?: string | undefined;
-  name?: string | undefined;
+  name?: unknown;
   controller?: boolean | null | undefined;
 }
 
@@ -285,16 +285,22 @@ function collectOwners(
   into: Requests,
 ): void {
   const metadata = metadataOf(object);
-  const references =
-    (metadata as { ownerReferences?: OwnerReference[] } | undefined)?.ownerReferences ?? [];
-  for (const { apiVersion = '', kind, name, controller } of references) {
-    if (options.onlyController && controller !== true) continue;
+  const references: unknown = (metadata as { ownerReferences?: unknown } | undefined)
+    ?.ownerReferences;
+  if (references === undefined || references === null) return;
+  if (!Array.isArray(references)) {
+    reportOwner(object, 'a list', references);
+    return;
+  }
+  for (const reference of references as (OwnerReference | null)[]) {
+    const { apiVersion = '', kind, name, controller } = reference ?? {};
+    if (reference === null || (options.onlyController && controller !== true)) continue;
     const parsed = parseGroupVersion(apiVersion);
     if (parsed === undefined) {
       reportOwner(object, 'an apiVersion "version" or "group/version"', apiVersion);
       return;
     }
-    if (parsed.group === owner.group && kind === owner.kind && name !== undefined) {
+    if (parsed.group === owner.group && kind === owner.kind && typeof name === 'string') {
       if (options.versions !== undefined && !options.versions.includes(parsed.version)) {
         reportOwner(object, `a version of ${options.versions.join(', ')}`, apiVersion);
         return;
@@ -305,7 +311,7 @@ function collectOwners(
   }
 }
 
-function reportOwner(object: object, expected: string, got: string): void {
+function reportOwner(object: object, expected: string, got: unknown): void {
   const { namespace = '', name } = metadataOf(object) ?? {};
   const where = `the owner references of ${namespace}/${name}`;
   const error = new CapstanError(
@@ -316,7 +322,8 @@ function reportOwner(object: object, expected: string, got: string): void {
 }
 
 /** apimachinery: schema.ParseGroupVersion; `undefined` where that is an error. */
-function parseGroupVersion(apiVersion: string): { group: string; version: string } | undefined {
+function parseGroupVersion(apiVersion: unknown): { group: string; version: string } | undefined {
+  if (typeof apiVersion !== 'string') return undefined;
   const [first = '', second, ...rest] = apiVersion.split('/');
   if (rest.length > 0) return undefined;
   return second === undefined ? { group: '', version: first } : { group: first, version: second };

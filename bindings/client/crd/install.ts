@@ -7,7 +7,8 @@ import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { aborted, CapstanError, invalid, requireMs, requireObject } from '../../errors.ts';
-import { findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
+import { type Condition, findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
+import { isBeingDeleted } from '../finalizers.ts';
 import type { Client } from '../types.ts';
 import { type CustomResourceDefinition, crdResource } from './definition.ts';
 
@@ -41,7 +42,7 @@ export class CRDError extends CapstanError {
   ) {
     super('CRD', message, options);
     this.definition = nameOf(crd);
-    this.conditions = crd.status?.conditions ?? [];
+    this.conditions = conditionsOf(crd);
   }
 
   override get name(): string {
@@ -167,8 +168,13 @@ class Wait {
   }
 }
 
+function conditionsOf(crd: CustomResourceDefinition) {
+  const conditions: readonly (Condition | null)[] = crd.status?.conditions ?? [];
+  return conditions.filter((condition) => condition !== null);
+}
+
 function saidOf(crd: CustomResourceDefinition): string {
-  const conditions = crd.status?.conditions ?? [];
+  const conditions = conditionsOf(crd);
   if (conditions.length === 0) return 'the server says nothing of it';
   return conditions
     .map(({ type, status, reason, message }) => `${type}=${status} ${reason}: ${message}`)
@@ -186,7 +192,7 @@ async function untilServed(
   let refusedSince: number | undefined;
   for (;;) {
     const conditions = crd.status?.conditions;
-    const deleted = crd.metadata.deletionTimestamp !== undefined;
+    const deleted = isBeingDeleted(crd);
     if (
       !deleted &&
       isStatusConditionTrue(conditions, 'Established') &&

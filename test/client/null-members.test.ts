@@ -1,0 +1,162 @@
+/** Lists of objects with null in them, or that are no lists: no helper fails with a bare TypeError. */
+import { describe, expect, it, vi } from 'vitest';
+import {
+  addFinalizer,
+  containsFinalizer,
+  finalizer,
+  findStatusCondition,
+  getControllerOf,
+  hasOwnerReference,
+  isBeingDeleted,
+  isStatusConditionPresentAndEqual,
+  isStatusConditionTrue,
+  removeControllerReference,
+  removeFinalizer,
+  removeOwnerReference,
+  removeStatusCondition,
+  setControllerReference,
+  setOwnerReference,
+  setStatusCondition,
+} from '../../bindings/client/index.ts';
+import { enqueueRequestForOwner } from '../../bindings/controller/index.ts';
+import { hasCode } from '../../bindings/errors.ts';
+import { ConfigMaps as ConfigMap } from './fixtures.ts';
+
+const owner = { metadata: { namespace: 'default', name: 'site', uid: 'u-1' } };
+const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'site', uid: 'u-1' };
+
+/** An object as a server may have it, whatever its type says. */
+const objectWith = (metadata: object): { metadata: { name: string; ownerReferences?: never } } => ({
+  metadata: { namespace: 'default', name: 'a', ...metadata } as never,
+});
+
+// A custom resource whose definition lets its conditions be null ended reconciles with
+// "Cannot destructure property 'type' of 'object null'".
+describe('null among conditions', () => {
+  const ready = { type: 'Ready', status: 'True', reason: 'Deployed', message: '' } as const;
+  const list = [null, { ...ready, type: 'Old', lastTransitionTime: 't' }] as never[];
+
+  it('is no condition, and stays', () => {
+    const next: unknown[] = setStatusCondition(list, ready, { wallNow: () => 0 });
+    expect(next).toEqual([...list, { ...ready, lastTransitionTime: '1970-01-01T00:00:00Z' }]);
+    expect(removeStatusCondition(next as never[], 'Old')).toEqual([null, next[2]]);
+    expect(findStatusCondition(next as never[], 'Ready')).toBe(next[2]);
+    expect(findStatusCondition(next as never[], 'None')).toBe(undefined);
+    expect(isStatusConditionTrue(next as never[], 'Ready')).toBe(true);
+    expect(isStatusConditionPresentAndEqual(list, 'Ready', 'True')).toBe(false);
+  });
+
+  it('makes none of a list that is null, and an error of what is no list', () => {
+    expect(setStatusCondition(null, ready)).toHaveLength(1);
+    expect(removeStatusCondition(null, 'Ready')).toEqual([]);
+    const wrong = { Ready: 'True' } as never;
+    for (const call of [
+      () => setStatusCondition(wrong, ready),
+      () => removeStatusCondition(wrong, 'Ready'),
+      () => isStatusConditionTrue(wrong, 'Ready'),
+    ])
+      expect(call).toThrow('"conditions" expected a list');
+  });
+});
+
+describe('null among owner references', () => {
+  const owned = objectWith({ ownerReferences: [null, { ...reference, controller: true }] });
+
+  it('refers to nothing, and stays', () => {
+    expect(getControllerOf(owned)).toEqual({ ...reference, controller: true });
+    expect(getControllerOf(objectWith({ ownerReferences: [null] }))).toBe(undefined);
+    expect(hasOwnerReference(owner, owned, ConfigMap)).toBe(true);
+    const none: unknown[] = [null];
+    expect(removeOwnerReference(owner, owned, ConfigMap).metadata.ownerReferences).toEqual(none);
+    expect(removeControllerReference(owner, owned, ConfigMap).metadata.ownerReferences).toEqual(
+      none,
+    );
+    const set = setControllerReference(owner, objectWith({ ownerReferences: none }), ConfigMap);
+    expect(set.metadata.ownerReferences).toEqual([
+      null,
+      { ...reference, controller: true, blockOwnerDeletion: true },
+    ]);
+    const withoutVersion = objectWith({ ownerReferences: [{ kind: 'ConfigMap', name: 'b' }, {}] });
+    expect(setOwnerReference(owner, withoutVersion, ConfigMap).metadata.ownerReferences).toEqual([
+      { kind: 'ConfigMap', name: 'b' },
+      {},
+      reference,
+    ]);
+  });
+
+  it('is an error where the references are no list', () => {
+    const wrong = objectWith({ ownerReferences: reference });
+    for (const call of [
+      () => getControllerOf(wrong),
+      () => setOwnerReference(owner, wrong, ConfigMap),
+      () => removeOwnerReference(owner, wrong, ConfigMap),
+    ])
+      expect(call).toThrow('"object.metadata.ownerReferences" expected a list');
+  });
+
+  it('brings the event to the owners beside it', () => {
+    const added: unknown[] = [];
+    const queue = { add: (request: unknown) => added.push(request) } as never;
+    const reported = vi.spyOn(console, 'error').mockImplementation(() => undefined);
+    const handler = enqueueRequestForOwner(ConfigMap);
+    const tell = (ownerReferences: unknown) =>
+      handler.create?.({ object: objectWith({ ownerReferences }) } as never, queue);
+    tell([null, reference, { ...reference, apiVersion: null }, undefined]);
+    tell(null);
+    tell({ 0: reference });
+    tell([{ ...reference, name: null }]);
+    expect(added).toEqual([{ namespace: 'default', name: 'site' }]);
+    reported.mockRestore();
+  });
+});
+
+describe('null among finalizers', () => {
+  it('is no finalizer', () => {
+    const some = objectWith({ finalizers: [null, 'example.com/a'] });
+    expect(containsFinalizer(some, 'example.com/a')).toBe(true);
+    expect(removeFinalizer(some, 'example.com/a')).toEqual(objectWith({ finalizers: [null] }));
+    const none = objectWith({ finalizers: null, deletionTimestamp: null });
+    expect(addFinalizer(none, 'example.com/a').metadata).toMatchObject({
+      finalizers: ['example.com/a'],
+    });
+    expect(isBeingDeleted(none)).toBe(false);
+    expect(isBeingDeleted({ metadata: null } as never)).toBe(false);
+  });
+
+  it('lets the frame add its own', async () => {
+    const sent: unknown[] = [];
+    const client = {
+      patch: async (...[, , patch]: unknown[]) => {
+        sent.push((patch as { operations: unknown }).operations);
+        return {};
+      },
+    } as never;
+    const handlers = { apply: () => 'applied', cleanup: () => 'cleaned' };
+    const none = objectWith({ finalizers: null });
+    expect(await finalizer(client, ConfigMap, 'example.com/a', none as never, handlers)).toBe(
+      'applied',
+    );
+    expect(sent).toEqual([
+      [
+        { op: 'test', path: '/metadata/finalizers', value: null },
+        { op: 'add', path: '/metadata/finalizers', value: ['example.com/a'] },
+      ],
+    ]);
+  });
+
+  it('is an error where the finalizers are no list', () => {
+    for (const call of [
+      () => containsFinalizer(objectWith({ finalizers: 'example.com/a' }), 'a'),
+      () => addFinalizer(objectWith({ finalizers: {} }), 'a'),
+      () => removeFinalizer(objectWith({ finalizers: 1 }), 'a'),
+    ]) {
+      let error: unknown;
+      try {
+        call();
+      } catch (thrown) {
+        error = thrown;
+      }
+      expect(hasCode(error, 'INVALID_ARGUMENT')).toBe(true);
+    }
+  });
+});
