@@ -3,10 +3,13 @@
  * repeats), checked before it is sent, and each write that was carried out is told to the observer
  * with what the server answered.
  */
+import { freezeParsed } from '../cache/freeze.ts';
 import type { KubeObject } from '../cache/keys.ts';
-import { groupVersion, type Resource } from '../cache/resource.ts';
+import type { Resource } from '../cache/resource.ts';
+import { isStatus } from '../cache/status-error.ts';
 import { CapstanError, invalid, requireInteger, requireObject, requireString } from '../errors.ts';
 import { labelSelectorText } from '../selectors.ts';
+import { listFrom, objectFrom, requireDeletion, requireDeletions, type Wanted } from './answers.ts';
 import {
   bodyOf,
   collectionPath,
@@ -80,7 +83,7 @@ export class LiveClient implements Client {
     key: ObjectKey,
     options: ReadOptions = {},
   ): Promise<T> {
-    return this.#read<T>(objectPath(resource, key), options);
+    return this.#read<T>(objectPath(resource, key), { resource, key }, options);
   }
 
   async list<T extends object>(
@@ -121,7 +124,8 @@ export class LiveClient implements Client {
     if (!name && !generateName)
       throw invalid('object.metadata', 'a name or generateName', metadataOf(object));
     const path = collectionPath(resource, requireNamespace(resource, namespace));
-    return this.#write<T>(resource, { method: 'POST', path, body }, options);
+    const key = { ...(name && { name }), namespace };
+    return this.#write<T>({ resource, key }, { method: 'POST', path, body }, options);
   }
 
   async update<T extends object>(
@@ -130,11 +134,9 @@ export class LiveClient implements Client {
     options: WriteOptions = {},
   ): Promise<T> {
     const body = bodyOf(resource, object);
-    return this.#write<T>(
-      resource,
-      { method: 'PUT', path: objectPath(resource, keyOf(resource, object)), body },
-      options,
-    );
+    const key = keyOf(resource, object);
+    const path = objectPath(resource, key);
+    return this.#write<T>({ resource, key }, { method: 'PUT', path, body }, options);
   }
 
   async patch<T extends object>(
@@ -143,7 +145,7 @@ export class LiveClient implements Client {
     patch: Patch,
     options: WriteOptions = {},
   ): Promise<T> {
-    return this.#patch<T>(resource, objectPath(resource, key), patch, options);
+    return this.#patch<T>({ resource, key }, patch, options);
   }
 
   async apply<T extends object>(
@@ -152,7 +154,7 @@ export class LiveClient implements Client {
     options: ApplyOptions = {},
   ): Promise<T> {
     const body = bodyOf<T>(resource, object);
-    return this.#apply<T>(resource, objectPath(resource, keyOf(resource, object)), body, options);
+    return this.#apply<T>({ resource, key: keyOf(resource, object) }, body, options);
   }
 
   async delete<T extends object>(
@@ -162,6 +164,7 @@ export class LiveClient implements Client {
   ): Promise<void> {
     const path = objectPath(resource, key);
     const answer = await this.#rest.send({ method: 'DELETE', path, ...deletion(options) });
+    requireDeletion(answer, `DELETE ${path}`, { resource, key });
     if (!options.dryRun) this.#observer?.deleted(resource, key, answer);
   }
 
@@ -177,6 +180,7 @@ export class LiveClient implements Client {
       query: { ...query, ...selectorsOf(options) },
       ...rest,
     });
+    requireDeletions(answer, `DELETE ${path}`, resource);
     if (!options.dryRun) this.#observer?.deletedAll(resource, answer);
   }
 
@@ -192,7 +196,12 @@ export class LiveClient implements Client {
         resource: Resource<T, string>,
         key: ObjectKey,
         options: ReadOptions = {},
-      ) => this.#read<B>(objectPath(resource, key, name), options),
+      ) =>
+        this.#read<B>(
+          objectPath(resource, key, name),
+          { resource, key, subresource: name },
+          options,
+        ),
 
       create: async <T extends object, B extends object>(
         resource: Resource<T, string>,
@@ -201,16 +210,15 @@ export class LiveClient implements Client {
         options: WriteOptions = {},
       ) => {
         const path = objectPath(resource, key, name);
+        const sentKind = (body as KubeObject).kind;
+        // Bindings and evictions are answered with a Status of success. controller-runtime, too,
+        // leaves the body as it was sent.
         const answer = await this.#write<B>(
-          resource,
+          { resource, key, subresource: name, sentKind, mayBeStatus: true },
           { method: 'POST', path, body: toJson('body', body) },
           options,
         );
-        // Bindings and evictions are answered with a Status of success. controller-runtime, too,
-        // leaves the body as it was sent.
-        if ((answer as KubeObject).kind !== 'Status') return answer;
-        if (!options.dryRun) this.#observer?.touched(resource, key);
-        return body;
+        return answer ?? body;
       },
 
       update: async <T extends object, B extends object = T>(
@@ -222,8 +230,13 @@ export class LiveClient implements Client {
           options.body === undefined
             ? bodyOf(resource, object)
             : toJson('options.body', options.body);
-        const path = objectPath(resource, keyOf(resource, object), name);
-        return this.#write<B>(resource, { method: 'PUT', path, body }, options);
+        const key = keyOf(resource, object);
+        const path = objectPath(resource, key, name);
+        return this.#write<B>(
+          { resource, key, subresource: name, sentKind: sentKindOf(resource, options) },
+          { method: 'PUT', path, body },
+          options,
+        );
       },
 
       patch: async <T extends object, B extends object = T>(
@@ -231,7 +244,7 @@ export class LiveClient implements Client {
         key: ObjectKey,
         patch: Patch,
         options: WriteOptions = {},
-      ) => this.#patch<B>(resource, objectPath(resource, key, name), patch, options),
+      ) => this.#patch<B>({ resource, key, subresource: name }, patch, options),
 
       apply: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
@@ -242,36 +255,30 @@ export class LiveClient implements Client {
           options.body === undefined
             ? bodyOf<T>(resource, object)
             : toJson('options.body', options.body);
-        return this.#apply<B>(
-          resource,
-          objectPath(resource, keyOf(resource, object), name),
-          body,
-          options,
-        );
+        const key = keyOf(resource, object);
+        const sentKind = sentKindOf(resource, options);
+        return this.#apply<B>({ resource, key, subresource: name, sentKind }, body, options);
       },
     };
   }
 
-  async #read<T>(path: string, { resourceVersion, signal }: ReadOptions): Promise<T> {
+  async #read<T extends object>(
+    path: string,
+    wanted: Wanted,
+    { resourceVersion, signal }: ReadOptions,
+  ): Promise<T> {
     const query = { resourceVersion: resourceVersion || undefined };
-    return (await this.#rest.send({ method: 'GET', path, query, signal })) as T;
+    const answer = await this.#rest.send({ method: 'GET', path, query, signal });
+    return freezeParsed(objectFrom<T>(answer, `GET ${path}`, wanted));
   }
 
-  async #patch<T>(
-    resource: AnyResource,
-    path: string,
-    patch: Patch,
-    options: WriteOptions,
-  ): Promise<T> {
-    return this.#write<T>(resource, { method: 'PATCH', path, ...patchBody(patch) }, options);
+  async #patch<T extends object>(wanted: Target, patch: Patch, options: WriteOptions): Promise<T> {
+    const path = objectPath(wanted.resource, wanted.key, wanted.subresource);
+    return this.#write<T>(wanted, { method: 'PATCH', path, ...patchBody(patch) }, options);
   }
 
-  async #apply<T>(
-    resource: AnyResource,
-    path: string,
-    body: string,
-    options: ApplyOptions,
-  ): Promise<T> {
+  async #apply<T extends object>(wanted: Target, body: string, options: ApplyOptions): Promise<T> {
+    const path = objectPath(wanted.resource, wanted.key, wanted.subresource);
     if (!(options.fieldOwner ?? this.#defaults.fieldOwner)) {
       throw new CapstanError(
         'INVALID_ARGUMENT',
@@ -281,21 +288,26 @@ export class LiveClient implements Client {
     // Apply is strict on the server by itself; the client's default is for the other writes, as in
     // controller-runtime.
     const sent = { method: 'PATCH', path, body, contentType: APPLY, force: options.force };
-    return this.#write<T>(resource, sent, options, {});
+    return this.#write<T>(wanted, sent, options, {});
   }
 
-  async #write<T>(
-    resource: AnyResource,
-    sent: {
-      method: string;
-      path: string;
-      body: string;
-      contentType?: string;
-      force?: boolean | undefined;
-    },
+  async #write<T extends object>(
+    wanted: Wanted & { mayBeStatus?: false },
+    sent: Sent,
+    options: WriteOptions,
+    defaults?: WriteDefaults,
+  ): Promise<T>;
+  async #write<T extends object>(
+    wanted: Target & { mayBeStatus: true },
+    sent: Sent,
+    options: WriteOptions,
+  ): Promise<T | undefined>;
+  async #write<T extends object>(
+    wanted: Wanted & { mayBeStatus?: boolean },
+    sent: Sent,
     options: WriteOptions,
     { fieldValidation }: WriteDefaults = this.#defaults,
-  ): Promise<T> {
+  ): Promise<T | undefined> {
     requireObject('options', options);
     const { force, ...request } = sent;
     const query = {
@@ -305,9 +317,31 @@ export class LiveClient implements Client {
       force: force === undefined ? undefined : String(force),
     };
     const answer = await this.#rest.send({ ...request, query, signal: options.signal });
-    if (!options.dryRun) this.#observer?.wrote(resource, answer);
-    return answer as T;
+    const { resource, key, mayBeStatus } = wanted;
+    if (mayBeStatus && isStatus(answer)) {
+      if (!options.dryRun) this.#observer?.touched(resource, key as ObjectKey);
+      return undefined;
+    }
+    const object = objectFrom<T>(answer, `${sent.method} ${sent.path}`, wanted);
+    if (!options.dryRun) this.#observer?.wrote(resource, object);
+    return object;
   }
+}
+
+/** Which object is written, or which part of it. */
+type Target = Wanted & { readonly key: ObjectKey };
+
+interface Sent {
+  readonly method: string;
+  readonly path: string;
+  readonly body: string;
+  readonly contentType?: string;
+  readonly force?: boolean | undefined;
+}
+
+/** Of a body of its own, else of the object. */
+function sentKindOf(resource: AnyResource, { body }: { body?: object | undefined }): unknown {
+  return body === undefined ? resource.kind : (body as KubeObject).kind;
 }
 
 function patchBody(patch: Patch): { body: string; contentType: string } {
@@ -358,25 +392,4 @@ function deletion({
     dryRun: dryRun ? ['All'] : undefined,
   });
   return { body, query: { dryRun: dryRun ? 'All' : undefined }, signal };
-}
-
-/**
- * Items of built-in kinds come without apiVersion and kind; here they have them, as single objects
- * do.
- */
-function listFrom<T extends object>(
-  resource: Resource<T, string>,
-  body: object,
-  what: string,
-): ObjectList<T> {
-  const { items, metadata } = body as { items?: unknown; metadata?: ObjectList<T>['metadata'] };
-  if (items !== null && !Array.isArray(items))
-    throw new CapstanError(
-      'DECODE',
-      `${what}: expected a list with items, got a ${(body as KubeObject).kind}`,
-    );
-  const head = { apiVersion: groupVersion(resource), kind: resource.kind };
-  const complete = (item: T & KubeObject): T =>
-    item.kind === undefined ? { ...head, ...item } : item;
-  return { items: ((items ?? []) as (T & KubeObject)[]).map(complete), metadata: metadata ?? {} };
 }

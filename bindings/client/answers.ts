@@ -1,0 +1,152 @@
+/**
+ * What an answer has to be: the object or the list that was asked for. Proxies and gateways answer
+ * for a server with 200 and something else; taken as the object, that would look like success.
+ */
+import { freezeParsed } from '../cache/freeze.ts';
+import type { KubeObject } from '../cache/keys.ts';
+import { groupVersion, type Resource } from '../cache/resource.ts';
+import { isStatus } from '../cache/status-error.ts';
+import { CapstanError, show } from '../errors.ts';
+import type { AnyResource, ObjectKey, ObjectList } from './types.ts';
+
+/** What is asked for. */
+export interface Wanted {
+  readonly resource: AnyResource;
+  /** Without a name, as one that the server makes from `generateName` is not known. */
+  readonly key?: Partial<ObjectKey> | undefined;
+  /** Of a subresource; "" is the object itself. */
+  readonly subresource?: string | undefined;
+  /** Of what was sent to a subresource. */
+  readonly sentKind?: unknown;
+}
+
+/** Those whose answer is the object: all others may answer with kinds of their own. */
+const OF_OBJECT: ReadonlySet<string> = new Set(['', 'status']);
+
+/**
+ * The answer, with kind and apiVersion where a server leaves them out, as Go's decoders fill them
+ * in.
+ *
+ * @param what the request, such as `GET /api/v1/namespaces/a/pods/b`
+ * @throws CapstanError DECODE for a Status, for another kind or name, and for an object that has
+ *   no metadata
+ */
+export function objectFrom<T extends object>(answer: object, what: string, wanted: Wanted): T {
+  const { resource, key, subresource = '', sentKind } = wanted;
+  const apiVersion = groupVersion(resource);
+  const got = answer as KubeObject;
+  const isObject = OF_OBJECT.has(subresource) || got.kind === resource.kind;
+  const kind = isObject ? resource.kind : subresource === 'scale' ? 'Scale' : sentKind;
+  const hasKind = kind === undefined ? !isStatus(answer) : (got.kind ?? kind) === kind;
+  if (!hasKind || (isObject && (got.apiVersion ?? apiVersion) !== apiVersion))
+    throw unlike(answer, what, wanted);
+  if (!isObject && kind !== 'Scale') return answer as T;
+  const { name, namespace } = got.metadata ?? {};
+  const wantedName = key?.name ?? name;
+  const isNamed = typeof name === 'string' && name !== '' && name === wantedName;
+  if (!isNamed || (resource.namespaced && (namespace ?? key?.namespace) !== key?.namespace))
+    throw unlike(answer, what, wanted);
+  return (
+    got.kind === undefined && isObject ? { apiVersion, kind: resource.kind, ...answer } : answer
+  ) as T;
+}
+
+/** The answer to a deletion: a Status of success, or the object. Throws CapstanError DECODE. */
+export function requireDeletion(answer: object, what: string, wanted: Wanted): void {
+  if (!isStatus(answer)) objectFrom(answer, what, wanted);
+}
+
+/**
+ * The answer to a deletion of many: a Status of success, or the list of what was deleted. Throws
+ * CapstanError DECODE.
+ */
+export function requireDeletions(answer: object, what: string, resource: AnyResource): void {
+  if (!isStatus(answer)) listFrom(resource as Resource<object, string>, answer, what);
+}
+
+/**
+ * The list, read-only. Items of built-in kinds come without apiVersion and kind; here they have
+ * them, as single objects do.
+ *
+ * @throws CapstanError DECODE for a list of another kind, and for an item that is no object of this
+ *   kind with a name, by its place
+ */
+export function listFrom<T extends object>(
+  resource: Resource<T, string>,
+  answer: object,
+  what: string,
+): ObjectList<T> {
+  const { kind, apiVersion, items, metadata } = answer as KubeObject & {
+    items?: unknown;
+    metadata?: ObjectList<T>['metadata'] | null;
+  };
+  const head = { apiVersion: groupVersion(resource), kind: resource.kind };
+  const isList = items === null ? kind !== undefined : Array.isArray(items);
+  if (!isList || !isListKind(resource, apiVersion, kind))
+    throw new CapstanError(
+      'DECODE',
+      `${what}: expected a list of ${describe(head)} with items, got ${described(answer)}`,
+    );
+  const complete = (item: (T & KubeObject) | null, i: number): T => {
+    const { kind = head.kind, apiVersion = head.apiVersion } = item ?? {};
+    if (kind !== head.kind || apiVersion !== head.apiVersion || !item?.metadata?.name)
+      throw new CapstanError(
+        'DECODE',
+        `${what}: expected ${describe(head)} objects with a name, got items[${i}] ${described(item)}`,
+      );
+    return item.kind === undefined || item.apiVersion === undefined ? { ...head, ...item } : item;
+  };
+  const list = ((items ?? []) as (T & KubeObject)[]).map(complete);
+  return { items: freezeParsed(list), metadata: metadata ?? {} };
+}
+
+/**
+ * What a list of custom objects is called is up to their definition; then its group and its items
+ * say what it is.
+ */
+function isListKind(resource: AnyResource, apiVersion: unknown, kind: unknown): boolean {
+  if (kind === undefined || (kind === 'List' && (apiVersion ?? 'v1') === 'v1')) return true;
+  if ((apiVersion ?? groupVersion(resource)) !== groupVersion(resource)) return false;
+  return kind === `${resource.kind}List` || isCustom(resource);
+}
+
+/** Kubernetes' own groups have no dot, or end in k8s.io; theirs are definitions' too. */
+const isCustom = ({ group }: AnyResource): boolean => group.includes('.');
+
+function unlike(
+  answer: object,
+  what: string,
+  { resource, key, subresource }: Wanted,
+): CapstanError {
+  const { namespace, name } = key ?? {};
+  const of = [describe({ apiVersion: groupVersion(resource), kind: resource.kind })];
+  if (name !== undefined) of.push(namespace ? `${namespace}/${name}` : name);
+  const part = subresource ? `the ${subresource} of ` : '';
+  const advice = what.startsWith('GET ')
+    ? ''
+    : ': whether this write was carried out is not known, so read the object';
+  return new CapstanError(
+    'DECODE',
+    `${what}: expected ${part}the ${of.join(' ')}, got ${described(answer)}${advice}`,
+  );
+}
+
+const describe = ({ apiVersion, kind }: { apiVersion: string; kind: string }): string =>
+  `${apiVersion} ${kind}`;
+
+/** Bounded, and without the content, which may be a Secret's. */
+function described(answer: unknown): string {
+  if (typeof answer !== 'object' || answer === null) return show(answer);
+  const { apiVersion, kind, metadata, status, message } = answer as KubeObject & {
+    status?: unknown;
+    message?: unknown;
+  };
+  if (isStatus(answer)) {
+    const said = typeof message === 'string' ? `: ${show(message)}` : '';
+    return `a Status ${show(status)}${said}`;
+  }
+  const { namespace, name } = metadata ?? {};
+  const of = kind === undefined ? 'an object without kind' : `a ${show(apiVersion)} ${show(kind)}`;
+  if (metadata === undefined || metadata === null) return `${of} without metadata`;
+  return `${of} ${show(namespace === undefined ? name : `${namespace}/${name}`)}`;
+}
