@@ -35,12 +35,13 @@ export function objectFrom<T extends object>(answer: object, what: string, wante
   const { resource, key, subresource = '', sentKind } = wanted;
   const apiVersion = groupVersion(resource);
   const got = answer as KubeObject;
-  const isObject = OF_OBJECT.has(subresource) || got.kind === resource.kind;
-  const kind = isObject ? resource.kind : subresource === 'scale' ? 'Scale' : sentKind;
+  const isScale = subresource === 'scale';
+  const isObject = !isScale && (OF_OBJECT.has(subresource) || got.kind === resource.kind);
+  const kind = isObject ? resource.kind : isScale ? 'Scale' : sentKind;
   const hasKind = kind === undefined ? !isStatus(answer) : (got.kind ?? kind) === kind;
   if (!hasKind || (isObject && (got.apiVersion ?? apiVersion) !== apiVersion))
     throw unlike(answer, what, wanted);
-  if (!isObject && kind !== 'Scale') return answer as T;
+  if (!isObject && !isScale) return answer as T;
   const { name, namespace } = got.metadata ?? {};
   const wantedName = key?.name ?? name;
   const isNamed = typeof name === 'string' && name !== '' && name === wantedName;

@@ -10,9 +10,9 @@ import type { KubeObject } from '../cache/keys.ts';
 import { type Resource, resourceId } from '../cache/resource.ts';
 import { isNotFound, StatusError } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
-import { CapstanError, invalid, requireInteger, requireObject } from '../errors.ts';
+import { CapstanError, invalid, requireObject } from '../errors.ts';
 import { labelSelectorText } from '../selectors.ts';
-import { joined, selectFrom, selectorOf } from './cached-list.ts';
+import { joined, requireUnpaged, selectFrom, selectorOf } from './cached-list.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
 import { requireNamespace, requireResource } from './paths.ts';
 import type { OwnWrite, WrittenObject } from './read-your-writes.ts';
@@ -89,14 +89,11 @@ export class CachedClient implements Client {
     const caches = isLive(options) ? [] : this.#cachesIn(resource, namespace);
     const [first, ...more] = caches;
     if (first === undefined) return this.#live.list(resource, options);
-    const { limit = 0, continue: page } = options;
-    if (options.limit !== undefined) requireInteger('options.limit', limit, 0);
-    if (page) throw invalid('options.continue', 'nothing, as a cache has no pages: set live', page);
-    if (more.length === 0) return this.#listFrom(first, resource, namespace, options);
+    requireUnpaged(options);
     const whole = { ...options, limit: undefined };
+    if (more.length === 0) return this.#listFrom(first, resource, namespace, whole);
     return joined(
       await Promise.all(caches.map((cache) => this.#listFrom(cache, resource, namespace, whole))),
-      limit,
     );
   }
 
@@ -383,7 +380,7 @@ export class CachedClient implements Client {
 }
 
 /** Whether it is the server that is to be asked. */
-const isLive = ({ live, resourceVersion }: ReadOptions): boolean =>
+export const isLive = ({ live, resourceVersion }: ReadOptions): boolean =>
   live === true || resourceVersion !== undefined;
 
 /**

@@ -9,7 +9,7 @@ import type { KubeObject } from '../cache/keys.ts';
 import type { IndexSpec } from '../cache/resource.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
 import type { Indexer } from '../cache/store.ts';
-import { CapstanError, invalid, show } from '../errors.ts';
+import { CapstanError, invalid, requireInteger, show } from '../errors.ts';
 import { labelMatcher } from '../selectors.ts';
 import type { ListOptions, ObjectList } from './types.ts';
 
@@ -23,14 +23,28 @@ export function selectFrom<T extends object>(
   namespace: string,
   resourceVersion: string,
 ): ObjectList<T> {
-  const { labelSelector = '', fieldSelector = '', index, limit = 0 } = options;
+  const { labelSelector = '', fieldSelector = '', index } = options;
   const terms = termsOf(indexer, fieldSelector);
   let objects = candidates(indexer, index, terms, namespace);
   if (labelSelector !== '') {
     const matches = labelMatcher(labelSelector);
     objects = objects.filter((object) => matches(labelsOf(object)));
   }
-  return limited(objects, limit, resourceVersion);
+  return { items: objects, metadata: { resourceVersion } };
+}
+
+/**
+ * A cache has no pages: a list from it has everything, whatever its limit, and no token to go on
+ * with. Throws CapstanError INVALID_ARGUMENT for one.
+ */
+export function requireUnpaged({ limit, continue: token }: ListOptions): void {
+  if (limit !== undefined) requireInteger('options.limit', limit, 0);
+  if (token)
+    throw invalid(
+      'options.continue',
+      'nothing, as a list from a cache is whole: set live for pages, or use listAll',
+      token,
+    );
 }
 
 /**
@@ -39,7 +53,7 @@ export function selectFrom<T extends object>(
  */
 export function selectorOf<T extends object>(
   indexer: Indexer<T, string>,
-  { fieldSelector = '', index, limit = 0 }: ListOptions,
+  { fieldSelector = '', index }: ListOptions,
 ): (list: ObjectList<T>) => ObjectList<T> {
   const terms = termsOf(indexer, fieldSelector);
   if (index !== undefined) {
@@ -48,39 +62,24 @@ export function selectorOf<T extends object>(
     const spec = indexer.getIndexers()[name] as IndexSpec<T>;
     terms.push({ path: name, value, index: name, valuesOf: valuesBy(spec), takesNone: false });
   }
-  return ({ items, metadata }) =>
-    limited(keep(items, terms), limit, metadata.resourceVersion ?? '');
+  return ({ items, metadata }) => ({
+    items: keep(items, terms),
+    metadata: { resourceVersion: metadata.resourceVersion ?? '' },
+  });
 }
 
 /**
  * The lists of several caches as one. What it shows everything up to is what the oldest of them
  * does.
  */
-export function joined<T extends object>(
-  lists: readonly ObjectList<T>[],
-  limit: number,
-): ObjectList<T> {
+export function joined<T extends object>(lists: readonly ObjectList<T>[]): ObjectList<T> {
   const versions = lists.map(({ metadata }) => metadata.resourceVersion ?? '');
   const oldest = versions.every(isComparableResourceVersion)
     ? versions.sort(compareResourceVersion)[0]
     : '';
-  return limited(
-    lists.flatMap(({ items }) => items),
-    limit,
-    oldest ?? '',
-  );
-}
-
-function limited<T extends object>(
-  objects: T[],
-  limit: number,
-  resourceVersion: string,
-): ObjectList<T> {
-  const metadata = { resourceVersion };
-  if (limit === 0 || objects.length <= limit) return { items: objects, metadata };
   return {
-    items: objects.slice(0, limit),
-    metadata: { ...metadata, remainingItemCount: objects.length - limit },
+    items: lists.flatMap(({ items }) => items),
+    metadata: { resourceVersion: oldest ?? '' },
   };
 }
 

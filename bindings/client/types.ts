@@ -49,12 +49,15 @@ export interface ListOptions extends ReadOptions {
   readonly fieldSelector?: string | undefined;
   /** From the cache: objects under a value of an index. */
   readonly index?: { readonly name: string; readonly value: string } | undefined;
-  /** Of a live list: how many in one answer; go on with `continue`. */
+  /**
+   * Of a live list: how many in one answer; go on with `continue`. A list from a cache gives
+   * everything at once, whatever the limit, and refuses `continue` with INVALID_ARGUMENT.
+   */
   readonly limit?: number | undefined;
   readonly continue?: string | undefined;
 }
 
-/** Objects and what the server said of the list; those from a cache are read-only. */
+/** Objects, which are read-only, and what the server said of the list. */
 export interface ObjectList<T> {
   readonly items: T[];
   readonly metadata: {
@@ -128,7 +131,12 @@ type Some<T> = T extends readonly unknown[]
  */
 export type Applied<T> = Some<T> & KubeObject;
 
-/** Reads, from a cache where the client has one, else from the server. */
+/**
+ * Reads, from a cache where the client has one, else from the server. What a read gives is
+ * read-only, from every client and also with `live`: a write to it throws a TypeError. Change a
+ * copy (`structuredClone`), or use `createOrUpdate`, which makes one. What a write gives is the
+ * caller's own.
+ */
 export interface Reader {
   get<T extends object>(
     resource: Resource<T, string>,

@@ -5,9 +5,11 @@
  */
 import type { IndexSpec, Resource } from '../cache/resource.ts';
 import { Indexer } from '../cache/store.ts';
-import { selectFrom } from '../client/cached-list.ts';
+import { isLive } from '../client/cached-client.ts';
+import { requireUnpaged, selectFrom } from '../client/cached-list.ts';
 import { newClient } from '../client/client.ts';
 import { type Interceptors, withInterceptors } from '../client/interceptor.ts';
+import { requireResource } from '../client/paths.ts';
 import type {
   AnyResource,
   Client,
@@ -15,6 +17,7 @@ import type {
   ObjectList,
   WriteOptions,
 } from '../client/types.ts';
+import { requireObject } from '../errors.ts';
 import {
   type FakeResource,
   type FakeTransport,
@@ -30,8 +33,9 @@ export interface FakeClientOptions {
   readonly resources?: Iterable<FakeResource> | undefined;
   /**
    * More indices for lists with `index`, beside those of the resources themselves, and for lists
-   * with a `fieldSelector` on a path that is indexed, or on the name of an index. Without a cache
-   * there is none that keeps them: they are made for each list.
+   * with a `fieldSelector` on a path that is indexed, or on the name of an index. As from a cache, a
+   * list by any other path than `metadata.name` and `metadata.namespace` is an error UNKNOWN_INDEX,
+   * unless it is `live`.
    */
   readonly indices?:
     | readonly {
@@ -66,7 +70,9 @@ export interface FakeClient extends Client {
 
 /**
  * A client on a server in the process, without a socket: no set-up, no clean-up, and the semantics
- * of the embedded server.
+ * of the embedded server. To what calls it, it is a manager's client whose caches are never behind:
+ * lists go by indices and are whole, and what is read is read-only. `live: true` asks the server as
+ * it does there, with pages and the server's field selectors.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -104,10 +110,7 @@ export function fakeClient(options: FakeClientOptions = {}): FakeClient {
 const sameResource = (a: AnyResource, b: AnyResource): boolean =>
   a.group === b.group && a.version === b.version && a.plural === b.plural;
 
-/**
- * Lists that ask for an index, or for a path that one has, are chosen from a list of everything, as
- * a cache would.
- */
+/** Lists are chosen from one of everything, as a cache would. */
 function listWithIndices(
   indices: NonNullable<FakeClientOptions['indices']>,
 ): NonNullable<Interceptors['list']> {
@@ -116,19 +119,18 @@ function listWithIndices(
     resource: Resource<T, string>,
     options: ListOptions = {},
   ): Promise<ObjectList<T>> => {
+    requireResource(resource);
+    requireObject('options', options);
+    if (isLive(options)) return inner.list(resource, options);
+    requireUnpaged(options);
     const specs: Record<string, IndexSpec<T>> = { ...resource.indexers };
     for (const { resource: of, indexers } of indices) {
       if (sameResource(of, resource)) Object.assign(specs, indexers);
     }
-    const { index, fieldSelector = '', limit: _, labelSelector: _labels, ...rest } = options;
-    const fields = new Set<unknown>(Object.entries(specs).flat());
-    const byIndex =
-      index !== undefined ||
-      fieldSelector.split(',').some((term) => fields.has(term.split(/[=!]/)[0]));
-    if (!byIndex) return inner.list(resource, options);
-    const { items, metadata } = await inner.list(resource, rest);
+    const namespace = resource.namespaced ? (options.namespace ?? '') : '';
+    const { items, metadata } = await inner.list(resource, { namespace, signal: options.signal });
     const indexer = new Indexer<T, string>(undefined, specs);
     indexer.replace(items, metadata.resourceVersion ?? '');
-    return selectFrom(indexer, options, options.namespace ?? '', metadata.resourceVersion ?? '');
+    return selectFrom(indexer, options, '', metadata.resourceVersion ?? '');
   };
 }

@@ -1,0 +1,207 @@
+/** Answers with a code of success that are not what was asked for: each is an error, to each verb. */
+import { newSharedInformerFactory, type Transport } from 'capstan/cache';
+import { type Client, newClient, newNamespacedClient, withInterceptors } from 'capstan/client';
+import { describe, expect, test } from 'vitest';
+import { at, ConfigMaps, configMap, Namespaces, Widgets, widget } from './fixtures.ts';
+
+/** A server, or what stands before one, that gives each request the same answer. */
+function answering(text: string | object): { transport: Transport; methods: string[] } {
+  const methods: string[] = [];
+  const body = typeof text === 'string' ? text : JSON.stringify(text);
+  return {
+    methods,
+    transport: {
+      request: async ({ method }) => {
+        methods.push(method);
+        return {
+          status: 200,
+          headers: { get: () => null },
+          body: (async function* () {
+            yield new TextEncoder().encode(body);
+          })(),
+        };
+      },
+    },
+  };
+}
+
+const head = { apiVersion: 'v1', kind: 'ConfigMap' };
+const right = { ...head, metadata: { namespace: 'default', name: 'a', uid: 'u' } };
+const success = { kind: 'Status', apiVersion: 'v1', status: 'Success' };
+
+// A gateway answered 200 with {"kind":"Status","status":"Success"}, and `create` resolved with that
+// as if it were the object that had been made.
+const WRONG: [string, object][] = [
+  ['a Status of success', success],
+  ['another kind', { ...right, kind: 'Secret' }],
+  ['another version', { ...right, apiVersion: 'v2' }],
+  ['another name', { ...right, metadata: { namespace: 'default', name: 'b' } }],
+  ['another namespace', { ...right, metadata: { namespace: 'other', name: 'a' } }],
+  ['a list', { ...head, kind: 'ConfigMapList', metadata: {}, items: [right] }],
+  ['no metadata', head],
+  ['metadata that are null', { ...head, metadata: null }],
+  ['metadata that are a text', { ...head, metadata: 'a' }],
+  ['no name', { ...head, metadata: { namespace: 'default' } }],
+  ['a name that is a number', { ...head, metadata: { namespace: 'default', name: 1 } }],
+  ['nothing', {}],
+];
+
+const key = at('a');
+const VERBS: Record<string, (client: Client) => Promise<unknown>> = {
+  get: (client) => client.get(ConfigMaps, key, { live: true }),
+  create: (client) => client.create(ConfigMaps, configMap('a')),
+  update: (client) => client.update(ConfigMaps, configMap('a')),
+  patch: (client) => client.patch(ConfigMaps, key, { type: 'merge', body: {} }),
+  apply: (client) => client.apply(ConfigMaps, configMap('a')),
+  'status.get': (client) => client.status().get(ConfigMaps, key),
+  'status.update': (client) => client.status().update(ConfigMaps, configMap('a')),
+  'status.patch': (client) => client.status().patch(ConfigMaps, key, { type: 'merge', body: {} }),
+  'status.apply': (client) => client.status().apply(ConfigMaps, configMap('a')),
+};
+
+const CLIENTS: Record<string, (transport: Transport) => Client> = {
+  live: (transport) => newClient({ transport, fieldOwner: 'me' }),
+  cached: (transport) =>
+    newClient({ transport, fieldOwner: 'me', cache: newSharedInformerFactory(transport) }),
+  wrapped: (transport) =>
+    withInterceptors(
+      newNamespacedClient(newClient({ transport, fieldOwner: 'me' }), 'default'),
+      {},
+    ),
+};
+
+describe.each(Object.entries(CLIENTS))('to a client that is %s', (_, clientOf) => {
+  describe.each(Object.entries(VERBS))('%s', (verb, call) => {
+    test.each(WRONG)('takes %s for an error', async (what, answer) => {
+      const { transport } = answering(answer);
+      const error = await call(clientOf(transport)).catch((error: Error) => error as Error);
+      expect(error).toMatchObject({ code: 'DECODE' });
+      const path = '/api/v1/namespaces/default/configmaps';
+      expect((error as Error).message).toContain(verb === 'create' ? `POST ${path}:` : `${path}/a`);
+      expect((error as Error).message).toContain('v1 ConfigMap default/a');
+      if (what === 'a Status of success')
+        expect((error as Error).message).toContain('a Status "Success"');
+      if (!verb.endsWith('get'))
+        expect((error as Error).message).toContain('carried out is not known');
+    });
+
+    test('takes the object, also without its kind, as Go does', async () => {
+      expect(await call(clientOf(answering(right).transport))).toEqual(right);
+      const { metadata } = right;
+      expect(await call(clientOf(answering({ metadata }).transport))).toEqual(right);
+    });
+  });
+});
+
+describe('other answers', () => {
+  const client = (answer: object | string) =>
+    newClient({ transport: answering(answer).transport, fieldOwner: 'me' });
+  const list = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: {} };
+
+  test('a name that the server makes is any name', async () => {
+    const made = { ...right, metadata: { ...right.metadata, name: 'a-x7k2p' } };
+    const { name: _, ...metadata } = { ...right.metadata, generateName: 'a-' };
+    expect(await client(made).create(ConfigMaps, { metadata })).toEqual(made);
+    await expect(client(success).create(ConfigMaps, { metadata })).rejects.toMatchObject({
+      code: 'DECODE',
+    });
+  });
+
+  test('what has no namespace is known by its name', async () => {
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } };
+    expect(await client(namespace).get(Namespaces, { name: 'a' })).toEqual(namespace);
+  });
+
+  test('a deletion is answered with a Status or the object', async () => {
+    await client(success).delete(ConfigMaps, key);
+    await client(right).delete(ConfigMaps, key);
+    for (const answer of [{}, { ...right, kind: 'Secret' }, list])
+      await expect(client(answer).delete(ConfigMaps, key)).rejects.toMatchObject({
+        code: 'DECODE',
+      });
+    const other = { ...right, metadata: { ...right.metadata, name: 'b' } };
+    await expect(client(other).delete(ConfigMaps, key)).rejects.toThrow(
+      'expected the v1 ConfigMap default/a, got a "v1" "ConfigMap" "default/b"',
+    );
+  });
+
+  test('a deletion of many is answered with a Status or their list', async () => {
+    const all = { namespace: 'default' };
+    await client(success).deleteAllOf(ConfigMaps, all);
+    await client({ ...list, items: [right] }).deleteAllOf(ConfigMaps, all);
+    for (const answer of [right, { ...list, items: [null] }, { ...list, kind: 'SecretList' }])
+      await expect(client(answer).deleteAllOf(ConfigMaps, all)).rejects.toMatchObject({
+        code: 'DECODE',
+      });
+  });
+
+  test.each<[string, object, boolean]>([
+    ['its kind', { ...list, items: [right] }, true],
+    ['no kind', { items: [right] }, true],
+    ['kind List', { apiVersion: 'v1', kind: 'List', items: [right] }, true],
+    ['null items', { ...list, items: null }, true],
+    ['null items and no kind', { items: null }, false],
+    ['no items', list, false],
+    ['items that are no list', { ...list, items: {} }, false],
+    ['another kind', { ...list, kind: 'SecretList', items: [] }, false],
+    ['another version', { ...list, apiVersion: 'v2', items: [] }, false],
+    ['a Status', success, false],
+    ['an object', right, false],
+    ['a null item', { ...list, items: [right, null] }, false],
+    ['an item that is a text', { ...list, items: ['a'] }, false],
+    ['an item of another kind', { ...list, items: [{ ...right, kind: 'Secret' }] }, false],
+    ['an item without metadata', { ...list, items: [right, head] }, false],
+    ['an item without a name', { ...list, items: [{ ...head, metadata: {} }] }, false],
+  ])('a list with %s', async (_, answer, isTaken) => {
+    const listed = client(answer).list(ConfigMaps, { live: true });
+    if (isTaken)
+      expect((await listed).items).toEqual('items' in answer ? (answer.items ?? []) : []);
+    else await expect(listed).rejects.toMatchObject({ code: 'DECODE' });
+  });
+
+  test('an item that is none is named by its place', async () => {
+    const answer = { ...list, items: [right, null] };
+    await expect(client(answer).list(ConfigMaps)).rejects.toThrow('items[1] null');
+  });
+
+  test('a list of custom objects may be called otherwise, in its group', async () => {
+    const named = (apiVersion: string) => ({ apiVersion, kind: 'WidgetCollection', items: [] });
+    expect((await client(named('example.com/v1')).list(Widgets)).items).toEqual([]);
+    await expect(client(named('v1')).list(Widgets)).rejects.toMatchObject({ code: 'DECODE' });
+  });
+
+  test('a subresource answers with kinds of its own, and with no Status but to a creation', async () => {
+    const scale = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: right.metadata };
+    const review = { apiVersion: 'v1', kind: 'Review', status: {} };
+    const merge = { type: 'merge', body: {} } as const;
+    expect(await client(scale).subResource('scale').get(ConfigMaps, key)).toEqual(scale);
+    expect(await client(scale).subResource('scale').patch(ConfigMaps, key, merge)).toEqual(scale);
+    expect(await client(review).subResource('review').get(ConfigMaps, key)).toEqual(review);
+    expect(await client(review).subResource('review').create(ConfigMaps, key, {})).toEqual(review);
+    const sent = { kind: 'Eviction' };
+    expect(await client(success).subResource('eviction').create(ConfigMaps, key, sent)).toBe(sent);
+    for (const call of [
+      () => client(success).subResource('review').get(ConfigMaps, key),
+      () => client(success).subResource('scale').patch(ConfigMaps, key, merge),
+      () => client(right).subResource('scale').get(ConfigMaps, key),
+      () =>
+        client({ ...scale, metadata: { name: 'b' } })
+          .subResource('scale')
+          .get(ConfigMaps, key),
+      () => client(review).subResource('eviction').create(ConfigMaps, key, sent),
+      () => client(review).subResource('approval').update(ConfigMaps, configMap('a')),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: 'DECODE' });
+  });
+
+  test('what a client has written is told to its cache once the answer is known', async () => {
+    const { transport } = answering({ ...right, kind: 'Secret' });
+    const cache = newSharedInformerFactory(transport);
+    const told: object[] = [];
+    cache.wrote = (_, object) => told.push(object);
+    await expect(
+      newClient({ transport, cache }).create(Widgets, widget('a')),
+    ).rejects.toMatchObject({ code: 'DECODE' });
+    expect(told).toEqual([]);
+  });
+});
