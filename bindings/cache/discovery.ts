@@ -60,8 +60,7 @@ export async function resourceOf<T extends object = object>(
 ): Promise<Resource<T>> {
   const { group, resource } = name;
   if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
-  if (typeof resource !== 'string' || resource === '' || resource.includes('/'))
-    throw invalid('resource', 'the plural of a resource, such as "pods"', resource);
+  pathSegment('resource', resource);
   const caller = {
     clock: options.clock ?? systemClock,
     signal: options.signal ?? new AbortController().signal,

@@ -306,5 +306,5 @@ function resourcePath<T, I extends string>(resource: Resource<T, I>, namespace: 
   if (namespace !== '' && !namespaced)
     throw invalid('namespace', `none, as ${plural} are not namespaced`, namespace);
   const scope = namespace === '' ? '' : `/namespaces/${pathSegment('namespace', namespace)}`;
-  return `${groupVersionPath(resource)}${scope}/${plural}`;
+  return `${groupVersionPath(resource)}${scope}/${pathSegment('plural', plural)}`;
 }

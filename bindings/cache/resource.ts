@@ -3,6 +3,7 @@
  * by its object.
  */
 import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { pathSegment } from '../path-segment.ts';
 import { parsePath } from './json-path.ts';
 
 /** The values under which an index finds an object. They may repeat or be none. */
@@ -56,9 +57,11 @@ export function defineResource<T extends object>(): <
     requireObject('definition', definition);
     const { group, version, kind, plural, namespaced } = definition;
     if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
-    requireName('version', version);
-    requireName('kind', kind);
-    requireName('plural', plural);
+    if (group !== '') requireSegment('group', group);
+    requireSegment('version', version);
+    requireSegment('plural', plural);
+    if (typeof kind !== 'string' || kind === '' || kind.includes('/'))
+      throw invalid('kind', 'a name without "/"', kind);
     if (typeof namespaced !== 'boolean') throw invalid('namespaced', 'true or false', namespaced);
     for (const [name, spec] of Object.entries(definition.indexers ?? {}))
       requireIndexSpec(name, spec);
@@ -73,9 +76,10 @@ export function defineResource<T extends object>(): <
   };
 }
 
-function requireName(name: string, value: unknown): void {
-  if (typeof value !== 'string' || value === '' || value.includes('/'))
-    throw invalid(name, 'a name without "/"', value);
+/** No group, version or resource has a name that a path has to escape. */
+function requireSegment(what: string, value: string): void {
+  if (pathSegment(what, value) !== value)
+    throw invalid(what, 'letters, digits, "-", "." and "_" alone', value);
 }
 
 /** Throws CapstanError INVALID_ARGUMENT unless `spec` is a function or a path. */

@@ -77,11 +77,16 @@ export function statusErrorFromAnswer(code: number, text: string, what: string):
   } catch {
     body = undefined;
   }
-  return new StatusError(
-    code,
-    isStatus(body) ? body : { message: ownText(text.slice(0, 200)), code },
-    what,
-  );
+  const page = ownText(text.slice(0, 200));
+  const message = isRedirect(code) ? `${NOT_FOLLOWED}${page === '' ? '' : `: ${page}`}` : page;
+  return new StatusError(code, isStatus(body) ? body : { message, code }, what);
+}
+
+const NOT_FOLLOWED =
+  'redirects are not followed: give the address that the server, or a proxy before it, leads to';
+
+function isRedirect(code: number): boolean {
+  return code >= 300 && code < 400 && code !== 304;
 }
 
 export function isStatus(value: unknown): value is Status {

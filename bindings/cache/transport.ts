@@ -4,7 +4,9 @@
  * get an answer, or to get the rest of it, is a TransportError whose `kind` is all the layers above
  * need to choose their reaction.
  */
-import { CapstanError, hasCode, invalid, requireFunction } from '../errors.ts';
+import { CapstanError, hasCode, requireFunction } from '../errors.ts';
+import { requireHeaders } from '../http-headers.ts';
+import { serverURL } from '../server-url.ts';
 import { abortable } from './wait.ts';
 
 /**
@@ -132,36 +134,47 @@ export interface FetchTransportOptions {
  * that asks for `identity`. Deno hands out compressed bytes as they are, which is a DECODE error
  * here; Node, Bun and workerd read all members.
  *
- * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`
- * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL
+ * Redirects are not followed: the answer is the 3xx itself, or, in browsers, which hide it, a
+ * TransportError of kind 'unknown'.
+ *
+ * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`; a user and
+ *   password in it are sent as Basic authorization, unless `headers` say otherwise
+ * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL, and for headers
+ *   that HTTP does not allow; no value of a header is shown
  * @example
  * const pods = new ListWatch(fetchTransport('http://localhost:8001'), Pod);
  */
 export function fetchTransport(server: string, options: FetchTransportOptions = {}): Transport {
-  const base = serverURL(server);
+  const { url: address, authorization } = serverURL('server', server);
+  const base = `${address.origin}${address.pathname.replace(/\/+$/, '')}`;
   const fetchFunction = options.fetch ?? globalThis.fetch;
   requireFunction('options.fetch', fetchFunction);
-  const common = { ...options.headers };
-  const { host } = new URL(base);
+  const common = {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...requireHeaders('options.headers', options.headers),
+  };
+  const { host } = address;
 
   return {
     host: () => host,
     async request({ method, path, query, headers, body, signal }) {
       const url = requestURL(base, path, query);
+      const init = {
+        method,
+        headers: { ...common, ...requireHeaders('request.headers', headers) },
+        body: body as BodyInit | undefined,
+        signal,
+        redirect: 'manual' as const,
+      };
       let response: Response;
       try {
-        const init = {
-          method,
-          headers: mergeHeaders(common, headers),
-          body: body as BodyInit | undefined,
-          signal,
-        };
         response = await (signal === undefined
           ? fetchFunction(url, init)
           : untilAborted(async () => fetchFunction(url, init), signal));
       } catch (error) {
         throw transportError(error, signal, `${method} ${url}: no answer`, 'unknown');
       }
+      requireOwnAnswer(response, `${method} ${url}`);
       return {
         status: response.status,
         headers: response.headers,
@@ -171,31 +184,22 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
   };
 }
 
-/** Without the last slash, so that a path can be appended. */
-function serverURL(server: string): string {
-  const url = typeof server === 'string' && URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw invalid('server', 'an http or https URL such as "https://10.0.0.1:6443"', server);
-  }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
-}
-
 function requestURL(base: string, path: string, query: Record<string, string> | undefined): string {
   const search = query === undefined ? '' : new URLSearchParams(query).toString();
   return search === '' ? `${base}${path}` : `${base}${path}?${search}`;
 }
 
 /**
- * Header names are case-insensitive: `Accept` of the request must replace `accept` of the
- * transport, not join it.
+ * A page of a browser gets no status of a redirect, and a function that is given as `fetch` may
+ * have followed one all the same: what it brings is another server's answer, or that of a GET.
  */
-function mergeHeaders(
-  common: Record<string, string>,
-  own: Record<string, string> | undefined,
-): Headers {
-  const merged = new Headers(common);
-  for (const [name, value] of Object.entries(own ?? {})) merged.set(name, value);
-  return merged;
+function requireOwnAnswer({ type, redirected, body }: Response, what: string): void {
+  if (type !== 'opaqueredirect' && redirected !== true) return;
+  void body?.cancel().catch(() => undefined);
+  throw new TransportError(
+    'unknown',
+    `${what}: the server redirects; redirects are not followed: give the address they lead to`,
+  );
 }
 
 /**

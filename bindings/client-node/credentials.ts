@@ -13,8 +13,9 @@ import { TransportError } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { type ServerURL, serverURL } from '../server-url.ts';
 import { Kept, type KubeConfigUser } from './kept.ts';
-import { type Destination, serverURL } from './node-transport.ts';
+import type { Destination } from './node-transport.ts';
 import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { messageOf, type Target } from './wire.ts';
 
@@ -121,7 +122,7 @@ export class Credentials {
   }
 
   async #ask(current: Current): Promise<Destination> {
-    const { url, proxied } = clusterOf(this.#config);
+    const { url, proxied, authorization } = clusterOf(this.#config);
     const what = `reading the kubeconfig's credentials for ${url.origin}`;
     const kept = new Kept(this.#config, current.user);
     kept.forgetOthers();
@@ -140,6 +141,7 @@ export class Credentials {
     try {
       const options = await kept.read(() => this.#apply(), goOn);
       const headers = headersOf(options);
+      if (authorization !== undefined) headers.authorization ??= authorization;
       const tls = this.#fitting(tlsMaterial(options), current, goOn);
       if (proxied && isIP(tls.servername ?? '') !== 0) {
         // client-node's agent hands it to node:tls where nothing catches what that throws: it ended
@@ -255,18 +257,18 @@ function isCurrent(known: Current, { cluster, user }: Current): boolean {
   return isDeepStrictEqual(known.cluster, cluster) && isDeepStrictEqual(known.user, user);
 }
 
-export function clusterOf(config: KubeConfigLike): { url: URL; proxied: boolean } {
+export function clusterOf(config: KubeConfigLike): ServerURL & { proxied: boolean } {
   const cluster = config.getCurrentCluster();
   if (!cluster)
     throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
-  const url = serverURL("the cluster's server", cluster.server);
+  const { url, authorization } = serverURL("the cluster's server", cluster.server);
   const proxied = Boolean(cluster.proxyUrl);
   if (url.protocol === 'http:' && !proxied && !cluster.skipTLSVerify)
     throw new CapstanError(
       'INVALID_ARGUMENT',
       `"config" expected a server at https, got ${url.origin}: there may be no kubeconfig, for which client-node takes http://localhost:8080; use httpTransport(url) for kubectl proxy`,
     );
-  return { url, proxied };
+  return { url, proxied, authorization };
 }
 
 function headersOf(options: Options): Target['headers'] {

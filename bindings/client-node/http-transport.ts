@@ -1,7 +1,9 @@
 /** A transport for a plain URL: fixed headers, fixed TLS material. */
 import type { Transport } from '../cache/transport.ts';
 import { invalid } from '../errors.ts';
-import { type ConnectionOptions, NodeTransport, serverURL } from './node-transport.ts';
+import { requireHeaders } from '../http-headers.ts';
+import { serverURL } from '../server-url.ts';
+import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
 import { type TlsMaterial, tlsMaterial } from './tls.ts';
 
 export interface HttpTransportOptions extends ConnectionOptions {
@@ -26,22 +28,24 @@ export interface HttpTransportOptions extends ConnectionOptions {
  * look at. Everything else is left to the layers above. An answer that is compressed although
  * `identity` was asked for is decompressed (gzip) or refused (DECODE).
  *
- * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`
- * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL, and for TLS
- *   material with an http URL
+ * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`; a user and
+ *   password in it are sent as Basic authorization, unless `headers` say otherwise
+ * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL, for headers that
+ *   HTTP does not allow (no value is shown), and for TLS material with an http URL
  * @example
  * const transport = httpTransport('http://localhost:8001');
  * const response = await transport.request({ method: 'GET', path: '/version' });
  */
 export function httpTransport(server: string, options: HttpTransportOptions = {}): Transport {
-  const url = serverURL('server', server);
+  const { url, authorization } = serverURL('server', server);
   const tls = tlsMaterial(options.tls ?? {});
   if (url.protocol === 'http:' && Object.keys(tls).length > 0) {
-    throw invalid('server', 'an https URL, because options.tls is given', server);
+    throw invalid('server', 'an https URL, because options.tls is given', url.origin);
   }
-  const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(options.headers ?? {}))
-    headers[name.toLowerCase()] = value;
+  const headers = {
+    ...(authorization === undefined ? {} : { authorization }),
+    ...requireHeaders('options.headers', options.headers),
+  };
   const destination = { url, tls, headers };
   return new NodeTransport(() => destination, options);
 }

@@ -248,12 +248,3 @@ function requireRequest(request: TransportRequest): void {
     throw invalid('request.path', 'a path that starts with "/"', request.path);
   }
 }
-
-/** @throws CapstanError INVALID_ARGUMENT for anything but an http(s) URL */
-export function serverURL(name: string, server: unknown): URL {
-  const url = typeof server === 'string' && URL.canParse(server) ? new URL(server) : undefined;
-  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw invalid(name, 'an http or https URL such as "https://10.0.0.1:6443"', server);
-  }
-  return url;
-}

@@ -10,6 +10,7 @@ import {
 } from '../cache/transport.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError } from '../errors.ts';
+import { requireHeaders } from '../http-headers.ts';
 import type { TlsMaterial } from './tls.ts';
 
 /**
@@ -43,7 +44,7 @@ export function requestHeaders(
   { headers, body }: TransportRequest,
 ): Record<string, string | number | string[]> {
   const merged: Record<string, string | number | string[]> = { ...target.headers };
-  for (const [name, value] of Object.entries(headers ?? {})) merged[name.toLowerCase()] = value;
+  Object.assign(merged, requireHeaders('request.headers', headers));
   // node:http sends neither a length nor chunks for a DELETE with a body unless it is told the
   // length.
   if (body !== undefined) merged['content-length'] ??= Buffer.byteLength(body);

@@ -23,7 +23,7 @@ export function collectionPath(resource: AnyResource, namespace = ''): string {
     namespace === '' || !resource.namespaced
       ? ''
       : `/namespaces/${pathSegment('namespace', namespace)}`;
-  return `${groupVersionPath(resource)}${scope}/${resource.plural}`;
+  return `${groupVersionPath(resource)}${scope}/${pathSegment('plural', resource.plural)}`;
 }
 
 /**

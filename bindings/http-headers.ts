@@ -1,0 +1,39 @@
+/** Which headers a request may carry. A header may hold a token: no value is ever shown. */
+import { CapstanError, requireObject } from './errors.ts';
+
+/** RFC 9110, section 5.6.2. */
+const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
+/** Each character is sent as one byte, and none is a control character but the tab: section 5.5. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * A copy of the headers with names in lower case; none where none are given.
+ *
+ * @param what such as `options.headers`, for the error
+ * @throws CapstanError INVALID_ARGUMENT, without any value, and without a name that is none
+ */
+export function requireHeaders(what: string, headers: unknown): Record<string, string> {
+  const checked: Record<string, string> = {};
+  if (headers === undefined) return checked;
+  if (typeof headers !== 'string') requireObject(what, headers);
+  if (Object.prototype.toString.call(headers) !== '[object Object]')
+    throw wrong(what, 'a plain object of names and values, not a list, Headers or text');
+  Object.entries(headers as object).forEach(([name, value]: [string, unknown], i) => {
+    if (!TOKEN.test(name))
+      throw wrong(what, `names of headers, but the name at ${i} (not shown) is not one`);
+    if (typeof value !== 'string')
+      throw wrong(what, `a string as ${JSON.stringify(name)}, got ${typeof value}`);
+    if (!VALUE.test(value))
+      throw wrong(
+        what,
+        `a value of ${JSON.stringify(name)} without line breaks, control characters and ` +
+          'characters beyond U+00FF (it is not shown): trim what was read from a file',
+      );
+    checked[name.toLowerCase()] = value;
+  });
+  return checked;
+}
+
+function wrong(what: string, expected: string): CapstanError {
+  return new CapstanError('INVALID_ARGUMENT', `"${what}" expected ${expected}`);
+}

@@ -1,0 +1,60 @@
+/** The address of a server, with what it says about a user. */
+import { CapstanError, show } from './errors.ts';
+
+export interface ServerURL {
+  /** Without user, password, query and fragment. */
+  readonly url: URL;
+  /** The header's value, where the address names a user or password. */
+  readonly authorization: string | undefined;
+}
+
+/**
+ * Reads an http or https URL. User and password become Basic authorization, as in Go's net/http.
+ * A password is in no error.
+ *
+ * @param what such as `server`, for the error
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function serverURL(what: string, server: unknown): ServerURL {
+  const url = typeof server === 'string' && URL.canParse(server) ? new URL(server) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw wrong(what, 'an http or https URL such as "https://10.0.0.1:6443"', server);
+  if (url.search !== '' || url.hash !== '')
+    throw wrong(what, 'a URL without "?" and "#" (%3F and %23 in a password)', server);
+  const authorization = basicOf(what, url);
+  url.username = '';
+  url.password = '';
+  return { url, authorization };
+}
+
+/**
+ * `Basic …` of a URL's user and password; `undefined` where it has none.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function basicOf(what: string, { username, password }: URL): string | undefined {
+  if (username === '' && password === '') return undefined;
+  let user: string;
+  let secret: string;
+  try {
+    user = decodeURIComponent(username);
+    secret = decodeURIComponent(password);
+  } catch {
+    throw wrong(what, 'a user and password with "%" as %25', undefined);
+  }
+  // RFC 7617, section 2: the first colon ends the name.
+  if (user.includes(':')) throw wrong(what, 'a user without ":"', undefined);
+  const bytes = new TextEncoder().encode(`${user}:${secret}`);
+  return `Basic ${btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))}`;
+}
+
+function wrong(what: string, expected: string, got: unknown): CapstanError {
+  const shown = got === undefined ? '' : `, got ${show(typeof got === 'string' ? bare(got) : got)}`;
+  return new CapstanError('INVALID_ARGUMENT', `"${what}" expected ${expected}${shown}`);
+}
+
+/** What may be shown of a text that is perhaps a URL. */
+function bare(text: string): string {
+  const at = text.lastIndexOf('@');
+  return (at < 0 ? text : `…${text.slice(at)}`).replace(/[?#].*$/s, '');
+}

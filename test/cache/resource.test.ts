@@ -1,0 +1,71 @@
+/**
+ * The names of which paths are made. A plural went into the path as it was: `../secrets` and
+ * `pods?limit=1` reached other resources than the one that was named.
+ */
+import {
+  defineResource,
+  ListWatch,
+  type Resource,
+  resourceOf,
+  type Transport,
+} from 'capstan/cache';
+import { newClient } from 'capstan/client';
+import { describe, expect, test } from 'vitest';
+
+const sent: string[] = [];
+const transport: Transport = {
+  async request({ path }) {
+    sent.push(path);
+    throw new Error('nothing may be sent');
+  },
+};
+const sound = { group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments' };
+const INVALID = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+
+describe.each(['group', 'version', 'plural'] as const)('a %s', (member) => {
+  test.each([
+    ...['.', '..', '../secrets', 'a/b', '%2e%2e', 'a%2fb', 'a?limit=1', 'a#b', 'a b', 'a\n', 'é'],
+    ...['\ud800', undefined, null, 1, {}],
+    ...(member === 'group' ? [] : ['']),
+  ])('%j is refused', async (name) => {
+    const wrong = { ...sound, namespaced: true, [member]: name };
+    expect(() => defineResource()(wrong as never)).toThrow(INVALID);
+    const handmade = { ...wrong, indexers: {} } as unknown as Resource<object>;
+    if (typeof name === 'string' && /^a[?# \n]|é/.test(name)) return; // which are escaped
+    expect(() => new ListWatch(transport, handmade)).toThrow(INVALID);
+    const client = newClient({ transport });
+    const key = { namespace: 'default', name: 'a' };
+    const object = { metadata: key };
+    const calls = [
+      () => client.get(handmade, key),
+      () => client.list(handmade),
+      () => client.create(handmade, object),
+      () => client.delete(handmade, key),
+      () => client.patch(handmade, key, { type: 'merge', body: {} }),
+      () => client.apply(handmade, object, { fieldManager: 'me' } as never),
+    ];
+    for (const call of calls) await expect((async () => call())()).rejects.toEqual(INVALID);
+    expect(sent).toEqual([]);
+  });
+});
+
+test.each(['..', 'a/b', '', '%2e', undefined, 7])('resourceOf refuses %j', async (resource) => {
+  const asked = resourceOf(transport, { group: '', version: 'v1', resource: resource as never });
+  await expect(asked).rejects.toEqual(INVALID);
+  expect(sent).toEqual([]);
+});
+
+test.each(['..', 'a/b', '%2e', '.'])('a subresource %j is refused', async (name) => {
+  const Deployment = defineResource()({ ...sound, namespaced: true });
+  const client = newClient({ transport }).subResource(name);
+  const call = (async () => client.get(Deployment, { namespace: 'default', name: 'a' }))();
+  await expect(call).rejects.toEqual(INVALID);
+  expect(sent).toEqual([]);
+});
+
+test('what a path has to escape is escaped in a resource that was made by hand', async () => {
+  const handmade = { ...sound, namespaced: true, indexers: {}, plural: 'pods?limit=1' };
+  const listing = newClient({ transport }).list(handmade as unknown as Resource<object>);
+  await expect(listing).rejects.toThrow('nothing may be sent');
+  expect(sent.splice(0)).toEqual(['/apis/apps/v1/pods%3Flimit%3D1']);
+});

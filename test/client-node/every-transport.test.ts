@@ -1,0 +1,252 @@
+/** What every transport to a server does alike: over fetch, HTTP/1.1, HTTP/2 and by kubeconfig. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { inspect } from 'node:util';
+import { KubeConfig } from '@kubernetes/client-node';
+import {
+  defineResource,
+  fetchTransport,
+  ListWatch,
+  resourceOf,
+  SharedIndexInformer,
+  type Transport,
+} from 'capstan/cache';
+import { newClient } from 'capstan/client';
+import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
+import { afterEach, describe, expect, test } from 'vitest';
+import { configMap } from '../client/fixtures.ts';
+import { ca, cleanups as fixtureCleanups, start as startH2 } from './http2-fixture.ts';
+import { serve, text } from './servers.ts';
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+interface Options {
+  headers?: Record<string, string>;
+  /** Of the server's address: `user:password`. */
+  user?: string;
+}
+
+const open: (() => Promise<unknown> | undefined)[] = [];
+afterEach(async () => {
+  for (const close of open.splice(0).reverse()) await close();
+});
+
+const withUser = (url: string, user?: string) =>
+  user === undefined ? url : url.replace('//', `//${user}@`);
+
+function kept(transport: Transport): Transport {
+  open.push(() => transport.close?.());
+  return transport;
+}
+
+async function plain(listener: Listener): Promise<string> {
+  const server = await serve(listener);
+  open.push(() => server.stop());
+  return server.url;
+}
+
+async function byKubeConfig(url: string, { headers = {}, user }: Options): Promise<Transport> {
+  const config = new KubeConfig();
+  config.loadFromClusterAndUser(
+    { name: 'c', server: withUser(url, user), skipTLSVerify: true },
+    { name: 'u' },
+  );
+  const apply = config.applyToHTTPSOptions.bind(config);
+  config.applyToHTTPSOptions = async (options) => {
+    await apply(options);
+    options.headers = { ...options.headers, ...headers };
+  };
+  return kubeConfigTransport(config);
+}
+
+/** A server with this listener, and a transport to it. */
+const TRANSPORTS: [string, (listener: Listener, options?: Options) => Promise<Transport>][] = [
+  [
+    'fetchTransport',
+    async (listener, { user, headers } = {}) =>
+      kept(fetchTransport(withUser(await plain(listener), user), { headers })),
+  ],
+  [
+    'httpTransport, HTTP/1.1',
+    async (listener, { user, headers } = {}) =>
+      kept(httpTransport(withUser(await plain(listener), user), { headers })),
+  ],
+  [
+    'httpTransport, HTTP/2',
+    async (listener, { user, headers } = {}) => {
+      const { url } = await startH2(listener as never);
+      open.push(...fixtureCleanups.splice(0));
+      return kept(httpTransport(withUser(url, user), { headers, tls: { ca: ca.cert } }));
+    },
+  ],
+  [
+    'kubeConfigTransport',
+    async (listener, options = {}) => kept(await byKubeConfig(await plain(listener), options)),
+  ],
+];
+
+const ConfigMap = defineResource<ReturnType<typeof configMap>>()({
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  namespaced: true,
+});
+const key = { namespace: 'default', name: 'a' };
+
+describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
+  // fetch followed them: an update reached another host with the Secret in its body, and a create
+  // that had become a GET was reported as done.
+  test.each([301, 302, 303, 304, 307, 308])('follows no redirect: %i is an error', async (code) => {
+    let others = 0;
+    const other = await plain((_, response) => {
+      others++;
+      response.end(JSON.stringify(configMap('a')));
+    });
+    const transport = await transportTo((request, response) => {
+      response.writeHead(code, { location: `${other}${request.url}` }).end();
+    });
+    const client = newClient({ transport });
+    const failed = expect.objectContaining({
+      code: 'STATUS',
+      status: code,
+      message: expect.stringContaining(code === 304 ? '304' : 'redirects are not followed'),
+    });
+    const whole = { ...configMap('a'), metadata: { ...configMap('a').metadata, ...key } };
+    await expect(client.get(ConfigMap, key)).rejects.toEqual(failed);
+    await expect(client.list(ConfigMap)).rejects.toEqual(failed);
+    await expect(client.create(ConfigMap, whole)).rejects.toEqual(failed);
+    await expect(client.update(ConfigMap, whole)).rejects.toEqual(failed);
+    await expect(client.patch(ConfigMap, key, { type: 'merge', body: {} })).rejects.toEqual(failed);
+    await expect(client.delete(ConfigMap, key)).rejects.toEqual(failed);
+    await expect(
+      resourceOf(transport, { group: '', version: 'v1', resource: 'configmaps' }),
+    ).rejects.toEqual(failed);
+    const told = Promise.withResolvers<unknown>();
+    const stop = new AbortController();
+    const informer = new SharedIndexInformer(new ListWatch(transport, ConfigMap), {
+      watchErrorHandler: (error) => told.resolve(error),
+    });
+    const running = informer.run({ signal: stop.signal });
+    expect(await told.promise).toEqual(failed);
+    stop.abort();
+    await running;
+    expect(others).toBe(0);
+  });
+
+  test('sends user and password of the server address as Basic, and its headers first', async () => {
+    const echo: Listener = (request, response) => response.end(request.headers.authorization);
+    const get = async (options: Options) => {
+      const transport = await transportTo(echo, options);
+      return text((await transport.request({ method: 'GET', path: '/' })).body);
+    };
+    const basic = (of: string) => `Basic ${Buffer.from(of).toString('base64')}`;
+    expect(await get({ user: 'jane:p%40ss%C3%A9' })).toBe(basic('jane:p@ssé'));
+    expect(await get({ user: 'jane' })).toBe(basic('jane:'));
+    expect(await get({ user: 'jane:x', headers: { Authorization: 'Bearer t' } })).toBe('Bearer t');
+  });
+
+  // The error of a header that HTTP does not allow is Node's or undici's, which shows the value.
+  test.each(['\n', '\r\n', '\0', '\u007f', '\u2028', '\nand a second line'])(
+    'refuses a token with %j, and does not show it',
+    async (after) => {
+      const secret = `very-secret${after}`;
+      let requests = 0;
+      const transport = await transportTo((_, response) => {
+        requests++;
+        response.end('{}');
+      });
+      const headers = { authorization: `Bearer ${secret}x` };
+      const errors = [
+        await transport.request({ method: 'GET', path: '/', headers }).catch((e: unknown) => e),
+        await transportTo((_, response) => response.end(), { headers })
+          .then((own) => own.request({ method: 'GET', path: '/' }))
+          .catch((e: unknown) => e),
+      ];
+      for (const error of errors) {
+        if (after === '\u2028' && !(error instanceof Error)) continue; // UTF-8 of a KubeConfig
+        expect(error).toMatchObject({ code: expect.stringMatching(/^(INVALID_ARG|TRANSPORT)/) });
+        expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('very-secret');
+        expect(String((error as Error).message)).toContain('uthorization');
+      }
+      expect(requests).toBe(0);
+    },
+  );
+
+  test.each([
+    ['a list', [['authorization', 'secret']]],
+    ['Headers', new Headers({ authorization: 'secret' })],
+    ['text', 'authorization: secret'],
+    ['a number as value', { a: 1 }],
+    ['undefined as value', { a: undefined }],
+    ['a name that is none', { 'authorization: secret': '' }],
+    ['an empty name', { '': 'secret' }],
+    ['null', null],
+  ])('refuses %s as headers of a request', async (_what, headers) => {
+    const transport = await transportTo((_, response) => response.end());
+    const asked = transport.request({ method: 'GET', path: '/', headers: headers as never });
+    const error = await asked.catch((e: unknown) => e);
+    expect(error).toMatchObject({ code: 'INVALID_ARGUMENT' });
+    expect(inspect(error)).not.toContain('secret');
+  });
+});
+
+describe.each([
+  ['fetchTransport', fetchTransport],
+  ['httpTransport', httpTransport],
+])('%s', (_name, make) => {
+  test.each([
+    ['ftp://jane:secret@host', 'http or https URL'],
+    ['jane:secret@host:6443', 'http or https URL'],
+    ['https://jane:se#cret@host', 'http or https URL'],
+    ['https://host/?token=secret', 'without "?" and "#"'],
+    ['https://host/#secret', 'without "?" and "#"'],
+    ['https://jane:secret%zz@host', '%25'],
+    ['https://ja%3Ane:secret@host', 'without ":"'],
+  ])('refuses the address %s without its password', (server, why) => {
+    let error: unknown;
+    try {
+      make(server);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining(why),
+    });
+    expect(inspect(error)).not.toMatch(/secret|se#cret/);
+  });
+
+  test.each([[['a', 'b']], ['Bearer secret'], [new Map()], [{ a: 1 }], [{ 'a b': 'secret' }]])(
+    'refuses %s as headers',
+    (headers) => {
+      expect(() => make('http://host', { headers: headers as never })).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          message: expect.not.stringContaining('secret'),
+        }),
+      );
+    },
+  );
+});
+
+describe('fetch functions that hide redirects', () => {
+  // A browser gives no status of a redirect that it does not follow.
+  test('are an error where the answer is opaque', async () => {
+    const opaque = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null };
+    const transport = fetchTransport('http://host', { fetch: async () => opaque as never });
+    await expect(transport.request({ method: 'GET', path: '/' })).rejects.toMatchObject({
+      code: 'TRANSPORT',
+      message: expect.stringContaining('redirects are not followed'),
+    });
+  });
+
+  test('are an error where they followed one', async () => {
+    const other = await plain((_, response) => response.end('{}'));
+    const server = await plain((_, response) => response.writeHead(302, { location: other }).end());
+    const transport = fetchTransport(server, {
+      fetch: (url, init) => fetch(url, { ...init, redirect: 'follow' }),
+    });
+    await expect(transport.request({ method: 'POST', path: '/' })).rejects.toMatchObject({
+      code: 'TRANSPORT',
+    });
+  });
+});
