@@ -169,6 +169,7 @@ export function show(value: unknown): string {
     if (typeof value === 'function') return 'a function';
     if (value === null || value === undefined || typeof value !== 'object') return String(value);
     if (Array.isArray(value)) return `an array of ${value.length}`;
+    if (typeof (value as { then?: unknown }).then === 'function') return 'a promise';
     const name: unknown = value.constructor?.name;
     return typeof name === 'string' && name !== '' && name !== 'Object'
       ? `an object of class ${name}`
@@ -178,8 +179,12 @@ export function show(value: unknown): string {
   }
 }
 
-/** `"qps" expected a number > 0, got NaN`. */
+/**
+ * `"qps" expected a number > 0, got NaN`. Of a promise that is refused, as where a function is async
+ * that must not be, nobody will hear any more: it must not end the process by its rejection.
+ */
 export function invalid(name: string, expected: string, got: unknown): CapstanError {
+  if (got instanceof Promise) got.catch(() => undefined);
   return new CapstanError('INVALID_ARGUMENT', `"${name}" expected ${expected}, got ${show(got)}`);
 }
 

@@ -4,22 +4,31 @@
  *
  * A source that speaks again while the objects of before are being added leads to one more round
  * after it, however often it does, so that each object is added at least once after each time it
- * spoke. Long rounds let the event loop turn in between.
+ * spoke; so does a queue that refuses one of them. Long rounds let the event loop turn in between.
  */
 import { splitMetaNamespaceKey } from '../cache/keys.ts';
-import { TimeSlice } from '../cache/wait.ts';
+import { sleep, TimeSlice } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
 import { handleError } from '../handle-error.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Cause, SourceQueue } from './source.ts';
 
+/** How long a round waits that the queue, such as one that is full, has refused a part of. */
+const AGAIN_MS = 1000;
+
+interface Round {
+  readonly options: AddOptions;
+  readonly cause: Cause;
+}
+
 export class EveryObject implements SourceQueue {
   readonly #queue: SourceQueue;
   readonly #keys: () => readonly string[];
   readonly #signal: AbortSignal;
   readonly #slice: TimeSlice;
-  #next: { options: AddOptions; cause: Cause } | undefined;
+  readonly #clock: Clock;
+  #next: Round | undefined;
   #isRunning = false;
 
   /** `keys` are those of the objects at the moment of the call. */
@@ -32,6 +41,7 @@ export class EveryObject implements SourceQueue {
     this.#queue = queue;
     this.#keys = keys;
     this.#signal = signal;
+    this.#clock = clock;
     this.#slice = new TimeSlice(clock);
   }
 
@@ -47,14 +57,29 @@ export class EveryObject implements SourceQueue {
       this.#slice.start();
       for (let round = this.#next; round !== undefined; round = this.#next) {
         this.#next = undefined;
-        for (const key of this.#keys()) {
-          if (this.#signal.aborted) return;
-          this.#queue.addWithCause(round.options, splitMetaNamespaceKey(key), round.cause);
-          if (this.#slice.over()) await this.#slice.yield();
-        }
+        if (await this.#addAll(round)) continue;
+        await sleep(this.#clock, AGAIN_MS, this.#signal);
+        if (!this.#signal.aborted) this.#next ??= round;
       }
     } finally {
       this.#isRunning = false;
     }
+  }
+
+  /** False where the queue refused one of them: the first error is reported. */
+  async #addAll({ options, cause }: Round): Promise<boolean> {
+    let failure: { readonly error: unknown } | undefined;
+    for (const key of this.#keys()) {
+      if (this.#signal.aborted) break;
+      try {
+        this.#queue.addWithCause(options, splitMetaNamespaceKey(key), cause);
+      } catch (error) {
+        failure ??= { error };
+      }
+      if (this.#slice.over()) await this.#slice.yield();
+    }
+    if (failure === undefined || this.#signal.aborted) return true;
+    handleError(failure.error, `the source "${cause.source}": tried again in ${AGAIN_MS} ms`);
+    return false;
   }
 }

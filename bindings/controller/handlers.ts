@@ -102,7 +102,7 @@ export function enqueueRequestForOwner(
     const requests = new Requests();
     if (old !== undefined) collectOwners(old, owner, options, requests);
     collectOwners(now, owner, options, requests);
-    for (const request of requests.all) queue.add(request);
+    requests.addTo(queue);
   };
   return withLowPriorityWhenUnchanged<object>({
     create: ({ object }, queue) => addOwners(queue, object),
@@ -119,9 +119,9 @@ export function enqueueRequestForOwner(
 /**
  * The requests that a function finds for an object, which may be of another kind; of an update for
  * both states, each once. The function may be async: the events of its source then wait for it, one
- * after the other, so that their order is kept. What it throws is reported and costs that event
- * only: whoever asks a server in it had better try again in it. controller-runtime:
- * handler.EnqueueRequestsFromMapFunc.
+ * after the other, so that their order is kept. Where it throws, rejects or finds what is no
+ * request, that is reported, everything else that it found is added, and the event is told again
+ * with back-off: see {@link EventHandler}. controller-runtime: handler.EnqueueRequestsFromMapFunc.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -134,38 +134,24 @@ export function enqueueRequestsFromMapFunc<T = object>(
   map: (object: T) => Iterable<Request> | Promise<Iterable<Request>>,
 ): EventHandler<T> {
   requireFunction('map', map);
+  const add = ({ object }: { object: T }, queue: HandlerQueue): Promise<void> | undefined => {
+    const requests = new Requests();
+    const found = requests.collect(map, object);
+    return found === undefined ? requests.addTo(queue) : found.then(() => requests.addTo(queue));
+  };
   return withLowPriorityWhenUnchanged<T>({
-    create: ({ object }, queue) => addAll(queue, [map(object)]),
+    create: add,
     update: ({ objectOld, objectNew }, queue) => {
-      const old = map(objectOld);
-      try {
-        return addAll(queue, [old, map(objectNew)]);
-      } catch (error) {
-        // Nobody waits for the other answer any more.
-        if (isThenable(old))
-          old.then(undefined, (other) => handleError(other, 'handler enqueueRequestsFromMapFunc'));
-        throw error;
-      }
+      const requests = new Requests();
+      const old = requests.collect(map, objectOld);
+      const now = requests.collect(map, objectNew);
+      return old === undefined && now === undefined
+        ? requests.addTo(queue)
+        : Promise.all([old, now]).then(() => requests.addTo(queue));
     },
-    delete: ({ object }, queue) => addAll(queue, [map(object)]),
-    generic: ({ object }, queue) => addAll(queue, [map(object)]),
+    delete: add,
+    generic: add,
   });
-}
-
-/** Returns a promise where one of the lists is one; handlers may. */
-function addAll(
-  queue: HandlerQueue,
-  lists: (Iterable<Request> | Promise<Iterable<Request>>)[],
-): Promise<void> | undefined {
-  if (lists.some(isThenable)) return Promise.all(lists).then((all) => addEach(queue, all));
-  addEach(queue, lists as Iterable<Request>[]);
-  return undefined;
-}
-
-function addEach(queue: HandlerQueue, lists: Iterable<Request>[]): void {
-  const requests = new Requests();
-  for (const list of lists) for (const request of list) requests.add(request);
-  for (const request of requests.all) queue.add(request);
 }
 
 /**
@@ -329,6 +315,10 @@ function parseGroupVersion(apiVersion: unknown): { group: string; version: strin
   return second === undefined ? { group: '', version: first } : { group: first, version: second };
 }
 
+function isRequest(value: Request | null | undefined): boolean {
+  return typeof value?.namespace === 'string' && typeof value.name === 'string';
+}
+
 /** Up to so many requests are compared one by one. */
 const FEW = 16;
 
@@ -340,6 +330,58 @@ class Requests {
   readonly all: Request[] = [];
   /** Those of `all`, once they are more than a few. */
   #known: RequestMap<true> | undefined;
+  /** What a function threw first, or found that is no request. */
+  #failure: { readonly error: unknown } | undefined;
+
+  /**
+   * Adds what the function finds for an object; the promise of an async one never rejects. What
+   * fails is thrown by `addTo`.
+   */
+  collect<T>(
+    map: (object: T) => Iterable<Request> | Promise<Iterable<Request>>,
+    object: T,
+  ): Promise<void> | undefined {
+    try {
+      const found = map(object);
+      if (isThenable(found)) return this.#settle(found);
+      this.#addAll(found);
+    } catch (error) {
+      this.#fail(error);
+    }
+    return undefined;
+  }
+
+  async #settle(found: PromiseLike<Iterable<Request>>): Promise<void> {
+    try {
+      this.#addAll(await found);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #addAll(found: Iterable<Request>): void {
+    for (const request of found) {
+      if (isRequest(request)) this.add(request);
+      else
+        this.#fail(invalid('map(object)', 'requests { namespace: string, name: string }', request));
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+  }
+
+  /** Throws the first failure, after all that can be added has been. */
+  addTo(queue: HandlerQueue): undefined {
+    for (const request of this.all) {
+      try {
+        queue.add(request);
+      } catch (error) {
+        this.#fail(error);
+      }
+    }
+    if (this.#failure !== undefined) throw this.#failure.error;
+  }
 
   add(request: Request): void {
     if (this.#has(request)) return;

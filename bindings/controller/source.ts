@@ -57,8 +57,11 @@ export interface SourceQueue {
 }
 
 /**
- * Names the requests that an event concerns. What a method throws is reported and costs that event
- * only. A method that is left out ignores its events.
+ * Names the requests that an event concerns. A method may be async: the events of its source wait
+ * for it. Where it throws or rejects, that is reported and the event is told again: after 100 ms,
+ * then after twice as long each time, up to 30 s, until the source ends. What was added before
+ * stays added. Of 10 000 events that wait so, further ones are reported as lost; updates of one
+ * object that wait count as one. A method that is left out ignores its events.
  */
 export interface EventHandler<T = KubeObject> {
   // Not written as methods, whose parameters TypeScript compares in both directions: a handler that
@@ -69,7 +72,10 @@ export interface EventHandler<T = KubeObject> {
   generic?: (event: GenericEvent<T>, queue: HandlerQueue) => void;
 }
 
-/** Says which events count. A method that is left out lets all of its events through. */
+/**
+ * Says which events count. A method that is left out lets all of its events through, and so does
+ * one that throws or answers anything but true or false: that is reported, once a minute at most.
+ */
 export interface Predicate<T = KubeObject> {
   /** In the causes of a run. */
   readonly name?: string;

@@ -16,6 +16,7 @@ import {
 } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
+import { macrotask } from '../../bindings/clock.ts';
 import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
 import { reports } from '../cache/told.ts';
 import { RecordingLogger } from './fake-manager.ts';
@@ -142,30 +143,36 @@ describe('predicates', () => {
     ]);
   });
 
-  test('that throw or answer with no boolean cost their event only, and are reported', () => {
+  // The event was dropped: an update of which no other came was never reconciled.
+  test('that throw or answer with no boolean let the event pass, and are reported once a minute', () => {
     const told: string[] = [];
     const error = new Error('no');
-    const { informer, pipe } = setUp(telling(told), [
+    const { clock, informer, pipe } = setUp(telling(told), [
       {
         name: 'mine',
-        create({ object }) {
-          if (object.metadata.name === 'bad') throw error;
-          return (object.metadata.name === 'async' ? Promise.resolve(false) : true) as boolean;
+        create({ object: { metadata } }) {
+          if (metadata.name === 'bad') throw error;
+          if (metadata.name === 'good') return false;
+          return Promise.reject(error) as unknown as boolean;
         },
       },
     ]);
-    for (const name of ['bad', 'async', 'good']) informer.onAdd?.(thing(name), false);
-    expect(told).toEqual(['create n/good']);
+    for (const name of ['bad', 'bad', 'good']) informer.onAdd?.(thing(name), false);
+    clock.step(60_000);
+    for (const name of ['async', 'async']) informer.onAdd?.(thing(name), false);
+    expect(told).toEqual(['create n/bad', 'create n/bad', 'create n/async', 'create n/async']);
+    const what = 'source "kind Thing": a predicate failed, create event of';
     expect(reported).toMatchObject([
-      { error, what: 'source "kind Thing": a predicate failed, create event of n/bad' },
+      { error, what: `${what} n/bad: the event passes` },
       {
         error: {
           code: 'INVALID_ARGUMENT',
-          message: expect.stringContaining('"mine.create" expected true or false'),
+          message: '"mine.create" expected true or false, got a promise',
         },
+        what: `${what} n/async: the event passes, and 1 times since it was reported last`,
       },
     ]);
-    expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
+    expect(pipe.events()).toEqual({ handled: 4, filtered: 1, failed: 0 });
   });
 
   test('keep their this', () => {
@@ -190,21 +197,95 @@ describe('predicates', () => {
 });
 
 describe('a handler', () => {
-  test('that throws or rejects costs its event only, and is reported', async () => {
-    const { informer, pipe, queue } = setUp({
+  // The event was lost: a map function that asked a server which was away for a moment never named
+  // its requests, as no other event came for that object.
+  test('that throws or rejects is told again with back-off until it takes the event', async () => {
+    const told: string[] = [];
+    let fails = true;
+    const { clock, informer, pipe, queue } = setUp({
       create({ object: { metadata } }, queue) {
+        told.push(`${metadata.name} at ${clock.now()}`);
         queue.add({ namespace: 'n', name: metadata.name });
+        if (!fails || metadata.name === 'good') return undefined;
         if (metadata.name === 'throws') throw new Error('thrown');
-        return metadata.name === 'rejects' ? Promise.reject(new Error('rejected')) : undefined;
+        return Promise.reject(new Error('rejected'));
       },
     });
     for (const name of ['throws', 'rejects', 'good']) await informer.onAdd?.(thing(name), false);
     expect(queue.requests()).toEqual(['n/throws', 'n/rejects', 'n/good']);
-    expect(reported.map(({ what }) => what)).toEqual([
-      'source "kind Thing": the handler failed, create event of n/throws',
-      'source "kind Thing": the handler failed, create event of n/rejects',
+    const what = 'source "kind Thing": the handler failed, create event of';
+    expect(reported.splice(0).map(({ what }) => what)).toEqual([
+      `${what} n/throws: it is told again in 100 ms`,
+      `${what} n/rejects: it is told again in 100 ms`,
     ]);
     expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
+    told.length = 0;
+    for (let i = 0; i < 40; i++) {
+      clock.step(100);
+      await macrotask();
+    }
+    const times = [150, 350, 750, 1550, 3150];
+    expect(told).toEqual(times.flatMap((at) => [`throws at ${at}`, `rejects at ${at}`]));
+    expect(reported.at(-1)?.what).toBe(`${what} n/rejects: it is told again in 3200 ms`);
+    fails = false;
+    clock.step(2_300);
+    await macrotask();
+    clock.step(1_000_000);
+    expect(told.slice(10)).toEqual(['throws at 6350', 'rejects at 6350']);
+    expect(pipe.events()).toEqual({ handled: 3, filtered: 0, failed: 12 });
+  });
+
+  test('that always fails is asked each 30 s at the most, and not after the end', () => {
+    const { clock, informer, pipe, stop } = setUp({
+      create() {
+        throw new Error('always');
+      },
+    });
+    informer.onAdd?.(thing('a'), false);
+    for (let i = 0; i < 600; i++) clock.step(1_000);
+    expect(pipe.events().failed).toBe(28);
+    const before = pipe.events();
+    stop();
+    expect(clock.timers()).toBe(0);
+    informer.onAdd?.(thing('b'), false);
+    clock.step(10 * 60_000);
+    expect(pipe.events()).toEqual({ ...before, failed: before.failed + 1 });
+    expect(clock.timers()).toBe(0);
+  });
+
+  test('is told again of one update where several of an object wait, and of no more than 10 000 events', () => {
+    let fails = true;
+    const told: string[] = [];
+    const version = ({ metadata }: Thing): string => `${metadata.resourceVersion}`;
+    const { clock, informer, pipe } = setUp({
+      create({ object }) {
+        if (fails) throw new Error('no');
+        told.push(`create ${version(object)}`);
+      },
+      update({ objectOld, objectNew, change }) {
+        if (fails) throw new Error('no');
+        told.push(`${version(objectOld)} to ${version(objectNew)}, labels ${change.labels}`);
+      },
+      delete({ object }) {
+        if (fails) throw new Error('no');
+        told.push(`delete ${version(object)}`);
+      },
+    });
+    const at = (resourceVersion: string): Thing => thing('a', { resourceVersion });
+    informer.onUpdate?.(at('1'), at('2'), unknownChange);
+    informer.onUpdate?.(at('2'), at('3'), unknownChange);
+    informer.onDelete?.(at('3'));
+    informer.onUpdate?.(at('4'), at('5'), unknownChange);
+    for (let i = 0; i < 10_000; i++) informer.onAdd?.(thing(`n${i}`), false);
+    expect(reported.at(-4)?.what).toContain('it is told again in 100 ms');
+    expect(reported.at(-1)?.what).toContain(
+      'create event of n/n9999: it is lost, as too many wait to be told again',
+    );
+    fails = false;
+    clock.step(100);
+    expect(told.slice(0, 3)).toEqual(['1 to 3, labels false', 'delete 3', '4 to 5, labels true']);
+    expect(told).toHaveLength(10_000);
+    expect(pipe.events()).toMatchObject({ handled: 10_000, failed: 10_004 });
   });
 
   // The hook is for programs without a logger: whoever gave one found the failures of a map
@@ -226,12 +307,13 @@ describe('a handler', () => {
     expect(logger.lines).toMatchObject([
       {
         level: 'error',
-        message: 'source "kind Thing": the handler failed, create event of n/a',
+        message:
+          'source "kind Thing": the handler failed, create event of n/a: it is told again in 100 ms',
         fields: { error },
       },
       {
         level: 'error',
-        message: 'source "kind Thing": a predicate failed, delete event of n/a',
+        message: 'source "kind Thing": a predicate failed, delete event of n/a: the event passes',
         fields: { error },
       },
       {

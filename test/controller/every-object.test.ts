@@ -3,10 +3,13 @@ import { createController, newControllerManagedBy, timerSource } from 'capstan/c
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { EveryObject } from '../../bindings/controller/every-object.ts';
+import { reports } from '../cache/told.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';
 import { causeOf, TestSource } from './rig.ts';
+
+const reported = reports();
 
 test('when the source speaks, whatever it says, every known object is reconciled, with its cause and priority', async () => {
   const cluster = new FakeCluster();
@@ -108,4 +111,35 @@ test('it needs the resource whose objects are meant', () => {
     reconcile: () => undefined,
   };
   expect(() => createController(options)).toThrow(/"reconcileAllOn" need "for"/);
+});
+
+// The first request that the queue refused ended the round: all objects behind it were left out.
+test('what the queue refuses is tried again after a second, and holds up no other', async () => {
+  const clock = new FakeClock();
+  const added: string[] = [];
+  let full = true;
+  const queue = {
+    addWithCause(_: object, { name }: Request) {
+      if (full && name === 'b') throw new Error('full');
+      added.push(name);
+    },
+  };
+  const end = new AbortController();
+  const keys = ['x/a', 'x/b', 'x/c'];
+  const every = new EveryObject(queue, () => keys, clock, end.signal);
+  every.addWithCause({}, { namespace: '', name: 'x' }, causeOf('generic', 0, 'mine'));
+  await clock.settle();
+  expect(added.splice(0)).toEqual(['a', 'c']);
+  expect(reported).toMatchObject([
+    { error: { message: 'full' }, what: 'the source "mine": tried again in 1000 ms' },
+  ]);
+  full = false;
+  await clock.run(1_000);
+  expect(added.splice(0)).toEqual(['a', 'b', 'c']);
+  full = true;
+  every.addWithCause({}, { namespace: '', name: 'x' }, causeOf('generic', 0, 'mine'));
+  await clock.settle();
+  end.abort();
+  await clock.settle();
+  expect(clock.timers()).toBe(0);
 });

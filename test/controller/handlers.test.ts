@@ -154,21 +154,50 @@ describe('enqueueRequestsFromMapFunc', () => {
   });
 
   // Nobody had the promise of the old state when the function threw for the new one: its rejection
-  // ended the process.
-  test('reports what it rejects with for the old state where it throws for the new one', async () => {
+  // ended the process. Later, what was found for one state was lost where the other failed.
+  test('adds what it finds for one state where it fails for the other, and leaves no rejection behind', async () => {
     const handler = enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
-      if (metadata.name === 'new') throw new Error('no new');
-      return Promise.reject(new Error('no old'));
+      if (metadata.name === 'throws') throw new Error('thrown');
+      if (metadata.name === 'rejects') return Promise.reject(new Error('rejected'));
+      return [{ namespace: '', name: metadata.name }];
     });
-    const event = { objectOld: thing('old'), objectNew: thing('new'), change: unknownChange };
-    expect(() => handler.update?.(event, new RecordingHandlerQueue())).toThrow('no new');
-    await new Promise(setImmediate);
-    expect(reported).toEqual([
-      {
-        error: expect.objectContaining({ message: 'no old' }),
-        what: 'handler enqueueRequestsFromMapFunc',
+    const tell = async (old: string, now: string): Promise<unknown> => {
+      const queue = new RecordingHandlerQueue();
+      const event = { objectOld: thing(old), objectNew: thing(now), change: unknownChange };
+      const error = await (async () => handler.update?.(event, queue))().catch(
+        ({ message }) => message,
+      );
+      return [error, ...queue.added.map(({ request }) => request)];
+    };
+    expect(await tell('rejects', 'throws')).toEqual(['thrown']);
+    expect(await tell('throws', 'a')).toEqual(['thrown', '/a']);
+    expect(await tell('a', 'throws')).toEqual(['thrown', '/a']);
+    expect(await tell('rejects', 'a')).toEqual(['rejected', '/a']);
+  });
+
+  // The requests behind the first that is none were lost.
+  test('adds all requests that it finds beside what is none, and those that a queue takes', () => {
+    const found = [{ namespace: '', name: 'a' }, undefined, {}, null, { namespace: '', name: 'b' }];
+    const queue = new RecordingHandlerQueue();
+    const event = { object: {} };
+    const rubbish = enqueueRequestsFromMapFunc(() => found as Request[]);
+    expect(() => rubbish.generic?.(event, queue)).toThrow(
+      '"map(object)" expected requests { namespace: string, name: string }, got undefined',
+    );
+    const full = {
+      ...queue,
+      add(request: Request) {
+        if (request.name === 'a') throw new Error('full');
+        RecordingHandlerQueue.prototype.add.call(queue, request);
       },
-    ]);
+    } as never;
+    const two = enqueueRequestsFromMapFunc(() => [found[0], found[4]] as Request[]);
+    expect(() => two.generic?.(event, full)).toThrow('full');
+    expect(queue.added.map(({ request }) => request)).toEqual(['/a', '/b', '/b']);
+    for (const answer of [undefined, null, 5, {}])
+      expect(() =>
+        enqueueRequestsFromMapFunc(() => answer as never).generic?.(event, queue),
+      ).toThrow(TypeError);
   });
 });
 

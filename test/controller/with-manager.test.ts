@@ -122,7 +122,8 @@ test('its sources say to its logger what their predicates and map functions thro
   const { ended } = await start();
   expect(logger.lines.filter(({ level }) => level === 'error')).toMatchObject([
     {
-      message: 'source "for Widget": a predicate failed, create event of default/a',
+      message:
+        'source "for Widget": a predicate failed, create event of default/a: the event passes',
       fields: { controller: 'with-manager-failing', controllerKind: 'Widget', error },
     },
   ]);

@@ -2,11 +2,11 @@
  * The way of one source's events: predicates, then the handler, whose requests go on to the
  * controller with what led to them.
  *
- * What it keeps true: an event whose predicate or handler throws is reported and costs nothing but
- * itself; after the end nothing is added; events whose handler is async come one after the other,
- * as their givers wait for the promise. It reads of an object no more than a cause needs, and that
- * only once a handler has added a request. controller-runtime:
- * pkg/internal/source/event_handler.go.
+ * No event is lost by a user's function: where a predicate throws the event passes, and an event
+ * whose handler fails is told again with back-off (told-again.ts); both are reported. After the end
+ * nothing is added. Events whose handler is async come one after the other, as their givers wait
+ * for the promise. Of an object no more is read than a cause needs, and that only once a handler
+ * has added a request. controller-runtime: pkg/internal/source/event_handler.go.
  */
 import type { Change } from '../../cache/change.ts';
 import type { ResourceEventHandler } from '../../cache/handler.ts';
@@ -21,6 +21,7 @@ import { CapstanError, invalid } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import type { Logger } from '../../logger.ts';
 import type { Request } from '../../request.ts';
+import { Seldom } from '../../seldom.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../event.ts';
 import { withLowPriorityWhenUnchanged } from '../handlers.ts';
@@ -34,6 +35,7 @@ import type {
   SourceQueue,
   SourceStart,
 } from '../source.ts';
+import { ToldAgain, waitAfter } from './told-again.ts';
 
 /** What all sources with a handler are given. */
 export interface PipeOptions<T> {
@@ -73,17 +75,25 @@ export class EventPipe<T> {
   readonly #update: Lane;
   readonly #delete: Lane;
   readonly #generic: Lane;
+  /** One event waits for all of the source: those before it say nothing that it does not. */
+  readonly #latestOnly: boolean;
   #queue: SourceQueue | undefined;
+  readonly #seldom: Seldom;
+  /** Made when the first handler fails. */
+  #again: ToldAgain<Lane> | undefined;
   #handled = 0;
   #filtered = 0;
   #failed = 0;
 
   /**
    * @param kind of the objects, in causes; where it is not given, what they say themselves
+   * @param latestOnly of the events whose handler failed the newest alone is told again
    * @throws CapstanError INVALID_ARGUMENT
    */
-  constructor(options: PipeOptions<T> & { name: string; kind?: string | undefined }) {
-    const { name, kind, predicates = [], clock = systemClock } = options;
+  constructor(
+    options: PipeOptions<T> & { name: string; kind?: string | undefined; latestOnly?: boolean },
+  ) {
+    const { name, kind, predicates = [], clock = systemClock, latestOnly = false } = options;
     requireName('options.name', name);
     requireClock('options.clock', clock);
     if (!Array.isArray(predicates))
@@ -94,6 +104,8 @@ export class EventPipe<T> {
     this.name = name;
     this.clock = clock;
     this.#kind = kind;
+    this.#seldom = new Seldom(clock);
+    this.#latestOnly = latestOnly;
     this.#create = lane('create', predicates, handler);
     this.#update = lane('update', predicates, handler);
     this.#delete = lane('delete', predicates, handler);
@@ -116,6 +128,7 @@ export class EventPipe<T> {
     this.logger = logger;
     const close = (): void => {
       this.#queue = CLOSED;
+      this.#again?.stop();
     };
     signal.addEventListener('abort', close, { once: true });
   }
@@ -168,35 +181,82 @@ export class EventPipe<T> {
       this.#filtered++;
       return undefined;
     }
-    let what = 'a predicate';
+    for (const test of lane.tests) {
+      if (this.#passes(lane, test, event, object)) continue;
+      this.#filtered++;
+      return undefined;
+    }
+    return this.#handle(lane, event, object, 1);
+  }
+
+  /** An event too many is reconciled once for nothing; one too few would be lost. */
+  #passes(lane: Lane, test: EventTest, event: unknown, object: unknown): boolean {
     try {
-      for (const test of lane.tests) {
-        if (test(event)) continue;
-        this.#filtered++;
-        return undefined;
-      }
-      what = 'the handler';
-      const result = lane.tell(event, new EventQueue(this, lane, object));
-      if (isThenable(result)) return this.#settle(lane, object, result);
+      return test(event);
+    } catch (error) {
+      this.#seldom.say(lane.kind, (more) => {
+        const what = `a predicate failed, ${lane.kind} event of ${describe(object)}`;
+        this.report(error, `${what}: the event passes${more}`);
+      });
+      return true;
+    }
+  }
+
+  /** @param tries how often the event has been told, with this time */
+  #handle(lane: Lane, event: unknown, object: unknown, tries: number): Told {
+    try {
+      const result = lane.tell?.(event, new EventQueue(this, lane, object));
+      if (isThenable(result)) return this.#settle(lane, event, object, tries, result);
       this.#handled++;
     } catch (error) {
-      this.#fail(lane, object, what, error);
+      this.#fail(lane, event, object, tries, error);
     }
     return undefined;
   }
 
-  async #settle(lane: Lane, object: unknown, result: PromiseLike<unknown>): Promise<void> {
+  async #settle(
+    lane: Lane,
+    event: unknown,
+    object: unknown,
+    tries: number,
+    result: PromiseLike<unknown>,
+  ): Promise<void> {
     try {
       await result;
       this.#handled++;
     } catch (error) {
-      this.#fail(lane, object, 'the handler', error);
+      this.#fail(lane, event, object, tries, error);
     }
   }
 
-  #fail(lane: Lane, object: unknown, what: string, error: unknown): void {
+  #fail(lane: Lane, event: unknown, object: unknown, tries: number, error: unknown): void {
     this.#failed++;
-    this.report(error, `${what} failed, ${lane.kind} event of ${describe(object)}`);
+    this.report(
+      error,
+      `the handler failed, ${lane.kind} event of ${describe(object)}: ${this.#tellAgain(lane, event, object, tries)}`,
+    );
+  }
+
+  /** Gives what becomes of the event, for people. */
+  #tellAgain(lane: Lane, event: unknown, object: unknown, tries: number): string {
+    if (this.#queue === CLOSED) return 'its source has ended';
+    this.#again ??= new ToldAgain<Lane>(this.clock, (failed) => {
+      void this.#handle(failed.lane, failed.event, failed.object, failed.tries + 1);
+    });
+    try {
+      if (this.#again.add(this.#keyOf(object), { lane, event, object, tries }))
+        return `it is told again in ${waitAfter(tries)} ms`;
+      return 'it is lost, as too many wait to be told again';
+    } catch (cause) {
+      handleError(cause, `source "${this.name}": the clock`);
+      return 'it is lost, as the clock failed';
+    }
+  }
+
+  #keyOf(object: unknown): string | undefined {
+    if (this.#latestOnly) return '';
+    const { namespace = '', name } = metadataOf(object) ?? {};
+    return name === undefined ? undefined : `${namespace}/${name}`;
   }
 
   /** Tells of an error: the logger, else the hook for what nobody receives. */

@@ -3,10 +3,11 @@
  * one before has been handled, and its pause counts from there, so that ticks never pile up.
  * apimachinery: pkg/util/wait JitterUntil, sliding.
  */
-import { isThenable, sleep } from '../../cache/wait.ts';
+import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { invalid, requireFunction } from '../../errors.ts';
 import type { Request } from '../../request.ts';
+import { enqueueRequestsFromMapFunc } from '../handlers.ts';
 import type { EventHandler, Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe } from './pipe.ts';
 
@@ -36,8 +37,8 @@ export type TimerSourceOptions = TimerOptions &
   (
     | {
         /**
-         * What to reconcile at each tick: always the same, or what a function finds then. What it
-         * throws is reported and costs this tick.
+         * What to reconcile at each tick: always the same, or what a function finds then. Where it
+         * throws it is asked again with back-off, as a handler is.
          */
         requests: readonly Request[] | (() => Iterable<Request> | Promise<Iterable<Request>>);
         handler?: never;
@@ -75,7 +76,7 @@ export function timerSource(options: TimerSourceOptions): Source {
     throw invalid('options.jitter', 'a number >= 0', jitter);
   requireFunction('options.random', random);
   const handler = options.handler ?? handlerOf(options.requests);
-  const pipe = new EventPipe<TimerTick>({ handler, name, clock });
+  const pipe = new EventPipe<TimerTick>({ handler, name, clock, latestOnly: true });
   return new TimerSource(pipe, () => everyMs * (1 + jitter * random()));
 }
 
@@ -116,13 +117,5 @@ function handlerOf(requests: TimerSourceOptions['requests']): EventHandler<Timer
       requests,
     );
   const find = typeof requests === 'function' ? requests : () => requests;
-  return {
-    generic: (_, queue) => {
-      const add = (all: Iterable<Request>): void => {
-        for (const request of all) queue.add(request);
-      };
-      const found = find();
-      return isThenable(found) ? found.then(add) : add(found);
-    },
-  };
+  return enqueueRequestsFromMapFunc<TimerTick>(() => find());
 }

@@ -1,0 +1,94 @@
+/**
+ * The events of a source whose handler failed: each is told again, with back-off, until the handler
+ * takes it or the source ends.
+ *
+ * Updates of one object that wait together become one, from the first old state to the last new
+ * one. There is a bound to how many events wait: a handler that always fails must not fill the
+ * memory.
+ */
+import { LazyChange } from '../../cache/change.ts';
+import type { Clock } from '../../clock.ts';
+import type { UpdateEvent } from '../event.ts';
+import type { EventKind } from '../predicates.ts';
+
+const FIRST_MS = 100;
+const LONGEST_MS = 30_000;
+const MOST_EVENTS = 10_000;
+
+/** An event whose handler has failed `tries` times. */
+export interface Failed<L extends { readonly kind: EventKind }> {
+  readonly lane: L;
+  readonly event: unknown;
+  readonly object: unknown;
+  readonly tries: number;
+}
+
+/** The events of one object. */
+interface Waiting<L extends { readonly kind: EventKind }> {
+  events: Failed<L>[];
+  timer: unknown;
+}
+
+/** How long an event waits after so many tries, in milliseconds. */
+export function waitAfter(tries: number): number {
+  return Math.min(FIRST_MS * 2 ** (tries - 1), LONGEST_MS);
+}
+
+export class ToldAgain<L extends { readonly kind: EventKind }> {
+  readonly #clock: Clock;
+  readonly #tell: (failed: Failed<L>) => void;
+  readonly #byKey = new Map<string, Waiting<L>>();
+  #size = 0;
+  #unnamed = 0;
+
+  /** @param tell must not throw; hands an event that fails again to `add` */
+  constructor(clock: Clock, tell: (failed: Failed<L>) => void) {
+    this.#clock = clock;
+    this.#tell = tell;
+  }
+
+  /**
+   * False where too many events wait already: this one is lost.
+   *
+   * @param key of the object; undefined: the event has nothing to do with any other
+   */
+  add(key: string | undefined, failed: Failed<L>): boolean {
+    const at = key ?? `#${++this.#unnamed}`;
+    const waiting = this.#byKey.get(at);
+    if (waiting !== undefined && mergeIntoLast(waiting.events, failed)) return true;
+    if (this.#size >= MOST_EVENTS) return false;
+    if (waiting === undefined) {
+      const timer = this.#clock.setTimer(() => this.#fire(at), waitAfter(failed.tries));
+      this.#byKey.set(at, { events: [failed], timer });
+    } else waiting.events.push(failed);
+    this.#size++;
+    return true;
+  }
+
+  /** Drops everything. */
+  stop(): void {
+    for (const { timer } of this.#byKey.values()) this.#clock.clearTimer(timer);
+    this.#byKey.clear();
+    this.#size = 0;
+  }
+
+  #fire(key: string): void {
+    const { events = [] } = this.#byKey.get(key) ?? {};
+    this.#byKey.delete(key); // first: those that fail again wait anew
+    this.#size -= events.length;
+    for (const event of events) this.#tell(event);
+  }
+}
+
+function mergeIntoLast<L extends { readonly kind: EventKind }>(
+  events: Failed<L>[],
+  failed: Failed<L>,
+): boolean {
+  const last = events.at(-1);
+  if (last?.lane.kind !== 'update' || failed.lane.kind !== 'update') return false;
+  const { objectOld } = last.event as UpdateEvent<object>;
+  const { objectNew } = failed.event as UpdateEvent<object>;
+  const event = { objectOld, objectNew, change: new LazyChange(objectOld, objectNew) };
+  events[events.length - 1] = { ...failed, event, tries: Math.max(last.tries, failed.tries) };
+  return true;
+}
