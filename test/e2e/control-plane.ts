@@ -132,6 +132,11 @@ export class ControlPlane {
     await this.restart('SIGKILL');
   }
 
+  /** The certificate, as PEM text, of the authority that signed the API server's. */
+  get authority(): string {
+    return this.#keys.ca.cert;
+  }
+
   /** Where etcd's JSON gateway answers: `http://127.0.0.1:<port>`. */
   get etcdUrl(): string {
     return `http://127.0.0.1:${this.#ports.etcd}`;

@@ -1,0 +1,60 @@
+/** Tells where two transcripts of one case differ. */
+import type { Json } from '../e2e/same-answers/api.ts';
+import { normalise } from '../e2e/same-answers/normalise.ts';
+import { differences } from './differences.ts';
+import type { Transcript } from './exchange.ts';
+
+export interface Finding {
+  /** Which request, counted from 0. */
+  request: number;
+  /** `body.spec.replicas`. */
+  path: string;
+  real: string;
+  embedded: string;
+}
+
+export function compare(real: Transcript, embedded: Transcript): Finding[] {
+  const [expected, got] = [comparable(real), comparable(embedded)];
+  const found: Finding[] = [];
+  for (let request = 0; request < Math.max(expected.length, got.length); request++) {
+    const before = found.length;
+    walk(expected[request], got[request], '', (path, a, b) =>
+      found.push({ request, path, real: shown(a), embedded: shown(b) }),
+    );
+    // What comes after a difference mostly follows from it.
+    if (found.length > before) break;
+  }
+  return found;
+}
+
+function comparable(transcript: Transcript): (Json | undefined)[] {
+  const blurred = transcript.map((entry) => differences.reduce((at, { blur }) => blur(at), entry));
+  const normal = normalise(blurred);
+  return normal.map((entry, index) => {
+    const { headers } = blurred[index] as Transcript[number];
+    return headers === undefined ? entry : ({ ...(entry as object), headers } as Json);
+  });
+}
+
+function walk(
+  a: Json | undefined,
+  b: Json | undefined,
+  path: string,
+  tell: (path: string, a: Json | undefined, b: Json | undefined) => void,
+): void {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    for (let index = 0; index < Math.max(a.length, b.length); index++)
+      walk(a[index], b[index], `${path}[${index}]`, tell);
+  } else if (isObject(a) && isObject(b)) {
+    for (const name of new Set([...Object.keys(a), ...Object.keys(b)]))
+      walk(a[name], b[name], path === '' ? name : `${path}.${name}`, tell);
+  } else if (a !== b) tell(path, a, b);
+}
+
+const isObject = (value: unknown): value is Record<string, Json> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function shown(value: Json | undefined): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value);
+  return text.length > 160 ? `${text.slice(0, 160)}…` : text;
+}

@@ -1,0 +1,110 @@
+/**
+ * What differs from a real server on purpose, each with its reason. A rule takes out of both
+ * transcripts what it names; everything else must agree.
+ */
+import type { Json, JsonObject } from '../e2e/same-answers/api.ts';
+import type { Transcript } from './exchange.ts';
+
+export interface Difference {
+  what: string;
+  why: string;
+  /** Changes an entry of either transcript, before they are compared. */
+  blur(entry: Transcript[number]): Transcript[number];
+}
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The entry with each object in its body and its events changed. */
+function inObjects(
+  entry: Transcript[number],
+  change: (object: JsonObject) => JsonObject,
+): Transcript[number] {
+  const body = (value: Json): Json => {
+    if (!isObject(value)) return value;
+    const { items } = value;
+    return change(Array.isArray(items) ? { ...value, items: items.map(body) } : value);
+  };
+  return {
+    ...entry,
+    ...(entry.body === undefined ? {} : { body: body(entry.body) }),
+    ...(entry.events === undefined
+      ? {}
+      : {
+          events: entry.events.map((event) =>
+            isObject(event) && event.object !== undefined
+              ? { ...event, object: body(event.object) }
+              : event,
+          ),
+        }),
+  };
+}
+
+/** The value with what `change` makes of each member of each object in it. */
+export function members(
+  value: Json,
+  change: (name: string, member: Json) => Json | undefined,
+): Json {
+  if (Array.isArray(value)) return value.map((item) => members(item, change));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) => {
+      const made = change(name, member);
+      return made === undefined ? [] : [[name, members(made, change)]];
+    }),
+  );
+}
+
+const ASSIGNED = new Set(['clusterIP', 'nodePort', 'healthCheckNodePort', 'token']);
+
+export const differences: readonly Difference[] = [
+  {
+    what: 'the wording of messages',
+    why: 'Clients act on status, reason, causes and details; texts are those of Go libraries.',
+    blur: (entry) =>
+      inObjects(entry, (object) => {
+        if (object.kind !== 'Status') return object;
+        const { message: _, ...rest } = object;
+        const details = isObject(rest.details) ? rest.details : undefined;
+        if (details === undefined || !Array.isArray(details.causes)) return rest;
+        const causes = details.causes.map((cause) => {
+          if (!isObject(cause)) return cause;
+          const { message: _, ...known } = cause;
+          return known;
+        });
+        return { ...rest, details: { ...details, causes } };
+      }),
+  },
+  {
+    what: 'values that a server assigns: addresses, ports, tokens',
+    why: 'Each server has a range and a key of its own; that there is a value is compared.',
+    blur: (entry) =>
+      inObjects(
+        entry,
+        (object) =>
+          members(object, (name, member) => {
+            if (ASSIGNED.has(name) && member !== 'None' && member !== '' && member !== null)
+              return '<assigned>';
+            if (name === 'clusterIPs' && Array.isArray(member) && member[0] !== 'None')
+              return ['<assigned>'];
+            return member;
+          }) as JsonObject,
+      ),
+  },
+  {
+    what: 'times that a server sets',
+    why: 'Two clocks are read one after the other.',
+    blur: (entry) =>
+      inObjects(
+        entry,
+        (object) =>
+          members(object, (name, member) =>
+            /^(lastTransitionTime|lastUpdateTime|expirationTimestamp|creationTimestamp|acceptedAt)$/.test(
+              name,
+            ) && typeof member === 'string'
+              ? '<time>'
+              : member,
+          ) as JsonObject,
+      ),
+  },
+];

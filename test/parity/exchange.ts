@@ -1,0 +1,166 @@
+/**
+ * Sends the steps of a case to one server and writes down what came back. It shares no code with
+ * what is under test: requests go by node:http alone.
+ */
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import type { Entry, Json } from '../e2e/same-answers/api.ts';
+import { filledIn, type ParityCase, type Step } from './case.ts';
+
+const ANSWER_MS = 20_000;
+const UNTIL_MS = 5000;
+const PAUSE_MS = 50;
+
+/** What one server said to one case. */
+export type Transcript = (Entry & { headers?: Record<string, string> })[];
+
+/** Where the requests of cases go. */
+export class Target {
+  readonly #url: URL;
+  readonly #agent: HttpAgent | HttpsAgent;
+  readonly #headers: Record<string, string>;
+
+  constructor(url: string, options: { ca?: string; token?: string } = {}) {
+    this.#url = new URL(url);
+    this.#headers = options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
+    this.#agent =
+      this.#url.protocol === 'https:'
+        ? new HttpsAgent({
+            keepAlive: true,
+            ...(options.ca === undefined ? {} : { ca: options.ca }),
+          })
+        : new HttpAgent({ keepAlive: true });
+  }
+
+  /** Runs the case in this namespace, which is there. */
+  async run({ steps }: ParityCase, namespace: string): Promise<Transcript> {
+    const transcript: Transcript = [];
+    const answers: unknown[] = [];
+    const streams: Promise<void>[] = [];
+    for (const step of steps) {
+      const sent = filled(step, namespace, answers);
+      if (step.watch) {
+        const entry: Transcript[number] = { request: `${sent.method} ${sent.path}`, status: 0 };
+        transcript.push(entry);
+        answers.push(undefined);
+        streams.push((await this.#stream(sent, entry)).ended);
+        continue;
+      }
+      const entry = await this.#untilAnswered(sent);
+      answers.push(entry.body);
+      if (step.until === undefined) transcript.push(entry);
+      else if (entry.status !== step.until) break;
+    }
+    await Promise.all(streams);
+    return transcript;
+  }
+
+  /** One request, without a case around it. */
+  async send(step: Step): Promise<Transcript[number]> {
+    const answer = await this.#open(step);
+    return entryOf(step, answer, await textOf(answer));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async #untilAnswered(step: Step): Promise<Transcript[number]> {
+    for (const start = Date.now(); ; ) {
+      const entry = await this.send(step);
+      if (step.until === undefined || entry.status === step.until) return entry;
+      if (Date.now() - start > UNTIL_MS) return entry;
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  }
+
+  /** Resolves when the server has answered; `ended` when the stream has been read to its end. */
+  async #stream(step: Step, entry: Transcript[number]): Promise<{ ended: Promise<void> }> {
+    const answer = await this.#open(step);
+    const read = async (): Promise<void> => {
+      const text = await textOf(answer);
+      Object.assign(entry, entryOf(step, answer, text));
+      if (answer.statusCode !== 200) return;
+      delete entry.body;
+      entry.events = text
+        .split('\n')
+        .filter((line) => line !== '')
+        .map(parse);
+      entry.ended = true;
+    };
+    return { ended: read() };
+  }
+
+  #open({ method, path, body, type, accept, headers }: Step): Promise<IncomingMessage> {
+    const request = this.#url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const text =
+      body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
+    return new Promise((resolve, reject) => {
+      const call = request(
+        new URL(this.#url.origin + path),
+        {
+          method,
+          agent: this.#agent,
+          headers: {
+            ...this.#headers,
+            accept: accept ?? 'application/json',
+            'user-agent': 'parity/1',
+            ...(text === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+            ...headers,
+          },
+        },
+        resolve,
+      );
+      call.setTimeout(ANSWER_MS, () => call.destroy(new Error(`${method} ${path}: no answer`)));
+      call.on('error', reject);
+      call.end(text);
+    });
+  }
+}
+
+function filled(step: Step, namespace: string, answers: readonly unknown[]): Step {
+  const fill = (text: string): string => filledIn(text, namespace, answers);
+  const { body } = step;
+  return {
+    ...step,
+    path: fill(step.path),
+    ...(body === undefined
+      ? {}
+      : { body: fill(typeof body === 'string' ? body : JSON.stringify(body)) }),
+  };
+}
+
+/** Headers that clients act on; of the others each server has its own. */
+const HEADERS = ['retry-after', 'allow', 'location', 'content-disposition'];
+
+function entryOf(step: Step, answer: IncomingMessage, text: string): Transcript[number] {
+  const { warning } = answer.headers;
+  const headers = Object.fromEntries(
+    HEADERS.flatMap((name) => {
+      const value = answer.headers[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
+  return {
+    request: `${step.method} ${step.path}`,
+    status: answer.statusCode ?? 0,
+    contentType: answer.headers['content-type'] ?? null,
+    body: parse(text),
+    ...(warning === undefined ? {} : { warning }),
+    ...(Object.keys(headers).length === 0 ? {} : { headers }),
+  };
+}
+
+async function textOf(answer: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string): Json {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,1027 @@
+/** Makes the cases of a run from a seed: the same seed gives the same cases. */
+import type { JsonObject } from '../e2e/same-answers/api.ts';
+import { Random } from '../random.ts';
+import type { ParityCase, Step } from './case.ts';
+import { definitionCases } from './definitions.ts';
+import { mutated } from './mutate.ts';
+import { collectionOf, nameOf, SAMPLES, type SampleKind, sampleOf } from './objects.ts';
+
+const PATCHES = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+type Group = (random: Random, count: number) => ParityCase[];
+
+const times = (count: number, make: (index: number) => ParityCase): ParityCase[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+const create = (kind: SampleKind, body: unknown = sampleOf(kind), query = ''): Step => ({
+  method: 'POST',
+  path: collectionOf(kind) + query,
+  body,
+});
+const at = (kind: SampleKind, name = 'a'): string => `${collectionOf(kind)}/${nameOf(kind, name)}`;
+const get = (kind: SampleKind, name = 'a'): Step => ({ method: 'GET', path: at(kind, name) });
+
+/** Names in the order of a weighted pick: kinds that users write most come up more often. */
+function pickKind(random: Random, from: readonly SampleKind[] = SAMPLES): SampleKind {
+  const common = from.filter(({ kind }) => /^(Pod|Deployment|Service|ConfigMap|Job)$/.test(kind));
+  return common.length > 0 && random.chance(0.25) ? random.pick(common) : random.pick(from);
+}
+
+const VALIDATION = [
+  '',
+  '',
+  '',
+  '?fieldValidation=Strict',
+  '?fieldValidation=Ignore',
+  '?fieldValidation=Warn',
+];
+const WRITE_OPTIONS = [
+  '?dryRun=All',
+  '?dryRun=',
+  '?dryRun=Some',
+  '?dryRun=All&dryRun=All',
+  '?fieldManager=me',
+  `?fieldManager=${'m'.repeat(129)}`,
+  '?fieldManager=%0a',
+  '?fieldValidation=strict',
+  '?pretty=true',
+  '?unknown=1',
+  '?force=true',
+  '?fieldValidation=',
+];
+
+const creates: Group = (random, count) =>
+  times(count, (index) => {
+    const kind = SAMPLES[index % SAMPLES.length] as SampleKind;
+    if (index < SAMPLES.length) return { group: 'create', steps: [create(kind), get(kind)] };
+    return { group: 'create', steps: [create(kind, ...oddBody(random, kind))] };
+  });
+
+function oddBody(random: Random, kind: SampleKind): [body: unknown, query: string] {
+  const sample = sampleOf(kind);
+  const text = JSON.stringify(sample);
+  const other = random.pick(SAMPLES);
+  const query = random.pick([...VALIDATION, ...WRITE_OPTIONS]);
+  const bodies: (() => unknown)[] = [
+    () => ({ ...sample, kind: other.kind }),
+    () => ({ ...sample, apiVersion: other.apiVersion }),
+    () => ({ ...sample, apiVersion: undefined }),
+    () => ({ ...sample, kind: undefined }),
+    () => ({ ...sample, kind: '' }),
+    () => ({ ...sample, apiVersion: 7 }),
+    () => ({ ...sample, metadata: undefined }),
+    () => ({ ...sample, metadata: null }),
+    () => ({ ...sample, metadata: {} }),
+    () => ({ ...sample, metadata: [] }),
+    () => ({ ...sample, metadata: { ...(sample.metadata as JsonObject), namespace: 'other' } }),
+    () => ({ ...sample, metadata: { generateName: 'g-' } }),
+    () => ({ ...sample, metadata: { generateName: 'G_' } }),
+    () => ({ ...sample, metadata: { ...(sample.metadata as JsonObject), name: 'Not Valid' } }),
+    () => ({
+      ...sample,
+      metadata: { ...(sample.metadata as JsonObject), uid: 'u', generation: 7 },
+    }),
+    () => ({ ...sample, metadata: { ...(sample.metadata as JsonObject), resourceVersion: '5' } }),
+    () => ({ ...sample, metadata: { ...(sample.metadata as JsonObject), ...oddMetadata(random) } }),
+    () => ({ ...sample, status: { phase: 'x', nothing: 1 } }),
+    () => ({ ...sample, surplus: { a: 1 } }),
+    () => text.replace('"metadata":{', '"metadata":{"labels":{"a":"1"},"labels":{"b":"2"},'),
+    () => text.replace('{', `{"kind":"${kind.kind}",`),
+    () => text.slice(0, -1),
+    () => `${text}x`,
+    () => `[${text}]`,
+    () => 'null',
+    () => '',
+    () => '{}',
+    () => '"text"',
+    () => `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] })}`,
+    () => ({ apiVersion: kind.apiVersion, kind: kind.kind, metadata: { name: nameOf(kind, 'a') } }),
+  ];
+  return [random.pick(bodies)(), query];
+}
+
+function oddMetadata(random: Random): JsonObject {
+  return random.pick<JsonObject>([
+    { labels: { 'a b': 'c' } },
+    { labels: { a: 'b c' } },
+    { labels: { a: 1 } },
+    { labels: { a: null } },
+    { labels: { ['x'.repeat(64)]: 'y' } },
+    { labels: null },
+    { labels: [] },
+    { annotations: { 'Not/Valid/Key': 'x' } },
+    { annotations: { a: 'x'.repeat(262_145) } },
+    { annotations: { a: true } },
+    { finalizers: ['one'] },
+    { finalizers: ['example.com/one', 'example.com/one'] },
+    { finalizers: ['Not Valid/x'] },
+    { finalizers: [''] },
+    { ownerReferences: [{}] },
+    { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }] },
+    { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: '', uid: '' }] },
+    { ownerReferences: [{ apiVersion: 'v1', kind: 'Event', name: 'o', uid: 'u' }] },
+    {
+      ownerReferences: [
+        { apiVersion: 'v1', kind: 'A', name: 'o', uid: 'u', controller: true },
+        { apiVersion: 'v1', kind: 'B', name: 'p', uid: 'v', controller: true },
+      ],
+    },
+    { deletionTimestamp: '2026-01-02T03:04:05Z', deletionGracePeriodSeconds: 5 },
+    { creationTimestamp: '2026-01-02T03:04:05Z' },
+    { creationTimestamp: 'yesterday' },
+    { managedFields: [] },
+    { managedFields: [{ manager: 'x', operation: 'Update', apiVersion: 'v1' }] },
+    { managedFields: [{ manager: 'x', operation: 'Nothing', apiVersion: 'v1' }] },
+    { selfLink: '/x' },
+    { generation: -1 },
+    { name: '' },
+    { name: 'a/b' },
+    { name: '..' },
+    { name: 'x'.repeat(254) },
+    { name: 7 },
+    { namespace: '' },
+    { namespace: 'Not Valid' },
+  ]);
+}
+
+/** One place of a valid object is changed: defaults, pruning, types and validation. */
+const values: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random);
+    let body = mutated(random, sampleOf(kind));
+    if (random.chance(0.25)) body = mutated(random, body);
+    return { group: 'values', steps: [create(kind, body, random.pick(VALIDATION))] };
+  });
+
+/** A valid object, and then one place changed by PUT. */
+const updates: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random);
+    const first = create(kind);
+    const body = mutated(random, sampleOf(kind));
+    const metadata = { ...(body.metadata as JsonObject | undefined) };
+    if (random.chance(0.7)) metadata.resourceVersion = '{{0.metadata.resourceVersion}}';
+    else if (random.chance(0.3))
+      metadata.resourceVersion = random.pick(['1', '0', 'x', '999999999']);
+    if (random.chance(0.1)) metadata.uid = random.pick(['{{0.metadata.uid}}', 'u']);
+    if (random.chance(0.05)) metadata.name = 'b';
+    const query = random.chance(0.2) ? random.pick(WRITE_OPTIONS) : random.pick(VALIDATION);
+    const whole = random.chance(0.15) ? sampleOf(kind) : body;
+    return {
+      group: 'update',
+      steps: [
+        first,
+        { method: 'PUT', path: at(kind) + query, body: { ...whole, metadata } },
+        get(kind),
+      ],
+    };
+  });
+
+const patches: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random);
+    const type = random.pick(['merge', 'json', 'strategic'] as const);
+    const query = random.chance(0.2) ? random.pick(WRITE_OPTIONS) : random.pick(VALIDATION);
+    const body = type === 'json' ? jsonPatch(random, kind) : mergePatch(random, kind, type);
+    return {
+      group: 'patch',
+      steps: [create(kind), { method: 'PATCH', path: at(kind) + query, body, type: PATCHES[type] }],
+    };
+  });
+
+function mergePatch(random: Random, kind: SampleKind, type: 'merge' | 'strategic'): unknown {
+  const whole = mutated(random, sampleOf(kind));
+  const changeable = Object.entries(whole).filter(
+    ([member]) => member !== 'apiVersion' && member !== 'kind',
+  );
+  const [name, value] = changeable.length === 0 ? ['spec', {}] : random.pick(changeable);
+  return random.pick<() => unknown>([
+    () => ({ [name]: value }),
+    () => ({ [name]: value }),
+    () => ({ [name]: null }),
+    () => whole,
+    () => ({ metadata: { labels: { a: 'b', c: null } } }),
+    () => ({ metadata: { annotations: { a: '1' }, finalizers: ['example.com/x'] } }),
+    () => ({ metadata: { resourceVersion: '{{0.metadata.resourceVersion}}', labels: { a: 'b' } } }),
+    () => ({ metadata: { resourceVersion: '1' } }),
+    () => ({ metadata: { uid: 'x' } }),
+    () => ({ metadata: { name: 'b' } }),
+    () => ({ metadata: null }),
+    () => ({ kind: null }),
+    () => ({ apiVersion: 'v9' }),
+    () => ({ kind: 'Other' }),
+    () => ({}),
+    () => '[]',
+    () => 'null',
+    () => '{',
+    () => ({ unknown: { a: 1 } }),
+    ...(type === 'strategic'
+      ? [
+          () => ({ metadata: { $patch: 'replace', name: nameOf(kind, 'a') } }),
+          () => ({ metadata: { labels: { $patch: 'delete' } } }),
+          () => ({ metadata: { labels: { $patch: 'nothing' } } }),
+          () => ({ metadata: { '$setElementOrder/finalizers': ['a'] } }),
+          () => ({ [name]: { $patch: 'delete' } }),
+          () => ({ spec: { containers: [{ name: 'web', image: 'other' }] } }),
+          () => ({
+            spec: { template: { spec: { containers: [{ name: 'web', image: 'other' }] } } },
+          }),
+          () => ({
+            spec: { template: { spec: { containers: [{ name: 'web', $patch: 'delete' }] } } },
+          }),
+          () => ({ spec: { ports: [{ port: 80, $patch: 'delete' }] } }),
+          () => ({ spec: { ports: [{ port: 81, name: 'other' }] } }),
+          () => ({ spec: { $retainKeys: ['replicas'], replicas: 1 } }),
+        ]
+      : []),
+  ])();
+}
+
+function jsonPatch(random: Random, kind: SampleKind): unknown {
+  const members = Object.keys(kind.sample);
+  const member = random.pick(members.length > 0 ? members : ['metadata']);
+  return random.pick<unknown>([
+    [{ op: 'remove', path: `/${member}` }],
+    [{ op: 'replace', path: `/${member}`, value: null }],
+    [{ op: 'replace', path: `/${member}`, value: {} }],
+    [{ op: 'add', path: `/${member}`, value: mutated(random, sampleOf(kind))[member] ?? null }],
+    [{ op: 'test', path: '/metadata/name', value: 'other' }],
+    [{ op: 'test', path: '/metadata/labels', value: null }],
+    [{ op: 'add', path: '/metadata/labels', value: { a: 'b' } }],
+    [{ op: 'add', path: '/metadata/labels/x', value: 'y' }],
+    [{ op: 'remove', path: '/metadata/labels' }],
+    [{ op: 'replace', path: '/metadata/name', value: 'b' }],
+    [{ op: 'copy', from: '/metadata/name', path: '/metadata/generateName' }],
+    [{ op: 'move', from: `/${member}`, path: '/moved' }],
+    [{ op: 'nothing', path: '/a' }],
+    [{ op: 'add', path: 'no-slash', value: 1 }],
+    [{ op: 'add' }],
+    [{ op: 'replace', path: '/kind', value: 'Other' }],
+    [{ op: 'remove', path: '/apiVersion' }],
+    [],
+    {},
+    'null',
+    '[{',
+    [null],
+    [
+      { op: 'add', path: '/metadata/finalizers', value: ['example.com/a'] },
+      { op: 'test', path: '/metadata/finalizers/0', value: 'example.com/a' },
+    ],
+    [{ op: 'add', path: '/metadata/finalizers/-', value: 'example.com/a' }],
+  ]);
+}
+
+const applies: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random);
+    const apply = (manager: string, body: JsonObject, more = ''): Step => ({
+      method: 'PATCH',
+      path: `${at(kind)}?fieldManager=${manager}${more}`,
+      body,
+      type: PATCHES.apply,
+    });
+    const sample = sampleOf(kind);
+    const steps: Step[] = [];
+    if (random.chance(0.4)) steps.push(create(kind));
+    else steps.push(apply('one', random.chance(0.7) ? sample : mutated(random, sample)));
+    const rounds = 1 + random.int(3);
+    for (let round = 0; round < rounds; round++) {
+      const body = random.chance(0.3) ? part(random, sample) : mutated(random, sample);
+      const more = random.pick(['', '', '&force=true', '&dryRun=All', '&fieldValidation=Strict']);
+      steps.push(apply(random.pick(['one', 'two']), body, more));
+    }
+    if (random.chance(0.1)) steps.push({ ...apply('', sample), path: at(kind) });
+    if (random.chance(0.1)) steps.push({ ...apply('x', sample), body: 'a: [' });
+    steps.push(get(kind));
+    return { group: 'apply', steps };
+  });
+
+/** The object with some of its members left out: what an applier gives up. */
+function part(random: Random, object: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(object).filter(
+      ([name]) => ['apiVersion', 'kind', 'metadata'].includes(name) || random.chance(0.5),
+    ),
+  );
+}
+
+const DELETE_QUERIES = [
+  '',
+  '?dryRun=All',
+  '?dryRun=Some',
+  '?propagationPolicy=Foreground',
+  '?propagationPolicy=Background',
+  '?propagationPolicy=Orphan',
+  '?propagationPolicy=Nothing',
+  '?gracePeriodSeconds=0',
+  '?gracePeriodSeconds=5',
+  '?gracePeriodSeconds=-1',
+  '?gracePeriodSeconds=x',
+  '?orphanDependents=true',
+  '?orphanDependents=true&propagationPolicy=Orphan',
+];
+const DELETE_BODIES: unknown[] = [
+  undefined,
+  undefined,
+  {},
+  { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' },
+  { kind: 'Other', apiVersion: 'v1' },
+  { kind: 'DeleteOptions', apiVersion: 'v2' },
+  { gracePeriodSeconds: 3 },
+  { gracePeriodSeconds: 'x' },
+  { preconditions: { uid: '{{0.metadata.uid}}' } },
+  { preconditions: { uid: 'other' } },
+  { preconditions: { resourceVersion: '1' } },
+  { preconditions: { resourceVersion: '{{0.metadata.resourceVersion}}' } },
+  { orphanDependents: true },
+  { dryRun: ['All'] },
+  { dryRun: ['x'] },
+  { unknown: 1 },
+  '{',
+  '[]',
+];
+
+const deletes: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random);
+    const sample = sampleOf(kind);
+    const finalizers = random.chance(0.35)
+      ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
+      : {};
+    const body = { ...sample, metadata: { ...(sample.metadata as JsonObject), ...finalizers } };
+    const remove: Step = {
+      method: 'DELETE',
+      path: at(kind) + random.pick(DELETE_QUERIES),
+      body: random.pick(DELETE_BODIES),
+    };
+    const steps: Step[] = [create(kind, body), remove, get(kind)];
+    if (random.chance(0.4)) steps.push({ method: 'DELETE', path: at(kind) });
+    if (random.chance(0.4)) {
+      steps.push({
+        method: 'PATCH',
+        path: at(kind),
+        body: { metadata: { finalizers: null } },
+        type: PATCHES.merge,
+      });
+      steps.push(get(kind));
+    }
+    return { group: 'delete', steps };
+  });
+
+const LIST_QUERIES = [
+  'limit=1',
+  'limit=2',
+  'limit=0',
+  'limit=-1',
+  'limit=x',
+  'labelSelector=app%3Dx',
+  'labelSelector=app+in+(x,y)',
+  'labelSelector=app+notin+(x)',
+  'labelSelector=!app',
+  'labelSelector=app',
+  'labelSelector=a%3D%3D%3Db',
+  'labelSelector=app+in+()',
+  'labelSelector=app%3Dnot+valid',
+  'fieldSelector=metadata.name%3Da',
+  'fieldSelector=metadata.name!%3Da',
+  'fieldSelector=metadata.namespace%3DNS',
+  'fieldSelector=spec.nodeName%3Dn',
+  'fieldSelector=status.phase%3DPending',
+  'fieldSelector=status.phase%3DActive',
+  'fieldSelector=type%3DOpaque',
+  'fieldSelector=spec.nothing%3Dx',
+  'fieldSelector=metadata.labels%3Dx',
+  'fieldSelector=,',
+  'fieldSelector=a',
+  'resourceVersion=0',
+  'resourceVersion=x',
+  'resourceVersion=-1',
+  'resourceVersion=0&resourceVersionMatch=NotOlderThan',
+  'resourceVersion=0&resourceVersionMatch=Exact',
+  'resourceVersionMatch=Exact',
+  'resourceVersionMatch=NotOlderThan',
+  'resourceVersionMatch=Other&resourceVersion=1',
+  'resourceVersion={{0.metadata.resourceVersion}}&resourceVersionMatch=Exact',
+  'resourceVersion={{0.metadata.resourceVersion}}&resourceVersionMatch=NotOlderThan',
+  'resourceVersion={{2.metadata.resourceVersion}}',
+  'resourceVersion={{0.metadata.resourceVersion}}&resourceVersionMatch=Exact&limit=1',
+  'continue=x',
+  'continue=',
+  'limit=1&continue=x&resourceVersion=5',
+  'timeoutSeconds=1',
+  'timeoutSeconds=x',
+  'timeoutSeconds=-1',
+  'allowWatchBookmarks=true',
+  'sendInitialEvents=true',
+  'pretty=true',
+  'unknown=1',
+  'watch=0',
+  'watch=false',
+  'watch=x',
+];
+const LISTED = SAMPLES.filter(({ namespaced }) => namespaced);
+
+/** Three objects with labels, then a list, and where there is a next page that too. */
+const lists: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random, LISTED);
+    const labelled = (name: string, app: string): Step => {
+      const sample = sampleOf(kind, name);
+      const metadata = { ...(sample.metadata as JsonObject), labels: { app } };
+      return create(kind, { ...sample, metadata });
+    };
+    const queries = [random.pick(LIST_QUERIES)];
+    if (random.chance(0.4)) queries.push(random.pick(LIST_QUERIES));
+    const query = queries.join('&');
+    const steps: Step[] = [
+      labelled('a', 'x'),
+      labelled('b', 'y'),
+      labelled('c', 'x'),
+      { method: 'GET', path: `${collectionOf(kind)}?${query}`, accept: random.pick(ACCEPTS) },
+    ];
+    if (query.includes('limit=')) {
+      const next = `${query}&continue={{3.metadata.continue}}`;
+      steps.push({ method: 'GET', path: `${collectionOf(kind)}?${next}` });
+    }
+    return { group: 'list', steps };
+  });
+
+const JSON_ACCEPT = 'application/json';
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+const METADATA = 'application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io';
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
+const ACCEPTS = [JSON_ACCEPT, JSON_ACCEPT, JSON_ACCEPT, TABLE, METADATA_LIST, 'application/yaml'];
+const ALL_ACCEPTS = [
+  ...ACCEPTS,
+  METADATA,
+  `${TABLE},application/json`,
+  'application/json;as=Table;v=v1beta1;g=meta.k8s.io',
+  'application/json;as=Table;v=v9;g=meta.k8s.io',
+  'application/json;as=Nothing;v=v1;g=meta.k8s.io',
+  'application/xml',
+  'text/html',
+  '*/*',
+  'application/*',
+  'application/json;q=0.1,application/yaml',
+  '',
+];
+
+const negotiation: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random);
+    const accept = random.pick(ALL_ACCEPTS);
+    const read: Step = random.pick<Step>([
+      { method: 'GET', path: at(kind), accept },
+      { method: 'GET', path: `${collectionOf(kind)}?labelSelector=run%3DNS`, accept },
+      { method: 'GET', path: `${at(kind)}?includeObject=None`, accept },
+      { method: 'GET', path: `${at(kind)}?includeObject=Object`, accept },
+      {
+        method: 'PATCH',
+        path: at(kind),
+        accept,
+        body: { metadata: { labels: { a: 'b' } } },
+        type: PATCHES.merge,
+      },
+      { method: 'DELETE', path: at(kind), accept },
+      { method: 'GET', path: `${collectionOf(kind)}/not-there`, accept },
+    ]);
+    const sample = sampleOf(kind);
+    const metadata = { ...(sample.metadata as JsonObject), labels: { run: 'NS' } };
+    const yaml = random.chance(0.2);
+    const first: Step = yaml
+      ? { ...create(kind, JSON.stringify({ ...sample, metadata })), type: 'application/yaml' }
+      : create(kind, { ...sample, metadata });
+    return { group: 'negotiation', steps: [first, read] };
+  });
+
+const WATCH_QUERIES = [
+  '',
+  '&resourceVersion=0',
+  '&resourceVersion={{0.metadata.resourceVersion}}',
+  '&resourceVersion=1',
+  '&resourceVersion=x',
+  '&allowWatchBookmarks=true',
+  '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan',
+  '&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan',
+  '&sendInitialEvents=true',
+  '&sendInitialEvents=false',
+  '&sendInitialEvents=true&resourceVersionMatch=Exact',
+  '&labelSelector=app%3Dx',
+  '&fieldSelector=metadata.name%3Da',
+  '&fieldSelector=nothing%3Da',
+  '&limit=1',
+  '&continue=x',
+];
+
+const watches: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random, LISTED);
+    const labels = (app: string | null): Step => ({
+      method: 'PATCH',
+      path: at(kind),
+      body: { metadata: { labels: { app } } },
+      type: PATCHES.merge,
+    });
+    const path = random.chance(0.15)
+      ? collectionOf(kind).replace(/^(\/api\/v1|\/apis\/[^/]+\/[^/]+)/, '$1/watch')
+      : collectionOf(kind);
+    const changes: Step[] = [create(kind, sampleOf(kind, 'b')), labels('y'), labels(null)];
+    if (random.chance(0.5))
+      changes.push({ method: 'DELETE', path: `${at(kind)}?gracePeriodSeconds=0` });
+    return {
+      group: 'watch',
+      steps: [
+        create(kind),
+        labels('x'),
+        {
+          method: 'GET',
+          path: `${path}?watch=true&timeoutSeconds=2${random.pick(WATCH_QUERIES)}`,
+          watch: true,
+          accept: random.pick([JSON_ACCEPT, JSON_ACCEPT, JSON_ACCEPT, TABLE, METADATA]),
+        },
+        ...changes,
+      ],
+    };
+  });
+
+const WITH_STATUS = SAMPLES.filter(({ status }) => status !== undefined);
+const WITH_SCALE = SAMPLES.filter(({ scale }) => scale);
+
+const statuses: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random, WITH_STATUS);
+    const status = kind.status as JsonObject;
+    const path = `${at(kind)}/status`;
+    const whole = (body: JsonObject): JsonObject => ({
+      ...sampleOf(kind),
+      metadata: { name: nameOf(kind, 'a'), resourceVersion: '{{0.metadata.resourceVersion}}' },
+      status: body,
+    });
+    const write: Step = random.pick<Step>([
+      { method: 'PUT', path, body: whole(status) },
+      { method: 'PUT', path, body: whole(mutated(random, { status }).status as JsonObject) },
+      { method: 'PATCH', path, body: { status }, type: PATCHES.merge },
+      { method: 'PATCH', path, body: mutated(random, { status }), type: PATCHES.merge },
+      { method: 'PATCH', path, body: { status }, type: PATCHES.strategic },
+      {
+        method: 'PATCH',
+        path,
+        body: { status, spec: null, metadata: { labels: { a: 'b' } } },
+        type: PATCHES.merge,
+      },
+      {
+        method: 'PATCH',
+        path: `${path}?fieldManager=s`,
+        type: PATCHES.apply,
+        body: {
+          apiVersion: kind.apiVersion,
+          kind: kind.kind,
+          metadata: { name: nameOf(kind, 'a') },
+          status,
+        },
+      },
+      { method: 'POST', path, body: whole(status) },
+      { method: 'DELETE', path },
+      { method: 'GET', path },
+    ]);
+    return { group: 'status', steps: [create(kind), write, get(kind)] };
+  });
+
+const scales: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random, WITH_SCALE);
+    const path = `${at(kind)}/scale`;
+    const scale = (spec: unknown, metadata: JsonObject = {}): JsonObject => ({
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: nameOf(kind, 'a'), namespace: 'NS', ...metadata },
+      spec: spec as JsonObject,
+    });
+    const replicas = random.pick<unknown>([0, 1, 7, -1, 'x', null, 1.5]);
+    const write: Step = random.pick<Step>([
+      { method: 'GET', path },
+      { method: 'PUT', path, body: scale({ replicas }) },
+      { method: 'PUT', path, body: scale({ replicas }, { resourceVersion: '1' }) },
+      { method: 'PUT', path, body: { ...scale({ replicas }), kind: 'Other' } },
+      { method: 'PATCH', path, body: { spec: { replicas } }, type: PATCHES.merge },
+      { method: 'PATCH', path, body: { spec: { replicas } }, type: PATCHES.strategic },
+      {
+        method: 'PATCH',
+        path: `${path}?fieldManager=s`,
+        body: scale({ replicas }),
+        type: PATCHES.apply,
+      },
+      {
+        method: 'PATCH',
+        path: `${path}?dryRun=All`,
+        body: { spec: { replicas } },
+        type: PATCHES.merge,
+      },
+      { method: 'DELETE', path },
+    ]);
+    return { group: 'scale', steps: [create(kind), write, get(kind)] };
+  });
+
+const POD = SAMPLES.find(({ kind }) => kind === 'Pod') as SampleKind;
+const PDB = SAMPLES.find(({ kind }) => kind === 'PodDisruptionBudget') as SampleKind;
+const ACCOUNT = SAMPLES.find(({ kind }) => kind === 'ServiceAccount') as SampleKind;
+
+const podSubresources: Group = (random, count) =>
+  times(count, () => {
+    const bare = {
+      ...sampleOf(POD),
+      spec: { containers: [{ name: 'web', image: 'i', resources: { requests: { cpu: '1' } } }] },
+    };
+    const labelled = { ...bare, metadata: { name: 'a', labels: { app: 'web' } } };
+    const path = at(POD);
+    const eviction = (more: JsonObject = {}): JsonObject => ({
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: 'a', namespace: 'NS' },
+      ...more,
+    });
+    const binding = (more: JsonObject = {}): JsonObject => ({
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name: 'a' },
+      target: { apiVersion: 'v1', kind: 'Node', name: 'n' },
+      ...more,
+    });
+    const debug = { name: 'debug', image: 'busybox' };
+    const token = (more: JsonObject): Step => ({
+      method: 'POST',
+      path: `${at(ACCOUNT)}/token`,
+      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', ...more },
+    });
+    const steps = random.pick<Step[]>([
+      [create(POD, labelled), { method: 'POST', path: `${path}/eviction`, body: eviction() }],
+      [
+        create(POD, labelled),
+        {
+          method: 'POST',
+          path: `${path}/eviction`,
+          body: eviction({ deleteOptions: { dryRun: ['All'] } }),
+        },
+      ],
+      [
+        create(POD, labelled),
+        create(PDB),
+        { method: 'POST', path: `${path}/eviction`, body: eviction() },
+      ],
+      [
+        create(POD, labelled),
+        { method: 'POST', path: `${path}/eviction`, body: eviction({ metadata: { name: 'b' } }) },
+      ],
+      [create(POD, labelled), { method: 'POST', path: `${path}/eviction`, body: {} }],
+      [{ method: 'POST', path: `${path}/eviction`, body: eviction() }],
+      [create(POD, bare), { method: 'POST', path: `${path}/binding`, body: binding() }],
+      [
+        create(POD, bare),
+        { method: 'POST', path: `${path}/binding`, body: binding({ target: { name: '' } }) },
+      ],
+      [
+        create(POD, bare),
+        {
+          method: 'POST',
+          path: `${path}/binding`,
+          body: binding({ target: { kind: 'Pod', name: 'n' } }),
+        },
+      ],
+      [create(POD), { method: 'POST', path: '/api/v1/namespaces/NS/bindings', body: binding() }],
+      [create(POD, bare), { method: 'GET', path: `${path}/ephemeralcontainers` }],
+      [
+        create(POD, bare),
+        {
+          method: 'PATCH',
+          path: `${path}/ephemeralcontainers`,
+          type: PATCHES.strategic,
+          body: { spec: { ephemeralContainers: [debug] } },
+        },
+      ],
+      [
+        create(POD, bare),
+        {
+          method: 'PATCH',
+          path: `${path}/ephemeralcontainers`,
+          type: PATCHES.strategic,
+          body: { spec: { ephemeralContainers: [mutated(random, debug)] } },
+        },
+      ],
+      [
+        create(POD, bare),
+        {
+          method: 'PATCH',
+          path: `${path}/ephemeralcontainers`,
+          type: PATCHES.merge,
+          body: { spec: { containers: [] } },
+        },
+      ],
+      [
+        create(POD, bare),
+        {
+          method: 'PATCH',
+          path: `${path}/resize`,
+          type: PATCHES.strategic,
+          body: { spec: { containers: [{ name: 'web', resources: { requests: { cpu: '2' } } }] } },
+        },
+      ],
+      [
+        create(POD, bare),
+        {
+          method: 'PATCH',
+          path: `${path}/resize`,
+          type: PATCHES.strategic,
+          body: { spec: { containers: [{ name: 'web', image: 'other' }] } },
+        },
+      ],
+      [create(POD, bare), { method: 'GET', path: `${path}/resize` }],
+      [create(POD, bare), { method: 'GET', path: `${path}/log` }],
+      [create(POD, bare), { method: 'GET', path: `${path}/nothing` }],
+      [
+        create(POD, bare),
+        {
+          method: 'PATCH',
+          path,
+          type: PATCHES.merge,
+          body: { spec: { containers: [{ name: 'web', image: 'j' }] } },
+        },
+      ],
+      [
+        create(POD, bare),
+        { method: 'PATCH', path, type: PATCHES.merge, body: { spec: { nodeName: 'n' } } },
+      ],
+      [
+        create(POD, bare),
+        {
+          method: 'PATCH',
+          path,
+          type: PATCHES.merge,
+          body: { spec: { activeDeadlineSeconds: 9 } },
+        },
+      ],
+      [create(ACCOUNT), token({ spec: { expirationSeconds: 3600 } })],
+      [create(ACCOUNT), token({ spec: { expirationSeconds: 1 } })],
+      [create(ACCOUNT), token({ spec: { audiences: ['x'] } })],
+      [
+        create(ACCOUNT),
+        token({
+          spec: { audiences: [], boundObjectRef: { kind: 'Pod', apiVersion: 'v1', name: 'no' } },
+        }),
+      ],
+      [create(ACCOUNT), token({})],
+      [create(ACCOUNT), token({ spec: {}, kind: 'Other' })],
+      [token({ spec: {} })],
+      [create(ACCOUNT), { method: 'GET', path: `${at(ACCOUNT)}/token` }],
+    ]);
+    return { group: 'subresource', steps };
+  });
+
+const reviews: Group = (random, count) =>
+  times(count, () => {
+    const attributes = random.pick<JsonObject>([
+      { namespace: 'NS', verb: 'get', resource: 'pods' },
+      { verb: '*', resource: '*', group: '*' },
+      { verb: 'get', resource: 'pods', subresource: 'log', name: 'a' },
+      {},
+    ]);
+    const auth = '/apis/authorization.k8s.io/v1';
+    const review = (kind: string, spec: JsonObject, more: JsonObject = {}): JsonObject => ({
+      apiVersion: 'authorization.k8s.io/v1',
+      kind,
+      spec,
+      ...more,
+    });
+    const authn = (kind: string, spec: JsonObject): JsonObject => ({
+      apiVersion: 'authentication.k8s.io/v1',
+      kind,
+      ...(Object.keys(spec).length === 0 && kind === 'SelfSubjectReview' ? {} : { spec }),
+    });
+    const step = random.pick<Step>([
+      {
+        method: 'POST',
+        path: `${auth}/subjectaccessreviews`,
+        body: review('SubjectAccessReview', {
+          user: 'u',
+          groups: ['g'],
+          resourceAttributes: attributes,
+        }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/subjectaccessreviews`,
+        body: review('SubjectAccessReview', { user: 'u' }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/subjectaccessreviews`,
+        body: review('SubjectAccessReview', { resourceAttributes: attributes }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/subjectaccessreviews`,
+        body: review('SubjectAccessReview', {
+          user: 'u',
+          resourceAttributes: attributes,
+          nonResourceAttributes: { path: '/x', verb: 'get' },
+        }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/subjectaccessreviews`,
+        body: review('SubjectAccessReview', {
+          user: 'u',
+          nonResourceAttributes: { path: '/x', verb: 'get' },
+        }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/subjectaccessreviews`,
+        body: review(
+          'SubjectAccessReview',
+          { user: 'u', resourceAttributes: attributes },
+          { metadata: { name: 'x' } },
+        ),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/selfsubjectaccessreviews`,
+        body: review('SelfSubjectAccessReview', { resourceAttributes: attributes }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/selfsubjectaccessreviews`,
+        body: review('SelfSubjectAccessReview', {}),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/namespaces/NS/localsubjectaccessreviews`,
+        body: review('LocalSubjectAccessReview', { user: 'u', resourceAttributes: attributes }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/namespaces/NS/localsubjectaccessreviews`,
+        body: review(
+          'LocalSubjectAccessReview',
+          { user: 'u', resourceAttributes: { ...attributes, namespace: 'NS' } },
+          { metadata: { namespace: 'NS' } },
+        ),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/selfsubjectrulesreviews`,
+        body: review('SelfSubjectRulesReview', { namespace: 'NS' }),
+      },
+      {
+        method: 'POST',
+        path: `${auth}/selfsubjectrulesreviews`,
+        body: review('SelfSubjectRulesReview', {}),
+      },
+      {
+        method: 'POST',
+        path: '/apis/authentication.k8s.io/v1/tokenreviews',
+        body: authn('TokenReview', { token: 'nobody' }),
+      },
+      {
+        method: 'POST',
+        path: '/apis/authentication.k8s.io/v1/tokenreviews',
+        body: authn('TokenReview', {}),
+      },
+      {
+        method: 'POST',
+        path: '/apis/authentication.k8s.io/v1/selfsubjectreviews',
+        body: authn('SelfSubjectReview', {}),
+      },
+      { method: 'GET', path: `${auth}/subjectaccessreviews` },
+      { method: 'GET', path: `${auth}/selfsubjectaccessreviews/x` },
+      {
+        method: 'POST',
+        path: `${auth}/selfsubjectaccessreviews`,
+        body: { ...review('Other', {}) },
+      },
+    ]);
+    return {
+      group: 'review',
+      steps: [{ ...step, path: step.path + random.pick(['', '', '?dryRun=All', '?pretty=true']) }],
+    };
+  });
+
+const PATHS = [
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/apis/',
+  '/apis/apps',
+  '/apis/apps/v1',
+  '/apis/apps/v9',
+  '/apis/nothing.example.com',
+  '/apis/nothing.example.com/v1',
+  '/apis/nothing.example.com/v1/things',
+  '/api/v2',
+  '/api/v1/nothings',
+  '/api/v1/namespaces/NS/nothings',
+  '/api/v1/pods/a',
+  '/api/v1/namespaces/NS/nodes',
+  '/api/v1/namespaces/NS/pods/a/b/c',
+  '/version',
+  '/healthz',
+  '/livez',
+  '/readyz',
+  '/readyz?verbose',
+  '/healthz?verbose',
+  '/livez/ping',
+  '/readyz/ping',
+  '/readyz/nothing',
+  '/nothing',
+  '/openapi',
+  '/api/v1/componentstatuses',
+  '/apis/authorization.k8s.io/v1',
+  '/apis/authentication.k8s.io/v1',
+  '/apis/apiextensions.k8s.io/v1',
+  '/api/v1/namespaces/not-there',
+  '/api/v1/namespaces/not-there/configmaps',
+  '/api/v1/namespaces/not-there/configmaps/a',
+  '/api/v1/namespaces/NS/configmaps/Not%20Valid',
+  '/api/v1/namespaces/NS/configmaps/',
+];
+const METHODS = ['GET', 'GET', 'GET', 'GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD', 'OPTIONS'];
+
+const paths: Group = (random, count) =>
+  times(count, (index) => {
+    const path = PATHS[index % PATHS.length] as string;
+    const method = index < PATHS.length ? 'GET' : random.pick(METHODS);
+    const body = method === 'GET' || method === 'HEAD' || method === 'OPTIONS' ? undefined : {};
+    const type = method === 'PATCH' ? random.pick(Object.values(PATCHES)) : undefined;
+    const step: Step = { method, path };
+    if (body !== undefined) step.body = body;
+    if (type !== undefined) step.type = type;
+    return { group: 'path', steps: [step] };
+  });
+
+const collections: Group = (random, count) =>
+  times(count, () => {
+    const kind = pickKind(random, LISTED);
+    const finalizers: JsonObject = random.chance(0.3) ? { finalizers: ['example.com/x'] } : {};
+    const made = (name: string, more: JsonObject): Step => {
+      const sample = sampleOf(kind, name);
+      return create(kind, { ...sample, metadata: { ...(sample.metadata as JsonObject), ...more } });
+    };
+    const query = random.pick([
+      '',
+      '?labelSelector=app%3Dx',
+      '?fieldSelector=metadata.name%3Da',
+      '?dryRun=All',
+      '?propagationPolicy=Foreground',
+      '?gracePeriodSeconds=0',
+      '?limit=1',
+      '?labelSelector=x%3D%3D%3D',
+    ]);
+    return {
+      group: 'collection',
+      steps: [
+        made('a', { labels: { app: 'x' }, ...finalizers }),
+        made('b', { labels: { app: 'y' } }),
+        { method: 'DELETE', path: collectionOf(kind) + query, body: random.pick(DELETE_BODIES) },
+        { method: 'GET', path: collectionOf(kind) },
+      ],
+    };
+  });
+
+/** How many cases of each group make up a whole: a run of n cases has as many of each, in parts. */
+const GROUPS: Record<string, { part: number; group: Group }> = {
+  create: { part: 180, group: creates },
+  values: { part: 420, group: values },
+  update: { part: 200, group: updates },
+  patch: { part: 200, group: patches },
+  apply: { part: 100, group: applies },
+  delete: { part: 100, group: deletes },
+  collection: { part: 30, group: collections },
+  list: { part: 90, group: lists },
+  watch: { part: 60, group: watches },
+  negotiation: { part: 60, group: negotiation },
+  status: { part: 80, group: statuses },
+  scale: { part: 30, group: scales },
+  subresource: { part: 60, group: podSubresources },
+  review: { part: 30, group: reviews },
+  path: { part: 80, group: paths },
+  definition: { part: 80, group: definitionCases },
+};
+const WHOLE = Object.values(GROUPS).reduce((sum, { part }) => sum + part, 0);
+
+/** About `count` distinct cases; `only` names the groups to take. */
+export function generate(seed: number, count: number, only: readonly string[] = []): ParityCase[] {
+  const distinct = new Map<string, ParityCase>();
+  Object.entries(GROUPS).forEach(([name, { part: share, group }], index) => {
+    if (only.length > 0 && !only.includes(name)) return;
+    const random = new Random((seed + index * 0x9e3779b1) >>> 0);
+    for (const made of group(random, Math.ceil((count * share) / WHOLE)))
+      distinct.set(JSON.stringify(made), made);
+  });
+  return [...distinct.values()];
+}
+
+export const groupNames: readonly string[] = Object.keys(GROUPS);

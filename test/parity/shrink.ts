@@ -1,0 +1,75 @@
+/** Makes a failing case smaller: fewer steps, and less in their bodies, as long as it still fails. */
+import type { Json } from '../e2e/same-answers/api.ts';
+import { type ParityCase, referencesOf, type Step } from './case.ts';
+
+/** How many runs a case may take: each needs a namespace on a real server. */
+const MOST_RUNS = 60;
+
+/** @param fails whether a case still fails, on both servers and in a new namespace */
+export async function shrink(
+  parityCase: ParityCase,
+  fails: (smaller: ParityCase) => Promise<boolean>,
+): Promise<ParityCase> {
+  let best = parityCase;
+  let runs = 0;
+  const smaller = async (steps: Step[]): Promise<boolean> => {
+    if (runs++ >= MOST_RUNS) return false;
+    const candidate = { ...best, steps };
+    if (!(await fails(candidate).catch(() => false))) return false;
+    best = candidate;
+    return true;
+  };
+  for (let at = best.steps.length - 1; at >= 0; at--) {
+    const steps = without(best.steps, at);
+    if (steps !== undefined) await smaller(steps);
+  }
+  for (let at = 0; at < best.steps.length; at++) {
+    let shrunk = true;
+    while (shrunk && runs < MOST_RUNS) {
+      shrunk = false;
+      const step = best.steps[at] as Step;
+      for (const body of reductions(step.body as Json)) {
+        const steps = best.steps.with(at, { ...step, body });
+        if (await smaller(steps)) {
+          shrunk = true;
+          break;
+        }
+      }
+    }
+  }
+  return best;
+}
+
+/** The steps less one; undefined where a later one refers to it. */
+function without(steps: readonly Step[], at: number): Step[] | undefined {
+  if (steps.length === 1 || steps.some((step) => referencesOf(step).includes(at))) return undefined;
+  return steps
+    .filter((_, index) => index !== at)
+    .map((step) =>
+      JSON.parse(
+        JSON.stringify(step).replaceAll(/\{\{(\d+)\./g, (_, index: string) =>
+          Number(index) > at ? `{{${Number(index) - 1}.` : `{{${index}.`,
+        ),
+      ),
+    );
+}
+
+/** The value less one member or item each, the large ones first. */
+function* reductions(value: Json): Generator<Json> {
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at++) yield value.toSpliced(at, 1);
+    for (let at = 0; at < value.length; at++)
+      for (const item of reductions(value[at] as Json)) yield value.with(at, item);
+  } else if (typeof value === 'object' && value !== null) {
+    const names = Object.keys(value).sort(
+      (a, b) => JSON.stringify(value[b]).length - JSON.stringify(value[a]).length,
+    );
+    for (const name of names) {
+      if (name === 'apiVersion' || name === 'kind' || name === 'name') continue;
+      const { [name]: _, ...rest } = value;
+      yield rest;
+    }
+    for (const name of names)
+      for (const member of reductions(value[name] as Json)) yield { ...value, [name]: member };
+  }
+}
