@@ -9,7 +9,7 @@
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ApiServer } from 'capstan/testing';
-import { ControlPlane, TOKEN } from '../e2e/control-plane.ts';
+import { ControlPlane, TOKEN } from '../control-plane.ts';
 import { lineOf, type ParityCase } from './case.ts';
 import { compare, type Finding } from './compare.ts';
 import { differences } from './differences.ts';

@@ -2,7 +2,7 @@
  * A valid object of each kind that the cases write, with as many members as fit on one object, so
  * that a change of any one of them says something about the rules of its kind.
  */
-import type { JsonObject } from '../e2e/same-answers/api.ts';
+import type { JsonObject } from '../same-answers/api.ts';
 
 export interface SampleKind {
   apiVersion: string;

@@ -2,8 +2,9 @@
  * Changes one place of an object into something that a user may write by mistake: a member left
  * out, null, empty, of another type, out of range, twice, with another name.
  */
-import type { Json, JsonObject } from '../e2e/same-answers/api.ts';
-import type { Random } from '../random.ts';
+
+import type { Random } from '../../random.ts';
+import type { Json, JsonObject } from '../same-answers/api.ts';
 
 type Path = (string | number)[];
 

@@ -1,6 +1,7 @@
 /** Makes the cases of a run from a seed: the same seed gives the same cases. */
-import type { JsonObject } from '../e2e/same-answers/api.ts';
-import { Random } from '../random.ts';
+
+import { Random } from '../../random.ts';
+import type { JsonObject } from '../same-answers/api.ts';
 import type { ParityCase, Step } from './case.ts';
 import { definitionCases } from './definitions.ts';
 import { mutated } from './mutate.ts';

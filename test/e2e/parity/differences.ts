@@ -2,7 +2,7 @@
  * What differs from a real server on purpose, each with its reason. A rule takes out of both
  * transcripts what it names; everything else must agree.
  */
-import type { Json, JsonObject } from '../e2e/same-answers/api.ts';
+import type { Json, JsonObject } from '../same-answers/api.ts';
 import type { Transcript } from './exchange.ts';
 
 export interface Difference {

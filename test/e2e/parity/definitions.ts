@@ -1,6 +1,7 @@
 /** Cases about CustomResourceDefinitions, and about objects under the schema of one. */
-import type { Json, JsonObject } from '../e2e/same-answers/api.ts';
-import type { Random } from '../random.ts';
+
+import type { Random } from '../../random.ts';
+import type { Json, JsonObject } from '../same-answers/api.ts';
 import type { ParityCase, Step } from './case.ts';
 import { mutated } from './mutate.ts';
 

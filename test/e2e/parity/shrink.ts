@@ -1,5 +1,5 @@
 /** Makes a failing case smaller: fewer steps, and less in their bodies, as long as it still fails. */
-import type { Json } from '../e2e/same-answers/api.ts';
+import type { Json } from '../same-answers/api.ts';
 import { type ParityCase, referencesOf, type Step } from './case.ts';
 
 /** How many runs a case may take: each needs a namespace on a real server. */

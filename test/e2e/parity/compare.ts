@@ -1,6 +1,6 @@
 /** Tells where two transcripts of one case differ. */
-import type { Json } from '../e2e/same-answers/api.ts';
-import { normalise } from '../e2e/same-answers/normalise.ts';
+import type { Json } from '../same-answers/api.ts';
+import { normalise } from '../same-answers/normalise.ts';
 import { differences } from './differences.ts';
 import type { Transcript } from './exchange.ts';
 

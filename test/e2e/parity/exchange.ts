@@ -4,7 +4,8 @@
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { Entry, Json } from '../e2e/same-answers/api.ts';
+import { setTimeout as wait } from 'node:timers/promises';
+import type { Entry, Json } from '../same-answers/api.ts';
 import { filledIn, type ParityCase, type Step } from './case.ts';
 
 const ANSWER_MS = 20_000;
@@ -65,12 +66,13 @@ export class Target {
     this.#agent.destroy();
   }
 
+  /** Asks again until the status is the one that is waited for, or the time is over. */
   async #untilAnswered(step: Step): Promise<Transcript[number]> {
-    for (const start = Date.now(); ; ) {
+    for (const start = Date.now(); ; await wait(PAUSE_MS)) {
       const entry = await this.send(step);
-      if (step.until === undefined || entry.status === step.until) return entry;
-      if (Date.now() - start > UNTIL_MS) return entry;
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      const { until } = step;
+      if (until === undefined || entry.status === until || Date.now() - start > UNTIL_MS)
+        return entry;
     }
   }
 
@@ -101,6 +103,7 @@ export class Target {
         {
           method,
           agent: this.#agent,
+          signal: AbortSignal.timeout(ANSWER_MS),
           headers: {
             ...this.#headers,
             accept: accept ?? 'application/json',
@@ -111,7 +114,6 @@ export class Target {
         },
         resolve,
       );
-      call.setTimeout(ANSWER_MS, () => call.destroy(new Error(`${method} ${path}: no answer`)));
       call.on('error', reject);
       call.end(text);
     });
