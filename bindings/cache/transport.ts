@@ -29,6 +29,23 @@ export interface TransportRequest {
    * time, and copies what it keeps. Default false.
    */
   transient?: boolean | undefined;
+  /**
+   * Called just before the bytes of the request go out, each time that it is sent: after
+   * credentials, rate limits and the connection. What it throws is what `request` rejects with, and
+   * nothing is sent. A transport that waits for anything before it sends calls it after that wait;
+   * it may be called more than once. The manager's transport asks here whether the lease still
+   * holds. `fetchTransport` calls it before `fetch`, which connects after that.
+   *
+   * @example
+   * const polite: Transport = {
+   *   async request(request) {
+   *     await new Promise((resolve) => setTimeout(resolve, 100));
+   *     request.beforeSend?.();
+   *     return transport.request(request);
+   *   },
+   * };
+   */
+  beforeSend?: (() => void) | undefined;
 }
 
 /**
@@ -157,7 +174,7 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
 
   return {
     host: () => host,
-    async request({ method, path, query, headers, body, signal }) {
+    async request({ method, path, query, headers, body, signal, beforeSend }) {
       const url = requestURL(base, path, query);
       const init = {
         method,
@@ -166,6 +183,7 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
         signal,
         redirect: 'manual' as const,
       };
+      beforeSend?.();
       let response: Response;
       try {
         response = await (signal === undefined

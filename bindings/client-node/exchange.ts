@@ -21,7 +21,7 @@ import {
 import type { Clock } from '../clock.ts';
 import { decoded, isTransient, readBody } from './body.ts';
 import { DIAL_TIMEOUT } from './dial.ts';
-import { isConnected, keepAlive } from './socket.ts';
+import { IS_NODE, isConnected, keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
 import { connectOptions, hostOf } from './tls.ts';
 import {
@@ -102,6 +102,7 @@ export function exchange(
       whenConnected(socket, () => {
         connected = true;
         route.clock.clearTimer(dialing);
+        if (waits && !ended) send();
       });
     });
 
@@ -169,7 +170,20 @@ export function exchange(
           failed(failure === undefined ? 'reset' : 'refused', describe(request, route), failure),
         );
     });
-    client.end(request.body);
+    // node writes nothing before end(): to wait with it is what leaves the question until the
+    // connection is there. Of Deno's and Bun's sockets that is not known.
+    const { beforeSend } = request;
+    const waits = beforeSend !== undefined && IS_NODE;
+    const send = (): void => {
+      try {
+        beforeSend?.();
+        client.end(request.body);
+      } catch (error) {
+        reject(error);
+        end();
+      }
+    };
+    if (!waits) send();
   });
 }
 

@@ -43,6 +43,8 @@ export function streamExchange(
     let stream: ClientHttp2Stream;
     try {
       if (signal?.aborted) throw aborted(request, target, signal);
+      // node hands the frames to the socket at the end of this turn of the event loop.
+      request.beforeSend?.();
       stream = open(session, target, request);
     } catch (error) {
       session.release();

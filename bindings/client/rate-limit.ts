@@ -131,6 +131,7 @@ export function rateLimitedTransport(
     async request(request) {
       if (request.query?.watch !== 'true')
         await limiter.wait(request.signal ?? never, `${request.method} ${request.path}`);
+      request.beforeSend?.(); // the transport may be one that does not call it
       return transport.request(request);
     },
     close: async () => transport.close?.(),

@@ -150,6 +150,8 @@ class RuntimeManager implements ControllerManager {
   readonly #halted = whenAborted(this.#halt.signal);
   /** Fires when nothing is waited for any more. */
   readonly #deadline = new AbortController();
+  /** Fires when the lease has run out while this process led. */
+  readonly #lapsed = new AbortController();
   /** Ends taking part in the election. */
   readonly #candidacy = new AbortController();
   /** Settles when what the leader runs has ended: the lease is not given away before. */
@@ -172,7 +174,9 @@ class RuntimeManager implements ControllerManager {
     const measured = instrumentTransport(settings.transport, requests, { clock });
     this.#election = this.#elect(measured);
     this.transport =
-      this.#election === undefined ? measured : ledTransport(measured, this.#election.elector);
+      this.#election === undefined
+        ? measured
+        : ledTransport(measured, this.#election.elector, this.#lapsed.signal);
     const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...given(cache) };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
     this.client = settings.newClient({
@@ -336,6 +340,13 @@ class RuntimeManager implements ControllerManager {
     if (this.#halt.signal.aborted) return undefined;
     this.#leads = true;
     lost.addEventListener('abort', () => this.#electionEnded(), { once: true });
+    lost.addEventListener(
+      'abort',
+      () => {
+        if (this.#election?.elector.endIfLapsed()) this.#lapsed.abort();
+      },
+      { once: true },
+    );
     void this.#startGroup('leader election').then(() => this.#elected.resolve());
     return this.#leadersWork.promise;
   }

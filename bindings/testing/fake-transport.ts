@@ -105,6 +105,7 @@ class InProcess implements FakeTransport {
         'refused',
         `${method} ${path}: refused (${this.#closed ? 'closed' : 'injected'})`,
       );
+    request.beforeSend?.();
     const reply = new MemoryReply();
     this.#open.add(reply);
     const abort = (): void => reply.abort(aborted(signal as AbortSignal));

@@ -6,7 +6,14 @@ import type { TransportRequest } from 'capstan/cache';
 import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { describe, expect, test } from 'vitest';
 import { ConfigMaps, configMap } from '../client/fixtures.ts';
-import { type LeaseObject, LeaseServer, LeaseTransport } from '../leaderelection/lease-server.ts';
+import {
+  type Answer,
+  failure,
+  type LeaseObject,
+  LeaseServer,
+  LeaseTransport,
+  silence,
+} from '../leaderelection/lease-server.ts';
 import { StoppableClock } from '../leaderelection/stoppable-clock.ts';
 import { recorded, start } from './managers.ts';
 
@@ -24,8 +31,15 @@ function candidate(more: Partial<LeaderElectionOptions> = {}) {
   const leases = new LeaseServer();
   const transport = new LeaseTransport(leases);
   const sent: string[] = [];
-  transport.intercept = ({ method, path }: TransportRequest) => {
-    if (path.includes('/leases')) return undefined;
+  const slow: {
+    wait: (request: TransportRequest) => Promise<void>;
+    leases: () => Answer | undefined;
+  } = { wait: async () => undefined, leases: () => undefined };
+  transport.intercept = async (request: TransportRequest) => {
+    const { method, path } = request;
+    if (path.includes('/leases')) return slow.leases();
+    await slow.wait(request);
+    request.beforeSend?.();
     sent.push(method);
     return { status: 200, body: configMap('written') };
   };
@@ -52,7 +66,7 @@ function candidate(more: Partial<LeaderElectionOptions> = {}) {
   const written = { namespace: 'default', name: 'written' };
   const write = () =>
     manager.client.patch(ConfigMaps, written, { type: 'merge', body: { data: { by: 'me' } } });
-  return { ...start(manager, clock), clock, leases, sent, lead, write, signal: () => signal };
+  return { ...start(manager, clock), clock, leases, sent, slow, lead, write, signal: () => signal };
 }
 
 const refused = {
@@ -96,6 +110,45 @@ describe('a process whose lease has run out', () => {
     await clock.settle();
     await write();
     expect(sent).toEqual(['PATCH', 'PATCH']);
+  });
+
+  // The lease was asked before the request was given to the transport, which then waited for an exec
+  // plugin: the write left beside the new leader.
+  test('is asked once more when a transport that waited is about to send', async () => {
+    const { clock, leases, sent, write, slow } = candidate();
+    await clock.run(0);
+    const credentials = Promise.withResolvers<void>();
+    slow.wait = () => credentials.promise;
+    const writing = write();
+    await clock.settle();
+    leases.put(heldBy('other'));
+    clock.stopFor(15_000);
+    credentials.resolve();
+    await expect(writing).rejects.toMatchObject(refused);
+    expect(sent).toEqual([]);
+  });
+
+  test('aborts what is under way, for transports that do not ask', async () => {
+    const { manager, clock, leases, write, slow, done } = candidate();
+    await clock.run(0);
+    slow.wait = (request) => silence(request);
+    slow.leases = () => failure(500, 'InternalError');
+    const writing = write();
+    const reading = manager.transport.request({ method: 'GET', path: '/readyz' });
+    let isRead = false;
+    void reading
+      .catch(() => undefined)
+      .then(() => {
+        isRead = true;
+      });
+    const ended = Promise.allSettled([writing, done]);
+    await clock.run(15_000);
+    const [written, managed] = await ended;
+    expect(written).toMatchObject({
+      reason: { code: 'ABORTED', message: expect.stringContaining('may have been carried out') },
+    });
+    expect(managed).toMatchObject({ status: 'rejected' });
+    expect([leases.lease?.spec.holderIdentity, isRead]).toEqual(['me', false]);
   });
 
   test('is not one that has never led: what needs no election writes there', async () => {
