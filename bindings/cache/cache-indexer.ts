@@ -1,22 +1,31 @@
 /**
  * The store of an informer. An index function that throws must not cost the informer an object, so
- * it is reported and the object has no value in that index. (client-go panics.) One that fails for
- * all objects is not reported for each.
+ * it is reported, and the object has no value in that index until the function is asked again, with
+ * the object's next change or by `askAgain`. (client-go panics.) One that fails for all objects is
+ * not reported for each.
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { handleError } from '../handle-error.ts';
+import { Seldom } from '../seldom.ts';
 import type { ExpectedKind } from './decoder.ts';
 import { metaNamespaceIndexFunc, namespaceIndex } from './indices.ts';
-import type { KubeObject } from './keys.ts';
+import { deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from './keys.ts';
 import type { IndexSpec } from './resource.ts';
 import { Indexer } from './store.ts';
 
-const SAY_AGAIN_MS = 60_000;
+/** How long functions that fail are left alone: doubled by each time that they fail again. */
+const FIRST_MS = 1000;
+const LONGEST_MS = 60_000;
+/** Of so many objects at once they are asked again: a cache may have a hundred thousand. */
+const AT_ONCE = 1000;
+/** After how long of the next ones. */
+const BETWEEN_MS = 100;
 
 export class CacheIndexer<T extends object, I extends string> extends Indexer<T, I | 'namespace'> {
   readonly #clock: Clock;
-  /** By index: when it was reported last, and how often it has failed since. */
-  readonly #failures = new Map<string, { readonly at: number; more: number }>();
+  readonly #seldom: Seldom;
+  #pauseMs = FIRST_MS;
+  #notBefore = 0;
 
   /**
    * @param indexers beside the index `namespace`, which they may replace
@@ -30,25 +39,59 @@ export class CacheIndexer<T extends object, I extends string> extends Indexer<T,
     const all = { [namespaceIndex]: metaNamespaceIndexFunc, ...indexers };
     super(undefined, all as Record<I | 'namespace', IndexSpec<T>>, expected);
     this.#clock = clock;
+    this.#seldom = new Seldom(clock);
+  }
+
+  /** How many objects are missing in an index, as its function threw for them. */
+  notIndexed(): number {
+    return this.unindexed.size;
+  }
+
+  /** Whether the program has given an index function: paths cannot fail. */
+  hasIndexFunctions(): boolean {
+    return Object.values(this.getIndexers()).some(
+      (spec) => typeof spec === 'function' && spec !== metaNamespaceIndexFunc,
+    );
+  }
+
+  /**
+   * Asks index functions that have thrown again, if they have not been asked for a while.
+   *
+   * @param now whatever the time is
+   */
+  askAgain(now = false): void {
+    if (this.unindexed.size === 0) return;
+    const at = this.#clock.now();
+    if (at < this.#notBefore && !now) return;
+    const keys = [...this.unindexed].slice(0, AT_ONCE);
+    let failed = false;
+    for (const key of keys) {
+      this.unindexed.delete(key);
+      try {
+        this.indexAgain(key);
+      } catch (error) {
+        this.unindexed.add(key);
+        handleError(error, `the indices of ${key}`);
+      }
+      if (this.unindexed.has(key)) failed = true;
+    }
+    this.#pauseMs = failed ? Math.min(2 * this.#pauseMs, LONGEST_MS) : FIRST_MS;
+    this.#notBefore = at + (failed ? this.#pauseMs : BETWEEN_MS);
   }
 
   protected override indexFailed(index: string, error: unknown, object: T): readonly string[] {
-    const at = this.#clock.now();
-    const last = this.#failures.get(index);
-    if (last !== undefined && at - last.at < SAY_AGAIN_MS) {
-      last.more++;
-      return [];
-    }
-    this.#failures.set(index, { at, more: 0 });
     const { namespace, name } = (object as KubeObject | undefined)?.metadata ?? {};
-    const more =
-      last === undefined || last.more === 0
-        ? ''
-        : `, and ${last.more} times since it was reported last`;
-    handleError(
-      error,
-      `index function ${JSON.stringify(index)} on ${namespace ? `${namespace}/` : ''}${name}${more}`,
-    );
+    if (name !== undefined) {
+      if (this.unindexed.size === 0) this.#notBefore = this.#clock.now() + FIRST_MS;
+      this.unindexed.add(deletionHandlingMetaNamespaceKeyFunc(object));
+    }
+    this.#seldom.say(index, (more) => {
+      const of = `${namespace ? `${namespace}/` : ''}${name}`;
+      handleError(
+        error,
+        `index function ${JSON.stringify(index)} on ${of}: it is asked again${more}`,
+      );
+    });
     return [];
   }
 }

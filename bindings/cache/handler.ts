@@ -15,7 +15,8 @@ import type { DeletedFinalStateUnknown } from './keys.ts';
 /**
  * Any of the three may be left out, and any may be async: then the next notification comes when its
  * promise has settled. Objects are read-only. What a handler throws or rejects with goes to
- * handleError and costs this handler this one notification. (client-go waits a second after a
+ * handleError, is counted (`informer.status()`, metrics) and costs this handler this one
+ * notification; who must not miss one adds to a queue and fails there. (client-go waits a second after a
  * panic, and such a handler never counts as synced; here neither.)
  */
 export interface ResourceEventHandler<T> {

@@ -24,8 +24,12 @@ export interface InformerReadings {
   bytes(): number | undefined;
   /** Cached objects that have nothing but their metadata, where the informer may cut them. */
   metadataOnly(): number | undefined;
+  /** Cached objects that are missing in an index, where there are index functions. */
+  notIndexed(): number | undefined;
   /** How many notifications wait for each handler; handlers of one name are added up. */
   handlerBacklogs(): { handler: string; depth: number }[];
+  /** How many calls of each handler threw or rejected; handlers of one name are added up. */
+  handlerFailures(): { handler: string; failures: number }[];
 }
 
 /**

@@ -88,6 +88,12 @@ export interface InformerStatus extends ReflectorStatus {
    * option `whenFull`.
    */
   metadataOnly: number;
+  /**
+   * How many of the cached objects are missing in an index, as its function threw for them. It is
+   * asked again with the object's next change, at the next resync or relist, and after a while with
+   * any event or bookmark.
+   */
+  notIndexed: number;
   /** How many changes wait to be taken over into the cache. */
   queued: number;
   /** In the order in which they were added. */
@@ -98,6 +104,8 @@ export interface InformerStatus extends ReflectorStatus {
     pending: number;
     /** How many were merged so far, and so are not delivered. */
     coalesced: number;
+    /** How many calls threw or rejected: those notifications are lost to this handler. */
+    failed: number;
   }[];
 }
 

@@ -121,6 +121,17 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
             `${backlog}{${labels},handler="${escapeLabel(handler)}"} ${depth}`,
         ),
     );
+    const failures = 'capstan_informer_handler_failures_total';
+    metric(
+      'counter',
+      failures,
+      'Number of notifications for which the handler threw or rejected.',
+      (labels, { readings }) =>
+        (readings?.handlerFailures() ?? []).map(
+          ({ handler, failures: count }) =>
+            `${failures}{${labels},handler="${escapeLabel(handler)}"} ${count}`,
+        ),
+    );
     gauge(
       'capstan_informer_last_sign_of_life_seconds',
       'How many seconds ago the API server last sent a byte.',
@@ -130,6 +141,11 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       'capstan_informer_metadata_only',
       'Number of cached objects that had room for their metadata alone.',
       (of) => of.readings?.metadataOnly(),
+    );
+    gauge(
+      'capstan_informer_not_indexed',
+      'Number of cached objects that are missing in an index, as its function threw for them.',
+      (of) => of.readings?.notIndexed(),
     );
     const latency = 'informer_processing_latency_seconds';
     metric(

@@ -67,7 +67,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #listWatch: ListWatch<T, I>;
   readonly #options: SharedIndexInformerOptions<T>;
   readonly #clock: Clock;
-  readonly #indexer: Indexer<T, I | 'namespace'>;
+  readonly #indexer: CacheIndexer<T, I>;
   #reflector: Reflector<T, I>;
   readonly #loop: ProcessLoop<T>;
   readonly #unseen: UnseenWrites<T>;
@@ -390,12 +390,14 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       objects: this.#indexer.size(),
       bytes: this.#indexer.bytes(),
       metadataOnly: this.#indexer.metadataOnly(),
+      notIndexed: this.#indexer.notIndexed(),
       queued: this.#loop.queue.len(),
       handlers: this.#processor.listeners().map((listener) => ({
         name: listener.name,
         hasSynced: listener.hasSynced(),
         pending: listener.pending(),
         coalesced: listener.coalesced(),
+        failed: listener.failed(),
       })),
     };
   }
@@ -416,7 +418,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       clock: this.#clock,
       watchErrorHandler: this.#watchErrorHandler,
       resyncPeriod: () => this.#resync.checkPeriod(),
-      shouldResync: () => this.#processor.shouldResync(this.#clock.now()),
+      shouldResync: () => {
+        this.#indexer.askAgain(true);
+        return this.#processor.shouldResync(this.#clock.now());
+      },
     });
   }
 
@@ -452,7 +457,10 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
         bytes: () => this.#indexer.bytes().live || undefined,
         metadataOnly: () =>
           this.#options.whenFull === 'metadata' ? this.#indexer.metadataOnly() : undefined,
+        notIndexed: () =>
+          this.#indexer.hasIndexFunctions() ? this.#indexer.notIndexed() : undefined,
         handlerBacklogs: () => this.#processor.backlogs(),
+        handlerFailures: () => this.#processor.failures(),
       },
     );
   }
@@ -462,6 +470,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   }
 
   #tellWaiting(): void {
+    if (this.#indexer.notIndexed() > 0) this.#indexer.askAgain();
     this.#changed?.resolve();
     this.#changed = undefined;
   }

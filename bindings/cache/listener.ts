@@ -33,6 +33,7 @@ export class ProcessorListener<T extends object> implements Registration {
    */
   #places: Map<string, number> | undefined;
   #coalesced = 0;
+  #failed = 0;
   #aboveHighWater = false;
   #nextResync: number;
   #delivering = false;
@@ -81,6 +82,11 @@ export class ProcessorListener<T extends object> implements Registration {
 
   coalesced(): number {
     return this.#coalesced;
+  }
+
+  /** How many calls of the handler threw or rejected. */
+  failed(): number {
+    return this.#failed;
   }
 
   /** Whether this handler may ever be told less than everything. */
@@ -146,6 +152,7 @@ export class ProcessorListener<T extends object> implements Registration {
           await result;
         }
       } catch (error) {
+        this.#failed++;
         handleError(error, 'informer handler');
       }
       this.#held = false;

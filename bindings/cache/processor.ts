@@ -67,10 +67,25 @@ export class SharedProcessor<T extends object> {
 
   /** How many notifications wait, by the handlers' names; of those that share one all together. */
   backlogs(): { handler: string; depth: number }[] {
-    const depths = new Map<string, number>();
+    return this.#byName((listener) => listener.pending()).map(([handler, depth]) => ({
+      handler,
+      depth,
+    }));
+  }
+
+  /** How many calls have failed, by the handlers' names. */
+  failures(): { handler: string; failures: number }[] {
+    return this.#byName((listener) => listener.failed()).map(([handler, failures]) => ({
+      handler,
+      failures,
+    }));
+  }
+
+  #byName(figureOf: (listener: ProcessorListener<T>) => number): [string, number][] {
+    const figures = new Map<string, number>();
     for (const listener of this.#listeners.keys())
-      depths.set(listener.name, (depths.get(listener.name) ?? 0) + listener.pending());
-    return [...depths].map(([handler, depth]) => ({ handler, depth }));
+      figures.set(listener.name, (figures.get(listener.name) ?? 0) + figureOf(listener));
+    return [...figures];
   }
 
   /** Whether any handler may be told less than everything. */

@@ -61,6 +61,11 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   exchanged: number | undefined;
   /** Text, or the object that brought it. */
   #resourceVersion: string | T = '';
+  /**
+   * @internal The keys of objects for which an index function has thrown, where that is no error of
+   * the change's: in the order in which they were last asked.
+   */
+  protected readonly unindexed: Set<string> = new Set();
 
   /**
    * @param keyFunc default {@link deletionHandlingMetaNamespaceKeyFunc}
@@ -136,7 +141,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const values: (Values[] | undefined)[] = [];
     objects.forEach((object, i) => {
       if (this.#column.versionOf(object) !== undefined) return;
-      keys[i] = this.#keyOf(object);
+      const key = this.#keyOf(object);
+      keys[i] = key;
+      this.unindexed.delete(key);
       values[i] = this.#indices.valuesOf(shown(object));
     });
     // the object that brought it may go, and the list fail after that
@@ -364,11 +371,17 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     throw error;
   }
 
-  #putObject(
-    object: T,
-    key = this.#keyOf(object),
-    values: readonly Values[] = this.#indices.valuesOf(object),
-  ): void {
+  /** @internal Asks the index functions of one object again; one that is not there: no effect. */
+  protected indexAgain(key: string): void {
+    const slot = this.#find(key);
+    if (slot < 0) return;
+    const values = this.#indices.valuesOf(this.#column.at(slot) as T);
+    this.#indices.set(slot, values, () => this.#valuesAt(slot));
+  }
+
+  #putObject(object: T, key = this.#keyOf(object), known?: readonly Values[]): void {
+    if (known === undefined && this.unindexed.size > 0) this.unindexed.delete(key);
+    const values = known ?? this.#indices.valuesOf(object);
     const slot = this.#intern(key);
     const fresh = !this.#column.has(slot);
     try {
@@ -389,6 +402,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** @param known the slot, and the changes, that `meet` has found */
   #putVersion(version: Version, object: T, known: number, changes: number, untold = false): void {
     const versions = this.#column.versions as Versions;
+    if (this.unindexed.size > 0) this.unindexed.delete(this.#keyOf(shown(object)));
     const values = this.#indices.valuesOfVersion(
       this.#indices.showObjects ? shown(object) : object,
       changes,
@@ -431,6 +445,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #removeSlot(slot: number): void {
+    if (this.unindexed.size > 0) this.unindexed.delete(this.#column.keyAt(slot));
     this.#indices.clear(slot);
     this.#column.remove(slot);
     this.#release(slot);

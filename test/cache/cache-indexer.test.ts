@@ -26,19 +26,22 @@ test('reports an index function that fails for every object once a minute, with 
   const said = (): string[] => reported.splice(0).map(({ what }) => what);
   add(1000);
   expect(reported[0]).toMatchObject({ error: { message: 'mine' } });
-  expect(said()).toEqual(['index function "a" on x/n1', 'index function "b" on x/n1']);
+  expect(said()).toEqual([
+    'index function "a" on x/n1: it is asked again',
+    'index function "b" on x/n1: it is asked again',
+  ]);
   clock.step(59_999);
   add(1);
   expect(said()).toEqual([]);
   clock.step(1);
   store.add({ metadata: { name: 'cluster' } });
   add(5);
-  const rest = 'on cluster, and 1000 times since it was reported last';
+  const rest = 'on cluster: it is asked again, and 1000 times since it was reported last';
   expect(said()).toEqual([`index function "a" ${rest}`, `index function "b" ${rest}`]);
   clock.step(120_000);
   store.index('a', undefined as never);
   expect(said()).toEqual([
-    'index function "a" on undefined, and 5 times since it was reported last',
+    'index function "a" on undefined: it is asked again, and 5 times since it was reported last',
   ]);
   expect(store.size()).toBe(1007);
 });

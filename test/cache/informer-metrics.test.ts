@@ -206,6 +206,7 @@ describe('the text format', () => {
     expect(lines.filter((line) => !/^#|last_sign_of_life/.test(line))).toEqual([
       `capstan_informer_bytes{${labels}} ${informer.status().bytes.live}`,
       `capstan_informer_handler_backlog{${labels},handler="handler-1"} 2`,
+      `capstan_informer_handler_failures_total{${labels},handler="handler-1"} 0`,
       ...[
         '0.001',
         '0.005',

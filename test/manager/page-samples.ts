@@ -69,8 +69,9 @@ export function informerOf(key: string, more: Partial<InformerReport> = {}): Inf
     objects: 412,
     bytes: { live: 1_204_223, total: 2_097_152 },
     metadataOnly: 0,
+    notIndexed: 0,
     queued: 0,
-    handlers: [{ name: 'website', hasSynced: true, pending: 0, coalesced: 0 }],
+    handlers: [{ name: 'website', hasSynced: true, pending: 0, coalesced: 0, failed: 0 }],
     ...more,
   };
 }
@@ -175,7 +176,7 @@ export function reportOf(more: Partial<ManagerReport> = {}): ManagerReport {
           agoMs: 3100,
           error: new Error('connect ECONNREFUSED 10.96.0.1:443'),
         },
-        handlers: [{ name: 'website', hasSynced: true, pending: 31, coalesced: 0 }],
+        handlers: [{ name: 'website', hasSynced: true, pending: 31, coalesced: 0, failed: 0 }],
       }),
     ],
     runnables: [

@@ -342,6 +342,7 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
     queued,
     relists,
     metadataOnly,
+    notIndexed,
   } = informer;
   const classes = Object.entries(failures).filter(([, times]) => times > 0);
   const pending = handlers.reduce((sum, handler) => sum + handler.pending, queued);
@@ -360,7 +361,7 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
       [resource, cachedIn.includes(key) && h('span', { class: 'soft' }, ' · has it')],
       informerState(informer),
       lastSignOfLife === undefined ? 'never' : `${span(lastSignOfLife)} ago`,
-      figure(objects),
+      [figure(objects), notIndexed > 0 && `, ${figure(notIndexed)} not indexed`],
       size,
       h('span', { title: slow.join(', ') }, figure(pending)),
       figure(relists),
