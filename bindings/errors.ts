@@ -184,7 +184,8 @@ export function show(value: unknown): string {
  * that must not be, nobody will hear any more: it must not end the process by its rejection.
  */
 export function invalid(name: string, expected: string, got: unknown): CapstanError {
-  if (got instanceof Promise) got.catch(() => undefined);
+  if (Object.prototype.toString.call(got) === '[object Promise]')
+    (got as Promise<unknown>).then(undefined, () => undefined); // also of another realm
   return new CapstanError('INVALID_ARGUMENT', `"${name}" expected ${expected}, got ${show(got)}`);
 }
 

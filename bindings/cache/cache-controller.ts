@@ -231,6 +231,7 @@ export function newInformer<T extends object, I extends string = never, X extend
       try {
         process(told, store, deltas, isInInitialList);
       } finally {
+        store.askAgain(deltas[0]?.type === 'SyncAll');
         if (fifo.len() === 0) store.settle();
       }
     };

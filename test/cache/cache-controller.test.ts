@@ -196,11 +196,12 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   // rejection was nobody's, and ended the process.
   test('reports a handler that throws or rejects, and an index function, and goes on', async () => {
     const seen: string[] = [];
+    let fails = true;
     const { clock, server, store, run, abort } = setUp({
       queue,
       indexers: {
         value: ({ data }) => {
-          if (data?.v === 'no value') throw new Error('the index function');
+          if (data?.v === 'no value' && fails) throw new Error('the index function');
           return [data?.v ?? ''];
         },
       },
@@ -222,11 +223,16 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     expect(store.listKeys()).toHaveLength(4);
     expect(store.listIndexFuncValues('value')).toEqual([]);
     expect(reported.sort()).toEqual([
-      'index function "value" on default/throws: Error: the index function',
+      'index function "value" on default/throws: it is asked again: Error: the index function',
       'informer handler: Error: of another realm',
       'informer handler: Error: rejected',
       'informer handler: Error: thrown',
     ]);
+    fails = false;
+    await clock.run(2_000);
+    server.put('another');
+    await clock.settle();
+    expect(store.byIndex('value', 'no value')).toHaveLength(4);
     abort.abort();
     await running;
   });

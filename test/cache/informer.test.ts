@@ -396,7 +396,7 @@ describe('an informer', () => {
     expect(reported).toEqual([
       {
         error: expect.objectContaining({ message: 'index function' }),
-        what: 'index function "byValue" on default/bad',
+        what: 'index function "byValue" on default/bad: it is asked again',
       },
     ]);
     await informer.stop();
