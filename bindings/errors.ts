@@ -133,6 +133,7 @@ interface ErrorLike {
   readonly name?: unknown;
   readonly code?: unknown;
   readonly kind?: unknown;
+  readonly errors?: unknown;
   readonly cause?: unknown;
 }
 
@@ -155,6 +156,30 @@ export function someCause(error: unknown, holds: (error: ErrorLike) => boolean):
     // a getter of its own, or a Proxy
   }
   return false;
+}
+
+/** As libraries call what their callers have aborted. */
+const ABORTED_NAME = /^(Abort|Cancell?ed|Cancel)Error$/;
+const ABORTED_CODES: readonly unknown[] = ['ABORTED', 'STOPPED'];
+
+/**
+ * Whether an error says no more than that a call was told to end: also one that was caused by such
+ * an error, and an AggregateError of nothing else. Go: errors.Is(err, context.Canceled).
+ *
+ * @param reason of the signal that fired, which a call may have rejected with
+ */
+export function isAbort(error: unknown, reason?: unknown): boolean {
+  return someCause(error, (each) => {
+    const { name, code, kind, errors } = each;
+    if (Array.isArray(errors) && errors.length > 0)
+      return errors.every((one) => isAbort(one, reason));
+    return (
+      each === reason ||
+      ABORTED_NAME.test(String(name)) ||
+      ABORTED_CODES.includes(code) ||
+      kind === 'aborted'
+    );
+  });
 }
 
 /**

@@ -197,6 +197,7 @@ export function buildController<T extends object>(
     holdsLease: manager && (() => manager.holdsLease()),
     async onEnd() {
       giveBack?.();
+      settings.forgetFigures();
       await own?.shutdown();
     },
   });
@@ -204,6 +205,7 @@ export function buildController<T extends object>(
     manager?.add(loop);
   } catch (error) {
     giveBack?.();
+    settings.forgetFigures();
     throw error;
   }
   manager?.addCollector(options.metrics ?? metricsOfManager(manager));

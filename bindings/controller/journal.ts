@@ -31,6 +31,7 @@ export class Journal {
     requeueAfter: 0,
     error: 0,
     terminal: 0,
+    aborted: 0,
   };
   readonly #ring: Run[] = [];
   #next = 0;
@@ -45,7 +46,8 @@ export class Journal {
     else this.#ring[this.#next] = run;
     this.#next = (this.#next + 1) % RECENT_RUNS;
     if (run.error !== undefined) this.#failed(run, run.error);
-    else if (this.#inOrder.size > 0 && run.outcome !== 'requeue') this.#succeeded(run.request);
+    else if (this.#inOrder.size > 0 && run.outcome !== 'requeue' && run.outcome !== 'aborted')
+      this.#succeeded(run.request);
   }
 
   failureOf(request: Request): Failure | undefined {

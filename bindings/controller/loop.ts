@@ -78,9 +78,11 @@ export class ReconcileLoop<T extends object> implements Controller {
     if (holdsLease !== undefined && settings.needLeaderElection)
       this.#gate = new LeaseGate(holdsLease, settings.clock, this.#stop.signal);
     if (settings.debounceMs > 0)
-      this.#debounce = new Debounce(settings.clock, settings.debounceMs, (request, priority) => {
-        this.#started?.queue.addWithOpts({ priority }, request);
-      });
+      this.#debounce = new Debounce(
+        settings.clock,
+        settings,
+        (request, priority) => this.#started?.queue.addWithOpts({ priority }, request) ?? false,
+      );
     for (const source of parts.sources) this.#sources.add(source);
   }
 

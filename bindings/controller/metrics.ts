@@ -1,8 +1,7 @@
 /**
  * The metrics of controllers, by controller-runtime's names, labels, help texts and buckets:
  * pkg/internal/controller/metrics/metrics.go. A controller counts in plain fields; text is made
- * when it is asked for. As in Prometheus' own client, the figures belong to a name: controllers of
- * one name, one after the other or side by side, are added up, and counters outlive them.
+ * when it is asked for. The figures belong to a name: controllers of one name are added up.
  */
 import { requireObject } from '../errors.ts';
 import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
@@ -16,6 +15,8 @@ const TIME_BUCKETS: readonly number[] = [
 
 /** The figures of one name. */
 export class Figures {
+  /** How many controllers count here and have not ended. */
+  users = 0;
   success = 0;
   requeue = 0;
   requeueAfter = 0;
@@ -37,7 +38,10 @@ type Value = (figures: Figures) => number;
 /**
  * Collects the metrics of controllers: `controller_runtime_reconcile_total` and its like.
  * Controllers of a manager share one that its `/metrics` shows; without a manager, make one and
- * give it to them as the option `metrics`.
+ * give it to them as the option `metrics`. What the controller that ended last has counted stays
+ * until another one ends, so that it can be read once more; then its series go, and the name begins
+ * at 0 when it is used again, which Prometheus' `rate` and `increase` take for a restart. Reconciles
+ * that the end of their controller aborts are not counted.
  *
  * @example
  * const metrics = new ControllerMetrics();
@@ -54,7 +58,16 @@ export class ControllerMetrics implements Collector {
       figures = new Figures();
       this.#byName.set(name, figures);
     }
+    figures.users++;
     return figures;
+  }
+
+  /** @internal Told once for each `figuresOf`, when that controller has ended. */
+  ended(name: string): void {
+    const figures = this.#byName.get(name);
+    if (figures === undefined || --figures.users > 0) return;
+    for (const [other, { users }] of this.#byName)
+      if (users === 0 && other !== name) this.#byName.delete(other);
   }
 
   /** Prometheus' text format, version 0.0.4; empty where there is no controller. */

@@ -102,10 +102,16 @@ export interface ControllerSettings {
   enableWarmup?: boolean | undefined;
   /**
    * A request waits until its sources have been quiet about it for so many milliseconds. Retries
-   * keep their own delays, but none begins in that time either. What changes for ever more often
-   * than that is never reconciled. 0, the default: nothing waits. kube-rs: `Config::debounce`.
+   * keep their own delays, but none begins in that time either. 0, the default: nothing waits.
+   * kube-rs: `Config::debounce`.
    */
   debounceMs?: number | undefined;
+  /**
+   * How long a request whose sources are never quiet waits at most, in milliseconds from the first
+   * event after its last reconcile. Default: ten times `debounceMs`. Infinity: for ever, as in
+   * kube-rs.
+   */
+  debounceMaxMs?: number | undefined;
   /**
    * After so many milliseconds a worker that failed goes on; what it had in hand comes again then.
    * Default 1000. client-go: JitterPeriod.
@@ -148,11 +154,14 @@ export interface Settings {
   readonly needLeaderElection: boolean;
   readonly enableWarmup: boolean;
   readonly debounceMs: number;
+  readonly debounceMaxMs: number;
   readonly restartDelay: number;
   /** Undefined: nobody listens. */
   readonly logOf: ((request: Request | undefined) => Logger) | undefined;
   readonly tracer: Tracer | undefined;
   readonly figures: Figures;
+  /** To be called once, when the controller has ended. */
+  readonly forgetFigures: () => void;
   readonly clock: Clock;
   readonly newQueue: () => RequestQueue;
 }
@@ -176,6 +185,7 @@ const TIMES = [
   'reconciliationTimeout',
   'cacheSyncTimeout',
   'debounceMs',
+  'debounceMaxMs',
   'restartDelay',
 ] as const satisfies (keyof ControllerSettings)[];
 
@@ -197,6 +207,13 @@ export function settingsOf(
       name,
     );
   }
+  const { debounceMs = 0, debounceMaxMs = 10 * debounceMs } = options;
+  if (debounceMaxMs < debounceMs)
+    throw invalid(
+      'options.debounceMaxMs',
+      `at least the ${debounceMs} ms of debounceMs`,
+      debounceMaxMs,
+    );
   const clock = options.clock ?? manager?.clock ?? systemClock;
   const metrics =
     options.metrics ?? (manager === undefined ? undefined : metricsOfManager(manager));
@@ -216,11 +233,13 @@ export function settingsOf(
     recoverPanic: options.recoverPanic ?? defaults.recoverPanic ?? true,
     needLeaderElection: options.needLeaderElection ?? defaults.needLeaderElection ?? true,
     enableWarmup: options.enableWarmup ?? defaults.enableWarmup ?? false,
-    debounceMs: options.debounceMs ?? 0,
+    debounceMs,
+    debounceMaxMs,
     restartDelay: options.restartDelay ?? RESTART_MS,
     logOf: logsOf(options, manager, name, resource),
     tracer: options.tracer ?? manager?.tracer,
     figures: metrics?.figuresOf(name) ?? new Figures(),
+    forgetFigures: () => metrics?.ended(name),
     newQueue: queueOf(options, {
       name,
       clock,

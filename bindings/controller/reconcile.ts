@@ -4,7 +4,7 @@
  * reconcileHandler.
  */
 import type { Resource } from '../cache/resource.ts';
-import { CapstanError, hasCode, invalid, isError, someCause } from '../errors.ts';
+import { CapstanError, hasCode, invalid, isAbort, isError, someCause } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
 import { isPriority } from '../workqueue/index.ts';
@@ -134,21 +134,15 @@ export function isTerminal(error: unknown): boolean {
   return someCause(error, (each) => hasCode(each, 'TERMINAL'));
 }
 
-/** The way a call ends that was told to, for this reason: nothing to report. */
-export function isAbort(error: unknown, reason: unknown): boolean {
-  return someCause(error, (each) => {
-    const { name, code, kind } = each;
-    return each === reason || name === 'AbortError' || code === 'ABORTED' || kind === 'aborted';
-  });
-}
-
 /** What happens to a request after its reconcile. */
 export type Outcome =
   | { readonly kind: 'success' }
   | { readonly kind: 'requeue'; readonly priority: number | undefined }
   | { readonly kind: 'requeueAfter'; readonly ms: number; readonly priority: number | undefined }
   | { readonly kind: 'error'; readonly error: unknown }
-  | { readonly kind: 'terminal'; readonly error: unknown };
+  | { readonly kind: 'terminal'; readonly error: unknown }
+  /** By the end of the controller: no failure of the request's. */
+  | { readonly kind: 'aborted'; readonly error: unknown };
 
 /** Never throws: an answer of the wrong shape is a failure like any other. */
 export function outcomeOf(result: unknown): Outcome {
@@ -171,7 +165,9 @@ export function outcomeOf(result: unknown): Outcome {
   return requeue === true ? { kind: 'requeue', priority } : { kind: 'success' };
 }
 
-export function outcomeOfError(error: unknown): Outcome {
+/** @param ending the reason of the call's signal, where the end of the controller has fired it */
+export function outcomeOfError(error: unknown, ending: unknown): Outcome {
+  if (ending !== undefined && isAbort(error, ending)) return { kind: 'aborted', error };
   return { kind: isTerminal(error) ? 'terminal' : 'error', error };
 }
 

@@ -77,7 +77,8 @@ export interface RunReport {
   readonly namespace: string;
   readonly name: string;
   readonly reconcileId: string;
-  readonly outcome: 'success' | 'requeue' | 'requeueAfter' | 'error' | 'terminal';
+  /** `aborted`: by the end of the controller. */
+  readonly outcome: 'success' | 'requeue' | 'requeueAfter' | 'error' | 'terminal' | 'aborted';
   readonly requeueAfterMs?: number;
   readonly attempt: number;
   /** Milliseconds since it ended, and for which it ran. */

@@ -10,7 +10,7 @@
 import { isThenable } from '../cache/wait.ts';
 import { CapstanError, hasCode } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
-import { silentLogger, withFields } from '../logger.ts';
+import { type Logger, silentLogger, withFields } from '../logger.ts';
 import { type Request, requestKey } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Causes, KnownCauses } from './causes.ts';
@@ -18,7 +18,6 @@ import type { Journal } from './journal.ts';
 import type { Settings } from './options.ts';
 import {
   type CachedGet,
-  isAbort,
   isPanic,
   type Outcome,
   outcomeOf,
@@ -80,6 +79,9 @@ export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Requ
   }
 }
 
+/** What metrics and the queue hear of. */
+type Counted = Exclude<Outcome, { kind: 'aborted' }>;
+
 /** A run that is under way. */
 interface Call {
   readonly run: Run;
@@ -136,8 +138,15 @@ export class Work<T extends object> {
     const { clock, figures, recoverPanic } = this.#settings;
     const now = clock.now();
     run.end(outcome, now);
-    figures.observe(now - run.startedAt);
     this.#parts.journal.note(run);
+    if (outcome.kind === 'aborted') {
+      this.#log(run)?.debug('Reconcile aborted by the end of the controller', {
+        reconcileId: run.id,
+        error: outcome.error,
+      });
+      return;
+    }
+    figures.observe(now - run.startedAt);
     if (outcome.kind === 'error' && isPanic(outcome.error)) {
       figures.panics++;
       if (!recoverPanic) throw new Fatal(outcome.error);
@@ -200,17 +209,31 @@ export class Work<T extends object> {
         moreCauses,
       };
       const result: unknown = reconcile(request, context);
-      return isThenable(result) ? settled(result) : outcomeOf(result);
+      return isThenable(result) ? this.#settled(result, signal) : outcomeOf(result);
     } catch (error) {
-      return outcomeOfError(error);
+      return outcomeOfError(error, this.#ending(signal));
     }
   }
 
+  async #settled(result: PromiseLike<unknown>, signal: AbortSignal): Promise<Outcome> {
+    try {
+      return outcomeOf(await result);
+    } catch (error) {
+      return outcomeOfError(error, this.#ending(signal));
+    }
+  }
+
+  /** The signal's reason, where the end of the controller and no timeout has fired it. */
+  #ending(signal: AbortSignal): unknown {
+    const { stop } = this.#parts;
+    return stop.aborted && signal.reason === stop.reason ? stop.reason : undefined;
+  }
+
   /**
-   * The outcome rules; a request comes again with the priority that it had. The queue drops what is
+   * The outcome rules but for `aborted`; a request comes again with the priority that it had. The queue drops what is
    * added after the end.
    */
-  #settle(run: Run, outcome: Outcome, had: number): void {
+  #settle(run: Run, outcome: Counted, had: number): void {
     const { figures } = this.#settings;
     switch (outcome.kind) {
       case 'success':
@@ -270,21 +293,17 @@ export class Work<T extends object> {
    * Tells of an error: the logger, else the hook for what nobody receives. Never throws, as no
    * logger here does.
    */
-  #report({ request, id }: Run, error: unknown): void {
-    const { stop } = this.#parts;
-    if (stop.aborted && isAbort(error, stop.reason)) return;
-    const { logOf, name } = this.#settings;
-    if (logOf === undefined)
-      handleError(error, `controller "${name}": reconcile of ${requestKey(request)}`);
-    else logOf(request).error('Reconciler error', { reconcileId: id, error });
+  #report(run: Run, error: unknown): void {
+    const log = this.#log(run);
+    if (log === undefined) {
+      const { name } = this.#settings;
+      handleError(error, `controller "${name}": reconcile of ${requestKey(run.request)}`);
+    } else log.error('Reconciler error', { reconcileId: run.id, error });
   }
-}
 
-async function settled(result: PromiseLike<unknown>): Promise<Outcome> {
-  try {
-    return outcomeOf(await result);
-  } catch (error) {
-    return outcomeOfError(error);
+  /** `undefined`: nobody listens. */
+  #log({ request }: Run): Logger | undefined {
+    return this.#settings.logOf?.(request);
   }
 }
 

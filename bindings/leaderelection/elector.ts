@@ -69,6 +69,7 @@ export class LeaderElector {
   readonly #times: RecordTimes;
   #term: Term | undefined;
   #running = false;
+  #hasEnded = false;
   #lastError: unknown;
 
   constructor(options: LeaderElectorOptions) {
@@ -97,10 +98,13 @@ export class LeaderElector {
       );
     const signal = options.signal ?? new AbortController().signal;
     this.#running = true;
+    if (this.#hasEnded) this.#config.metrics?.off(this.#config.name); // it has been forgotten
     try {
       if (await this.#acquire(signal)) await this.#lead(signal);
     } finally {
       this.#running = false;
+      this.#hasEnded = true;
+      this.#config.metrics?.ended?.(this.#config.name);
       this.#tell('onStoppedLeading', () => this.#config.callbacks.onStoppedLeading());
     }
   }

@@ -10,12 +10,15 @@ export interface LeaderMetric {
   on(name: string): void;
   /** It does not lead; also told once at the beginning. */
   off(name: string): void;
+  /** It stands for election no more; told after the last `off`. Beyond client-go. */
+  ended?(name: string): void;
   /** It had to read the lease in order to renew it. */
   slowpathExercised(name: string): void;
 }
 
 /**
- * Collects the metrics of any number of electors.
+ * Collects the metrics of any number of electors. Those of the elector that ended last stay until
+ * another one ends.
  *
  * @example
  * const metrics = new LeaderElectionMetrics();
@@ -25,13 +28,24 @@ export interface LeaderMetric {
 export class LeaderElectionMetrics implements LeaderMetric {
   readonly #status = new Map<string, 0 | 1>();
   readonly #slowpath = new Map<string, number>();
+  #ended: string | undefined;
 
   on(name: string): void {
     this.#status.set(name, 1);
+    if (this.#ended === name) this.#ended = undefined;
   }
 
   off(name: string): void {
     this.#status.set(name, 0);
+    if (this.#ended === name) this.#ended = undefined;
+  }
+
+  ended(name: string): void {
+    if (this.#ended !== undefined && this.#ended !== name) {
+      this.#status.delete(this.#ended);
+      this.#slowpath.delete(this.#ended);
+    }
+    this.#ended = name;
   }
 
   slowpathExercised(name: string): void {

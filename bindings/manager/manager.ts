@@ -24,12 +24,12 @@ import type {
   Tracer,
 } from '../controller/index.ts';
 import { textOfError } from '../error-text.ts';
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { CapstanError, invalid, isAbort, requireFunction } from '../errors.ts';
 import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
-import { isAbort, whenAborted } from './aborts.ts';
+import { whenAborted } from './aborts.ts';
 import { assembleReport } from './assemble-report.ts';
 import { type Election, electionOf } from './election.ts';
 import { EventRecorders } from './event-recorders.ts';

@@ -212,10 +212,25 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     const ms = Math.min(at - this.clock.now(), HEARTBEAT_MS);
     this.#disarm(); // a clock that throws below leaves no timer that is believed to be set
     this.#timer = this.clock.setTimer(() => this.#fire(), ms);
+    this.inner?.waiters.add(this);
     this.#timerAt = this.clock.now() + ms;
   }
 
+  /**
+   * @internal The queue that this one wraps was shut down by somebody else: what waits here has
+   * nowhere to go, and its timer would keep the process. client-go: waitingLoop ends at its next
+   * turn.
+   */
+  innerStopped(): void {
+    try {
+      this.drop();
+    } catch (error) {
+      handleError(error, 'delayed adds, at the end of the queue that they were for'); // poisoned
+    }
+  }
+
   #disarm(): void {
+    this.inner?.waiters.delete(this);
     if (this.#timer !== undefined) this.clock.clearTimer(this.#timer);
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
@@ -234,6 +249,11 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   #fire(): void {
     this.#timer = undefined;
     this.#timerAt = Number.POSITIVE_INFINITY;
+    this.inner?.waiters.delete(this);
+    if (this.shuttingDown()) {
+      this.innerStopped(); // as the inner one's own class says
+      return;
+    }
     let reported = false;
     try {
       this.addDue(this.clock.now());

@@ -112,8 +112,9 @@ class EndedQueues implements QueueSource {
 }
 
 /**
- * Collects the metrics of every named queue that it is given to. What they have counted stays when
- * they are disposed of, as in client-go.
+ * Collects the metrics of every named queue that it is given to. Of a queue that is disposed of the
+ * gauges go at once. What it has counted stays while its name is in use, and of names that are not,
+ * that of the last one: names that come and go are not kept for ever.
  *
  * @example
  * const metrics = new PrometheusProvider();
@@ -253,8 +254,21 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   [readsCore](source: QueueSource): () => void {
     this.#sources.add(source);
     return () => {
-      if (this.#sources.delete(source) && isAlive(source)) this.#endedOf(source.name).take(source);
+      if (!this.#sources.delete(source) || !isAlive(source)) return;
+      this.#endedOf(source.name).take(source);
+      this.#forgetEndedBefore(source.name);
     };
+  }
+
+  /** Not those of a name that a queue has: a counter would go back while it is read. */
+  #forgetEndedBefore(last: string): void {
+    const used = new Set([last]);
+    for (const source of this.#sources) if (!(source instanceof EndedQueues)) used.add(source.name);
+    for (const [name, ended] of this.#ended) {
+      if (used.has(name)) continue;
+      this.#ended.delete(name);
+      this.#sources.delete(ended);
+    }
   }
 
   newDepthMetric(name: string): { inc(): void; dec(): void } {

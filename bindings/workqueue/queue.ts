@@ -73,6 +73,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected readonly order: QueueOrder<T> | undefined;
   /** @internal */
   protected stopped = false;
+  /** @internal The queues around this one that have a timer set: told of its end. */
+  readonly waiters: Set<{ innerStopped(): void }> = new Set();
   /** @internal */
   protected readonly bound: Bound | undefined;
   /** @internal */
@@ -469,6 +471,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.stopped = true;
     if (this.over()) this.gets.end();
     this.meter?.stop(); // the clock is a user's
+    for (const queue of this.waiters) queue.innerStopped();
     this.drop();
   }
 

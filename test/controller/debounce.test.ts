@@ -3,13 +3,16 @@
  * debounce.
  */
 import { createController, type Result } from 'capstan/controller';
-import { setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { RateLimitingQueue, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { Debounce } from '../../bindings/controller/debounce.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
+
+const debounceOf = (clock: FakeClock, release: (request: Request, priority: number) => boolean) =>
+  new Debounce(clock, { debounceMs: 100, debounceMaxMs: 1000 }, release);
 
 let reported: unknown[];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -197,7 +200,7 @@ test('an update of an object in a cache is debounced like any other', async () =
 // Had it been taken, the queue would have refused it each time its wait ended, for ever.
 test('what the queue would refuse is refused at once, and told to whoever adds it', () => {
   const clock = new FakeClock();
-  const debounce = new Debounce(clock, 100, () => undefined);
+  const debounce = debounceOf(clock, () => true);
   for (const half of [{ namespace: 'a' }, { name: 'a' }])
     expect(() => debounce.add(half as never, 0)).toThrow(/request/);
   expect(() => debounce.add(requestOf('a'), 0.5)).toThrow(/priority/);
@@ -208,9 +211,9 @@ test('what the queue refuses for want of room or memory is tried again, and noth
   const clock = new FakeClock();
   const released: string[] = [];
   let full = true;
-  const debounce = new Debounce(clock, 100, ({ name }) => {
+  const debounce = debounceOf(clock, ({ name }) => {
     if (name === 'a' && full) throw new Error('full');
-    released.push(`${name}@${clock.now()}`);
+    return released.push(`${name}@${clock.now()}`) > 0;
   });
   debounce.add(requestOf('a'), 0);
   debounce.add(requestOf('b'), 0);
@@ -226,10 +229,9 @@ test('what the queue refuses for want of room or memory is tried again, and noth
 test('the higher priority counts of what waits and what the queue hands out meanwhile', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
-  const debounce = new Debounce(
+  const debounce = debounceOf(
     clock,
-    100,
-    ({ name }, priority) => void released.push(`${name} ${priority}`),
+    ({ name }, priority) => released.push(`${name} ${priority}`) > 0,
   );
   debounce.add(requestOf('a'), 0);
   debounce.add(requestOf('b'), 0);
@@ -245,11 +247,7 @@ test('the higher priority counts of what waits and what the queue hands out mean
 test('what was stopped holds nothing, and begins anew with what is added', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
-  const debounce = new Debounce(
-    clock,
-    100,
-    ({ name }) => void released.push(`${name}@${clock.now()}`),
-  );
+  const debounce = debounceOf(clock, ({ name }) => released.push(`${name}@${clock.now()}`) > 0);
   debounce.add(requestOf('a'), 0);
   debounce.stop();
   expect([debounce.size, [...debounce.entries()], debounce.holds(requestOf('a'), 0)]).toEqual([
@@ -260,6 +258,103 @@ test('what was stopped holds nothing, and begins anew with what is added', async
   debounce.add(requestOf('b'), 0);
   await clock.run(1000);
   expect(released).toEqual(['b@100']);
+});
+
+// An object that changed more often than debounceMs was never reconciled at all.
+for (const usePriorityQueue of [true, false]) {
+  describe(`what is never quiet is reconciled all the same (priorities: ${usePriorityQueue})`, () => {
+    const busy = async ({ clock, source }: ReturnType<typeof rig>, ms: number) => {
+      for (const end = clock.now() + ms; clock.now() < end; await clock.run(30)) source.add('a');
+    };
+
+    test('each ten times debounceMs, by default', async () => {
+      const played = rig(undefined, { debounceMs: 100, usePriorityQueue });
+      await played.start();
+      await busy(played, 3000);
+      // the next wait begins with the first event after a reconcile
+      expect(played.calls).toEqual(['a@1000', 'a@2020']);
+      await played.clock.run(1000);
+      expect(played.calls).toHaveLength(3);
+      expect(played.clock.timers()).toBe(0);
+    });
+
+    test('each debounceMaxMs, whatever else waits', async () => {
+      const played = rig(undefined, { debounceMs: 100, debounceMaxMs: 250, usePriorityQueue });
+      await played.start();
+      played.source.add('b');
+      await busy(played, 600);
+      await played.clock.run(1000);
+      expect(played.calls).toEqual(['b@100', 'a@250', 'a@520', 'a@670']);
+    });
+
+    test('also where it fails, and its retries come due in between', async () => {
+      const played = rig(answers({ a: Array.from({ length: 9 }, () => fail) }), {
+        debounceMs: 100,
+        debounceMaxMs: 250,
+        usePriorityQueue,
+      });
+      await played.start();
+      await busy(played, 1200);
+      const times = played.calls.map((call) => Number(call.split('@')[1]));
+      expect(times.length).toBeGreaterThanOrEqual(4);
+      for (const [i, at] of times.entries())
+        expect(at - (times[i - 1] ?? 0), `${times}`).toBeLessThanOrEqual(280);
+    });
+
+    test('also where it changes each time while it waits in the queue for a worker', async () => {
+      const played = rig(
+        ({ name }) => {
+          if (name === 'a') return undefined;
+          return new Promise((resolve) => played.clock.setTimer(() => resolve(undefined), 90));
+        },
+        { debounceMs: 20, debounceMaxMs: 200, usePriorityQueue },
+      );
+      const { clock, source, calls } = played;
+      await played.start();
+      // The one worker is never free for long, and the key changes after each quiet time.
+      while (clock.now() < 3000) {
+        source.add('other', { after: 1 });
+        source.add('a');
+        await clock.run(30);
+      }
+      const mine = calls.filter((call) => call.startsWith('a@'));
+      expect(mine.length, `${calls}`).toBeGreaterThanOrEqual(8);
+      await clock.run(1000);
+    });
+  });
+}
+
+test('what a full queue drops is not remembered, and waits anew', async () => {
+  const played = rig(undefined, {
+    debounceMs: 100,
+    newQueue: (_, limiter) =>
+      new RateLimitingQueue<Request>(limiter, {
+        key: requestKey,
+        clock: played.clock,
+        maxDepth: 1,
+        whenFull: 'drop',
+      }),
+  });
+  const { source, calls, start, clock } = played;
+  await start();
+  source.add('x', { after: 5000 });
+  source.add('a');
+  await clock.run(3000);
+  expect(calls).toEqual([]);
+  source.add('x');
+  await clock.run(3000);
+  source.add('a');
+  await clock.run(99);
+  expect(calls.filter((call) => call.startsWith('a@'))).toEqual([]);
+  await clock.run(1);
+  expect(calls.at(-1)).toBe('a@6100');
+});
+
+test('the bound of the wait has to be a time that is not shorter than debounceMs', () => {
+  expect(() => rig(undefined, { debounceMs: 100, debounceMaxMs: 99 })).toThrow(
+    /"options\.debounceMaxMs" expected at least the 100 ms of debounceMs, got 99/,
+  );
+  expect(() => rig(undefined, { debounceMaxMs: Number.NaN })).toThrow(/options\.debounceMaxMs/);
 });
 
 test('the option has to be a time', () => {

@@ -17,6 +17,7 @@ import { newReconcileId, uuidOf } from '../../bindings/controller/reconcile-id.t
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager, RecordingLogger } from './fake-manager.ts';
+import { FakeTracer } from './fake-tracer.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, fail, rig } from './rig.ts';
 
@@ -333,36 +334,6 @@ describe('the logger', () => {
     expect(asked).toContain(undefined);
   });
 });
-
-class FakeTracer implements Tracer {
-  readonly spans: {
-    name: string;
-    attributes: object;
-    exceptions: Error[];
-    status?: object;
-    ended: boolean;
-  }[] = [];
-
-  startActiveSpan<R>(
-    name: string,
-    options: { attributes?: Record<string, string | number | boolean> },
-    run: (span: Span) => R,
-  ): R {
-    const attributes = { ...options.attributes };
-    const record: FakeTracer['spans'][number] = { name, attributes, exceptions: [], ended: false };
-    this.spans.push(record);
-    return run({
-      setAttribute: (key, value) => Object.assign(attributes, { [key]: value }),
-      recordException: (error) => void record.exceptions.push(error),
-      setStatus: (status) => {
-        record.status = status;
-      },
-      end: () => {
-        record.ended = true;
-      },
-    });
-  }
-}
 
 describe('the tracer', () => {
   test('gets a span for each run, with its outcome', async () => {

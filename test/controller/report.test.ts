@@ -48,7 +48,14 @@ test('lists what runs, what is ready, what waits and what was given up, each wit
     more: false,
   });
   expect(queue).toEqual({ ready: 1, waiting: 2, processing: 1, hasPriorities: true });
-  expect(totals).toEqual({ success: 0, requeue: 0, requeueAfter: 0, error: 1, terminal: 1 });
+  expect(totals).toEqual({
+    success: 0,
+    requeue: 0,
+    requeueAfter: 0,
+    error: 1,
+    terminal: 1,
+    aborted: 0,
+  });
   const key = (wanted: string) => keys.find((one) => one.name === wanted);
   expect(keys[0]).toEqual({
     namespace: 'default',
@@ -143,7 +150,14 @@ test('has the last hundred runs, the newest first', async () => {
     moreCauses: 0,
   });
   expect(recent[1]).toMatchObject({ outcome: 'error', error: { message: 'not yet', agoMs: 2 } });
-  expect(totals).toEqual({ success: 248, requeue: 0, requeueAfter: 1, error: 1, terminal: 0 });
+  expect(totals).toEqual({
+    success: 248,
+    requeue: 0,
+    requeueAfter: 1,
+    error: 1,
+    terminal: 0,
+    aborted: 0,
+  });
 });
 
 test('is filtered by a part of the key, and limited; the counts are of all', async () => {

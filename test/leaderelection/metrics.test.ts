@@ -26,6 +26,28 @@ it('metrics say who leads and how often a renewal had to read first', async () =
   expect(metrics.text()).toContain('leader_election_master_status{name="web \\"1\\""} 0');
 });
 
+// Who elected under names that come and go kept two series of each for ever.
+it('metrics forget an elector that has ended when another one ends, and know one that runs again', async () => {
+  const metrics = new LeaderElectionMetrics();
+  const status = () => metrics.text().match(/^leader_election_master_status.*$/gm);
+  const all = ['a', 'b', 'c'].map((name) => new Candidate({ metrics, name }));
+  for (const candidate of all) {
+    await candidate.run(1);
+    await candidate.stop();
+  }
+  expect(status()).toEqual(['leader_election_master_status{name="c"} 0']);
+  const [again] = all as [Candidate];
+  const second = new AbortController();
+  const run = again.elector.run({ signal: second.signal });
+  expect(status()).toEqual([
+    'leader_election_master_status{name="a"} 0',
+    'leader_election_master_status{name="c"} 0',
+  ]);
+  second.abort();
+  await run;
+  expect(status()).toEqual(['leader_election_master_status{name="a"} 0']);
+});
+
 it('a health check has the name that it has in client-go, and the last failure for a cause', async () => {
   const watchDog = new HealthzAdaptor(1000);
   expect(watchDog.name()).toBe('leaderElection');

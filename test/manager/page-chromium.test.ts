@@ -146,7 +146,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     // The focused row moves, others go and come; the queue has other figures.
     show({
       keys: [failing, keyOf('site-new'), ...long.slice(2, 40).reverse()],
-      totals: { success: 777, requeue: 0, requeueAfter: 0, error: 0, terminal: 0 },
+      totals: { success: 777, requeue: 0, requeueAfter: 0, error: 0, terminal: 0, aborted: 0 },
     });
     await page.until(`document.querySelector('.figures').textContent.includes('777')`);
     expect(await focused(page)).toBe('demo/site-9');

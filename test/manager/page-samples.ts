@@ -142,7 +142,7 @@ export function controllerOf(more: Partial<ControllerReport> = {}): ControllerRe
         error: { name: 'TypeError', message: 'spec.host is empty', agoMs: 65_000 },
       }),
     ],
-    totals: { success: 12_842, requeue: 3, requeueAfter: 411, error: 97, terminal: 1 },
+    totals: { success: 12_842, requeue: 3, requeueAfter: 411, error: 97, terminal: 1, aborted: 0 },
     more: false,
     ...more,
   };

@@ -30,7 +30,7 @@ function verdict(
   if (first === undefined) throw new Error('expected a verdict');
   return first;
 }
-const NONE = { success: 0, requeue: 0, requeueAfter: 0, error: 0, terminal: 0 };
+const NONE = { success: 0, requeue: 0, requeueAfter: 0, error: 0, terminal: 0, aborted: 0 };
 const source = (
   more: Partial<ControllerReport['sources'][number]>,
 ): ControllerReport['sources'][number] => ({

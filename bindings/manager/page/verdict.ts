@@ -162,6 +162,7 @@ function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
   if (outcome === 'success') return 'it succeeded';
   if (outcome === 'error') return `it failed at attempt ${attempt}`;
   if (outcome === 'terminal') return 'it failed with a terminal error';
+  if (outcome === 'aborted') return 'it was aborted by the end of the controller';
   return `it asked to run again${requeueAfterMs === undefined ? '' : ` after ${span(requeueAfterMs)}`}`;
 }
 

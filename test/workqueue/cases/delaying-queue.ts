@@ -2,9 +2,11 @@
 import {
   FakeClock,
   type QueueOptions,
+  RateLimitingQueue,
   type Request,
   requestKey,
   setErrorHandler,
+  WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { Random, testSeed } from '../../random.ts';
@@ -412,6 +414,62 @@ export function delayingQueueCases(make: Implementation): void {
       }
       expect(reported).toEqual([new Error('no place')]);
       expect(drain(queue)).toEqual(['a', 'b']);
+    });
+
+    // Its timers stayed until the last delay, ten seconds at a time: a program that had shut its
+    // queue down went on for as long as something had waited.
+    const ends: Readonly<Record<string, (queue: WorkQueue) => void>> = {
+      'shut down': (queue) => queue.shutDown(),
+      'shut down with a drain': (queue) => void queue.shutDownWithDrain(),
+      'disposed of': (queue) => queue.dispose(),
+    };
+    for (const [how, end] of Object.entries(ends)) {
+      test(`the end of the wrapped queue, ${how} by somebody else, leaves no timer`, () => {
+        const clock = new FakeClock();
+        const plain = make.queue({ clock });
+        const delaying = make.delaying({ clock });
+        for (const [inner, queue] of [
+          [plain, make.delaying({ clock, inner: plain })],
+          [delaying, make.rateLimiting(undefined, { clock, inner: delaying })],
+        ] as const) {
+          queue.addAfter('a', 25_000);
+          queue.addAfter('b', 50);
+          if (queue instanceof RateLimitingQueue) queue.addRateLimited('c');
+          expect(clock.timers()).toBe(1);
+          end(inner);
+          expect(clock.timers()).toBe(0);
+          expect(how === 'disposed of' || queue.waiting() === 0).toBe(true);
+          queue.dispose();
+        }
+      });
+
+      test(`the end of two queues around one, ${how} by the first, leaves no timer`, () => {
+        const clock = new FakeClock();
+        const inner = make.queue({ clock });
+        const first = make.delaying({ clock, inner });
+        const second = make.rateLimiting(undefined, { clock, inner });
+        for (const queue of [first, second]) queue.addAfter('a', 25_000);
+        expect(clock.timers()).toBe(2);
+        end(first);
+        expect(clock.timers()).toBe(0);
+        second.addAfter('b', 10);
+        expect([clock.timers(), second.waiting()]).toEqual([0, 0]);
+      });
+    }
+
+    test('a wrapped queue whose class has a shutdown of its own ends the delays at their next turn', () => {
+      let over = false;
+      class Own extends WorkQueue {
+        override shuttingDown(): boolean {
+          return over;
+        }
+      }
+      const clock = new FakeClock();
+      const queue = make.delaying({ clock, inner: make.within(() => new Own({ clock })) });
+      queue.addAfter('a', 25_000);
+      over = true;
+      clock.step(10_000);
+      expect([clock.timers(), queue.waiting()]).toEqual([0, 0]);
     });
 
     test('wrapping another queue: both show the same items', async () => {

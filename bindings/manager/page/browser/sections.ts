@@ -268,6 +268,7 @@ const OUTCOMES: Readonly<Record<RunReport['outcome'], readonly [Mark, string]>> 
   requeueAfter: ['wait', 'requeued'],
   error: ['fail', 'failed'],
   terminal: ['stop', 'failed, terminal'],
+  aborted: ['wait', 'aborted'],
 };
 
 function runTable(recent: readonly RunReport[], now: number, { choose }: Actions): Description {

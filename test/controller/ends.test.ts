@@ -1,0 +1,280 @@
+/** The end of a controller: what it aborts, and which metrics it leaves. */
+import {
+  ControllerMetrics,
+  createController,
+  newControllerManagedBy,
+  type Reconcile,
+  TerminalError,
+} from 'capstan/controller';
+import {
+  FakeClock,
+  ItemExponentialFailureRateLimiter,
+  PrometheusProvider,
+  requestKey,
+  setErrorHandler,
+} from 'capstan/workqueue';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeCluster } from './fake-cluster.ts';
+import { FakeManager } from './fake-manager.ts';
+import { FakeTracer } from './fake-tracer.ts';
+import { requestOf, rig, TestSource } from './rig.ts';
+
+let reported: unknown[];
+let previous: ReturnType<typeof setErrorHandler>;
+beforeEach(() => {
+  reported = [];
+  previous = setErrorHandler((error) => reported.push(error));
+});
+afterEach(() => {
+  setErrorHandler(previous);
+});
+
+const figures = (metrics: ControllerMetrics): Record<string, number> =>
+  Object.fromEntries(
+    metrics
+      .text()
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => {
+        const at = line.lastIndexOf(' ');
+        return [line.slice('controller_runtime_'.length, at), Number(line.slice(at + 1))];
+      })
+      .filter(([name]) => !String(name).includes('_bucket')),
+  );
+
+/** Rejects with what `how` makes of the signal's reason, once the signal fires. */
+const untilAborted =
+  (how: (reason: unknown) => unknown): Reconcile<object> =>
+  (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(how(signal.reason)), { once: true });
+    });
+
+const named = (name: string): Error => Object.assign(new Error('was told to end'), { name });
+
+// reconcile_errors_total rose at each rollout, as each process that was told to end counted the
+// reconciles that ended with it.
+describe('a reconcile that the end of its controller aborts is no failure', () => {
+  const ways: Record<string, (reason: unknown) => unknown> = {
+    'the reason of its signal': (reason) => reason,
+    'a DOMException AbortError': () => new DOMException('This operation was aborted', 'AbortError'),
+    'an AbortError of Node': () => named('AbortError'),
+    'a CanceledError of a library': () => named('CanceledError'),
+    'an error that is caused by it': (reason) =>
+      new Error('update', { cause: new Error('request', { cause: reason }) }),
+    'a terminal error that is caused by it': (reason) => new TerminalError('no', { cause: reason }),
+    'an AggregateError of such errors': (reason) =>
+      new AggregateError([reason, named('AbortError')], 'all failed'),
+  };
+  for (const [what, how] of Object.entries(ways)) {
+    test(`which rejects with ${what}`, async () => {
+      const metrics = new ControllerMetrics();
+      const said: string[] = [];
+      const log = (level: string) => (message: string) => void said.push(`${level} ${message}`);
+      const [debug, info, warn, error] = ['debug', 'info', 'warn', 'error'].map(log) as [
+        ReturnType<typeof log>,
+        ReturnType<typeof log>,
+        ReturnType<typeof log>,
+        ReturnType<typeof log>,
+      ];
+      const tracer = new FakeTracer();
+      const { source, start, controller, ended, clock } = rig(untilAborted(how), {
+        metrics,
+        tracer,
+        logger: { debug, info, warn, error },
+      });
+      await start();
+      source.add('a');
+      await clock.settle();
+      await controller.stop();
+      await ended();
+      const { 'reconcile_time_seconds_count{controller="test"}': count, ...others } =
+        figures(metrics);
+      expect([count, Object.values(others).every((value) => value === 0)]).toEqual([0, true]);
+      expect(said.filter((line) => !line.startsWith('info'))).toEqual([
+        'debug Reconcile aborted by the end of the controller',
+      ]);
+      expect(controller.report().totals).toMatchObject({ error: 0, terminal: 0, aborted: 1 });
+      expect(tracer.spans.map(({ attributes }) => attributes.outcome)).toEqual(['aborted']);
+      expect(tracer.spans.flatMap(({ exceptions }) => exceptions)).toEqual([]);
+      expect(reported).toEqual([]);
+    });
+  }
+
+  test('but another failure at that moment is one', async () => {
+    const metrics = new ControllerMetrics();
+    const { source, start, controller, clock } = rig(
+      untilAborted(() => new AggregateError([named('AbortError'), new Error('disk full')])),
+      { metrics },
+    );
+    await start();
+    source.add('a');
+    await clock.settle();
+    await controller.stop();
+    expect(figures(metrics)['reconcile_errors_total{controller="test"}']).toBe(1);
+    expect(reported).toHaveLength(1);
+  });
+
+  test('but the abort of another signal is one while the controller runs', async () => {
+    const metrics = new ControllerMetrics();
+    const mine = new AbortController();
+    const { source, calls, start, clock, controller } = rig(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          const either = AbortSignal.any(mine.signal.aborted ? [signal] : [mine.signal, signal]);
+          either.addEventListener('abort', () => reject(either.reason), { once: true });
+        }),
+      { metrics },
+    );
+    await start();
+    source.add('a');
+    await clock.settle();
+    mine.abort();
+    await clock.run(4);
+    expect(figures(metrics)['reconcile_errors_total{controller="test"}']).toBe(1);
+    expect(reported).toEqual([mine.signal.reason]);
+    expect(calls).toHaveLength(1);
+    await clock.run(1);
+    expect(calls).toHaveLength(2); // it is tried again
+    await controller.stop();
+  });
+
+  test('but one that its own timeout had ended before is one', async () => {
+    const metrics = new ControllerMetrics();
+    const gate = Promise.withResolvers<void>();
+    const { source, start, controller, clock } = rig(
+      async (_, { signal }) => {
+        await gate.promise;
+        signal.throwIfAborted();
+      },
+      { metrics, reconciliationTimeout: 100 },
+    );
+    await start();
+    source.add('a');
+    await clock.run(100);
+    const stopped = controller.stop();
+    gate.resolve();
+    await stopped;
+    expect(figures(metrics)).toMatchObject({
+      'reconcile_errors_total{controller="test"}': 1,
+      'reconcile_timeouts_total{controller="test"}': 1,
+    });
+  });
+});
+
+/** A controller of this name that reconciles one request and ends. */
+async function lived(
+  name: string,
+  options: { metrics?: ControllerMetrics; metricsProvider?: PrometheusProvider },
+): Promise<void> {
+  const clock = new FakeClock();
+  const source = new TestSource();
+  const controller = createController<object>({
+    transport: new FakeCluster(),
+    name,
+    clock,
+    sources: [source],
+    ...options,
+    reconcile: () => undefined,
+  });
+  const run = controller.run();
+  await clock.settle();
+  source.add('a');
+  await clock.settle();
+  await controller.stop();
+  await run;
+}
+
+const series = (text: string): Set<string> =>
+  new Set([...text.matchAll(/(?:controller|name)="([^"]*)"/g)].map(([, name]) => name as string));
+
+// A process that ran a controller for each tenant kept the series of all that had ever ended.
+describe('the series of controllers that have ended', () => {
+  test('stay until another one ends, and go then', async () => {
+    const metrics = new ControllerMetrics();
+    const metricsProvider = new PrometheusProvider();
+    for (let i = 0; i < 30; i++) {
+      await lived(`tenant-${i}`, { metrics, metricsProvider });
+      expect([...series(metrics.text())]).toEqual([`tenant-${i}`]);
+      expect([...series(metricsProvider.text())]).toEqual([`tenant-${i}`]);
+    }
+    expect(metrics.text()).toContain(
+      'reconcile_total{controller="tenant-29",result="success"} 1\n',
+    );
+    expect(metricsProvider.text()).toContain('workqueue_adds_total{name="tenant-29"} 1\n');
+    expect(metricsProvider.text()).not.toContain('workqueue_depth');
+  });
+
+  test('go on where the name is used next, and begin at 0 where another one ended in between', async () => {
+    const metrics = new ControllerMetrics();
+    const metricsProvider = new PrometheusProvider();
+    const all = { metrics, metricsProvider };
+    const counts = (name: string) => [
+      figures(metrics)[`reconcile_total{controller="${name}",result="success"}`],
+      /^workqueue_adds_total\{name="(.*)"\} (\d+)$/m.exec(metricsProvider.text())?.slice(1),
+    ];
+    await lived('a', all);
+    await lived('a', all);
+    expect(counts('a')).toEqual([2, ['a', '2']]);
+    await lived('b', all);
+    await lived('a', all);
+    expect(counts('a')).toEqual([1, ['a', '1']]);
+  });
+
+  test('stay while one of the name lives', async () => {
+    const metrics = new ControllerMetrics();
+    const metricsProvider = new PrometheusProvider();
+    const all = { metrics, metricsProvider };
+    const { start, source, clock, controller } = rig(undefined, { name: 'a', ...all });
+    await start();
+    source.add('a');
+    await clock.settle();
+    await lived('a', all);
+    await lived('b', all);
+    expect(series(metrics.text())).toEqual(new Set(['a', 'b']));
+    expect(figures(metrics)['reconcile_total{controller="a",result="success"}']).toBe(2);
+    expect(metricsProvider.text()).toContain('workqueue_adds_total{name="a"} 2\n');
+    await controller.stop();
+    expect([...series(metrics.text())]).toEqual(['a']);
+    expect([...series(metricsProvider.text())]).toEqual(['a']);
+  });
+
+  test('go too where the controller never ran, or its manager would not have it', async () => {
+    const metrics = new ControllerMetrics();
+    await createController<object>({
+      transport: new FakeCluster(),
+      name: 'never',
+      metrics,
+      sources: [new TestSource()],
+      reconcile: () => undefined,
+    }).stop();
+    const manager = new FakeManager();
+    manager.add = () => {
+      throw new Error('too late');
+    };
+    const refused = newControllerManagedBy(manager)
+      .named('refused')
+      .watchesRawSource(new TestSource())
+      .withOptions({ metrics });
+    expect(() => refused.complete(() => undefined)).toThrow('too late');
+    await lived('other', { metrics });
+    expect([...series(metrics.text())]).toEqual(['other']);
+  });
+});
+
+test('the end leaves no timer, whatever waits', async () => {
+  const { source, start, controller, clock, ended } = rig(() => ({ requeueAfter: 25_000 }), {
+    debounceMs: 50,
+    rateLimiter: new ItemExponentialFailureRateLimiter(60_000, 60_000, { key: requestKey }),
+  });
+  await start();
+  source.add('a');
+  await clock.run(60);
+  source.add('b', { after: 30_000 });
+  source.add('c', { rateLimited: true });
+  source.add(requestOf('d').name);
+  expect(clock.timers()).toBeGreaterThan(0);
+  await controller.stop();
+  await ended();
+  expect(clock.timers()).toBe(0);
+});
