@@ -11,6 +11,7 @@ import { CapstanError, show } from '../errors.ts';
 import { FrameDecoder, type RawFrame } from './frames.ts';
 import type { KubeObject } from './keys.ts';
 import type { DecoderOptions } from './limits.ts';
+import { isBuiltInGroup } from './resource.ts';
 import { isStatus, type Status } from './status-error.ts';
 import { type Trim, trimOf, trimValue } from './trim.ts';
 
@@ -74,10 +75,11 @@ export interface ExpectedKind {
   apiVersion: string;
   kind: string;
   /**
-   * Where it is set, a list of another kind is a DECODE error. Lists are otherwise known by their
-   * items, as their kinds are not uniform.
+   * Where it is set, no list of another kind will do; see {@link requireList} for where it is not.
    */
   listKind?: string;
+  /** @internal A name of lists other than the usual one, which the server was seen to use. */
+  otherListKind?: string;
 }
 
 /**
@@ -142,12 +144,7 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
     throw new CapstanError('DECODE', `${what}: an event of unknown type ${show(type)}`);
   }
   const { apiVersion, kind, metadata } = object as WithAnnotations;
-  if (
-    (apiVersion ?? expected.apiVersion) !== expected.apiVersion ||
-    (kind ?? expected.kind) !== expected.kind
-  ) {
-    return { type: 'foreign', apiVersion, kind };
-  }
+  if (!isOf(object, expected)) return { type: 'foreign', apiVersion, kind };
   const resourceVersion = textOf(metadata?.resourceVersion);
   if (type === 'BOOKMARK') {
     return {
@@ -191,8 +188,8 @@ class JsonPageReader<T> implements PageReader<T> {
     this.#text = '';
     const what = `a list of ${describeKind(this.#expected)}`;
     const page = parseList(text, what, this.#expected);
-    for (const item of page.items) {
-      requireNamed(item, what);
+    for (const [at, item] of page.items.entries()) {
+      requireItem(item, at, this.#expected, what);
       if (this.#trim !== undefined) trimValue(item, this.#trim);
     }
     return page as ListPage<T>;
@@ -212,34 +209,92 @@ function parseList(text: string, what: string, expected: ExpectedKind): ListPage
       cause: error,
     });
   }
-  const { kind, items, metadata } = (body ?? {}) as {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new CapstanError('DECODE', `${what}: expected a list with items, got ${show(text)}`);
+  const { apiVersion, kind, items, metadata } = body as {
+    apiVersion?: unknown;
     kind?: unknown;
     items?: unknown;
     metadata?: { resourceVersion?: unknown; continue?: unknown };
   };
-  if (
-    typeof body !== 'object' ||
-    body === null ||
-    !('items' in body) ||
-    !(items === null || Array.isArray(items))
-  ) {
-    throw new CapstanError('DECODE', `${what}: expected a list with items, got ${show(text)}`);
-  }
-  requireListKind(kind, expected, what);
+  const proven = Array.isArray(items) && saysKind(items[0], expected);
+  requireList({ apiVersion, kind, items, proven }, expected, what);
   return {
-    items: items ?? [],
+    items: (items as unknown[] | null) ?? [],
     resourceVersion: textOf(metadata?.resourceVersion),
     continue: textOf(metadata?.continue),
   };
 }
 
-/** Throws CapstanError DECODE for a list of another kind, where its kind is known. */
-export function requireListKind(kind: unknown, { listKind }: ExpectedKind, what: string): void {
-  if (listKind === undefined || kind === listKind) return;
-  throw new CapstanError(
-    'DECODE',
-    `${what}: expected a ${listKind}, got a ${show(kind)}: the server sends whole objects`,
+function isOf({ apiVersion, kind }: KubeObject, expected: ExpectedKind): boolean {
+  return (
+    (apiVersion ?? expected.apiVersion) === expected.apiVersion &&
+    (kind ?? expected.kind) === expected.kind
   );
+}
+
+/** Whether an item itself says that it is of the expected kind. */
+export function saysKind(item: unknown, expected: ExpectedKind): boolean {
+  const { apiVersion, kind } = (item ?? {}) as KubeObject;
+  return apiVersion === expected.apiVersion && kind === expected.kind;
+}
+
+/** What a list says of itself, and what is known of its items. */
+interface ListHead {
+  apiVersion: unknown;
+  kind: unknown;
+  /** undefined: the member is missing. */
+  items: unknown;
+  /** Whether the first item says the expected kind itself. */
+  proven: boolean;
+}
+
+/**
+ * Throws CapstanError DECODE for what is not the list that was asked for. Kubernetes names the list
+ * of a kind by appending `List`; `v1 List` is any. A CustomResourceDefinition may name it otherwise, which is believed
+ * where its items say their kind, and of an empty list until a list with another name has come.
+ */
+export function requireList(head: ListHead, expected: ExpectedKind, what: string): void {
+  const { items, proven } = head;
+  const isGeneric = head.kind === 'List' && (head.apiVersion ?? 'v1') === 'v1';
+  const apiVersion = isGeneric ? undefined : (head.apiVersion ?? undefined);
+  const kind = isGeneric ? undefined : (head.kind ?? undefined);
+  const listKind = expected.listKind ?? `${expected.kind}List`;
+  const got = kind === undefined ? 'a body' : `a ${show(apiVersion)} ${show(kind)}`;
+  if (!Array.isArray(items) && (items !== null || kind === undefined))
+    throw new CapstanError(
+      'DECODE',
+      `${what}: expected a ${listKind} with items, got ${got} with items ${show(items)}`,
+    );
+  const sameVersion = apiVersion === undefined || apiVersion === expected.apiVersion;
+  if (kind === undefined && expected.listKind === undefined && sameVersion) return;
+  if (kind === listKind && sameVersion) return;
+  const hint =
+    expected.listKind === undefined
+      ? 'something between may have answered for another path'
+      : 'the server sends whole objects';
+  if (expected.listKind === undefined && typeof kind === 'string' && kind !== 'Status') {
+    const group = expected.apiVersion.split('/').slice(0, -1).join('/');
+    const empty = (items ?? []).length === 0 && kind.endsWith('List') && !isBuiltInGroup(group);
+    if (proven || (empty && apiVersion === expected.apiVersion)) {
+      expected.otherListKind ??= kind;
+      if (proven || kind === expected.otherListKind) return;
+    }
+  }
+  throw new CapstanError('DECODE', `${what}: expected a ${listKind}, got ${got}: ${hint}`);
+}
+
+/** Throws CapstanError DECODE for an item that is none, or is of another kind. */
+export function requireItem(
+  value: unknown,
+  at: number,
+  expected: ExpectedKind,
+  what: string,
+): asserts value is KubeObject {
+  requireNamed(value, `${what}: items[${at}]`);
+  const { apiVersion, kind } = value;
+  if (isOf(value, expected)) return;
+  throw new CapstanError('DECODE', `${what}: items[${at}] is a ${show(apiVersion)} ${show(kind)}`);
 }
 
 export function textOf(value: unknown): string {

@@ -9,7 +9,7 @@ import { systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
 import { pathSegment } from '../path-segment.ts';
 import type { Caller } from './list-watch.ts';
-import { defineResource, groupVersion, type Resource } from './resource.ts';
+import { defineResource, groupVersion, isBuiltInGroup, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
 import {
   isNotFound,
@@ -109,8 +109,8 @@ export function groupPath(group: string): string {
  * version. kube-apiserver answers alike for a resource that is gone and for one that only other
  * versions of its group still serve: with a Status NotFound for the collection or, of custom
  * resources, with the bare page "404 page not found", as any proxy might. So its discovery must say
- * it too, as JSON; the core group has one version, and there such a Status is enough. In doubt,
- * false; never rejects.
+ * it too, as JSON. Kubernetes' own groups are always served: a 404 for them comes from something
+ * between. In doubt, false; never rejects.
  */
 export async function confirmAbsence(
   transport: Transport,
@@ -118,11 +118,10 @@ export async function confirmAbsence(
   error: unknown,
   caller: Caller,
 ): Promise<boolean> {
-  if (!isStatusError(error) || error.status !== 404) return false;
+  if (!isStatusError(error) || error.status !== 404 || isBuiltInGroup(resource.group)) return false;
   const said = isStatus(error.body);
   if (said && (error.reason !== 'NotFound' || (error.body.details?.name ?? '') !== ''))
     return false;
-  if (resource.group === '') return said || isUnserved(transport, resource, caller);
   try {
     for (const version of await versionsOf(transport, resource.group, caller))
       if (!(await isUnserved(transport, { ...resource, version }, caller))) return false;

@@ -90,7 +90,7 @@ export interface WatchQuery {
  * (--request-timeout), if only with 504; beyond that the connection is dead, and TCP alone would
  * take up to half an hour to say so.
  */
-const LIST_IDLE_MS = 90_000;
+export const LIST_IDLE_MS = 90_000;
 /** Two bookmarks of kube-apiserver's (one a minute) may be missed, and half a minute more. */
 const WATCH_IDLE_MS = 150_000;
 /** How long after its own timeoutSeconds a watch that the server did not end counts as dead. */

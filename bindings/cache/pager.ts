@@ -1,8 +1,9 @@
 /**
  * A list in pages. The version is that of the first page; an expired continue token turns into one
- * full list at the version first asked for. client-go: tools/pager/pager.go list,
- * eachListChunkBuffered.
+ * full list at the version first asked for; a continue token that comes again ends the list with an
+ * error. client-go: tools/pager/pager.go list, eachListChunkBuffered.
  */
+import { CapstanError, show } from '../errors.ts';
 import type { ListPage } from './decoder.ts';
 import { isResourceExpired } from './status-error.ts';
 import { deferred } from './wait.ts';
@@ -24,6 +25,26 @@ export interface PagedList<T> {
   paged: boolean;
 }
 
+/**
+ * The continue tokens of one list. A server, or something between, that gives a token again would
+ * be asked for pages without end.
+ */
+export class ContinueTokens {
+  readonly #seen = new Set<string>();
+
+  /** @throws CapstanError DECODE for a token that has come before */
+  take(token: string): string {
+    if (this.#seen.has(token))
+      throw new CapstanError(
+        'DECODE',
+        `page ${this.#seen.size + 1} of a list has a continue token that an earlier page had, ` +
+          `${show(token)}: the list would never end`,
+      );
+    this.#seen.add(token);
+    return token;
+  }
+}
+
 type FetchPage<T> = (query: ListQuery) => Promise<ListPage<T>>;
 
 /**
@@ -38,9 +59,11 @@ export async function listPages<T>(
 ): Promise<PagedList<T>> {
   const first = await fetchPage({ resourceVersion, limit, continue: '' });
   const items = first.items;
+  const tokens = new ContinueTokens();
   let paged = false;
   for (let token = first.continue; token !== ''; ) {
     paged = true;
+    tokens.take(token);
     let page: ListPage<T>;
     try {
       page = await fetchPage(following(token, limit));
@@ -77,6 +100,7 @@ export async function* eachPage<T>(
   let ended = false;
   let left = false;
   let failure: { error: unknown } | undefined;
+  const tokens = new ContinueTokens();
   const fetching = (async () => {
     try {
       for (let token: string | undefined = ''; token !== undefined && !left; ) {
@@ -86,7 +110,7 @@ export async function* eachPage<T>(
         ready.push(page.items);
         arrived.resolve();
         while (ready.length > ahead && !left) await taken.promise;
-        token = page.continue === '' ? undefined : page.continue;
+        token = page.continue === '' ? undefined : tokens.take(page.continue);
       }
     } catch (error) {
       failure = { error };

@@ -3,7 +3,7 @@
  * resource, and which deserve a word.
  */
 import { CapstanError } from '../errors.ts';
-import { isLasting, isReset } from './rest.ts';
+import { isLasting, isLongWait, isReset } from './rest.ts';
 import type { WatchFailure } from './status.ts';
 import { isStatusError, isTooManyRequests } from './status-error.ts';
 import { connectionLoss } from './transport.ts';
@@ -33,12 +33,6 @@ export function isBusy(error: unknown): boolean {
 }
 
 /**
- * A refused connection is part of a server's restart, and a version that is gone is routine, until
- * the back-off has grown to this.
- */
-const WORTH_REPORTING_MS = 5000;
-
-/**
  * Whether a failure is reported where nobody asked to be told of all of them: not what belongs to a
  * healthy life.
  */
@@ -47,14 +41,19 @@ export function isWorthReporting(
   { class: kind, next, afterMs }: WatchFailure,
 ): boolean {
   if (isLasting(error)) return true;
-  if (kind === 'expired') return afterMs > WORTH_REPORTING_MS;
+  // A refused connection is part of a server's restart, and a version that is gone is routine,
+  // until the back-off has grown.
+  const isLong = isLongWait(afterMs);
+  if (kind === 'expired') return isLong;
   if (isReset(error) || error instanceof VeryShortWatch) return false;
   switch (next) {
     case 'park':
       return true;
+    case 'repeat':
+      return isLong;
     case 'relist':
     case 'rewatch':
-      return afterMs > WORTH_REPORTING_MS || (next === 'relist' && !isBusy(error));
+      return isLong || (next === 'relist' && !isBusy(error));
     case 'list':
       return !isStatusError(error); // a refusal: the server has no streams
     default:

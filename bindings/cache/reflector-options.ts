@@ -53,9 +53,10 @@ export interface ReflectorOptions<T = object> {
   shouldResync?: (() => boolean) | undefined;
   /**
    * Gets every failure, with its class and what happens next. The default reports through
-   * handleError those after which everything is asked for again, and connections that stay refused;
-   * it is silent about a healthy life: an expired version, a connection that was reset, a watch
-   * closed at once, a request repeated as the server asked, a server without streams.
+   * handleError those after which everything is asked for again, connections that stay refused, and
+   * waits of more than 5 s, with the time at which it goes on; it is silent about a healthy life: an
+   * expired version, a connection that was reset, a watch closed at once, a request repeated soon as
+   * the server asked, a server without streams.
    */
   watchErrorHandler?: WatchErrorHandler | undefined;
   /**
@@ -85,8 +86,9 @@ export interface ReflectorOptions<T = object> {
    * CustomResourceDefinition. True, the default: the store is emptied, as with the objects' own
    * deletions, and the reflector goes on asking with back-off until the resource is there again.
    * False, as in client-go: the store keeps what it had until then. Only the server's own word
-   * counts: its discovery has the resource in no version of the group (of the core group a Status
-   * NotFound is enough); a proxy's page does not, nor the end of one version alone.
+   * counts: its discovery has the resource in no version of the group. A proxy's page does not, nor
+   * the end of one version alone, nor any 404 for a kind of Kubernetes' own groups, which are always
+   * served.
    */
   parkWhenGone?: boolean | undefined;
   /** @internal What turns bytes into objects. Default: JSON.parse. */

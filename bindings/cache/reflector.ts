@@ -13,7 +13,7 @@ import { CapstanError, hasCode } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
 import { Backoff, guardRandom } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
-import type { Caller, ListWatch } from './list-watch.ts';
+import { type Caller, LIST_IDLE_MS, type ListWatch } from './list-watch.ts';
 import { type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
 import {
   isBusy,
@@ -27,7 +27,7 @@ import {
   requireReflectorOptions,
   WATCH_LIST_BY_DEFAULT,
 } from './reflector-options.ts';
-import { isReset } from './rest.ts';
+import { goesOn, isLongWait, isReset } from './rest.ts';
 import { ResyncTimer } from './resync-timer.ts';
 import { RetryWithDeadline } from './retry-with-deadline.ts';
 import {
@@ -43,9 +43,11 @@ import {
   isExpired,
   isInternalError,
   isNotFound,
+  isStatusError,
   isTooLargeResourceVersion,
   isTooManyRequests,
 } from './status-error.ts';
+import { connectionLoss } from './transport.ts';
 import { abortable, sleep, TimeSlice } from './wait.ts';
 import { readInitialObjects } from './watch-list.ts';
 import { MIN_WATCH_SECONDS, type WatchFrame, WatchStream, watchSeconds } from './watch-stream.ts';
@@ -54,7 +56,8 @@ export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
 
 /**
  * Streams of initial objects that end early, and watches that do with nothing new, are asked for
- * again at once, as in client-go; after this many in a row with back-off.
+ * again at once, as in client-go; after this many in a row the objects are listed, and watches are
+ * opened with back-off.
  */
 const MAX_HASTY = 3;
 
@@ -229,11 +232,7 @@ export class Reflector<T extends object, I extends string = never> {
     const started = this.#clock.now();
     let stream: WatchStream<T> | undefined;
     try {
-      stream = await this.#openWatch(
-        this.#versionUnavailable ? '' : this.#lastVersion,
-        signal,
-        true,
-      );
+      stream = await this.#openStream(signal);
       const initial = await readInitialObjects(stream, {
         clock: this.#clock,
         signal,
@@ -255,19 +254,19 @@ export class Reflector<T extends object, I extends string = never> {
       );
     } catch (error) {
       if (signal.aborted) return now('begin');
-      // in spite of all repeats
-      if (isReset(error)) return this.#failed(error, 'relist', now('stream'));
+      if (isReset(error)) return this.#streamAgain(error); // in spite of all repeats
       if (isBusy(error) || classOf(error) === 'full')
         return this.#failed(error, 'relist', this.#later('stream'));
       if (!isExpired(error) && !isTooLargeResourceVersion(error)) {
         // It took a while to find out that this server does not end its streams: not again.
-        if (hasCode(error, 'TIMEOUT')) this.#streams = false;
+        if (hasCode(error, 'TIMEOUT')) return this.#listInstead(error);
         return this.#failed(error, 'list', now('list'));
       }
       // A server to which even the newest is expired is asked with back-off (client-go: at once,
       // without end).
       const again = this.#versionUnavailable ? this.#later('stream') : now('stream');
       this.#versionUnavailable = true;
+      if (++this.#hasty > MAX_HASTY) return this.#listInstead(error);
       return this.#failed(error, 'relist from newest', again);
     } finally {
       stream?.close();
@@ -276,11 +275,48 @@ export class Reflector<T extends object, I extends string = never> {
 
   /** After a stream that ended before its bookmark, however far it had come. */
   #streamAgain(why: unknown): Step {
-    return this.#failed(
-      why,
-      'relist',
-      ++this.#hasty > MAX_HASTY ? this.#later('stream') : now('stream'),
-    );
+    return ++this.#hasty > MAX_HASTY
+      ? this.#listInstead(why)
+      : this.#failed(why, 'relist', now('stream'));
+  }
+
+  /**
+   * After streams that came to nothing. Where the server itself ended them, or sent no end, it has
+   * none to give, and is not asked for one again; a connection that was lost proves nothing of it.
+   */
+  #listInstead(why: unknown): Step {
+    if (connectionLoss(why) === undefined) this.#streams = false;
+    return this.#failed(why, 'list', now('list'));
+  }
+
+  /**
+   * Rejects with TIMEOUT where nothing is answered for as long as a list may take: a proxy that
+   * passes a body on when it is complete would never pass one on.
+   */
+  async #openStream(signal: AbortSignal): Promise<WatchStream<T>> {
+    const late = new AbortController();
+    const caller = this.#caller(AbortSignal.any([signal, late.signal]));
+    let timer: unknown;
+    const wait = (ms: number): void => {
+      this.#clock.clearTimer(timer);
+      timer = this.#clock.setTimer(() => late.abort(), ms + LIST_IDLE_MS);
+    };
+    wait(0);
+    const { onRepeat } = caller;
+    caller.onRepeat = (error, afterMs) => {
+      if (isStatusError(error)) wait(afterMs); // an answer
+      onRepeat?.(error, afterMs);
+    };
+    try {
+      const version = this.#versionUnavailable ? '' : this.#lastVersion;
+      return await this.#openWatch(version, caller, true);
+    } catch (cause) {
+      if (!late.signal.aborted || signal.aborted) throw cause;
+      const what = `the server did not begin the initial events of ${this.#listWatch.describe()}`;
+      throw new CapstanError('TIMEOUT', `${what} within ${LIST_IDLE_MS / 1000} s`, { cause });
+    } finally {
+      this.#clock.clearTimer(timer);
+    }
   }
 
   /** client-go: reflector.go list. */
@@ -368,7 +404,7 @@ export class Reflector<T extends object, I extends string = never> {
     // comes, none is safe to resume from.
     const inOrder = stream !== undefined || (this.#lastVersion !== '' && this.#lastVersion !== '0');
     try {
-      stream ??= await this.#openWatch(this.#lastVersion, signal, false);
+      stream ??= await this.#openWatch(this.#lastVersion, this.#caller(signal), false);
     } catch (error) {
       if (signal.aborted) return now('begin');
       // in spite of all repeats
@@ -453,7 +489,7 @@ export class Reflector<T extends object, I extends string = never> {
 
   async #openWatch(
     resourceVersion: string,
-    signal: AbortSignal,
+    caller: Caller,
     sendInitialEvents: boolean,
   ): Promise<WatchStream<T>> {
     const seconds = Math.max(MIN_WATCH_SECONDS, (this.#options.minWatchTimeout ?? 0) / 1000);
@@ -462,12 +498,7 @@ export class Reflector<T extends object, I extends string = never> {
       timeoutSeconds: watchSeconds(seconds, this.#random),
       sendInitialEvents,
     };
-    const stream = await WatchStream.open(
-      this.#listWatch,
-      this.#decoder,
-      query,
-      this.#caller(signal),
-    );
+    const stream = await WatchStream.open(this.#listWatch, this.#decoder, query, caller);
     this.#watches++;
     if (!sendInitialEvents) this.#state = 'watching';
     return stream;
@@ -511,8 +542,10 @@ export class Reflector<T extends object, I extends string = never> {
 
   #report(error: unknown, failure: WatchFailure): void {
     if (failure.next === 'park' && this.#parked) return; // once
-    if (isWorthReporting(error, failure))
-      handleError(error, `reflector of ${this.#listWatch.describe()}`);
+    if (!isWorthReporting(error, failure)) return;
+    const { afterMs } = failure;
+    const when = isLongWait(afterMs) ? goesOn(afterMs) : '';
+    handleError(error, `reflector of ${this.#listWatch.describe()}${when}`);
   }
 }
 

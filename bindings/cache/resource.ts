@@ -108,3 +108,18 @@ export function resourceId({
 }): string {
   return `${group}/${version}/${plural}`;
 }
+
+const BUILT_IN = new Set(
+  (
+    'admissionregistration apiextensions apiregistration authentication authorization ' +
+    'certificates coordination discovery events flowcontrol.apiserver internal.apiserver ' +
+    'networking node rbac.authorization resource scheduling storage storagemigration'
+  )
+    .split(' ')
+    .map((name) => `${name}.k8s.io`),
+);
+
+/** Kubernetes' own: all without a dot, which no CustomResourceDefinition may have, and these. */
+export function isBuiltInGroup(group: string): boolean {
+  return !group.includes('.') || BUILT_IN.has(group);
+}

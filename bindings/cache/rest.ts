@@ -6,6 +6,9 @@
  * again for that. Anything else is the caller's to judge. client-go: rest/with_retry.go
  * IsNextRetry, rest/request.go Watch and request.
  */
+
+import { systemWallNow } from '../clock.ts';
+import { handleError } from '../handle-error.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type StatusError, statusErrorFromAnswer } from './status-error.ts';
 import {
@@ -24,7 +27,7 @@ const RESET_DELAY_MS = 1000;
 export interface RepeatOptions extends ExchangeOptions {
   /**
    * Told of each request that is about to be sent again, with what became of it and after how long.
-   * Must not throw.
+   * Must not throw. Default: waits that a person should know of go to handleError.
    */
   onRepeat?: ((error: StatusError | TransportError, afterMs: number) => void) | undefined;
   /** Waited for before each sending, repeats included: a rate limit. It ends with the signal. */
@@ -37,7 +40,12 @@ export async function sendWithRepeats(
   request: TransportRequest,
   options: RepeatOptions,
 ): Promise<Exchange> {
-  const { clock, signal, onRepeat, turn } = options;
+  const { clock, signal, turn } = options;
+  const {
+    onRepeat = (error, afterMs) =>
+      isLongWait(afterMs) &&
+      handleError(error, `${request.method} ${request.path}${goesOn(afterMs)}`),
+  } = options;
   for (let repeats = 0; ; repeats++) {
     await turn?.();
     try {
@@ -45,7 +53,7 @@ export async function sendWithRepeats(
       const delay = retryAfter(exchange);
       if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
       const text = await exchange.explanation(); // in any case: it ends the exchange
-      onRepeat?.(
+      onRepeat(
         statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`),
         delay,
       );
@@ -56,11 +64,23 @@ export async function sendWithRepeats(
         lasting.add(error);
         throw error;
       }
-      onRepeat?.(error, RESET_DELAY_MS);
+      onRepeat(error, RESET_DELAY_MS);
       await sleep(clock, RESET_DELAY_MS, signal);
     }
   }
 }
+
+/** A server, or a gateway, may ask for hours, in which nothing else is heard of. */
+export const isLongWait = (afterMs: number): boolean => afterMs > 5000;
+
+/** `, which goes on in 3600 s, at 2026-01-02T03:04:05Z`, for reports. */
+export function goesOn(afterMs: number): string {
+  const at = new Date(Math.min(systemWallNow() + afterMs, LAST_DATE)).toISOString();
+  return `, which goes on in ${Math.ceil(afterMs / 1000)} s, at ${at.replace(/\.\d+Z$/, 'Z')}`;
+}
+
+/** ECMA-262: the latest time that a Date can hold. */
+const LAST_DATE = 8.64e15;
 
 /** Of requests whose connection was reset each time, also the last. */
 const lasting = new WeakSet<object>();

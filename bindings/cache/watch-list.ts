@@ -32,15 +32,17 @@ export interface StreamOptions<T> {
 }
 
 /** client-go: reflector.go newInitialEventsEndBookmarkTicker. */
-const WARN_MS = 10_000;
+const PERIOD_MS = 10_000;
 /**
  * A server that does not know what it was asked sends no end: kube-apiserver before 1.27 sends all
  * objects and then what changes; others only what changes. client-go waits there for ever. So a
- * stream is given up after this long without an object (kube-apiserver begins within 3 s), at the
- * second bookmark that is not the end (kube-apiserver sends none before it), and at a change of an
- * object that was not there.
+ * stream is given up after this many periods in a row with fewer than `FEW_OBJECTS` each
+ * (kube-apiserver begins within 3 s and sends thousands in a period; what is created later comes
+ * one by one), at the second bookmark that is not the end (kube-apiserver sends none before it),
+ * and at a change of an object that was not there.
  */
-const GIVE_UP_MS = 30_000;
+const QUIET_PERIODS = 2;
+const FEW_OBJECTS = 10;
 const MAX_BOOKMARKS = 1;
 
 /**
@@ -70,7 +72,7 @@ export async function readInitialObjects<T extends object>(
           if (++bookmarks > MAX_BOOKMARKS) throw patience.lost('sent bookmarks instead');
         } else if (frame.type !== 'foreign') {
           const key = metaNamespaceKeyFunc(frame.object);
-          if (frame.type === 'ADDED') patience.renew();
+          if (frame.type === 'ADDED') patience.objects++;
           else if (!objects.has(key))
             throw patience.lost(`sent a change of ${key}, which was not among them`);
           const before = objects.get(key);
@@ -89,26 +91,23 @@ export async function readInitialObjects<T extends object>(
   return events;
 }
 
-/** Warns every ten seconds without an object, and then closes the stream. */
+/** Warns of each quiet period, and closes the stream after some in a row. */
 class Patience {
   /** Why the stream was closed. */
   over: CapstanError | undefined;
+  /** How many objects have come in this period. */
+  objects = 0;
   readonly #close: () => void;
   readonly #clock: Clock;
   readonly #describe: string;
-  #lastObject: number;
+  #quiet = 0;
   #timer: unknown;
 
   constructor(stream: { close(): void }, { clock, describe }: { clock: Clock; describe: string }) {
     this.#close = () => stream.close();
     this.#clock = clock;
     this.#describe = describe;
-    this.#lastObject = clock.now();
     this.#wait();
-  }
-
-  renew(): void {
-    this.#lastObject = this.#clock.now();
   }
 
   end(): void {
@@ -124,18 +123,19 @@ class Patience {
 
   #wait(): void {
     this.#timer = this.#clock.setTimer(() => {
-      const silentMs = this.#clock.now() - this.#lastObject;
-      if (silentMs >= GIVE_UP_MS) {
-        this.over = this.lost(`sent no object for ${GIVE_UP_MS / 1000} s`);
-        this.#close();
-        return;
+      this.#quiet = this.objects < FEW_OBJECTS ? this.#quiet + 1 : 0;
+      this.objects = 0;
+      if (this.#quiet > 0) {
+        const seconds = (this.#quiet * PERIOD_MS) / 1000;
+        const lost = this.lost(`sent no object, or only a few, for ${seconds} s`);
+        if (this.#quiet >= QUIET_PERIODS) {
+          this.over = lost;
+          this.#close();
+          return;
+        }
+        handleError(lost, 'reflector');
       }
-      if (silentMs >= WARN_MS)
-        handleError(
-          this.lost(`has sent no object for ${Math.floor(silentMs / 1000)} s`),
-          'reflector',
-        );
       this.#wait();
-    }, WARN_MS);
+    }, PERIOD_MS);
   }
 }

@@ -4,7 +4,7 @@
  */
 import { freezeParsed } from '../cache/freeze.ts';
 import type { KubeObject } from '../cache/keys.ts';
-import { groupVersion, type Resource } from '../cache/resource.ts';
+import { groupVersion, isBuiltInGroup, type Resource } from '../cache/resource.ts';
 import { isStatus } from '../cache/status-error.ts';
 import { CapstanError, show } from '../errors.ts';
 import type { AnyResource, ObjectKey, ObjectList } from './types.ts';
@@ -108,11 +108,8 @@ export function listFrom<T extends object>(
 function isListKind(resource: AnyResource, apiVersion: unknown, kind: unknown): boolean {
   if (kind === undefined || (kind === 'List' && (apiVersion ?? 'v1') === 'v1')) return true;
   if ((apiVersion ?? groupVersion(resource)) !== groupVersion(resource)) return false;
-  return kind === `${resource.kind}List` || isCustom(resource);
+  return kind === `${resource.kind}List` || !isBuiltInGroup(resource.group);
 }
-
-/** Kubernetes' own groups have no dot, or end in k8s.io; theirs are definitions' too. */
-const isCustom = ({ group }: AnyResource): boolean => group.includes('.');
 
 function unlike(
   answer: object,

@@ -12,7 +12,7 @@ import {
   requireNumber,
   requireObject,
 } from '../errors.ts';
-import { type Logger, requireLogger } from '../logger.ts';
+import { guardedLogger, type Logger, requireLogger } from '../logger.ts';
 import { CachedClient } from './cached-client.ts';
 import { LiveClient } from './live-client.ts';
 import { requireResource } from './paths.ts';
@@ -143,6 +143,7 @@ export function newClient(options: ClientOptions): Client {
     clock,
     limiter: limiterOf(options.rateLimit, clock),
     onWarning,
+    logger: logger && guardedLogger(logger),
   });
   const defaults = { fieldOwner, fieldValidation };
   if (cache === undefined) return new LiveClient(rest, defaults);

@@ -1,4 +1,5 @@
 /** Lists in pages, as an iterable: no more than a page is held. client-go: tools/pager. */
+import { ContinueTokens } from '../cache/pager.ts';
 import type { Resource } from '../cache/resource.ts';
 import { requireInteger } from '../errors.ts';
 import type { ListOptions, ObjectList, Reader } from './types.ts';
@@ -17,7 +18,8 @@ export interface ListAllOptions extends Omit<ListOptions, 'live' | 'limit' | 'co
  * expire meanwhile, the loop ends with a StatusError of reason Expired (see `isResourceExpired`):
  * what was given is a part.
  *
- * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with
+ * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with,
+ *   and DECODE for a continue token that comes again
  * @example
  * for await (const pod of listAll(client, Pod, { namespace: 'default', signal })) use(pod);
  */
@@ -32,7 +34,8 @@ export async function* listAll<T extends object>(
 /**
  * The pages themselves, with their versions and how much remains.
  *
- * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with
+ * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with,
+ *   and DECODE for a continue token that comes again
  * @example
  * for await (const { items, metadata } of listPages(client, Pod, { pageSize: 100 })) use([items.length, metadata.remainingItemCount]);
  */
@@ -43,6 +46,7 @@ export async function* listPages<T extends object>(
 ): AsyncGenerator<ObjectList<T>, void, undefined> {
   const { pageSize = PAGE_SIZE, resourceVersion, ...rest } = options;
   requireInteger('pageSize', pageSize, 1);
+  const tokens = new ContinueTokens();
   let next: string | undefined;
   do {
     // The version is that of the first page; a continue token brings its own, and the server
@@ -50,6 +54,6 @@ export async function* listPages<T extends object>(
     const from = next === undefined ? { resourceVersion } : { continue: next };
     const page = await client.list(resource, { ...rest, ...from, live: true, limit: pageSize });
     yield page;
-    next = page.metadata.continue;
+    next = page.metadata.continue && tokens.take(page.metadata.continue);
   } while (next);
 }

@@ -3,12 +3,13 @@
  * answer is either the JSON that was asked for or an error; a request is repeated only where
  * rest.ts says that this is safe; each sending waits for its token.
  */
-import { type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
+import { goesOn, isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
 import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import type { Clock } from '../clock.ts';
 import { CapstanError, show } from '../errors.ts';
 import { tell } from '../handle-error.ts';
+import type { Logger } from '../logger.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
 import { type Warning, warningsIn } from './warnings.ts';
 
@@ -22,6 +23,8 @@ export interface RestClientOptions {
   readonly clock: Clock;
   readonly limiter?: RequestRateLimiter | undefined;
   readonly onWarning: (warning: Warning) => void;
+  /** Told of waits that the server asks for. Default: see `RepeatOptions.onRepeat`. */
+  readonly logger?: Logger | undefined;
 }
 
 export interface JsonRequest {
@@ -48,9 +51,14 @@ export class RestClient {
    * DECODE.
    */
   async send(asked: JsonRequest): Promise<object> {
-    const { clock, limiter, onWarning } = this.#options;
+    const { clock, limiter, onWarning, logger } = this.#options;
     const { method, path, signal = new AbortController().signal } = asked;
     const options: RepeatOptions = { clock, signal, idleMs: IDLE_MS };
+    if (logger !== undefined)
+      options.onRepeat = (error, afterMs) => {
+        if (!isLongWait(afterMs)) return;
+        logger.warn(`${method} ${path}${goesOn(afterMs)}, as the server asks`, { error });
+      };
     if (limiter !== undefined) options.turn = () => limiter.wait(signal, `${method} ${path}`);
     const exchange = await sendWithRepeats(this.#transport, requestOf(asked), options);
     try {

@@ -3,7 +3,7 @@
  * repeated only when the server says so by Retry-After, as one whose connection was lost may have
  * been carried out. client-go: rest/request.go.
  */
-import { type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
+import { isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import { aborted, CapstanError } from '../errors.ts';
@@ -25,12 +25,14 @@ export async function requestJson(
   if (signal.aborted) throw aborted(what, signal.reason);
   const within = new Deadline(clock, timeout, signal);
   let met: Error | undefined;
+  let metMs = 0;
   let underWay = true;
   const options: RepeatOptions = {
     clock,
     signal: within.signal,
-    onRepeat: (error) => {
+    onRepeat: (error, afterMs) => {
       met = error;
+      metMs = afterMs;
       underWay = false;
     },
     turn: async () => {
@@ -42,7 +44,9 @@ export async function requestJson(
   } catch (error) {
     if (!within.passed()) throw error;
     const carriedOut = underWay ? '; if it was sent, it may have been carried out' : '';
-    const message = `${what} took longer than ${timeout} ms${carriedOut}${met ? `; before that: ${met.message}` : ''}`;
+    const before = met ? `; before that: ${met.message}` : '';
+    const asked = isLongWait(metMs) ? `; the server asked to wait ${metMs / 1000} s` : '';
+    const message = `${what} took longer than ${timeout} ms${carriedOut}${before}${asked}`;
     throw new CapstanError('TIMEOUT', message, { cause: met ?? error });
   } finally {
     within.end();

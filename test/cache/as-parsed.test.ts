@@ -3,6 +3,7 @@
  * cut them; what JSON.parse rejects is a DECODE error and never an object. Random documents; the
  * seed is printed.
  */
+
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
 import type { Decoder } from '../../bindings/cache/decoder.ts';
@@ -397,7 +398,15 @@ const isList = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
   'items' in value &&
+  ((value as KubeObject).kind ?? 'ConfigMapList') === 'ConfigMapList' &&
+  ((value as KubeObject).apiVersion ?? 'v1') === 'v1' &&
   Array.isArray(value.items) &&
   value.items.every(
-    (item) => typeof item === 'object' && item !== null && !Array.isArray(item) && isNamed(item),
+    (item) =>
+      typeof item === 'object' &&
+      item !== null &&
+      !Array.isArray(item) &&
+      isNamed(item) &&
+      ((item as KubeObject).kind ?? 'ConfigMap') === 'ConfigMap' &&
+      ((item as KubeObject).apiVersion ?? 'v1') === 'v1',
   );

@@ -99,7 +99,8 @@ describe('pages of the JSON decoder', () => {
   });
 
   test('take null for no items, as Go writes an empty slice', () => {
-    expect(pageOf('{"items":null}')).toEqual({ items: [], resourceVersion: '', continue: '' });
+    const page = { items: [], resourceVersion: '', continue: '' };
+    expect(pageOf('{"kind":"ConfigMapList","items":null}')).toEqual(page);
   });
 
   test.each([

@@ -1,13 +1,14 @@
 /** The decoders there are, for tests that hold for every one of them. */
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
-import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
+import { type Decoder, type ExpectedKind, jsonDecoder } from '../../bindings/cache/decoder.ts';
 import type { KubeObject } from '../../bindings/cache/keys.ts';
 import { CacheCore } from '../../bindings/cache-core.ts';
 
 export interface TestedDecoder {
   name: string;
-  make(): Decoder<KubeObject>;
+  /** @param of ConfigMaps by default */
+  make(of?: ExpectedKind): Decoder<KubeObject>;
   /** Its objects refuse every write. Plain ones are frozen by the mutation detector alone. */
   readOnly: boolean;
 }
@@ -15,7 +16,7 @@ export interface TestedDecoder {
 const expected = { apiVersion: 'v1', kind: 'ConfigMap' };
 
 export const decoders: readonly TestedDecoder[] = [
-  { name: 'of JSON', make: () => jsonDecoder<KubeObject>(expected), readOnly: false },
+  { name: 'of JSON', make: (of = expected) => jsonDecoder<KubeObject>({ ...of }), readOnly: false },
   { name: 'of bytes', make: onBytes, readOnly: true },
 ];
 
@@ -23,8 +24,12 @@ let core: CacheCore | undefined;
 let versions: Versions | undefined;
 
 /** All in one core, as in an informer, whose streams follow each other. */
-function onBytes(): Decoder<KubeObject> {
+function onBytes(of = expected): Decoder<KubeObject> {
+  if (of !== expected) {
+    const other = new CacheCore();
+    return new ByteDecoder<KubeObject>(other, new Versions(other, other.x.keysNew(), of), of);
+  }
   core ??= new CacheCore();
   versions ??= new Versions(core, core.x.keysNew(), expected);
-  return new ByteDecoder<KubeObject>(core, versions, expected);
+  return new ByteDecoder<KubeObject>(core, versions, { ...expected });
 }

@@ -142,7 +142,7 @@ export class LiveServer implements Transport {
     this.requests.push(request);
     const intercepted = await this.intercept?.(request, this.requests.length);
     if (intercepted !== undefined) return intercepted;
-    if (request.query?.watch !== 'true') return answer(200, this.listBody(request.headers?.accept));
+    if (request.query?.watch !== 'true') return answer(200, this.listBody(request));
     const stream = new Stream();
     this.watches.add(stream);
     if (request.query.sendInitialEvents === 'true') {
@@ -153,12 +153,18 @@ export class LiveServer implements Transport {
     return { status: 200, headers: new Headers(), body: stream.body(request.signal) };
   }
 
-  listBody(accept = ''): string {
-    const items = [...this.#objects.values()];
+  /** Of what the path names; only ConfigMaps say that their list is one. */
+  listBody({ path, headers }: Partial<TransportRequest> = {}): string {
+    const metadataOnly = headers?.accept?.includes('as=PartialObjectMetadataList');
+    const [, apiVersion = 'v1', plural = 'configmaps'] =
+      /^\/apis?\/((?:[^/]+\/)?v[^/]*)\/(?:namespaces\/[^/]+\/)?([^/]+)$/.exec(path ?? '') ?? [];
+    const head = metadataOnly
+      ? { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata' }
+      : { apiVersion, kind: 'ConfigMap' };
+    const items = [...this.#objects.values()].map((object) => ({ ...object, ...head }));
+    const said = metadataOnly || plural === 'configmaps';
     return JSON.stringify({
-      ...(accept.includes('as=PartialObjectMetadataList')
-        ? { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' }
-        : { kind: 'ConfigMapList', apiVersion: 'v1' }),
+      ...(said ? { kind: `${head.kind}List`, apiVersion: head.apiVersion } : {}),
       metadata: { resourceVersion: String(this.#version) },
       items,
     });

@@ -8,6 +8,7 @@ import {
   type ListWatchOptions,
   Reflector,
   type ReflectorOptions,
+  type Resource,
   type Transport,
   type WatchFailure,
 } from 'capstan/cache';
@@ -32,13 +33,20 @@ export async function reflect(
   server: Transport,
   options: ReflectorOptions<ConfigMap> & {
     lists?: ListWatchOptions;
+    resource?: Resource<ConfigMap, 'byValue'>;
     clock?: FakeClock;
     store?: Indexer<ConfigMap>;
   } = {},
 ): Promise<Reflecting> {
-  const { lists, clock = new FakeClock(5000), store = new Indexer<ConfigMap>(), ...rest } = options;
+  const {
+    lists,
+    resource = ConfigMaps,
+    clock = new FakeClock(5000),
+    store = new Indexer<ConfigMap>(),
+    ...rest
+  } = options;
   const failures: Reflecting['failures'] = [];
-  const reflector = new Reflector(new ListWatch(server, ConfigMaps, lists), store, {
+  const reflector = new Reflector(new ListWatch(server, resource, lists), store, {
     clock,
     random: () => 0,
     watchErrorHandler: (error, failure) => failures.push({ ...failure, error }),

@@ -1,5 +1,13 @@
-/** A resource that goes away, as when its CustomResourceDefinition is deleted, and comes back. */
-import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capstan/cache';
+/**
+ * A resource that goes away, as when its CustomResourceDefinition is deleted, and comes back; and
+ * 404s that do not mean that.
+ */
+import {
+  DeletedFinalStateUnknown,
+  ListWatch,
+  SharedIndexInformer,
+  type TransportRequest,
+} from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
@@ -13,8 +21,23 @@ import {
   status,
   stream,
 } from './answers.ts';
-import { answer, ConfigMaps } from './live-server.ts';
-import { reflect } from './reflecting.ts';
+import { type Answer, answer, ConfigMaps } from './live-server.ts';
+import { reflect as reflectAny } from './reflecting.ts';
+
+const Custom = { ...ConfigMaps, group: 'example.com' };
+const own = (text: string): string =>
+  text.replaceAll('"apiVersion":"v1"', '"apiVersion":"example.com/v1"');
+const reflect: typeof reflectAny = (server, options) =>
+  reflectAny(server, { resource: Custom, ...options });
+
+/** Its answers are those of a custom kind; discovery, which is not counted, has no group. */
+class CustomReplies extends Replies {
+  override async request(request: TransportRequest): Promise<Answer> {
+    if (request.path === '/apis')
+      return answer(200, JSON.stringify({ kind: 'APIGroupList', groups: [] }));
+    return super.request(request);
+  }
+}
 
 let reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -32,14 +55,16 @@ const lists =
   () =>
     answer(
       200,
-      listBody(
-        version,
-        names.map((name) => configMap(name, version)),
+      own(
+        listBody(
+          version,
+          names.map((name) => configMap(name, version)),
+        ),
       ),
     );
 const holds: Reply = ({ signal }) => stream([], 'hold', signal);
 const lost: Reply = () =>
-  stream([bookmark('6'), event('ERROR', status(500, 'InternalError'))], 'close');
+  stream([own(bookmark('6')), event('ERROR', status(500, 'InternalError'))], 'close');
 const gone: Reply = () => answer(404, JSON.stringify(status(404, 'NotFound', { details: {} })));
 const page: Reply = () => answer(404, '404 page not found\n');
 const discovery =
@@ -52,7 +77,7 @@ const discovery =
 
 describe('a resource that is gone', () => {
   test('empties the store once, is asked for with back-off, and is taken up where it comes back', async () => {
-    const server = new Replies(
+    const server = new CustomReplies(
       lists('5', 'a', 'b'),
       lost,
       gone,
@@ -78,14 +103,21 @@ describe('a resource that is gone', () => {
 
   test('tells the handlers of an informer of each object once, by its tombstone, and of those that come back', async () => {
     const clock = new FakeClock();
-    const server = new Replies(lists('5', 'a', 'b'), lost, gone, gone, lists('9', 'a'), holds);
+    const server = new CustomReplies(
+      lists('5', 'a', 'b'),
+      lost,
+      gone,
+      gone,
+      lists('9', 'a'),
+      holds,
+    );
     const options = {
       clock,
       watchList: false,
       random: () => 0,
       watchErrorHandler: () => undefined,
     };
-    const informer = new SharedIndexInformer(new ListWatch(server, ConfigMaps), options);
+    const informer = new SharedIndexInformer(new ListWatch(server, Custom), options);
     const told: unknown[] = [];
     informer.addEventHandler({
       onAdd: ({ metadata }) => told.push(`add ${metadata.name}`),
@@ -102,8 +134,8 @@ describe('a resource that is gone', () => {
 
   test('is asked for by lists alone while it is gone, and as a stream again later', async () => {
     const begin: Reply = () =>
-      stream([bookmark('5', 'true'), event('ERROR', status(500, 'InternalError'))], 'close');
-    const server = new Replies(begin, gone, gone, gone, lists('9', 'a'), lost, holds);
+      stream([own(bookmark('5', 'true')), event('ERROR', status(500, 'InternalError'))], 'close');
+    const server = new CustomReplies(begin, gone, gone, gone, lists('9', 'a'), lost, holds);
     const { clock, reflector, stop } = await reflect(server, { watchList: true });
     await clock.run(800);
     expect(server.asked()).toEqual(['stream ', 'stream 5', 'list 5']);
@@ -114,27 +146,29 @@ describe('a resource that is gone', () => {
   });
 
   test('is gone where a page came and the discovery of the server says so, as kube-apiserver answers', async () => {
-    const server = new Replies(
-      lists('5', 'a'),
-      lost,
-      page,
-      discovery('others'),
-      page,
-      lists('9', 'a'),
-      holds,
-    );
+    const server = new CustomReplies(lists('5', 'a'), lost, page, page, lists('9', 'a'), holds);
     const { clock, names, stop } = await reflect(server, { watchList: false });
     await clock.run(800);
     expect(names()).toEqual([]);
-    expect(server.requests.map(({ path }) => path)[3]).toBe('/api/v1');
     await clock.run(1600 + 3200);
     expect(names()).toEqual(['a']);
     await stop();
   });
 
+  const groups: Reply = () =>
+    answer(
+      200,
+      JSON.stringify({
+        kind: 'APIGroupList',
+        groups: [{ name: 'example.com', versions: [{ version: 'v1' }] }],
+      }),
+    );
+
   test.each<[string, Reply[]]>([
     ['a page of a proxy, as the server says nothing of the kind', [page]],
-    ['a page, while discovery still has the resource', [page, discovery('configmaps')]],
+    ['404 for discovery as well', [gone]],
+    ['a Status, while discovery still has the resource', [gone, groups, discovery('configmaps')]],
+    ['a page, while discovery still has the resource', [page, groups, discovery('configmaps')]],
     [
       'a Status for something with a name, such as a namespace',
       [() => answer(404, JSON.stringify(status(404, 'NotFound', { details: { name: 'ns' } })))],
@@ -148,8 +182,37 @@ describe('a resource that is gone', () => {
     await stop();
   });
 
+  // A proxy that was being restarted answered a list of ConfigMaps with a Status 404, discovery as
+  // well: the cache told that all of them had been deleted.
+  test.each([
+    ['', 'v1'],
+    ['apps', 'apps/v1'],
+    ['rbac.authorization.k8s.io', 'rbac.authorization.k8s.io/v1'],
+  ])(
+    'is never a kind of the group "%s", whatever answers 404 and for how long',
+    async (group, apiVersion) => {
+      const resource = { ...ConfigMaps, group };
+      const items = [{ ...configMap('a', '5'), apiVersion }];
+      const list: Reply = () =>
+        answer(200, listBody('5', items).replaceAll('"v1"', JSON.stringify(apiVersion)));
+      const again: Reply = ({ query, path }) =>
+        query?.resourceVersion === undefined
+          ? answer(200, JSON.stringify({ kind: 'APIGroupList', groups: [], path }))
+          : answer(404, JSON.stringify(status(404, 'NotFound', { details: {} })));
+      const server = new Replies(list, lost, gone, again, again, again, again, again, list, holds);
+      const { clock, names, told, stop } = await reflect(server, { resource, watchList: false });
+      await clock.run(800);
+      expect(names()).toEqual(['a']);
+      await clock.run(300_000);
+      expect(names()).toEqual(['a']);
+      expect(told().filter((each) => each === 'server → relist').length).toBe(7);
+      expect(told()).not.toContain('server → park');
+      await stop();
+    },
+  );
+
   test('is waited for like any other where it was never seen', async () => {
-    const server = new Replies(gone, gone, lists('9', 'a'), holds);
+    const server = new CustomReplies(gone, gone, lists('9', 'a'), holds);
     const { clock, names, told, stop } = await reflect(server, { watchList: false });
     await clock.run(800 + 1600);
     expect([names(), told()]).toEqual([['a'], ['server → relist', 'server → relist']]);
@@ -157,7 +220,7 @@ describe('a resource that is gone', () => {
   });
 
   test('keeps the store as it was where parkWhenGone is off, as in client-go', async () => {
-    const server = new Replies(lists('5', 'a'), lost, gone);
+    const server = new CustomReplies(lists('5', 'a'), lost, gone);
     const { clock, names, told, stop } = await reflect(server, {
       watchList: false,
       parkWhenGone: false,
@@ -169,7 +232,7 @@ describe('a resource that is gone', () => {
 
   test('is reported once by the default handler, unlike other failures meanwhile', async () => {
     const denied: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));
-    const server = new Replies(lists('5', 'a'), lost, gone, gone, denied, gone);
+    const server = new CustomReplies(lists('5', 'a'), lost, gone, gone, denied, gone);
     const { clock, stop } = await reflect(server, {
       watchList: false,
       watchErrorHandler: undefined,

@@ -15,8 +15,9 @@ import {
   type FrameReader,
   type ListPage,
   type PageReader,
-  requireListKind,
-  requireNamed,
+  requireItem,
+  requireList,
+  saysKind,
   textOf,
   toFrame,
 } from '../decoder.ts';
@@ -327,7 +328,12 @@ class BytePageReader<T extends object> implements PageReader<T> {
   readonly #stream: ByteStream;
   readonly #what: string;
   #items: T[] | undefined;
+  /** What is there in place of an array. */
+  #otherItems: unknown;
+  /** The first item says the expected kind itself; looked at where the list does not say it. */
+  #proven = false;
   #metadata: unknown;
+  #apiVersion: unknown;
   #kind: unknown;
 
   constructor(decoder: ByteDecoder<T>) {
@@ -340,7 +346,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const stream = this.#stream;
     stream.push(chunk);
     for (;;) {
-      const code = stream.nextOfList();
+      const code = stream.nextOfList(this.#items?.length);
       if (code === MORE || code === END) return;
       if (code === ITEMS) this.#items = [];
       else {
@@ -354,12 +360,19 @@ class BytePageReader<T extends object> implements PageReader<T> {
   end(): ListPage<T> {
     if (!this.#stream.listEnded())
       throw new CapstanError('DECODE', `${this.#what}: the body ended early`);
-    if (this.#items === undefined)
-      throw new CapstanError('DECODE', `${this.#what}: expected a list with items`);
-    requireListKind(this.#kind, this.#decoder.expected, this.#what);
+    requireList(
+      {
+        apiVersion: this.#apiVersion,
+        kind: this.#kind,
+        items: this.#items ?? this.#otherItems,
+        proven: this.#proven,
+      },
+      this.#decoder.expected,
+      this.#what,
+    );
     const metadata = (this.#metadata ?? {}) as { resourceVersion?: unknown; continue?: unknown };
     const page = {
-      items: this.#items,
+      items: this.#items ?? [],
       resourceVersion: textOf(metadata.resourceVersion),
       continue: textOf(metadata.continue),
     };
@@ -381,48 +394,60 @@ class BytePageReader<T extends object> implements PageReader<T> {
         (words[report + NAME_END] as number) + 1,
       ),
     );
-    if (name !== 'metadata' && name !== 'items' && name !== 'kind') return;
+    if (!['metadata', 'items', 'kind', 'apiVersion'].includes(name as string)) return;
     const value: unknown = JSON.parse(
       stream.text(words[report + VALUE_START] as number, words[report + VALUE_END] as number),
     );
     if (name === 'metadata') this.#metadata = value;
     else if (name === 'kind') this.#kind = value;
-    else if (value === null) this.#items = [];
-    else if (Array.isArray(value)) this.#items = value.map((item) => this.#parsed(item));
-    else
-      throw new CapstanError(
-        'DECODE',
-        `${this.#what}: expected items to be an array, got ${show(value)}`,
-      );
+    else if (name === 'apiVersion') this.#apiVersion = value;
+    else if (Array.isArray(value)) {
+      this.#proven = saysKind(value[0], this.#decoder.expected);
+      this.#items = value.map((item, at) => this.#parsed(item, at));
+    } else {
+      this.#items = undefined;
+      this.#otherItems = value;
+    }
   }
 
   #item(raw: boolean): void {
     const decoder = this.#decoder;
     const report = this.#stream.report();
     const items = this.#items ?? [];
+    if (items.length === 0) this.#first();
     const version = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
     if (version !== undefined) {
       items.push(decoder.objectOf(version));
       return;
     }
-    const words = decoder.core.words();
+    items.push(this.#parsed(this.#json(), items.length));
+  }
+
+  #first(): void {
+    const { expected } = this.#decoder;
+    const named = this.#kind === `${expected.kind}List` && this.#apiVersion === expected.apiVersion;
+    if (!named) this.#proven = saysKind(this.#json(), expected);
+  }
+
+  /** The item that was scanned last. */
+  #json(): unknown {
+    const report = this.#stream.report();
+    const words = this.#decoder.core.words();
     const text = this.#stream.text(
       words[report + VALUE_START] as number,
       words[report + VALUE_END] as number,
     );
-    let item: unknown;
     try {
-      item = JSON.parse(text);
+      return JSON.parse(text);
     } catch (cause) {
       throw new CapstanError('DECODE', `${this.#what}: an item is not JSON: ${show(text)}`, {
         cause,
       });
     }
-    items.push(this.#parsed(item));
   }
 
-  #parsed(item: unknown): T {
-    requireNamed(item, this.#what);
+  #parsed(item: unknown, at: number): T {
+    requireItem(item, at, this.#decoder.expected, this.#what);
     return this.#decoder.finish(item) as T;
   }
 }

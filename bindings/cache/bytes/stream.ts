@@ -92,10 +92,11 @@ export class ByteStream {
   }
 
   /** MEMBER, ITEMS, VALUE or RAW (an item), END or MORE; throws DECODE for the rest. */
-  nextOfList(): number {
+  /** @param items how many there were; undefined: they have not begun */
+  nextOfList(items: number | undefined): number {
     if (this.#handle === 0) return MORE;
     const code = this.#core.x.listNext(this.#handle);
-    if (code < 0) throw this.#error(code);
+    if (code < 0) throw this.#error(code, items === undefined ? '' : `items[${items}] `);
     return code;
   }
 
@@ -123,7 +124,7 @@ export class ByteStream {
     if (handle !== 0) this.#core.x.streamFree(handle);
   }
 
-  #error(code: number): CapstanError {
+  #error(code: number, place = ''): CapstanError {
     const what = this.#what;
     const { maxObjectBytes, maxDepth } = this.#limits;
     if (code === TOO_LONG) {
@@ -137,7 +138,7 @@ export class ByteStream {
     const words = this.#core.words();
     const failedAt = words[at + FAILURE_AT] as number;
     if (code === NOT_AN_OBJECT)
-      return new CapstanError('DECODE', `${what}: expected a JSON object`);
+      return new CapstanError('DECODE', `${what}: ${place}expected a JSON object`);
     if (words[at + FAILURE] === TOO_DEEP) {
       return new CapstanError('DECODE', `${what}: a value nests deeper than ${maxDepth} levels`);
     }

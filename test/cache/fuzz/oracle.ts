@@ -74,8 +74,19 @@ export function expectedPage(bytes: Uint8Array, cut: boolean): Shown | undefined
     return undefined;
   }
   if (!isObject(body) || !Object.hasOwn(body, 'items')) return undefined;
+  const isGeneric = at(body, 'kind') === 'List' && (at(body, 'apiVersion') ?? 'v1') === 'v1';
+  const kind = isGeneric ? undefined : (at(body, 'kind') ?? undefined);
+  if (body.items === null && kind === undefined) return undefined;
   const items = body.items ?? [];
-  if (!Array.isArray(items) || !items.every(isNamed)) return undefined;
+  if (!Array.isArray(items) || !items.every(isNamed) || !items.every(isOurs)) return undefined;
+  const apiVersion = at(body, 'apiVersion') ?? EXPECTED.apiVersion;
+  const isList =
+    apiVersion === EXPECTED.apiVersion &&
+    (kind ?? `${EXPECTED.kind}List`) === `${EXPECTED.kind}List`;
+  const says = (['apiVersion', 'kind'] as const).every(
+    (name) => at(items[0], name) === EXPECTED[name],
+  );
+  if (!isList && !(says && typeof kind === 'string' && kind !== 'Status')) return undefined;
   const metadata = at(body, 'metadata');
   return showPage(
     items.map((item) => show(item, cut)),
@@ -110,10 +121,7 @@ function eventOf(value: unknown, cut: boolean): Shown | undefined {
   if (type === 'ERROR')
     return object.kind === 'Status' ? `ERROR ${JSON.stringify(object)}` : undefined;
   if (!['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'].includes(type)) return undefined;
-  const isOurs = (['apiVersion', 'kind'] as const).every(
-    (name) => (object[name] ?? EXPECTED[name]) === EXPECTED[name],
-  );
-  if (!isOurs) return 'foreign';
+  if (!isOurs(object)) return 'foreign';
   const metadata = at(object, 'metadata');
   const resourceVersion = stringAt(metadata, 'resourceVersion');
   if (type === 'BOOKMARK') {
@@ -124,6 +132,11 @@ function eventOf(value: unknown, cut: boolean): Shown | undefined {
   }
   return isNamed(object) ? showEvent(type, show(object, cut), resourceVersion) : undefined;
 }
+
+const isOurs = (object: unknown): boolean =>
+  (['apiVersion', 'kind'] as const).every(
+    (name) => (at(object, name) ?? EXPECTED[name]) === EXPECTED[name],
+  );
 
 function isNamed(object: unknown): boolean {
   const metadata = at(object, 'metadata');

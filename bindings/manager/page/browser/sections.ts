@@ -1,4 +1,7 @@
 /** The sections of the page, each from its part of the state. */
+
+import { isLongWait } from '../../../cache/rest.ts';
+import { systemWallNow } from '../../../clock.ts';
 import type { ControllerReport, KeyReport, RunReport } from '../../../controller/index.ts';
 import type { InformerState, LivePageState } from '../state.ts';
 import type { Verdict, VerdictState } from '../verdict.ts';
@@ -383,7 +386,10 @@ function informerRow(informer: InformerState, cachedIn: readonly string[]): Row 
 }
 
 function next({ afterMs, agoMs }: NonNullable<InformerState['lastFailure']>): string {
-  return afterMs > agoMs ? `, in ${span(afterMs - agoMs)}` : '';
+  const left = afterMs - agoMs;
+  if (left <= 0) return '';
+  const at = new Date(systemWallNow() + left).toLocaleString();
+  return `, in ${span(left)}${isLongWait(left) ? `, at ${at}` : ''}`;
 }
 
 function informerState({
