@@ -33,6 +33,7 @@ export interface ExchangeOptions {
 export class Exchange {
   readonly #options: ExchangeOptions;
   readonly #what: string;
+  readonly #transport: Transport;
   readonly #abort = new AbortController();
   readonly #onSignal = (): void => this.#abort.abort(this.#options.signal.reason);
   /** Ends the wait that is under way, of which there is one at a time. */
@@ -48,9 +49,10 @@ export class Exchange {
   #ended = false;
   #closed = false;
 
-  private constructor(options: ExchangeOptions, what: string) {
+  private constructor(options: ExchangeOptions, what: string, transport: Transport) {
     this.#options = options;
     this.#what = what;
+    this.#transport = transport;
     this.#idleMs = options.idleMs ?? 0;
     // Once, and not for each read: to add and remove a listener costs more than what is done with a
     // short chunk.
@@ -76,7 +78,7 @@ export class Exchange {
   ): Promise<Exchange> {
     const what = `${request.method} ${request.path}`;
     if (options.signal.aborted) throw aborted(what, options.signal.reason);
-    const exchange = new Exchange(options, what);
+    const exchange = new Exchange(options, what, transport);
     try {
       exchange.#response = await exchange.#within(() =>
         transport.request({ ...request, transient: true, signal: exchange.#abort.signal }),
@@ -177,16 +179,21 @@ export class Exchange {
       const fail = (cause: unknown): void => {
         this.#waitingSince = undefined;
         const how = this.#timedOut === '' || signal.aborted ? undefined : this.#timedOut;
+        const waits = this.#waits();
         reject(
           how === undefined
             ? cause
-            : new TransportError('reset', `the server was ${how}; the connection was given up`, {
-                cause,
-              }),
+            : new TransportError(
+                waits === '' ? 'reset' : 'refused',
+                waits === ''
+                  ? `the server was ${how}; the connection was given up`
+                  : `${this.#what}${waits} was given up: ${how}`,
+                { cause },
+              ),
         );
       };
       const { signal: abort } = this.#abort;
-      this.#endWait = () => fail(aborted(this.#what, abort.reason));
+      this.#endWait = () => fail(aborted(`${this.#what}${this.#waits()}`, abort.reason));
       if (abort.aborted) this.#endWait();
       const succeed = (value: T): void => {
         if (abort.aborted) return; // told already
@@ -204,6 +211,12 @@ export class Exchange {
         fail(error);
       }
     });
+  }
+
+  /** What the request waits for while it has not been sent, as it follows in a message. */
+  #waits(): string {
+    const waits = this.#response === undefined ? this.#transport.waitsFor?.() : undefined;
+    return waits === undefined ? '' : `, which waited for ${waits},`;
   }
 
   /**

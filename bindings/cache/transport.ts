@@ -87,6 +87,11 @@ export interface Transport {
   close?(): Promise<void>;
   /** Where the last request went to, as `name:port`, for metrics. */
   host?(): string;
+  /**
+   * What requests wait for that have not been sent yet, such as a program that gives credentials:
+   * for the error of a request that ends meanwhile. `undefined` where none waits. Must not throw.
+   */
+  waitsFor?(): string | undefined;
 }
 
 /**

@@ -73,6 +73,8 @@ export class Credentials {
   readonly #config: KubeConfigLike;
   readonly #clock: Clock;
   readonly #shared = new Set<Shared>();
+  /** The readings that are under way, the newest last. */
+  readonly #asking = new Set<Kept>();
   /** The last that could be used, and whose. */
   #last: (Current & { readonly destination: Destination }) | undefined;
   /** It was told that former credentials are used. */
@@ -121,6 +123,12 @@ export class Credentials {
     return shared.promise;
   }
 
+  /** Who is being asked, for messages. */
+  waitsFor(): string | undefined {
+    const newest = [...this.#asking].at(-1);
+    return newest && `${newest.asked}${newest.said}`;
+  }
+
   async #ask(current: Current): Promise<Destination> {
     const { url, proxied, authorization } = clusterOf(this.#config);
     const what = `reading the kubeconfig's credentials for ${url.origin}`;
@@ -129,8 +137,9 @@ export class Credentials {
     if (proxied) kept.forgetAgents();
     this.#renew(kept);
     const renewals = this.#renewals;
+    this.#asking.add(kept);
     const late = this.#clock.setTimer(() => {
-      const why = `${kept.asked} has not answered for ${TOLD_AFTER} ms: requests wait for it`;
+      const why = `${kept.asked} has not answered for ${TOLD_AFTER} ms: requests wait for it${kept.said}`;
       handleError(new CapstanError('TIMEOUT', why), what);
     }, TOLD_AFTER);
     let why: unknown;
@@ -154,6 +163,14 @@ export class Credentials {
       const former = this.#former(current);
       // With what cannot be used an agent has been made, too.
       const agent = tls === former?.tls ? former.agent : options.agent;
+      const { expired } = kept;
+      const refusal =
+        expired === undefined
+          ? undefined
+          : new TransportError(
+              'unknown',
+              `${url.origin} answered 401: ${kept.asked} gave a credential that expired at ${expired}${kept.said}`,
+            );
       const destination: Destination = {
         url,
         tls,
@@ -163,6 +180,7 @@ export class Credentials {
         // ResetTokenOlderThan.
         refused: () => {
           if (renewals === this.#renewals) this.#stale = true;
+          return refusal;
         },
       };
       this.#last = { ...current, destination };
@@ -177,6 +195,7 @@ export class Credentials {
       throw new TransportError('unknown', `${what}: ${messageOf(error)}`, { cause: error });
     } finally {
       this.#clock.clearTimer(late);
+      this.#asking.delete(kept);
     }
   }
 

@@ -7,16 +7,25 @@
 import { isDeepStrictEqual } from 'node:util';
 import { systemWallNow } from '../clock.ts';
 import { isError, show } from '../errors.ts';
+import { PluginRun, watchRuns, wrongType } from './plugin-run.ts';
 
 /** What is read of a user: beyond the two methods of a KubeConfigLike. */
 export interface KubeConfigUser {
   readonly name?: unknown;
-  readonly exec?: { readonly command?: unknown } | null;
+  readonly exec?: Exec | null;
+  readonly authProvider?: { readonly config?: { readonly exec?: Exec | null } | null } | null;
+}
+
+interface Exec {
+  readonly command?: unknown;
+  readonly apiVersion?: unknown;
+  readonly installHint?: unknown;
 }
 
 /** ExecAuth: what the plugin answered, for ever where that has no expirationTimestamp. */
 interface ExecAuth {
   readonly tokenCache: Record<string, unknown>;
+  execFn?: unknown;
 }
 
 /**
@@ -38,6 +47,7 @@ export class Kept {
   readonly #exec: ExecAuth | undefined;
   readonly #file: FileAuth | undefined;
   readonly #agents: { clear(): void } | undefined;
+  readonly #run = new PluginRun();
 
   constructor(config: object, user: KubeConfigUser | undefined) {
     this.#user = user;
@@ -53,7 +63,25 @@ export class Kept {
   get asked(): string {
     return this.#exec === undefined
       ? 'the KubeConfig'
-      : `the exec plugin ${show(this.#user?.exec?.command)}`;
+      : `the exec plugin ${show(this.#plugin?.command)}`;
+  }
+
+  /** What the plugin wrote to stderr, and how to install it, as they follow in a message. */
+  get said(): string {
+    const { installHint } = this.#plugin ?? {};
+    const hint = isText(installHint) ? `; its install hint: ${installHint.trim()}` : '';
+    return this.#exec === undefined ? '' : `${this.#run.said}${hint}`;
+  }
+
+  /** When the credential that the plugin has just given expired, where that is in the past. */
+  get expired(): string | undefined {
+    const { status } = (this.#answer() ?? {}) as { status?: { expirationTimestamp?: unknown } };
+    const time = status?.expirationTimestamp;
+    return this.#run.ran && Date.parse(String(time)) <= systemWallNow() ? String(time) : undefined;
+  }
+
+  get #plugin(): Exec | undefined {
+    return this.#user?.exec ?? this.#user?.authProvider?.config?.exec ?? undefined;
   }
 
   /** The next reading runs the plugin, or reads the file. */
@@ -99,13 +127,15 @@ export class Kept {
   }
 
   async #readExec<T>(apply: () => Promise<T>): Promise<T> {
-    const done = await apply().catch((error: unknown) => {
+    if (this.#exec !== undefined) watchRuns(this.#exec);
+    const done = await this.#run.during(apply).catch((error: unknown) => {
       // null is what an expired answer left.
-      const wrong = this.#answer() ? this.#wrong() : this.#silence(error);
-      throw wrong === undefined ? error : this.#failure(wrong, error);
+      const wrong =
+        this.#run.failureOf(error) ?? (this.#answer() ? this.#wrong() : this.#silence(error));
+      throw wrong === undefined ? error : this.#failure(wrong);
     });
     const wrong = this.#wrong();
-    if (wrong !== undefined) throw this.#failure(wrong, undefined);
+    if (wrong !== undefined) throw this.#failure(wrong);
     const answer = this.#answer();
     if (isObject(answer) && !owners.has(answer)) owners.set(answer, this.#user);
     return done;
@@ -116,6 +146,8 @@ export class Kept {
     if (this.#exec === undefined || !Object.hasOwn(this.#exec.tokenCache, this.#name))
       return undefined;
     const answer = this.#answer();
+    const type = isObject(answer) ? wrongType(answer, this.#plugin?.apiVersion) : undefined;
+    if (type !== undefined) return type;
     if (!isObject(answer) || !isObject(answer.status)) return 'answered without "status"';
     const { token, clientCertificateData, clientKeyData } = answer.status;
     if (isText(clientCertificateData) !== isText(clientKeyData))
@@ -124,17 +156,15 @@ export class Kept {
     return 'answered without "status.token", and without "status.clientCertificateData" and "status.clientKeyData"';
   }
 
-  /**
-   * client-node's error of a plugin that ended with another code than 0 is what that wrote to
-   * stderr.
-   */
+  /** Where its process could not be watched, an error without a text. */
   #silence(error: unknown): string | undefined {
     const silent = this.#exec !== undefined && isError(error) && error.message.trim() === '';
-    return silent ? 'failed, and wrote nothing to stderr' : undefined;
+    return silent ? 'failed' : undefined;
   }
 
-  #failure(wrong: string, cause: unknown): Error {
-    return new Error(`${this.asked} ${wrong}`, { cause });
+  /** Without the cause, which may have in it what the plugin wrote to stdout. */
+  #failure(wrong: string): Error {
+    return new Error(`${this.asked} ${wrong}${this.said}`);
   }
 
   #answer(): unknown {

@@ -62,5 +62,9 @@ export function kubeConfigTransport(
   }
   clusterOf(config);
   const credentials = new Credentials(config, options.clock);
-  return new NodeTransport((before) => credentials.read(before), options);
+  return new NodeTransport(
+    (before) => credentials.read(before),
+    options,
+    () => credentials.waitsFor(),
+  );
 }

@@ -64,8 +64,8 @@ export interface Destination extends Target {
    * closed by the transport.
    */
   agent?: HttpAgent;
-  /** Told when the server answered 401. */
-  refused?: () => void;
+  /** Told when the server answered 401. What it returns is the failure in place of that answer. */
+  refused?: () => TransportError | undefined;
 }
 
 /**
@@ -76,6 +76,7 @@ export type Source = (before?: Promise<Destination>) => Promise<Destination> | D
 
 export class NodeTransport implements Transport {
   readonly #destination: Source;
+  readonly #waitsFor: () => string | undefined;
   readonly #clock: Clock;
   readonly #mayShare: boolean;
   readonly #pool: ConnectionPool;
@@ -90,8 +91,15 @@ export class NodeTransport implements Transport {
   #closed = false;
   #host = 'none';
 
-  /** `destination` may throw a TransportError; it is asked for every request. */
-  constructor(destination: Source, options: ConnectionOptions = {}) {
+  /**
+   * `destination` may throw a TransportError; it is asked for every request. `waitsFor` says what it
+   * waits for.
+   */
+  constructor(
+    destination: Source,
+    options: ConnectionOptions = {},
+    waitsFor: () => string | undefined = () => undefined,
+  ) {
     requireFunction('destination', destination);
     const {
       http2 = 'auto',
@@ -104,6 +112,7 @@ export class NodeTransport implements Transport {
     requireTime('options.readIdleTimeout', readIdleTimeout, readIdleTimeout >= 0);
     requireTime('options.pingTimeout', pingTimeout, pingTimeout > 0);
     this.#destination = destination;
+    this.#waitsFor = waitsFor;
     this.#mayShare = http2 === 'auto' && IS_NODE;
     this.#clock = clock;
     this.#pool = new ConnectionPool({ clock, readIdleTimeout, pingTimeout });
@@ -119,8 +128,10 @@ export class NodeTransport implements Transport {
     this.#host = destination.url.host;
     this.#requireOpen(request);
     const response = await this.#exchange(destination, request);
-    if (response.status === 401) destination.refused?.();
-    return response;
+    const refusal = response.status === 401 ? destination.refused?.() : undefined;
+    if (refusal === undefined) return response;
+    void response.body[Symbol.asyncIterator]().return?.();
+    throw refusal;
   }
 
   async #exchange(destination: Destination, request: TransportRequest): Promise<TransportResponse> {
@@ -172,6 +183,10 @@ export class NodeTransport implements Transport {
     return exchange(route, request, this.#track, fresh);
   }
 
+  waitsFor(): string | undefined {
+    return this.#waiting.size === 0 ? undefined : this.#waitsFor();
+  }
+
   /** `none` before the first request: until then nobody has been asked where it goes. */
   host(): string {
     return this.#host;
@@ -209,7 +224,11 @@ export class NodeTransport implements Transport {
     let onClose = (): void => undefined;
     let timer: unknown;
     const done = new Promise<Destination>((resolve, reject) => {
-      onAbort = () => reject(failed('aborted', `${method} ${path}`, signal?.reason));
+      onAbort = () => {
+        const waits = this.#waitsFor();
+        const what = `${method} ${path}${waits === undefined ? '' : `, which waited for ${waits}`}`;
+        reject(failed('aborted', what, signal?.reason));
+      };
       onClose = () => reject(closed(request));
       work.then(resolve, reject);
       const askLater = (): void => {

@@ -128,6 +128,7 @@ export function rateLimitedTransport(
   const never = new AbortController().signal;
   return {
     ...(transport.host === undefined ? {} : { host: () => transport.host?.() ?? 'none' }),
+    waitsFor: () => transport.waitsFor?.(),
     async request(request) {
       if (request.query?.watch !== 'true')
         await limiter.wait(request.signal ?? never, `${request.method} ${request.path}`);

@@ -110,6 +110,7 @@ export function instrumentTransport(
       };
     },
     host: hostOf,
+    waitsFor: () => transport.waitsFor?.(),
     ...(transport.close === undefined
       ? {}
       : { close: () => transport.close?.() ?? Promise.resolve() }),

@@ -235,10 +235,10 @@ test('a plugin that fails is quoted, and one that says nothing is said to have f
   const { exec } = await plugin(script);
   const transport = transportOf(configFor(url, { exec }));
   expect(await ask(transport)).toBe('200 Bearer run-1');
+  await expect(ask(transport)).rejects.toThrow(/: the exec plugin ".*" ended with code 3$/);
   await expect(ask(transport)).rejects.toThrow(
-    /: the exec plugin ".*" failed, and wrote nothing to stderr$/,
+    /for https:\/\/127.0.0.1:\d+: the exec plugin ".*" ended with code 3: log in first$/,
   );
-  await expect(ask(transport)).rejects.toThrow(/for https:\/\/127.0.0.1:\d+: log in first\s*$/);
 });
 
 // Without a token in it the file made the requests of a minute anonymous ones; without the file
