@@ -16,6 +16,7 @@ import { handleError } from '../handle-error.ts';
 import { type ServerURL, serverURL } from '../server-url.ts';
 import { Kept, type KubeConfigUser } from './kept.ts';
 import type { Destination } from './node-transport.ts';
+import { isSocks, proxyURL, throughProxy } from './proxy.ts';
 import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { messageOf, type Target } from './wire.ts';
 
@@ -130,11 +131,11 @@ export class Credentials {
   }
 
   async #ask(current: Current): Promise<Destination> {
-    const { url, proxied, authorization } = clusterOf(this.#config);
+    const { url, proxy, authorization } = clusterOf(this.#config);
     const what = `reading the kubeconfig's credentials for ${url.origin}`;
     const kept = new Kept(this.#config, current.user);
     kept.forgetOthers();
-    if (proxied) kept.forgetAgents();
+    if (proxy !== undefined) kept.forgetAgents();
     this.#renew(kept);
     const renewals = this.#renewals;
     this.#asking.add(kept);
@@ -152,17 +153,21 @@ export class Credentials {
       const headers = headersOf(options);
       if (authorization !== undefined) headers.authorization ??= authorization;
       const tls = this.#fitting(tlsMaterial(options), current, goOn);
-      if (proxied && isIP(tls.servername ?? '') !== 0) {
-        // client-node's agent hands it to node:tls where nothing catches what that throws: it ended
-        // the process.
+      const made = proxy && typeof options.agent === 'object' ? options.agent : undefined;
+      if (isSocks(made) && isIP(tls.servername ?? '') !== 0) {
+        // Its agent hands it to node:tls where nothing catches what that throws: it ended the
+        // process.
         throw new Error(
-          `expected a name as tls-server-name with a proxy-url, got the address ${tls.servername}`,
+          `expected a name as tls-server-name with a proxy-url of SOCKS, got the address ${tls.servername}`,
         );
       }
       this.#tell(what, why);
       const former = this.#former(current);
       // With what cannot be used an agent has been made, too.
-      const agent = tls === former?.tls ? former.agent : options.agent;
+      const agent =
+        tls === former?.tls
+          ? former.agent
+          : proxy && made && throughProxy(made, proxy, url.protocol === 'https:');
       const { expired } = kept;
       const refusal =
         expired === undefined
@@ -175,7 +180,7 @@ export class Credentials {
         url,
         tls,
         headers,
-        agent: proxied && typeof agent === 'object' ? agent : undefined,
+        agent,
         // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds,
         // ResetTokenOlderThan.
         refused: () => {
@@ -276,18 +281,18 @@ function isCurrent(known: Current, { cluster, user }: Current): boolean {
   return isDeepStrictEqual(known.cluster, cluster) && isDeepStrictEqual(known.user, user);
 }
 
-export function clusterOf(config: KubeConfigLike): ServerURL & { proxied: boolean } {
+export function clusterOf(config: KubeConfigLike): ServerURL & { proxy: URL | undefined } {
   const cluster = config.getCurrentCluster();
   if (!cluster)
     throw invalid('config', 'a KubeConfig whose current context names a cluster', undefined);
   const { url, authorization } = serverURL("the cluster's server", cluster.server);
-  const proxied = Boolean(cluster.proxyUrl);
-  if (url.protocol === 'http:' && !proxied && !cluster.skipTLSVerify)
+  const proxy = cluster.proxyUrl ? proxyURL(cluster.proxyUrl) : undefined;
+  if (url.protocol === 'http:' && proxy === undefined && !cluster.skipTLSVerify)
     throw new CapstanError(
       'INVALID_ARGUMENT',
       `"config" expected a server at https, got ${url.origin}: there may be no kubeconfig, for which client-node takes http://localhost:8080; use httpTransport(url) for kubectl proxy`,
     );
-  return { url, proxied, authorization };
+  return { url, proxy, authorization };
 }
 
 function headersOf(options: Options): Target['headers'] {

@@ -70,14 +70,13 @@ export function exchange(
       failure = new Error(`no connection within ${DIAL_TIMEOUT} ms`);
       end();
     }, DIAL_TIMEOUT);
-    const client = throughTunnel(route.agent, tunnel.signal, () => {
-      try {
-        return open(route, request, fresh);
-      } catch (error) {
-        route.clock.clearTimer(dialing);
-        throw error;
-      }
-    });
+    let client: ClientRequest;
+    try {
+      client = open(route, request, fresh, tunnel.signal);
+    } catch (error) {
+      route.clock.clearTimer(dialing);
+      throw error;
+    }
     let answer: IncomingMessage | undefined;
     let ended = false;
     const end = (): void => {
@@ -198,7 +197,12 @@ function isChunked(
   return hasBody && httpVersion === '1.1' && headerOf(headers, 'transfer-encoding') === 'chunked';
 }
 
-function open(route: Route, request: TransportRequest, fresh: boolean): ClientRequest {
+function open(
+  route: Route,
+  request: TransportRequest,
+  fresh: boolean,
+  tunnelSignal: AbortSignal,
+): ClientRequest {
   const secure = route.url.protocol === 'https:';
   const hostname = hostOf(route.url);
   const options = {
@@ -214,30 +218,13 @@ function open(route: Route, request: TransportRequest, fresh: boolean): ClientRe
     // Takes the agent's idle timeout off a connection while it is in use: a quiet watch is a
     // healthy watch.
     timeout: 0,
+    // For the agents of proxy.ts: ends a tunnel that has not come about.
+    tunnelSignal,
   };
   try {
     return secure ? httpsRequest(options) : httpRequest(options);
   } catch (error) {
     throw notHttp(request, route, error);
-  }
-}
-
-/**
- * client-node's agent for a proxy (hpagent) copies these options, at once, into the CONNECT that it
- * sends: nothing else of that can be reached.
- */
-function throughTunnel<T>(
-  agent: HttpAgent & { proxyRequestOptions?: object },
-  signal: AbortSignal,
-  send: () => T,
-): T {
-  const options = agent.proxyRequestOptions;
-  if (options === undefined) return send();
-  agent.proxyRequestOptions = { ...options, signal };
-  try {
-    return send();
-  } finally {
-    agent.proxyRequestOptions = options;
   }
 }
 

@@ -15,7 +15,8 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * supports: CA, client certificates, bearer tokens, token files (read again each minute), exec
  * plugins (run again when their credential expires), basic authentication, impersonation,
  * `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's own agent
- * is used, with HTTP/1.1 and without addresses as `tls-server-name`. A request ends when it is
+ * is used (or one of ours in place of hpagent), with HTTP/1.1. SOCKS5 proxies are given the server's
+ * name, as in Go; over SOCKS `tls-server-name` may not be an address. A request ends when it is
  * aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
  * After a 401 the next request has the token's file read again, or the exec plugin run again, also
@@ -26,11 +27,12 @@ import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
  * The KubeConfig is asked for its credentials for each request; requests that start within 30 s
  * while it is being asked share the answer, so that many informers do not start many exec plugins.
  * The error handler is told when the answer takes longer than 10 s; who still waits after 30 s
- * takes what a second try gives, if that is sooner. How long a plugin may take is up to each
- * request's `signal`, and to `close()`, which end the wait but not the plugin: the process lives as
- * long as that does, so a program whose plugin may hang should end by `process.exit()`. When the
- * TLS material changes, new connections replace the idle ones. Where the KubeConfig fails to
- * answer, that is a TransportError of kind 'unknown'.
+ * takes what a second try gives, if that is sooner. The error of a plugin that fails names its
+ * command, with its stderr and the `installHint`; so does that of a request which ends while it
+ * waits. How long a plugin may take is up to each request's `signal`, and to `close()`, which end
+ * the wait but not the plugin: the process lives as long as that does, so a program whose plugin may
+ * hang should end by `process.exit()`. When the TLS material changes, new connections replace the
+ * idle ones. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
  *
  * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: a proxy is what the kubeconfig's
  * `proxy-url` says.

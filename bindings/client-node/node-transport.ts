@@ -63,7 +63,7 @@ export interface Destination extends Target {
    * Instead of the transport's own pool, such as an agent that goes through a proxy. It is not
    * closed by the transport.
    */
-  agent?: HttpAgent;
+  agent?: HttpAgent | undefined;
   /** Told when the server answered 401. What it returns is the failure in place of that answer. */
   refused?: () => TransportError | undefined;
 }

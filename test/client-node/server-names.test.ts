@@ -94,7 +94,9 @@ test.each(['http', 'socks5'] as const)(
     const named = { server: 'https://localhost', proxyUrl: await proxy(scheme) };
     expect(await asked(named, 'auto')).toMatch(/^TransportError: .*Hostname.IP does not match/);
     expect(await asked({ ...named, tlsServerName: '127.0.0.1' }, 'auto')).toMatch(
-      /^TransportError: .*: expected a name as tls-server-name with a proxy-url, got the address 127\.0\.0\.1$/,
+      scheme === 'http'
+        ? /^HTTP 1.1$/
+        : /^TransportError: .*: expected a name as tls-server-name with a proxy-url of SOCKS, got the address 127\.0\.0\.1$/,
     );
   },
 );

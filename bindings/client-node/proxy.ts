@@ -1,0 +1,146 @@
+/**
+ * The way through the `proxy-url` of a kubeconfig. client-node makes an agent for it; what that
+ * does otherwise than client-go is put right here: SOCKS5 proxies are given the server's name, and
+ * an https proxy may be at an address, which hpagent gives node:tls as a name.
+ */
+import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIPv6 } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { CapstanError } from '../errors.ts';
+import { basicOf } from '../server-url.ts';
+import { connectOptions, hostOf } from './tls.ts';
+
+const SCHEMES = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:'];
+
+/**
+ * Reads a `proxy-url`; its user and password are in no error.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function proxyURL(text: unknown): URL {
+  const url = typeof text === 'string' && URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !SCHEMES.includes(url.protocol) || url.hostname === '')
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"the cluster's proxy-url" expected a URL of http, https or socks5 such as "http://proxy:3128"`,
+    );
+  basicOf("the cluster's proxy-url", url);
+  return url;
+}
+
+/** Of agents that client-node makes for proxies, as far as it counts here. */
+interface ProxyAgent {
+  /** hpagent: what its CONNECT is made of beside the proxy's URL. */
+  readonly proxyRequestOptions?: RequestOptions;
+  /** socks-proxy-agent: whether the name is looked up here. */
+  shouldLookup?: boolean;
+  readonly proxy?: { host?: string };
+}
+
+/** Whether it is an agent for SOCKS. */
+export function isSocks(agent: object | undefined): boolean {
+  return agent !== undefined && 'shouldLookup' in agent;
+}
+
+/** The agent to use in place of the one that client-node made; one of another make stays. */
+export function throughProxy(agent: HttpAgent & ProxyAgent, proxy: URL, secure: boolean) {
+  const { proxyRequestOptions, proxy: socks } = agent;
+  if (isSocks(agent)) {
+    // golang.org/x/net: internal/socks. socks4 has no names.
+    if (proxy.protocol === 'socks5:') agent.shouldLookup = false;
+    if (socks !== undefined) socks.host = hostOf(proxy);
+  } else if (proxyRequestOptions !== undefined) {
+    const tunnel = new Tunnel(proxy, proxyRequestOptions);
+    return secure ? new SecureAgent(tunnel) : new PlainAgent(tunnel);
+  }
+  return agent;
+}
+
+type ConnectArguments = Parameters<HttpAgent['createConnection']>;
+/** What exchange.ts gives with a request: fires when nobody wants the connection any more. */
+type Options = ConnectArguments[0] & { tunnelSignal?: AbortSignal };
+
+/** Opens connections through a proxy by CONNECT. */
+class Tunnel {
+  readonly #proxy: URL;
+  readonly #more: RequestOptions;
+
+  constructor(proxy: URL, more: RequestOptions) {
+    this.#proxy = proxy;
+    this.#more = more;
+  }
+
+  open(
+    { host, port, tunnelSignal }: Options,
+    done: (error: Error | null, socket?: Duplex) => void,
+  ): void {
+    const proxy = this.#proxy;
+    const more = this.#more;
+    const isSecure = proxy.protocol === 'https:';
+    const to = `${isIPv6(host ?? '') ? `[${host}]` : host}:${port}`;
+    const authorization = basicOf("the cluster's proxy-url", proxy);
+    const name = hostOf(proxy);
+    const request = (isSecure ? httpsRequest : httpRequest)({
+      ...more,
+      ...(isSecure ? connectOptions({ servername: name, ...more }, name) : {}),
+      method: 'CONNECT',
+      host: name,
+      port: proxy.port,
+      path: to,
+      setHost: false,
+      headers: {
+        ...(more.headers as object | undefined),
+        host: to,
+        ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
+      },
+      agent: false,
+      ...(tunnelSignal === undefined ? {} : { signal: tunnelSignal }),
+    });
+    request.once('connect', ({ statusCode }, socket, head: Buffer) => {
+      request.removeAllListeners().on('error', () => undefined);
+      if (statusCode === 200) {
+        if (head.length > 0) socket.unshift(head);
+        done(null, socket);
+        return;
+      }
+      socket.destroy();
+      done(new Error(`the proxy at ${proxy.host} answered CONNECT with ${statusCode}`));
+    });
+    request.once('error', (cause) => {
+      request.on('error', () => undefined);
+      done(new Error(`the proxy at ${proxy.host}: ${cause.message}`, { cause }));
+    });
+    request.end();
+  }
+}
+
+class PlainAgent extends HttpAgent {
+  readonly #tunnel: Tunnel;
+
+  constructor(tunnel: Tunnel) {
+    super();
+    this.#tunnel = tunnel;
+  }
+
+  override createConnection(...[options, done]: ConnectArguments): undefined {
+    this.#tunnel.open(options, done as Parameters<Tunnel['open']>[1]);
+  }
+}
+
+class SecureAgent extends HttpsAgent {
+  readonly #tunnel: Tunnel;
+
+  constructor(tunnel: Tunnel) {
+    super();
+    this.#tunnel = tunnel;
+  }
+
+  override createConnection(...[options, done]: ConnectArguments): undefined {
+    const callback = done as Parameters<Tunnel['open']>[1];
+    this.#tunnel.open(options, (error, socket) => {
+      if (error !== null || socket === undefined) callback(error);
+      else callback(null, super.createConnection({ ...options, socket } as Options) as Duplex);
+    });
+  }
+}
