@@ -21,7 +21,7 @@ import type {
   SubResourceWriteOptions,
   WriteOptions,
 } from './types.ts';
-import { requireClient } from './wrapped-client.ts';
+import { noteWrapper, requireClient } from './wrapped-client.ts';
 
 /**
  * Functions that are called instead of a client's methods, any of them. `inner` is the client
@@ -138,7 +138,7 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
     interceptors.subResource?.(client, name) ?? intercepted(client, interceptors, name);
   // Methods are looked up at each call, as with any object: interceptors may be changed while a
   // test goes on.
-  return {
+  const wrapper: Client = {
     get: (resource, key, options) =>
       interceptors.get
         ? interceptors.get(client, resource, key, options)
@@ -174,6 +174,8 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
     status: () => subResourceClient('status'),
     subResource: subResourceClient,
   };
+  noteWrapper(wrapper, client);
+  return wrapper;
 }
 
 function intercepted(client: Client, interceptors: Interceptors, name: string): SubResourceClient {

@@ -56,12 +56,27 @@ export function requireClient(client: Client): void {
     requireFunction(`client.${name}`, client[name]);
 }
 
+/** Clients by what wraps them. */
+const wrapped = new WeakMap<Client, Client>();
+
+export function noteWrapper(wrapper: Client, inner: Client): void {
+  wrapped.set(wrapper, inner);
+}
+
+/** The client that all wrappers around it have in common. */
+export function innermost(client: Client): Client {
+  let inner = client;
+  for (let next = wrapped.get(inner); next !== undefined; next = wrapped.get(inner)) inner = next;
+  return inner;
+}
+
 export class WrappedClient implements Client {
   readonly #inner: Client;
   readonly #changes: Changes;
 
   constructor(inner: Client, changes: Changes) {
     requireClient(inner);
+    noteWrapper(this, inner);
     this.#inner = inner;
     this.#changes = changes;
   }

@@ -9,6 +9,7 @@ import { typeOf } from './registry/types.ts';
 import { type Atom, type Field, memberType } from './schema/atoms.ts';
 import { typeNamed, zeroOf } from './schema/built-in.ts';
 import { prune } from './schema/defaults.ts';
+import { canonicalQuantity } from './schema/quantity.ts';
 import { readTime, TimeError } from './times.ts';
 
 export interface ReadFields {
@@ -193,6 +194,7 @@ function readValue(
       ]),
     );
   }
+  if (code === 'q') return quantityOf(value);
   const wanted = GO_TYPES[code];
   if (wanted === undefined) return value;
   const given = typeof value === 'number' ? 'number' : typeof value;
@@ -204,6 +206,16 @@ function readValue(
     );
   }
   return code === 't' || code === 'u' ? timeOf(value as string, code === 'u') : value;
+}
+
+/** The real server's message for what is no quantity. */
+function quantityOf(value: Json): Json {
+  const text = typeof value === 'number' ? String(value) : value;
+  const canonical = typeof text === 'string' ? canonicalQuantity(text) : undefined;
+  if (canonical !== undefined) return canonical;
+  throw new FieldTypeError(
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+  );
 }
 
 function timeOf(text: string, micro: boolean): string {

@@ -11,6 +11,7 @@ import {
   events,
   leases,
   podTemplates,
+  quotas,
   type ResourceType,
   secrets,
   sites,
@@ -36,6 +37,11 @@ const TIMES = [
   '2026-01-02T03:04:05.5Z',
   'yesterday',
   '',
+];
+
+const QUANTITIES = [
+  ...['1000m', '1500m', '0.5', '.5', '1.', '1024Mi', '1.5Gi', '512', '0.1Ki', '100000', '1e3'],
+  ...['12e-3', '0.1n', '-2000m', '0Gi', '+1', '1E', '1000Ki', '1 Gi', '1e', 'much', '', 2, 0.25],
 ];
 
 const event = (time: string): JsonObject => ({
@@ -66,6 +72,14 @@ export const values: Exchange[] = [
       await apps.patch('a', 'strategic', {
         spec: { template: { spec: { containers: [{ name: 'a', args: null }] } } },
       });
+    },
+  },
+  {
+    name: 'a quantity is written in the largest unit in which it is whole, and what is none is refused',
+    async run(api) {
+      const things = api.of(quotas);
+      for (const [i, cpu] of QUANTITIES.entries())
+        await things.create(things.object(`q${i}`, { spec: { hard: { 'limits.cpu': cpu } } }));
     },
   },
   {

@@ -1,0 +1,303 @@
+/**
+ * What a server made of the states that `createOrUpdate` and `createOrPatch` sent: servers fill in
+ * defaults, leave out empty lists, and write `1` for `1000m`. A state that was answered with what
+ * the server still has is not sent again.
+ *
+ * A difference between a draft and the server's object counts as none only if the draft has there
+ * what was sent before, and the whole member around it (`spec`, `data`, `metadata.labels`, …) is
+ * still the one that was answered then, of the same object (its uid). So what the server tells
+ * apart, a change of others, and an object that was made anew are always sent.
+ *
+ * What is kept is bounded: per client the differences alone, of the objects that were used last,
+ * and for an hour, as a webhook, a schema or a version of the server that came meanwhile may make
+ * something else of the same state.
+ */
+import { type Clock, systemClock } from '../clock.ts';
+import { sameJson } from './merge-from.ts';
+import type { Client } from './types.ts';
+import { innermost } from './wrapped-client.ts';
+
+/** Characters per client; some 700 are for one object whose `spec` was sent without defaults. */
+const MOST_TEXT = 32 * 1024 * 1024;
+/** How many states of one object, of several places in a program that bring it about. */
+const MOST_STATES = 8;
+const LIFETIME_MS = 3_600_000;
+
+/** What the server alone decides: a draft that leaves it out changes nothing. */
+const SERVER_SET = new Set([
+  'apiVersion',
+  'kind',
+  'metadata.resourceVersion',
+  'metadata.uid',
+  'metadata.creationTimestamp',
+  'metadata.generation',
+  'metadata.selfLink',
+  'metadata.managedFields',
+]);
+/** Empty is none in all kinds. */
+const EMPTY_IS_NONE = new Set([
+  'metadata.labels',
+  'metadata.annotations',
+  'metadata.finalizers',
+  'metadata.ownerReferences',
+]);
+
+/**
+ * Where a state that was sent differs from its answer: what was sent (`v`), nothing (`x`), or the
+ * differences of members or elements.
+ */
+type Difference = { v: unknown } | { x: 1 } | { m: Record<string, Difference> };
+
+/** By the member around them: a print of that member in the answer, and the differences in it. */
+type Differences = Record<string, [print: string, Difference]>;
+
+interface State {
+  /** {@link Differences} as JSON, which takes a fifth of the memory. */
+  readonly text: string;
+  readonly expires: number;
+}
+
+interface Entry {
+  readonly uid: unknown;
+  states: State[];
+  size: number;
+}
+
+export class AnsweredWrites {
+  readonly #clock: Clock;
+  readonly #mostText: number;
+  /** In the order of their last use. */
+  readonly #entries = new Map<string, Entry>();
+  #size = 0;
+  // random, so that nobody can make up a change that has the print of what was there
+  readonly #seeds = [Math.random() * 2 ** 32, Math.random() * 2 ** 32] as const;
+
+  constructor(clock: Clock = systemClock, mostText = MOST_TEXT) {
+    this.#clock = clock;
+    this.#mostText = mostText;
+  }
+
+  /** Characters that are kept. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /**
+   * Whether `draft` says nothing else than `existing`, or says what was answered with it.
+   *
+   * @param key the object, in all of its resources and subresources
+   */
+  changesNothing(key: string, existing: object, draft: object): boolean {
+    const [before, after] = [partsOf(existing), partsOf(draft)];
+    const changed = changedParts(before, after);
+    if (changed.length === 0) return true;
+    if (changed.some((part) => SERVER_SET.has(part))) return false;
+    const entry = this.#entries.get(key);
+    if (entry === undefined || entry.uid !== before.get('metadata.uid')) return false;
+    const now = this.#clock.now();
+    const found = entry.states.some(({ text, expires }) => {
+      if (expires < now) return false;
+      const differences = JSON.parse(text) as Differences;
+      return changed.every((part) => {
+        const [print, difference] = differences[part] ?? [];
+        const value = before.get(part);
+        return (
+          difference !== undefined &&
+          says(difference, value, after.get(part)) &&
+          print === this.#print(value)
+        );
+      });
+    });
+    if (!found) return false;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return true;
+  }
+
+  /** Remembers that the server made `answer` of `sent`. */
+  note(key: string, sent: object, answer: object): void {
+    const [before, after] = [partsOf(sent), partsOf(answer)];
+    const differences: Differences = {};
+    for (const part of changedParts(after, before)) {
+      if (SERVER_SET.has(part)) continue;
+      const value = after.get(part);
+      const difference = differenceOf(before.get(part), value);
+      if (difference !== undefined) differences[part] = [this.#print(value), difference];
+    }
+    const entry = this.#entries.get(key);
+    const uid = after.get('metadata.uid');
+    const now = this.#clock.now();
+    const text = JSON.stringify(differences);
+    const states =
+      entry?.uid !== uid
+        ? []
+        : (entry as Entry).states.filter(
+            (state) => state.text !== text && state.expires >= now && this.#holds(state, after),
+          );
+    if (text !== '{}') states.unshift({ text, expires: now + LIFETIME_MS });
+    this.#set(key, uid, states.slice(0, MOST_STATES));
+  }
+
+  /** Whether the object still has the members that a state was answered with. */
+  #holds({ text }: State, parts: ReadonlyMap<string, unknown>): boolean {
+    return Object.entries(JSON.parse(text) as Differences).every(
+      ([part, [print]]) => print === this.#print(parts.get(part)),
+    );
+  }
+
+  #set(key: string, uid: unknown, states: State[]): void {
+    this.#delete(key);
+    if (states.length === 0) return;
+    const size = states.reduce((sum, { text }) => sum + text.length, key.length + 100);
+    this.#entries.set(key, { uid, states, size });
+    this.#size += size;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#size <= this.#mostText) return;
+      this.#delete(oldest);
+    }
+  }
+
+  #delete(key: string): void {
+    this.#size -= this.#entries.get(key)?.size ?? 0;
+    this.#entries.delete(key);
+  }
+
+  /** Two hashes of 53 bits: that another value has both is not to be expected in any lifetime. */
+  #print(value: unknown): string {
+    const text = JSON.stringify(inOrder(value)) ?? '';
+    return this.#seeds.map((seed) => hash(text, seed).toString(36)).join('-');
+  }
+}
+
+const ofClients = new WeakMap<Client, AnsweredWrites>();
+
+/** What is remembered of a client, by all that wraps it. */
+export function answeredWritesOf(client: Client): AnsweredWrites {
+  const inner = innermost(client);
+  let writes = ofClients.get(inner);
+  if (writes === undefined) {
+    writes = new AnsweredWrites();
+    ofClients.set(inner, writes);
+  }
+  return writes;
+}
+
+function partsOf(object: object): Map<string, unknown> {
+  const parts = new Map<string, unknown>(Object.entries(object));
+  const { metadata } = object as { metadata?: object };
+  parts.delete('metadata');
+  for (const [name, value] of Object.entries(metadata ?? {})) parts.set(`metadata.${name}`, value);
+  return parts;
+}
+
+/** The members of an object that differ in a draft. */
+function changedParts(
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): string[] {
+  return [...new Set([...before.keys(), ...after.keys()])].filter((part) => {
+    const [old, value] = [before.get(part), after.get(part)];
+    if (SERVER_SET.has(part) && isEmpty(value)) return false;
+    if ((part === 'apiVersion' || part === 'kind') && old === undefined) return false;
+    if (EMPTY_IS_NONE.has(part) && isEmpty(old) && isEmpty(value)) return false;
+    return !sameJson(old, value);
+  });
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+type Members = { readonly [name: string]: unknown };
+
+function differenceOf(sent: unknown, answer: unknown): Difference | undefined {
+  if (sameJson(sent, answer)) return undefined;
+  if (!arePaired(sent, answer)) return sent === undefined ? { x: 1 } : { v: sent };
+  const m: Record<string, Difference> = {};
+  for (const name of namesOf(sent, answer)) {
+    const difference = differenceOf(own(sent, name), own(answer, name));
+    if (difference !== undefined) m[name] = difference;
+  }
+  return { m };
+}
+
+/** Whether a draft has at each place what there is, or what was sent there before. */
+function says(difference: Difference | undefined, there: unknown, draft: unknown): boolean {
+  if (sameJson(there, draft)) return true;
+  if (difference === undefined) return false;
+  if ('x' in difference) return draft === undefined;
+  if ('v' in difference) return sameJson(draft, difference.v);
+  if (!areAlike(there, draft)) return false;
+  return namesOf(there, draft).every((name) =>
+    says(
+      own(difference.m, name) as Difference | undefined,
+      own(there, name) as unknown,
+      own(draft, name) as unknown,
+    ),
+  );
+}
+
+/**
+ * Whether the members of two values can be compared by name. Elements of lists only where all of
+ * them are objects that say the same in the words and numbers that both have, or, without any, in
+ * all that is inside of them: a server may have sorted them.
+ */
+function arePaired(a: unknown, b: unknown): boolean {
+  if (!areAlike(a, b)) return false;
+  if (!Array.isArray(a)) return true;
+  return a.every((element: unknown, i) => {
+    const other = (b as unknown[])[i];
+    if (!areAlike(element, other) || Array.isArray(element)) return false;
+    const words = Object.keys(element).filter(
+      (name) => typeof element[name] !== 'object' && own(other, name) !== undefined,
+    );
+    if (words.length === 0) return agree(element, other);
+    return words.every((name) => element[name] === own(other, name));
+  });
+}
+
+function agree(a: unknown, b: unknown): boolean {
+  if (a === undefined || b === undefined) return true;
+  if (!areAlike(a, b)) return a === b;
+  return Object.keys(a).every((name) => agree(a[name], own(b, name)));
+}
+
+function areAlike(a: unknown, b: unknown): a is Members {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b))
+    return Array.isArray(a) && Array.isArray(b) && a.length === b.length;
+  return true;
+}
+
+const namesOf = (a: unknown, b: unknown): string[] => [
+  ...new Set([...Object.keys(a as object), ...Object.keys(b as object)]),
+];
+
+const own = (object: unknown, name: string): unknown =>
+  Object.hasOwn(object as object, name) ? (object as Members)[name] : undefined;
+
+/** With the members of objects sorted: what a cache has may be in another order than an answer. */
+function inOrder(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(inOrder);
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, inOrder(member)]),
+  );
+}
+
+/** cyrb53, which is in the public domain. */
+function hash(text: string, seed: number): number {
+  let a = 0xdeadbeef ^ seed;
+  let b = 0x41c6ce57 ^ seed;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    a = Math.imul(a ^ unit, 2654435761);
+    b = Math.imul(b ^ unit, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  return 4294967296 * (2097151 & b) + (a >>> 0);
+}

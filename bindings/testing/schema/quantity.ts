@@ -1,0 +1,47 @@
+/**
+ * Quantities as the API server writes them: `1` for `1000m`, `1Gi` for `1024Mi`. apimachinery:
+ * pkg/api/resource/quantity.go ParseQuantity, CanonicalizeBytes.
+ */
+
+const QUANTITY =
+  /^(?<sign>[+-]?)(?<whole>\d*)(?:\.(?<part>\d*))?(?:(?<binary>[KMGTPE]i)|(?<decimal>[numkMGTPE])|[eE](?<exponent>[+-]?\d{1,3}))?$/;
+
+const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+/** From 10^-9 on, by 10^3. */
+const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
+
+/** The canonical form; undefined for what is no quantity. */
+export function canonicalQuantity(text: string): string | undefined {
+  const found = QUANTITY.exec(text)?.groups;
+  if (found === undefined) return undefined;
+  const { sign, whole = '', part = '', binary, decimal, exponent } = found;
+  if (whole === '' && part === '') return undefined;
+  // in units of 10^-9, the smallest that there is
+  const factor = binary === undefined ? 1n : 1024n ** BigInt(BINARY.indexOf(binary));
+  const power = decimal === undefined ? Number(exponent ?? 0) : DECIMAL.indexOf(decimal) * 3 - 9;
+  const scale = power - part.length + 9;
+  let nanos = BigInt(whole + part) * factor;
+  if (scale >= 0) nanos *= 10n ** BigInt(scale);
+  else {
+    const divisor = 10n ** BigInt(-scale);
+    nanos = (nanos + divisor - 1n) / divisor; // rounded away from zero
+  }
+  if (nanos === 0n) return '0';
+  const minus = sign === '-' ? '-' : '';
+  if (binary !== undefined && nanos % NANO === 0n && nanos / NANO >= 1024n) {
+    const [number, unit] = written(nanos / NANO, 1024n, BINARY.length - 1);
+    return `${minus}${number}${BINARY[unit]}`;
+  }
+  const [number, unit] = written(nanos, 1000n, DECIMAL.length - 1);
+  if (exponent === undefined) return `${minus}${number}${DECIMAL[unit]}`;
+  return unit === 3 ? `${minus}${number}` : `${minus}${number}e${unit * 3 - 9}`;
+}
+
+const NANO = 10n ** 9n;
+
+/** In the largest unit in which it is whole. */
+function written(value: bigint, base: bigint, most: number): [bigint, number] {
+  let [number, unit] = [value, 0];
+  for (; unit < most && number % base === 0n; unit++) number /= base;
+  return [number, unit];
+}
