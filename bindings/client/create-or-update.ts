@@ -122,7 +122,8 @@ export async function createOrPatch<T extends object>(
   };
   if (existing === undefined) {
     const object = await client.create(resource, draft, write);
-    if (isObject(object)) note(id, split(draft).rest, split(object).rest);
+    if (isObject(object))
+      note(id, split(withoutNulls(plain(draft), undefined)).rest, split(object).rest);
     return { result: 'created', object };
   }
   const [before, after] = [split(existing), split(withoutNulls(plain(draft), plain(existing)))];

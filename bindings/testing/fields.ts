@@ -8,6 +8,7 @@ import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
 import { type Atom, type Field, memberType } from './schema/atoms.ts';
 import { typeNamed, zeroOf } from './schema/built-in.ts';
+import { canonicalBase64 } from './schema/bytes.ts';
 import { prune } from './schema/defaults.ts';
 import { canonicalQuantity } from './schema/quantity.ts';
 import { readTime, TimeError } from './times.ts';
@@ -195,6 +196,7 @@ function readValue(
     );
   }
   if (code === 'q') return quantityOf(value);
+  if (code === 'y' && typeof value === 'string') return bytesOf(value);
   const wanted = GO_TYPES[code];
   if (wanted === undefined) return value;
   const given = typeof value === 'number' ? 'number' : typeof value;
@@ -208,14 +210,23 @@ function readValue(
   return code === 't' || code === 'u' ? timeOf(value as string, code === 'u') : value;
 }
 
-/** The real server's message for what is no quantity. */
+const ABOUT_QUANTITY = '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$';
+
 function quantityOf(value: Json): Json {
-  const text = typeof value === 'number' ? String(value) : value;
-  const canonical = typeof text === 'string' ? canonicalQuantity(text) : undefined;
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  const canonical = canonicalQuantity(text);
   if (canonical !== undefined) return canonical;
   throw new FieldTypeError(
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    new RegExp(ABOUT_QUANTITY).test(text)
+      ? "unable to parse quantity's suffix"
+      : `quantities must match the regular expression '${ABOUT_QUANTITY}'`,
   );
+}
+
+function bytesOf(text: string): string {
+  const read = canonicalBase64(text);
+  if (typeof read === 'string') return read;
+  throw new FieldTypeError(`illegal base64 data at input byte ${read}`);
 }
 
 function timeOf(text: string, micro: boolean): string {

@@ -19,13 +19,7 @@ import {
 import { structured } from '../schema/defaults.ts';
 import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
-import {
-  badRequest,
-  type FieldError,
-  fieldInvalid,
-  invalidObject,
-  type Subject,
-} from '../status.ts';
+import { type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
 import { validateApproval, validateStoredVersions } from './definitions.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
@@ -287,13 +281,6 @@ export function prepare(kind: Kind, object: JsonObject, applied = false): JsonOb
   if (kind.group !== '' || kind.plural !== 'secrets') return object;
   const text = objectAt(object, 'stringData');
   const data = objectAt(object, 'data');
-  for (const value of Object.values(data)) {
-    if (typeof value === 'string' && !isBase64(value)) {
-      throw badRequest(
-        'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 0',
-      );
-    }
-  }
   const encoded = Object.entries(text).map(([key, value]): [string, Json] => [
     key,
     Buffer.from(typeof value === 'string' ? value : '', 'utf8').toString('base64'),
@@ -311,9 +298,6 @@ function labelsOf(kind: Kind, metadata: JsonObject, name: string): Json | undefi
   if (kind.plural !== 'namespaces' || kind.group !== '' || name === '') return metadata.labels;
   return { ...objectAt(metadata, 'labels'), 'kubernetes.io/metadata.name': name };
 }
-
-const isBase64 = (text: string): boolean =>
-  /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text);
 
 function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): FieldError[] {
   if (!kind.builtIn)

@@ -27,6 +27,9 @@ export function canonicalQuantity(text: string): string | undefined {
     nanos = (nanos + divisor - 1n) / divisor; // rounded away from zero
   }
   if (nanos === 0n) return '0';
+  // Go keeps the text where the number is as short as it can be: `+1`, `01`, `1E3`.
+  const isShort = binary === undefined && part === '' && !whole.endsWith('0') && power % 3 === 0;
+  if (isShort) return text;
   const minus = sign === '-' ? '-' : '';
   if (binary !== undefined && nanos % NANO === 0n && nanos / NANO >= 1024n) {
     const [number, unit] = written(nanos / NANO, 1024n, BINARY.length - 1);

@@ -35,6 +35,12 @@ export const podTemplates: ResourceType = {
   kind: 'PodTemplate',
   plural: 'podtemplates',
 };
+export const capacities: ResourceType = {
+  prefix: '/apis/storage.k8s.io/v1',
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'CSIStorageCapacity',
+  plural: 'csistoragecapacities',
+};
 export const quotas: ResourceType = {
   prefix: '/api/v1',
   apiVersion: 'v1',

@@ -5,13 +5,13 @@
 import type { Json, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import {
+  capacities,
   configMaps,
   coreEvents,
   deployments,
   events,
   leases,
   podTemplates,
-  quotas,
   type ResourceType,
   secrets,
   sites,
@@ -41,7 +41,12 @@ const TIMES = [
 
 const QUANTITIES = [
   ...['1000m', '1500m', '0.5', '.5', '1.', '1024Mi', '1.5Gi', '512', '0.1Ki', '100000', '1e3'],
-  ...['12e-3', '0.1n', '-2000m', '0Gi', '+1', '1E', '1000Ki', '1 Gi', '1e', 'much', '', 2, 0.25],
+  ...['12e-3', '0.1n', '0Gi', '+1', '1E', '1000Ki', '1 Gi', '1e', 'much', '', 2, 0.25],
+];
+
+const BYTES = [
+  ...['AQI\nD', 'AQ ID', 'AQ', 'AQ==\n', 'AQID=', 'A', 'AR==', '', 'AQ==AQ==', 'A\nB', 'QUJ_'],
+  ...['QUI=x', '\r\nAQID', 'AQ=\n=', 'AQ=x', 'AQ=', 'QUJ', '!QUJ'],
 ];
 
 const event = (time: string): JsonObject => ({
@@ -77,9 +82,25 @@ export const values: Exchange[] = [
   {
     name: 'a quantity is written in the largest unit in which it is whole, and what is none is refused',
     async run(api) {
-      const things = api.of(quotas);
-      for (const [i, cpu] of QUANTITIES.entries())
-        await things.create(things.object(`q${i}`, { spec: { hard: { 'limits.cpu': cpu } } }));
+      const things = api.of(capacities);
+      for (const [i, capacity] of QUANTITIES.entries())
+        await things.create(things.object(`q${i}`, { storageClassName: 'slow', capacity }));
+    },
+  },
+  {
+    name: 'bytes are written without line breaks, and what is no base64 is refused with its place',
+    async run(api) {
+      for (const [type, member] of [
+        [secrets, 'data'],
+        [configMaps, 'binaryData'],
+      ] as const) {
+        const things = api.of(type);
+        for (const [i, a] of BYTES.entries())
+          await things.create(things.object(`b${i}`, { [member]: { a } }));
+        await things.patch('b0', 'merge', { [member]: { a: 'AR==' } });
+        await things.apply('c', 'm', { [member]: { a: 'AQI\nD' } });
+        await things.apply('d', 'm', { [member]: { a: 'AQ' } });
+      }
     },
   },
   {
