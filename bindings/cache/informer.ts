@@ -34,6 +34,7 @@ import {
   type SharedIndexInformerOptions,
 } from './informer-options.ts';
 import { intake } from './intake.ts';
+import { keptBy } from './kept.ts';
 import { byteOptions, requireBytesFree } from './limits.ts';
 import type { ListWatch } from './list-watch.ts';
 import { listenerOf, ProcessorListener } from './listener.ts';
@@ -361,6 +362,16 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   /** Has been stopped, and has ended. */
   isStopped(): boolean {
     return this.#stopped;
+  }
+
+  /**
+   * What its cache makes of an object of the server, as a new object; `undefined` where that is all
+   * of it (but for `managedFields`). Writing back what a cache has less of would delete the rest.
+   */
+  keeps(): ((object: T) => T) | undefined {
+    const { drop } = this.#options;
+    const { metadataOnly } = this.selection();
+    return keptBy<T>({ drop, metadataOnly, transform: this.#transform });
   }
 
   /** What it is restricted to, as the server is asked. */

@@ -13,11 +13,13 @@ import type { Indexer } from '../cache/store.ts';
 import { CapstanError, invalid, requireObject } from '../errors.ts';
 import { labelSelectorText } from '../selectors.ts';
 import { joined, requireUnpaged, selectFrom, selectorOf } from './cached-list.ts';
+import { CachedWrites } from './cached-writes.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
 import { requireNamespace, requireResource } from './paths.ts';
 import type { OwnWrite, WrittenObject } from './read-your-writes.ts';
 import { cacheKey, ResourceCache, type ResourceCacheOptions } from './resource-cache.ts';
 import type { RestClient } from './rest-client.ts';
+import { ignoreNotFound } from './status-errors.ts';
 import type {
   AnyResource,
   Applied,
@@ -41,6 +43,7 @@ export interface CachedClientOptions extends ResourceCacheOptions {
 
 export class CachedClient implements Client {
   readonly #live: LiveClient;
+  readonly #writes: CachedWrites;
   readonly #options: CachedClientOptions;
   readonly #disabled: ReadonlySet<string>;
   /** By resource, and by namespace where it is cached by namespaces. */
@@ -55,6 +58,9 @@ export class CachedClient implements Client {
     this.#options = options;
     this.#disabled = new Set(options.disableFor.map(resourceId));
     this.#live = new LiveClient(rest, defaults, this.#observer());
+    this.#writes = new CachedWrites(this.#live, (resource, namespace) =>
+      this.#cacheOf(resource, namespace),
+    );
   }
 
   async get<T extends object>(
@@ -67,6 +73,7 @@ export class CachedClient implements Client {
     const { namespace = '', name } = key ?? {};
     if (
       !isLive(options) &&
+      !options.forUpdate &&
       typeof name === 'string' &&
       resource?.namespaced === (namespace !== '')
     ) {
@@ -102,7 +109,7 @@ export class CachedClient implements Client {
     object: T,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#live.create(resource, object, options);
+    return this.#writes.create(resource, object, options);
   }
 
   update<T extends object>(
@@ -110,7 +117,7 @@ export class CachedClient implements Client {
     object: T,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#live.update(resource, object, options);
+    return this.#writes.update(resource, object, options);
   }
 
   patch<T extends object>(
@@ -119,7 +126,7 @@ export class CachedClient implements Client {
     patch: Patch,
     options?: WriteOptions,
   ): Promise<T> {
-    return this.#live.patch(resource, key, patch, options);
+    return this.#writes.patch(resource, key, patch, options);
   }
 
   apply<T extends object>(
@@ -135,7 +142,7 @@ export class CachedClient implements Client {
     key: ObjectKey,
     options?: DeleteOptions,
   ): Promise<void> {
-    return this.#live.delete(resource, key, options);
+    return this.#writes.delete(resource, key, options);
   }
 
   deleteAllOf<T extends object>(
@@ -146,11 +153,11 @@ export class CachedClient implements Client {
   }
 
   status(): SubResourceClient {
-    return this.#live.status();
+    return this.#writes.subResource('status');
   }
 
   subResource(name: string): SubResourceClient {
-    return this.#live.subResource(name);
+    return this.#writes.subResource(name);
   }
 
   async #get<T extends object>(
@@ -168,14 +175,21 @@ export class CachedClient implements Client {
     if (!(await cache.isServed(resource, options.signal)))
       return this.#live.get(resource, key, options);
     const indexer = await this.#open(cache, resource, options.signal);
-    if (!cache.holds(key.namespace)) return this.#live.get(resource, key, options);
+    if (!cache.holds(key.namespace) || (options.forUpdate && cache.kept() !== undefined))
+      return this.#live.get(resource, key, options);
     if (this.#readsOwnWrites(options)) {
       const ask = this.#asker(resource, options.signal);
       const missing = await cache.catchUp({ key: cacheKey(key) }, ask, options.signal);
       if (missing.length > 0) return this.#getLive(resource, cache, key, missing, options);
     }
     const object = indexer.getByKey(cacheKey(key));
-    if (object === undefined) throw notFound(resource, key.name);
+    if (cache.isStale(cacheKey(key), object))
+      return this.#getLive(resource, cache, key, [], options);
+    if (object === undefined) {
+      if (options.forUpdate && cache.selectors() !== '')
+        return this.#live.get(resource, key, options);
+      throw notFound(resource, key.name);
+    }
     return indexer.metadataOnly(object) === 0
       ? object
       : this.#getLive(resource, cache, key, [], options);
@@ -210,7 +224,8 @@ export class CachedClient implements Client {
     // Of an object with its metadata alone, nobody knows what an index would say.
     if (!isOfCache(options) || indexer.metadataOnly() === 0) {
       const list = selectFrom(indexer, options, namespace, cache.progress());
-      if (list.items.every((object) => indexer.metadataOnly(object) === 0)) return list;
+      if (list.items.every((object) => indexer.metadataOnly(object) === 0))
+        return this.#refreshed(resource, cache, list, options);
     }
     return this.#listLive(resource, cache, indexer, namespace, options);
   }
@@ -229,12 +244,29 @@ export class CachedClient implements Client {
     try {
       const object = await this.#live.get(resource, key, options);
       cache.writes.learn(missing, object);
-      if (cache.belongs(object)) return object;
+      if (cache.belongs(object) || options.forUpdate) return object;
     } catch (error) {
       if (isNotFound(error)) cache.writes.learn(missing, undefined);
       throw error;
     }
     throw notFound(resource, key.name);
+  }
+
+  /** With the objects of which the server is known to have a newer state as it has them now. */
+  async #refreshed<T extends object>(
+    resource: Resource<T, string>,
+    cache: ResourceCache,
+    list: ObjectList<T>,
+    { signal }: ListOptions,
+  ): Promise<ObjectList<T>> {
+    if (!cache.hasRefused()) return list;
+    const refresh = async (item: T): Promise<T | undefined> => {
+      const key = (item as KubeObject).metadata as ObjectKey;
+      if (!cache.isStale(cacheKey(key), item)) return item;
+      return this.#getLive(resource, cache, key, [], { signal }).catch(ignoreNotFound);
+    };
+    const items = await Promise.all(list.items.map(refresh));
+    return { ...list, items: items.filter((item) => item !== undefined) };
   }
 
   async #listLive<T extends object>(

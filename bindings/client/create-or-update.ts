@@ -5,11 +5,14 @@
  */
 import { groupVersion, type Resource, resourceId } from '../cache/resource.ts';
 import { CapstanError, requireFunction, requireObject } from '../errors.ts';
+import { copyOf } from '../exact-json.ts';
 import { answeredWritesOf } from './answered-writes.ts';
+import { isDoubtful } from './exact-body.ts';
 import { mergeFrom, sameJson } from './merge-from.ts';
 import { keyOf, requireNamespace, toJson } from './paths.ts';
 import { isNotFound } from './status-errors.ts';
 import type { AnyResource, Client, ObjectKey, ReadOptions, WriteOptions } from './types.ts';
+import { markWhole } from './whole.ts';
 
 /**
  * What was done. `updatedStatus`: object and status; `updatedStatusOnly`: the status alone.
@@ -168,12 +171,15 @@ async function readAndMutate<T extends object>(
   requireObject('key', key);
   const { name } = key;
   const namespace = requireNamespace(resource, key.namespace);
-  const existing = await client
-    .get(resource, key, { live, readYourWrites, signal })
-    .catch((error: unknown) => {
+  const read = (options: ReadOptions): Promise<T | undefined> =>
+    client.get(resource, key, options).catch((error: unknown) => {
       if (isNotFound(error)) return undefined;
       throw error;
     });
+  let existing = await read({ live, readYourWrites, signal, forUpdate: true });
+  // A cache has rounded integers beyond 2^53.
+  if (existing !== undefined && !live && isDoubtful(existing))
+    existing = await read({ live: true, signal });
   const start = existing ?? {
     ...{ apiVersion: groupVersion(resource), kind: resource.kind },
     metadata: namespace === '' ? { name } : { namespace, name },
@@ -185,6 +191,7 @@ async function readAndMutate<T extends object>(
     const why = `mutate expected to keep the name ${namespace}/${name}, and made it ${now.namespace}/${now.name}`;
     throw new CapstanError('INVALID_ARGUMENT', `${why}: name another object in the call`);
   }
+  markWhole(draft);
   return { existing, draft };
 }
 
@@ -246,7 +253,7 @@ interface Plain {
 
 /** Without what no server shows in metadata. */
 function plain(object: object): Plain {
-  const copy = JSON.parse(toJson('object', object)) as Plain;
+  const copy = copyOf(object, toJson('object', object)) as Plain;
   for (const name of ['labels', 'annotations', 'finalizers', 'ownerReferences']) {
     const member = copy.metadata?.[name];
     if (typeof member === 'object' && Object.keys(member ?? {}).length === 0)

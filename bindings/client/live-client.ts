@@ -6,10 +6,11 @@
 import { freezeParsed } from '../cache/freeze.ts';
 import type { KubeObject } from '../cache/keys.ts';
 import type { Resource } from '../cache/resource.ts';
-import { isStatus } from '../cache/status-error.ts';
+import { isNotFound, isStatus } from '../cache/status-error.ts';
 import { CapstanError, invalid, requireInteger, requireObject, requireString } from '../errors.ts';
 import { labelSelectorText } from '../selectors.ts';
 import { listFrom, objectFrom, requireDeletion, requireDeletions, type Wanted } from './answers.ts';
+import { type Body, bodyFor, settled } from './exact-body.ts';
 import {
   bodyOf,
   collectionPath,
@@ -20,6 +21,7 @@ import {
   toJson,
 } from './paths.ts';
 import type { RestClient } from './rest-client.ts';
+import { isForbidden } from './status-errors.ts';
 import type {
   AnyResource,
   Applied,
@@ -117,7 +119,7 @@ export class LiveClient implements Client {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
-    const body = bodyOf(resource, object);
+    const body = bodyFor('object', bodyOf(resource, object));
     const { name, namespace, generateName } = metadataOf(object) as KubeObject['metadata'] & {
       generateName?: string;
     };
@@ -133,7 +135,7 @@ export class LiveClient implements Client {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
-    const body = bodyOf(resource, object);
+    const body = bodyFor('object', bodyOf(resource, object));
     const key = keyOf(resource, object);
     const path = objectPath(resource, key);
     return this.#write<T>({ resource, key }, { method: 'PUT', path, body }, options);
@@ -153,7 +155,7 @@ export class LiveClient implements Client {
     object: Applied<T>,
     options: ApplyOptions = {},
   ): Promise<T> {
-    const body = bodyOf<T>(resource, object);
+    const body = bodyFor('object', bodyOf<T>(resource, object));
     return this.#apply<T>({ resource, key: keyOf(resource, object) }, body, options);
   }
 
@@ -215,7 +217,7 @@ export class LiveClient implements Client {
         // leaves the body as it was sent.
         const answer = await this.#write<B>(
           { resource, key, subresource: name, sentKind, mayBeStatus: true },
-          { method: 'POST', path, body: toJson('body', body) },
+          { method: 'POST', path, body: bodyFor('body', body) },
           options,
         );
         return answer ?? body;
@@ -228,8 +230,8 @@ export class LiveClient implements Client {
       ) => {
         const body =
           options.body === undefined
-            ? bodyOf(resource, object)
-            : toJson('options.body', options.body);
+            ? bodyFor('object', bodyOf(resource, object))
+            : bodyFor('options.body', options.body);
         const key = keyOf(resource, object);
         const path = objectPath(resource, key, name);
         return this.#write<B>(
@@ -253,8 +255,8 @@ export class LiveClient implements Client {
       ) => {
         const body =
           options.body === undefined
-            ? bodyOf<T>(resource, object)
-            : toJson('options.body', options.body);
+            ? bodyFor('object', bodyOf<T>(resource, object))
+            : bodyFor('options.body', options.body);
         const key = keyOf(resource, object);
         const sentKind = sentKindOf(resource, options);
         return this.#apply<B>({ resource, key, subresource: name, sentKind }, body, options);
@@ -277,7 +279,7 @@ export class LiveClient implements Client {
     return this.#write<T>(wanted, { method: 'PATCH', path, ...patchBody(patch) }, options);
   }
 
-  async #apply<T extends object>(wanted: Target, body: string, options: ApplyOptions): Promise<T> {
+  async #apply<T extends object>(wanted: Target, body: Body, options: ApplyOptions): Promise<T> {
     const path = objectPath(wanted.resource, wanted.key, wanted.subresource);
     if (!(options.fieldOwner ?? this.#defaults.fieldOwner)) {
       throw new CapstanError(
@@ -309,14 +311,15 @@ export class LiveClient implements Client {
     { fieldValidation }: WriteDefaults = this.#defaults,
   ): Promise<T | undefined> {
     requireObject('options', options);
-    const { force, ...request } = sent;
+    const { force, body: given, ...request } = sent;
+    const body = await this.#textOf(given, wanted, sent, options.signal);
     const query = {
       dryRun: options.dryRun ? 'All' : undefined,
       fieldManager: (options.fieldOwner ?? this.#defaults.fieldOwner) || undefined,
       fieldValidation: options.fieldValidation ?? fieldValidation,
       force: force === undefined ? undefined : String(force),
     };
-    const answer = await this.#rest.send({ ...request, query, signal: options.signal });
+    const answer = await this.#rest.send({ ...request, body, query, signal: options.signal });
     const { resource, key, mayBeStatus } = wanted;
     if (mayBeStatus && isStatus(answer)) {
       if (!options.dryRun) this.#observer?.touched(resource, key as ObjectKey);
@@ -326,6 +329,26 @@ export class LiveClient implements Client {
     if (!options.dryRun) this.#observer?.wrote(resource, object);
     return object;
   }
+
+  /** What the server has is asked for only where numbers may have been rounded. */
+  async #textOf(
+    body: Body | string,
+    { resource, key, subresource = '' }: Wanted,
+    { method, contentType }: { method: string; contentType?: string },
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    if (typeof body === 'string') return body;
+    if (body.doubts.length === 0) return body.text;
+    if (method === 'POST') return settled(body, undefined);
+    const part = subresource === 'status' ? '' : subresource;
+    const path = objectPath(resource, key as ObjectKey, part);
+    try {
+      return settled(body, await this.#rest.send({ method: 'GET', path, signal }));
+    } catch (error) {
+      if (!isForbidden(error) && !(isNotFound(error) && contentType === APPLY)) throw error;
+      return settled(body, undefined, error);
+    }
+  }
 }
 
 /** Which object is written, or which part of it. */
@@ -334,7 +357,7 @@ type Target = Wanted & { readonly key: ObjectKey };
 interface Sent {
   readonly method: string;
   readonly path: string;
-  readonly body: string;
+  readonly body: Body | string;
   readonly contentType?: string;
   readonly force?: boolean | undefined;
 }
@@ -344,17 +367,17 @@ function sentKindOf(resource: AnyResource, { body }: { body?: object | undefined
   return body === undefined ? resource.kind : (body as KubeObject).kind;
 }
 
-function patchBody(patch: Patch): { body: string; contentType: string } {
+function patchBody(patch: Patch): { body: Body | string; contentType: string } {
   requireObject('patch', patch);
   switch (patch.type) {
     case 'json':
       if (!Array.isArray(patch.operations))
         throw invalid('patch.operations', 'an array', patch.operations);
-      return { body: toJson('patch.operations', patch.operations), contentType: MEDIA_TYPES.json };
+      return { body: bodyFor('patch.operations', patch.operations), contentType: MEDIA_TYPES.json };
     case 'merge':
     case 'strategic':
       requireObject('patch.body', patch.body);
-      return { body: toJson('patch.body', patch.body), contentType: MEDIA_TYPES[patch.type] };
+      return { body: bodyFor('patch.body', patch.body), contentType: MEDIA_TYPES[patch.type] };
     case 'raw':
       return { body: patch.data, contentType: patch.contentType };
     default:

@@ -5,6 +5,7 @@
  */
 import type { KubeObject } from '../cache/keys.ts';
 import { CapstanError, invalid, requireObject } from '../errors.ts';
+import { copyOf, noteText, textOfNumber } from '../exact-json.ts';
 import { toJson } from './paths.ts';
 import type { Patch } from './types.ts';
 
@@ -93,7 +94,7 @@ type JsonObject = { [member: string]: Json };
 
 /** As JSON says it: members that are undefined are none. */
 function plain(what: string, object: object): JsonObject {
-  return JSON.parse(toJson(what, object)) as JsonObject;
+  return copyOf(object, toJson(what, object)) as JsonObject;
 }
 
 function difference(before: JsonObject, after: JsonObject, path: string): JsonObject {
@@ -101,12 +102,17 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
   for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) changes.set(name, null);
   for (const [name, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, name) ? (before[name] as Json) : undefined;
-    if (old !== undefined && sameJson(old, value)) continue;
+    if (old !== undefined && sameJson(old, value) && sameText(before, after, name)) continue;
     if (isObject(old) && isObject(value))
       changes.set(name, difference(old, value, `${path}.${name}`));
     else changes.set(name, withoutNulls(value, `${path}.${name}`));
   }
-  return Object.fromEntries(changes);
+  const patch = Object.fromEntries(changes);
+  for (const name of changes.keys()) {
+    const text = textOfNumber(after, name);
+    if (text !== undefined) noteText(patch, name, text);
+  }
+  return patch;
 }
 
 /**
@@ -128,19 +134,28 @@ function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether two values are the same JSON, whatever the order of their members. */
+/**
+ * Whether two values are the same JSON, whatever the order of their members. Of numbers that are
+ * the same to JavaScript their texts decide, where both are known.
+ */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
   if (Array.isArray(a) || Array.isArray(b)) {
     if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((element, i) => sameJson(element, b[i]));
+    return a.every((element, i) => sameJson(element, b[i]) && sameText(a, b, String(i)));
   }
   const names = Object.keys(a);
   if (names.length !== Object.keys(b).length) return false;
   return names.every(
     (name) =>
       Object.hasOwn(b, name) &&
-      sameJson((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]),
+      sameJson((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]) &&
+      sameText(a, b, name),
   );
+}
+
+function sameText(a: object, b: object, name: string): boolean {
+  const [text, other] = [textOfNumber(a, name), textOfNumber(b, name)];
+  return text === other || text === undefined || other === undefined;
 }

@@ -7,6 +7,7 @@ import { groupVersionPath } from '../cache/discovery.ts';
 import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, type Resource } from '../cache/resource.ts';
 import { CapstanError, invalid, requireObject, show } from '../errors.ts';
+import { jsonText } from '../exact-json.ts';
 import { pathSegment } from '../path-segment.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
 
@@ -68,13 +69,13 @@ export function metadataOf(object: object): NonNullable<KubeObject['metadata']> 
 }
 
 /**
- * The text that is sent for an object: with apiVersion and kind, which a program may leave out.
- * Throws CapstanError INVALID_ARGUMENT for an object of another kind, and for what is no JSON.
+ * What is sent for an object: with apiVersion and kind, which a program may leave out. Throws
+ * CapstanError INVALID_ARGUMENT for an object of another kind.
  */
 export function bodyOf<T extends object>(
   resource: Resource<T, string>,
   object: T | Partial<T>,
-): string {
+): object {
   requireResource(resource);
   requireObject('object', object);
   const { apiVersion = groupVersion(resource), kind = resource.kind } = object as KubeObject;
@@ -89,13 +90,16 @@ export function bodyOf<T extends object>(
       `"object" expected a ${expected}, got a ${show(apiVersion)} ${show(kind)}: ${todo}`,
     );
   }
-  return toJson('object', { ...object, apiVersion, kind });
+  return { ...object, apiVersion, kind };
 }
 
-/** Throws CapstanError INVALID_ARGUMENT for what JSON cannot say, such as a cycle or a BigInt. */
+/**
+ * With numbers as they came, and BigInts as numbers. Throws CapstanError INVALID_ARGUMENT for what
+ * JSON cannot say, such as a cycle.
+ */
 export function toJson(what: string, value: unknown): string {
   try {
-    const text = JSON.stringify(value);
+    const text = jsonText(value);
     if (text !== undefined) return text;
   } catch (cause) {
     throw new CapstanError(

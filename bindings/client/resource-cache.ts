@@ -6,6 +6,7 @@
 import type { InformerSelection, SharedInformerFactory } from '../cache/factory.ts';
 import type { SharedIndexInformer } from '../cache/informer.ts';
 import type { Resource } from '../cache/resource.ts';
+import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
 import { selectionMatcher } from '../cache/selection.ts';
 import { isNotFound } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
@@ -57,6 +58,9 @@ const SERVED_MS = 10_000;
  */
 const FEW = 4;
 
+/** So many conflicts are remembered, each until the cache shows what led to it. */
+const MOST_REFUSED = 1024;
+
 /**
  * Not while the informer waits before it tries again: until then nothing will come, for as long as
  * half a minute.
@@ -75,6 +79,8 @@ export class ResourceCache {
   #informer: AnyInformer | undefined;
   #view: CacheView | undefined;
   #belongs: (object: WrittenObject) => boolean = () => true;
+  /** Versions of writes that the server refused as conflicts, by key. */
+  readonly #refused = new Map<string, string | undefined>();
   #selection = { namespace: '', labelSelector: '', fieldSelector: '' };
 
   constructor(resource: AnyResource, asked: InformerSelection, options: ResourceCacheOptions) {
@@ -90,6 +96,7 @@ export class ResourceCache {
   ready(key: ObjectKey): Indexer<never, string> | undefined {
     const informer = this.#informer;
     if (informer === undefined || !informer.hasSynced() || informer.isStopped()) return;
+    if (this.#refused.size > 0 && this.#refused.has(cacheKey(key))) return;
     return this.writes.isEmpty() || !this.writes.touches(cacheKey(key))
       ? informer.getIndexer()
       : undefined;
@@ -107,6 +114,58 @@ export class ResourceCache {
   /** What the cache is restricted to. */
   selection(): { namespace: string; labelSelector: string; fieldSelector: string } {
     return this.#selection;
+  }
+
+  /**
+   * What the cache keeps of an object of the server; `undefined`: all of it, or there is no cache
+   * yet that an object could be from.
+   */
+  kept(): ((object: object) => object) | undefined {
+    this.look();
+    return this.#informer?.keeps() as ((object: object) => object) | undefined;
+  }
+
+  /** What leaves objects out of the cache, in words; "" is nothing. */
+  selectors(): string {
+    const { labelSelector, fieldSelector } = this.#selection;
+    return [labelSelector && `labels ${labelSelector}`, fieldSelector && `fields ${fieldSelector}`]
+      .filter((selector) => selector !== '')
+      .join(' and ');
+  }
+
+  /**
+   * The server has refused a write as a conflict: what the cache shows of the object is too old,
+   * until it shows something newer.
+   *
+   * @param version of the object that was written; undefined: it was taken not to be there
+   */
+  refused(key: ObjectKey, version: string | undefined): void {
+    const of = cacheKey(key);
+    this.#refused.delete(of);
+    this.#refused.set(of, version);
+    if (this.#refused.size <= MOST_REFUSED) return;
+    for (const [oldest] of this.#refused) {
+      this.#refused.delete(oldest);
+      return;
+    }
+  }
+
+  hasRefused(): boolean {
+    return this.#refused.size > 0;
+  }
+
+  /** Whether it is known that the server has a newer state of an object than this one. */
+  isStale(key: string, object: WrittenObject | undefined): boolean {
+    if (this.#refused.size === 0 || !this.#refused.has(key)) return false;
+    const version = this.#refused.get(key);
+    const shown = object?.metadata?.resourceVersion;
+    if (shown === undefined || shown === version) return true;
+    const isOlder =
+      isComparableResourceVersion(shown) &&
+      isComparableResourceVersion(version) &&
+      compareResourceVersion(shown, version) < 0;
+    if (!isOlder) this.#refused.delete(key);
+    return isOlder;
   }
 
   /** Whether the selectors of the cache select an object; true where that cannot be told here. */

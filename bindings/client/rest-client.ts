@@ -8,6 +8,7 @@ import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import type { Clock } from '../clock.ts';
 import { CapstanError, show } from '../errors.ts';
+import { parseJson } from '../exact-json.ts';
 import { tell } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
@@ -107,7 +108,7 @@ function requestOf({
 function parse(text: string, what: string): object {
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = parseJson(text);
   } catch (cause) {
     throw new CapstanError('DECODE', `${what}: expected JSON, got ${show(text)}`, { cause });
   }

@@ -47,8 +47,8 @@ export const defaultBackoff: RetryBackoff = { steps: 4, duration: 10, factor: 5,
 
 /**
  * Calls `fn` until it does not fail with a conflict. It must read the object anew each time, or it
- * would have the same conflict again; a cached read will do, as it is as new as this client's own
- * writes, and what others wrote comes to the cache within the waits.
+ * would have the same conflict again; a cached read by the client that wrote will do: after a
+ * conflict it asks the server for that object until the cache shows something newer.
  *
  * Gives what `fn` gives; rejects with its last error when the steps are used up, with any other
  * error at once, and with ABORTED.

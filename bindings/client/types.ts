@@ -33,6 +33,12 @@ export interface ReadOptions extends CallOptions {
    * the client's option of the same name, which is true.
    */
   readonly readYourWrites?: boolean | undefined;
+  /**
+   * The object is read to be written back: `get` asks the server where the cache has less of it
+   * (`drop`, a transform, `metadataOnly`), and for an object that its selectors may leave out.
+   * Default false. `createOrUpdate` and `createOrPatch` read so.
+   */
+  readonly forUpdate?: boolean | undefined;
   /** The version that a live read asks for, as the API server understands it. */
   readonly resourceVersion?: string | undefined;
 }
@@ -162,6 +168,12 @@ export interface Writer {
   /**
    * Replaces the object; a conflict unless its `metadata.resourceVersion` is the newest, where it
    * has one.
+   *
+   * Numbers that were not touched go back as they came, integers beyond 2^53 among them; one whose
+   * origin is not known costs a read of the object, and is refused where that does not tell it. To
+   * set one, give a BigInt. An object from a cache that has less of it than the server (`drop`, a
+   * transform) is looked up as well, and refused where the update would lose something: read with
+   * `forUpdate`, use `createOrUpdate`, or patch.
    */
   update<T extends object>(
     resource: Resource<T, string>,

@@ -30,12 +30,19 @@ import { type CapstanError, invalid } from '../errors.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
 import { Bound } from './bound.ts';
 import { aborted, signalProblem } from './checks.ts';
-import { Chosen, type Ordered } from './chosen.ts';
+import { takeChosen } from './chosen.ts';
 import { Drains } from './drains.ts';
 import { type GetOptions, Gets, itemsOf, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
-import { checkOptions, type Got, gotten, type QueueOptions, rulesOf } from './options.ts';
+import {
+  checkOptions,
+  type Got,
+  gotten,
+  type QueueOptions,
+  type QueueOrder,
+  rulesOf,
+} from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /**
@@ -63,7 +70,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal Set when a user's metrics provider wants to hear of each operation. */
   protected readonly meter: QueueMeter | undefined;
   /** @internal Set when something but the core's own FIFO decides on the order. */
-  protected readonly order: Chosen<T> | undefined;
+  protected readonly order: QueueOrder<T> | undefined;
   /** @internal */
   protected stopped = false;
   /** @internal The queues around this one that have a timer set: told of its end. */
@@ -92,7 +99,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.bound =
       options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
     this.clock = clock ?? inner?.clock ?? systemClock;
-    this.order = order && new Chosen(order);
+    this.order = order;
     this.keyFunction = key ?? inner?.keyFunction;
     const core = sharedCore();
     this.core = core;
@@ -143,7 +150,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (code >= 0) this.added(item, code, now);
+    if (code >= 0) this.added(item, code);
     else if (code !== NOTHING) throw this.core.outOfMemory();
     else if (
       this.order !== undefined &&
@@ -231,9 +238,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected takeSlot(waiting?: Gets<T>): number {
     const now = this.now();
     if (waiting?.size === 0) return NOTHING;
-    const { order } = this;
+    const { core, handle, keys, items, order } = this;
     const slot =
-      order === undefined ? this.#takeFirst(now) : order.take(this.#ordered(), now, waiting);
+      order === undefined
+        ? this.#takeFirst(now)
+        : takeChosen(order, core, handle, keys, items, now, waiting);
     if (slot < 0) return slot;
     this.#lastItem = this.items[slot];
     this.#lastSlot = slot;
@@ -366,26 +375,13 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
-  protected added(item: T, code: number, now: number): void {
+  protected added(item: T, code: number): void {
     const slot = code & ~SLOT_FLAG;
     this.items[slot] = item;
     this.meter?.added(0);
     if (slot !== code) return;
-    if (this.order !== undefined) this.#push(this.order, slot, item, now);
+    if (this.order !== undefined) this.order.push(item);
     if (this.gets.size > 0) this.serve();
-  }
-
-  /** An order that throws has not taken the item: the add has not happened, and its caller is told. */
-  #push(order: Chosen<T>, slot: number, item: T, now: number): void {
-    try {
-      order.push(item);
-    } catch (error) {
-      if (!this.disposed() && this.core.x.queueTake(this.handle, slot, now)) {
-        this.taken()?.();
-        this.finished(slot, this.core.x.queueDoneSlot(this.handle, slot, now));
-      }
-      throw error;
-    }
   }
 
   /** @internal Draws the consequences of a done. */
@@ -394,7 +390,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     const worked = this.meter === undefined ? 0 : this.core.x.queueLastWork();
     if (outcome === DONE_RELEASED) this.released(slot);
     else if (outcome === DONE_REQUEUED) {
-      this.order?.pushOrKeep(slot, this.items[slot] as T);
+      if (this.order !== undefined) this.order.push(this.items[slot] as T);
       if (this.gets.size > 0) this.serve();
     }
     this.meter?.done(worked); // after the books are closed: a user's metrics may call back
@@ -502,11 +498,6 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-  }
-
-  #ordered(): Ordered<T> {
-    const { core, handle, keys, items } = this;
-    return { core, handle, keys, items };
   }
 
   #takeFirst(now: number): number {

@@ -1,0 +1,191 @@
+/**
+ * Writes of a client that reads from caches: what is written back may be less than the server has,
+ * or older, as it came from a cache. Nothing that the cache has left out is deleted, and a write
+ * that the server refuses makes the next read of the object a live one.
+ */
+import type { KubeObject } from '../cache/keys.ts';
+import type { Resource } from '../cache/resource.ts';
+import type { LiveClient } from './live-client.ts';
+import { keyOf } from './paths.ts';
+import type { ResourceCache } from './resource-cache.ts';
+import { ignoreNotFound, isAlreadyExists, isConflict } from './status-errors.ts';
+import type {
+  AnyResource,
+  DeleteOptions,
+  ObjectKey,
+  Patch,
+  SubResourceClient,
+  SubResourceWriteOptions,
+  WriteOptions,
+} from './types.ts';
+import { isWhole, mayReplace, requireNothingLost, withStatusOf } from './whole.ts';
+
+export class CachedWrites {
+  readonly #live: LiveClient;
+  readonly #cacheOf: (resource: AnyResource, namespace?: string) => ResourceCache | undefined;
+
+  constructor(
+    live: LiveClient,
+    cacheOf: (resource: AnyResource, namespace?: string) => ResourceCache | undefined,
+  ) {
+    this.#live = live;
+    this.#cacheOf = cacheOf;
+  }
+
+  async create<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T> {
+    try {
+      return await this.#live.create(resource, object, options);
+    } catch (error) {
+      if (!isAlreadyExists(error)) throw error;
+      const key = keyOf(resource, object);
+      const cache = this.#cacheOf(resource, key.namespace);
+      cache?.refused(key, undefined);
+      const selectors = cache?.selectors();
+      if (selectors)
+        error.message +=
+          `; it may be none of those that the cache of ${resource.plural} is restricted to, by ${selectors}: ` +
+          'read it with { forUpdate: true }, or use createOrUpdate';
+      throw error;
+    }
+  }
+
+  async update<T extends object>(
+    resource: Resource<T, string>,
+    object: T,
+    options?: WriteOptions,
+  ): Promise<T> {
+    const sent = await this.#checked(resource, object, 'an update', undefined, options);
+    return this.#told(resource, object, this.#live.update(resource, sent, options));
+  }
+
+  async patch<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    patch: Patch,
+    options?: WriteOptions,
+  ): Promise<T> {
+    await this.#checkPatch(resource, key, patch, undefined, options);
+    const version = versionIn(patch);
+    return this.#told(
+      resource,
+      { metadata: { ...key, ...version } },
+      this.#live.patch(resource, key, patch, options),
+    );
+  }
+
+  async delete<T extends object>(
+    resource: Resource<T, string>,
+    key: ObjectKey,
+    options?: DeleteOptions,
+  ): Promise<void> {
+    const { resourceVersion } = options?.preconditions ?? {};
+    const object = { metadata: { ...key, resourceVersion } };
+    return this.#told(resource, object, this.#live.delete(resource, key, options));
+  }
+
+  subResource(name: string): SubResourceClient {
+    const live = this.#live.subResource(name);
+    if (name !== 'status') return live;
+    return {
+      ...live,
+      update: async <T extends object, B extends object = T>(
+        resource: Resource<T, string>,
+        object: T,
+        options?: SubResourceWriteOptions<B>,
+      ) => {
+        const { body = object } = options ?? {};
+        await this.#checked(resource, body, 'an update of the status', name, options);
+        return this.#told(resource, object, live.update<T, B>(resource, object, options));
+      },
+      patch: async <T extends object, B extends object = T>(
+        resource: Resource<T, string>,
+        key: ObjectKey,
+        patch: Patch,
+        options?: WriteOptions,
+      ) => {
+        await this.#checkPatch(resource, key, patch, name, options);
+        const version = versionIn(patch);
+        return this.#told(
+          resource,
+          { metadata: { ...key, ...version } },
+          live.patch<T, B>(resource, key, patch, options),
+        );
+      },
+    };
+  }
+
+  /**
+   * What is to be sent in place of an object, unless it would delete what its cache has left out:
+   * then it is refused. The server is asked only where the cache leaves out anything.
+   */
+  async #checked<T extends object>(
+    resource: AnyResource,
+    object: T,
+    what: string,
+    part: string | undefined,
+    { signal }: WriteOptions = {},
+  ): Promise<T> {
+    const { name, namespace, resourceVersion } = (object as KubeObject).metadata ?? {};
+    if (name === undefined || isWhole(object)) return object;
+    const keep = this.#cacheOf(resource, namespace)?.kept();
+    if (keep === undefined) return object;
+    const now = await this.#now(resource, { name, namespace }, signal);
+    // A write of another version is the server's to refuse.
+    if (now === undefined || (resourceVersion ?? versionOf(now)) !== versionOf(now)) return object;
+    const kept = keep(now);
+    const given = part === undefined ? withStatusOf(object, now, kept) : object;
+    requireNothingLost(resource, what, { now, kept, given, isPatch: false }, part);
+    return given;
+  }
+
+  async #checkPatch(
+    resource: AnyResource,
+    key: ObjectKey,
+    patch: Patch,
+    part: string | undefined,
+    { signal }: WriteOptions = {},
+  ): Promise<void> {
+    if (patch?.type !== 'merge' || !mayReplace(patch.body)) return;
+    const keep = this.#cacheOf(resource, key?.namespace)?.kept();
+    const now = keep && (await this.#now(resource, key, signal));
+    if (keep === undefined || now === undefined) return;
+    const written = { now, kept: keep(now), given: patch.body, isPatch: true };
+    requireNothingLost(resource, 'a patch', written, part);
+  }
+
+  #now(
+    resource: AnyResource,
+    key: ObjectKey,
+    signal: AbortSignal | undefined,
+  ): Promise<object | undefined> {
+    return this.#live
+      .get(resource as Resource<object, string>, key, { signal })
+      .catch(ignoreNotFound);
+  }
+
+  /** Of a conflict the cache is told. */
+  async #told<R>(resource: AnyResource, object: object, writing: Promise<R>): Promise<R> {
+    try {
+      return await writing;
+    } catch (error) {
+      const { name, namespace, resourceVersion } = (object as KubeObject).metadata ?? {};
+      if (isConflict(error) && resourceVersion && name !== undefined)
+        this.#cacheOf(resource, namespace)?.refused({ name, namespace }, resourceVersion);
+      throw error;
+    }
+  }
+}
+
+const versionOf = (object: object): string | undefined =>
+  (object as KubeObject).metadata?.resourceVersion;
+
+/** Of a merge patch with an optimistic lock. */
+function versionIn(patch: Patch): { resourceVersion?: string } {
+  const body = patch?.type === 'merge' ? (patch.body as KubeObject) : undefined;
+  const version = body?.metadata?.resourceVersion;
+  return version === undefined ? {} : { resourceVersion: version };
+}

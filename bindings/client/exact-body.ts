@@ -1,0 +1,112 @@
+/**
+ * The text of what is written, in which no integer beyond 2^53 is another one than the server has.
+ * JavaScript rounds them; those of objects that this process has read keep their text
+ * (exact-json.ts), but not those of a cache, of a copy or of an object that is put together anew.
+ * For these the server is asked, and what it does not tell is refused.
+ */
+import type { KubeObject } from '../cache/keys.ts';
+import { StatusError } from '../cache/status-error.ts';
+import { CapstanError } from '../errors.ts';
+import {
+  jsonText,
+  mayBeRounded,
+  type NumberAt,
+  type NumberTexts,
+  numbersIn,
+} from '../exact-json.ts';
+import { sameJson } from './merge-from.ts';
+import { toJson } from './paths.ts';
+
+/** What is written, as text. */
+export interface Body {
+  readonly what: string;
+  readonly value: object;
+  readonly text: string;
+  /** Numbers that may have been rounded. */
+  readonly doubts: readonly NumberAt[];
+}
+
+/** In the text of a number that may have been rounded, and of one that JSON cannot say. */
+const SUSPECT = /[:,[](?:null|-?\d{16})/;
+
+/** Throws CapstanError INVALID_ARGUMENT for what is no JSON, NaN and Infinity among it. */
+export function bodyFor(what: string, value: object): Body {
+  const text = toJson(what, value);
+  if (!SUSPECT.test(text)) return { what, value, text, doubts: [] };
+  const unknown = numbersIn(value).filter(({ text }) => text === undefined);
+  const wrong = unknown.find((number) => !Number.isFinite(number.value));
+  if (wrong !== undefined)
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"${pathOf(what, wrong)}" expected a number that JSON can say, got ${wrong.value}`,
+    );
+  return { what, value, text, doubts: unknown.filter((number) => mayBeRounded(number.value)) };
+}
+
+/** Whether an object has integers of which it is not known whether they have been rounded. */
+export const isDoubtful = (object: object): boolean => bodyFor('object', object).doubts.length > 0;
+
+/**
+ * The text of a body with doubts, each number as the server has it where it was before, or in the
+ * only place where it has one that JavaScript takes for the same.
+ *
+ * @param current what the server has, as it came; undefined: nothing
+ * @throws CapstanError INVALID_ARGUMENT for a number that the server does not have; StatusError of
+ *   reason Conflict where it has another version of the object
+ */
+export function settled(
+  { what, value, doubts }: Body,
+  current: object | undefined,
+  cause?: unknown,
+): string {
+  const there = current === undefined ? [] : numbersIn(current);
+  requireSameVersion(value, current);
+  const known: NumberTexts = new WeakMap();
+  for (const doubt of doubts) {
+    const same = there.filter((number) => number.value === doubt.value);
+    const texts = new Set(same.map(textOf));
+    const [only] = texts;
+    const at = same.find(({ path }) => path.join('\0') === doubt.path.join('\0'));
+    const text =
+      texts.size === 1 ? only : at && isInPlace(doubt, value, current) ? textOf(at) : undefined;
+    if (text === undefined)
+      throw new CapstanError(
+        'INVALID_ARGUMENT',
+        `"${pathOf(what, doubt)}" expected an integer of which it is known that it was not rounded, got ${doubt.value}: ` +
+          'beyond 2^53 JavaScript takes neighbours for the same. Give it as a BigInt, or leave it to a patch that does not name it',
+        { cause },
+      );
+    const ofHolder = known.get(doubt.holder) ?? new Map<string, string>();
+    known.set(doubt.holder, ofHolder.set(doubt.name, text));
+  }
+  return jsonText(value, known) as string;
+}
+
+/** What has another version has other numbers; the server would refuse it too. */
+function requireSameVersion(value: KubeObject, current: KubeObject | undefined): void {
+  const version = value.metadata?.resourceVersion;
+  const now = current?.metadata?.resourceVersion;
+  if (!version || now === undefined || version === now) return;
+  const message = `the object has been modified: it was read at version ${version}, and is at ${now}; read it again`;
+  const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Conflict' };
+  throw new StatusError(
+    409,
+    { ...status, code: 409, message },
+    'a look at the object to be written',
+  );
+}
+
+const textOf = ({ text, value }: NumberAt): string => text ?? String(value);
+
+/** A place in a list is the same as before only in the same list. */
+function isInPlace({ path }: NumberAt, value: unknown, current: unknown): boolean {
+  let [now, before] = [value, current];
+  for (const name of path) {
+    if (Array.isArray(now)) return sameJson(now, before);
+    now = (now as Record<string, unknown>)[name];
+    before = (before as Record<string, unknown>)[name];
+  }
+  return true;
+}
+
+const pathOf = (what: string, { path }: NumberAt): string => [what, ...path].join('.');

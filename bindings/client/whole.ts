@@ -1,0 +1,131 @@
+/**
+ * Writes of objects out of a cache that has less of them than the server: none deletes what the
+ * cache has left out, as whoever wrote it has never seen that.
+ */
+import { CapstanError } from '../errors.ts';
+import { sameJson } from './merge-from.ts';
+import { describeObject } from './metadata.ts';
+import type { AnyResource } from './types.ts';
+
+/** Objects that were made from what the server has. */
+const whole = new WeakSet<object>();
+
+/** What such an object does not have is meant to go. */
+export function markWhole(object: object): void {
+  whole.add(object);
+}
+
+export const isWhole = (object: object): boolean => whole.has(object);
+
+/** What is written, beside what the server has and what the cache keeps of that. */
+export interface Written {
+  readonly now: object;
+  readonly kept: object;
+  readonly given: object;
+  /** A merge patch: members that it does not have stay. */
+  readonly isPatch: boolean;
+}
+
+/**
+ * Refuses a write that would delete or overwrite what the cache has left out or changed.
+ *
+ * @param what such as `an update`
+ * @param part the member that is written, where the write is to nothing else
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function requireNothingLost(
+  resource: AnyResource,
+  what: string,
+  { now, kept, given, isPatch }: Written,
+  part?: string,
+): void {
+  const of = (object: object): unknown =>
+    part === undefined ? object : (object as Record<string, unknown>)[part];
+  const lost = lostAt(of(now), of(kept), of(given), part ?? '', isPatch);
+  if (lost === undefined) return;
+  throw new CapstanError(
+    'INVALID_ARGUMENT',
+    `${what} of ${resource.plural} ${describeObject(now).replace(/^\S+ /, '')} would lose ${JSON.stringify(lost)}, ` +
+      'which the cache leaves out (drop, a transform or metadataOnly): patch the members that are to change, ' +
+      'use createOrUpdate, or read the object with { forUpdate: true }',
+  );
+}
+
+/**
+ * The path of the first part that the server has and would lose: what is written there is what the
+ * cache has kept, or nothing where it has kept nothing.
+ */
+function lostAt(
+  now: unknown,
+  kept: unknown,
+  given: unknown,
+  path: string,
+  isPatch: boolean,
+): string | undefined {
+  if (sameJson(now, kept)) return undefined;
+  if (Array.isArray(now) && Array.isArray(given))
+    return lostInList(now, Array.isArray(kept) ? kept : [], given, path);
+  if (isObject(now) && isObject(given)) {
+    const before = isObject(kept) ? kept : {};
+    for (const name of Object.keys(now)) {
+      if (isPatch && !Object.hasOwn(given, name)) continue;
+      const at = path === '' ? name : `${path}.${name}`;
+      if (at === 'metadata.managedFields') continue; // which the server keeps
+      const lost = lostAt(now[name], own(before, name), own(given, name), at, isPatch);
+      if (lost !== undefined) return lost;
+    }
+    return undefined;
+  }
+  return sameJson(given, kept) && !sameJson(given, now) ? path : undefined;
+}
+
+/** Elements are told apart by their places, and by what the cache has kept of them. */
+function lostInList(
+  now: readonly unknown[],
+  kept: readonly unknown[],
+  given: readonly unknown[],
+  path: string,
+): string | undefined {
+  if (kept.length !== now.length) {
+    const left = now.filter((element) => !has(kept, element));
+    return left.every((element) => has(given, element)) ? undefined : path;
+  }
+  for (const [i, element] of now.entries()) {
+    if (sameJson(element, kept[i]) || has(given, element)) continue;
+    const at = `${path}[${i}]`;
+    const lost = has(given, kept[i]) ? at : lostAt(element, kept[i], given[i], at, false);
+    if (lost !== undefined) return lost;
+  }
+  return undefined;
+}
+
+const has = (list: readonly unknown[], element: unknown): boolean =>
+  list.some((each) => sameJson(each, element));
+
+const own = (object: Record<string, unknown>, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Whether a merge patch may replace what a cache has changed: it has a list, or names a member. */
+export function mayReplace(body: unknown): boolean {
+  return (
+    isObject(body) && Object.values(body).some((value) => Array.isArray(value) || mayReplace(value))
+  );
+}
+
+/**
+ * The object with its status as the server has it, where it is as the cache has kept it: whether a
+ * write to the object writes its status is up to its kind.
+ */
+export function withStatusOf<T extends object>(object: T, now: object, kept: object): T {
+  const [given, before, status] = [object, kept, now].map((of) => (of as WithStatus).status);
+  if (status === undefined || sameJson(status, before) || !sameJson(given, before)) return object;
+  return { ...object, status };
+}
+
+interface WithStatus {
+  readonly status?: unknown;
+}

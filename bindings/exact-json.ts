@@ -1,0 +1,203 @@
+/**
+ * JSON whose numbers keep their text. JavaScript rounds integers beyond 2^53, so that an object
+ * that is read and written back would change on the server. The text of each number that
+ * JavaScript would write in another way is therefore kept beside the object or array that it stands
+ * in, as long as that lives: objects without such numbers cost a look at their text and no more.
+ */
+
+/** By object or array, and by member. */
+export type NumberTexts = WeakMap<object, Map<string, string>>;
+
+const texts: NumberTexts = new WeakMap();
+/** Whether there has been any such number in this process. */
+let isUsed = false;
+
+/**
+ * Of JSON in which a number may be written as JavaScript would not: 16 digits or more, an exponent,
+ * zeros at the end or too many at the begin, or -0. It may also be met by a text within a string.
+ */
+const UNUSUAL = /[:,[]\s*(?:-?\d{16}|-0|-?\d+\.(?:\d{15}|0{6}|\d*0(?!\d))|-?\d[\d.]*[eE])/;
+
+/** As JSON.parse, which also says what is wrong; a number's text is kept where it matters. */
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  if (UNUSUAL.test(text)) eachNumber(text, value, noteText);
+  return value;
+}
+
+/**
+ * A copy, as JSON says it, with what is known of the numbers of the original.
+ *
+ * @param text the value as {@link jsonText} gives it
+ */
+export function copyOf(value: object, text: string): object {
+  const copy = JSON.parse(text) as object;
+  if (!UNUSUAL.test(text)) return copy;
+  for (const { path, text } of numbersIn(value)) {
+    if (text === undefined) continue;
+    let holder: unknown = copy;
+    for (const name of path.slice(0, -1)) holder = memberOf(holder, name);
+    const name = path.at(-1) as string;
+    if (memberOf(holder, name) !== undefined) noteText(holder as object, name, text);
+  }
+  return copy;
+}
+
+/** Keeps the text of a number, unless it is known without it. */
+export function noteText(holder: object, name: string, text: string): void {
+  const value: unknown = (holder as Record<string, unknown>)[name];
+  if (!Object.is(value, Number(text))) return;
+  if (String(value) === text && !mayBeRounded(value as number)) return;
+  let known = texts.get(holder);
+  if (known === undefined) {
+    known = new Map();
+    texts.set(holder, known);
+    isUsed = true;
+  }
+  known.set(name, text);
+}
+
+/** The text of a number as it came; `undefined`: not known, or as JavaScript writes it. */
+export function textOfNumber(holder: object, name: string): string | undefined {
+  if (!isUsed) return undefined;
+  const text = texts.get(holder)?.get(name);
+  const value: unknown = (holder as Record<string, unknown>)[name];
+  return text !== undefined && Object.is(Number(text), value) ? text : undefined;
+}
+
+/** In a string that stands for a number until the whole text is there; nobody can know it. */
+let mark: string | undefined;
+
+/**
+ * As JSON.stringify, with numbers as their text was, and BigInts as numbers. Throws for cycles.
+ *
+ * @param more texts that count before those that came with the objects
+ */
+export function jsonText(value: unknown, more?: NumberTexts): string | undefined {
+  if (more === undefined && !isUsed) {
+    try {
+      return JSON.stringify(value);
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error; // else it is a BigInt, or a cycle
+    }
+  }
+  mark ??= `\u0000${Math.random()}${Math.random()}:`;
+  const begin = mark;
+  let found = false;
+  const text = JSON.stringify(value, function replace(this: object, name: string, member: unknown) {
+    if (typeof member === 'number') {
+      const known = more?.get(this)?.get(name) ?? textOfNumber(this, name);
+      if (known === undefined) return member;
+      found = true;
+      return begin + known;
+    }
+    if (typeof member !== 'bigint') return member;
+    found = true;
+    return begin + member;
+  });
+  if (!found) return text;
+  return text
+    .split(JSON.stringify(begin).slice(0, -1))
+    .map((part, i) => (i === 0 ? part : part.replace('"', '')))
+    .join('');
+}
+
+/** A number of a value that is about to be written. */
+export interface NumberAt {
+  readonly holder: object;
+  readonly name: string;
+  readonly path: readonly string[];
+  readonly value: number;
+  /** As it came; undefined: it is not known, or JavaScript writes it in the same way. */
+  readonly text: string | undefined;
+}
+
+/** All numbers and BigInts of a value that holds no cycle, with their paths. */
+export function numbersIn(value: unknown): NumberAt[] {
+  const numbers: NumberAt[] = [];
+  const open: { holder: unknown; path: readonly string[] }[] = [{ holder: value, path: [] }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const { holder, path } = next;
+    if (typeof holder !== 'object' || holder === null) continue;
+    for (const [name, member] of Object.entries(holder)) {
+      const at = [...path, name];
+      if (typeof member === 'object') open.push({ holder: member, path: at });
+      else if (typeof member === 'number')
+        numbers.push({ holder, name, path: at, value: member, text: textOfNumber(holder, name) });
+      else if (typeof member === 'bigint')
+        numbers.push({ holder, name, path: at, value: Number(member), text: String(member) });
+    }
+  }
+  return numbers;
+}
+
+/**
+ * Whether a number may be another one than came: an integer that JavaScript cannot tell from its
+ * neighbours. From 1e21 on JavaScript writes an exponent, as Go does, whose integers end at 2^64.
+ */
+export function mayBeRounded(value: number): boolean {
+  const size = Math.abs(value);
+  return size > Number.MAX_SAFE_INTEGER && size < 1e21;
+}
+
+const BACKSLASH = 0x5c;
+
+/**
+ * Tells of each number in a text that JSON.parse has read, with the object or array of `root` that
+ * it stands in. Of members that the text has twice, some may be told with the wrong text.
+ */
+export function eachNumber(
+  text: string,
+  root: unknown,
+  tell: (holder: object, name: string, text: string) => void,
+): void {
+  const number = /-?\d[\d.eE+-]*/y;
+  const around: { holder: unknown; at: number; name: string }[] = [];
+  let holder: unknown = { '': root };
+  let at = -1; // place in an array; -1 in an object
+  let name = '';
+  let isName = false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i];
+    if (c === '"') {
+      const end = endOfString(text, i);
+      if (isName) name = JSON.parse(text.slice(i, end)) as string;
+      i = end - 1;
+    } else if (c === '{' || c === '[') {
+      around.push({ holder, at, name });
+      const child = memberOf(holder, at < 0 ? name : String(at));
+      holder = child;
+      at = c === '[' ? 0 : -1;
+      isName = c === '{';
+    } else if (c === '}' || c === ']') {
+      ({ holder, at, name } = around.pop() as (typeof around)[number]);
+      isName = false;
+    } else if (c === ',') {
+      if (at < 0) isName = true;
+      else at++;
+    } else if (c === ':') isName = false;
+    else if (c === '-' || (c !== undefined && c >= '0' && c <= '9')) {
+      number.lastIndex = i;
+      const token = number.exec(text)?.[0] ?? c;
+      if (typeof holder === 'object' && holder !== null)
+        tell(holder, at < 0 ? name : String(at), token);
+      i += token.length - 1;
+    }
+  }
+}
+
+function memberOf(holder: unknown, name: string): unknown {
+  return typeof holder === 'object' && holder !== null
+    ? (holder as Record<string, unknown>)[name]
+    : undefined;
+}
+
+/** Behind the quote that ends the string which begins at `from`. */
+function endOfString(text: string, from: number): number {
+  for (let end = from; ; ) {
+    end = text.indexOf('"', end + 1);
+    let slashes = 0;
+    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++;
+    if (slashes % 2 === 0 || end < 0) return end + 1;
+  }
+}
