@@ -7,7 +7,6 @@
 import { type Agent as HttpAgent, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
-import { createSecureContext } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import { TransportError } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
@@ -18,6 +17,7 @@ import { Kept, type KubeConfigUser } from './kept.ts';
 import type { Destination } from './node-transport.ts';
 import { isSocks, proxyURL, throughProxy } from './proxy.ts';
 import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';
+import { requireTls } from './tls-check.ts';
 import { messageOf, type Target } from './wire.ts';
 
 /**
@@ -224,17 +224,13 @@ export class Credentials {
     const former = this.#former(current)?.tls;
     if (former !== undefined && sameMaterial(former, tls)) return tls;
     try {
-      createSecureContext(tls);
-    } catch (cause) {
-      const why = `the certificates and the key cannot be used, or do not fit each other: ${messageOf(cause)}`;
-      const error = new Error(why, { cause });
+      requireTls(tls, (option) => IN_KUBECONFIG[option] ?? option);
+      return tls;
+    } catch (error) {
       if (former === undefined) throw error;
       goOn(error);
       return former;
     }
-    if (former?.ca === undefined || hasCertificate(tls.ca)) return tls;
-    goOn(new Error('there is no certificate in what should be those of the CA'));
-    return former;
   }
 
   /** Of requests that go on with former credentials: once, until they need not. */
@@ -269,12 +265,12 @@ function isMissingFile(error: unknown): boolean {
   return code === 'ENOENT' && syscall === 'open';
 }
 
-/** createSecureContext takes what has none, and then no server is trusted. */
-function hasCertificate(ca: TlsMaterial['ca']): boolean {
-  return [ca]
-    .flat()
-    .some((one) => /-----BEGIN (?:TRUSTED |X509 )?CERTIFICATE-----/.test(String(one)));
-}
+const IN_KUBECONFIG: Partial<Record<keyof TlsMaterial, string>> = {
+  ca: 'certificate-authority',
+  cert: 'client-certificate',
+  key: 'client-key',
+  servername: 'tls-server-name',
+};
 
 /** By content: whoever wraps a KubeConfig may make them anew each time. */
 function isCurrent(known: Current, { cluster, user }: Current): boolean {

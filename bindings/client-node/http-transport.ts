@@ -1,10 +1,11 @@
 /** A transport for a plain URL: fixed headers, fixed TLS material. */
 import type { Transport } from '../cache/transport.ts';
-import { invalid } from '../errors.ts';
+import { invalid, requireObject } from '../errors.ts';
 import { requireHeaders } from '../http-headers.ts';
 import { serverURL } from '../server-url.ts';
 import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
 import { type TlsMaterial, tlsMaterial } from './tls.ts';
+import { requireTls } from './tls-check.ts';
 
 export interface HttpTransportOptions extends ConnectionOptions {
   /** Sent with every request, such as `authorization`. A header of the request itself wins. */
@@ -31,17 +32,20 @@ export interface HttpTransportOptions extends ConnectionOptions {
  * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`; a user and
  *   password in it are sent as Basic authorization, unless `headers` say otherwise
  * @throws CapstanError INVALID_ARGUMENT for a server that is not an http(s) URL, for headers that
- *   HTTP does not allow (no value is shown), and for TLS material with an http URL
+ *   HTTP does not allow (no value is shown), for TLS material that cannot be used, and for such
+ *   with an http URL
  * @example
  * const transport = httpTransport('http://localhost:8001');
  * const response = await transport.request({ method: 'GET', path: '/version' });
  */
 export function httpTransport(server: string, options: HttpTransportOptions = {}): Transport {
   const { url, authorization } = serverURL('server', server);
+  if (options.tls !== undefined) requireObject('options.tls', options.tls);
   const tls = tlsMaterial(options.tls ?? {});
   if (url.protocol === 'http:' && Object.keys(tls).length > 0) {
     throw invalid('server', 'an https URL, because options.tls is given', url.origin);
   }
+  requireTls(tls, (option) => `options.tls.${option}`);
   const headers = {
     ...(authorization === undefined ? {} : { authorization }),
     ...requireHeaders('options.headers', options.headers),

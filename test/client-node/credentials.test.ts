@@ -387,7 +387,7 @@ test.each([
   ['the certificate is missing', 'cert.pem', undefined, /: ENOENT/],
   ['the key is missing', 'key.pem', undefined, /: ENOENT/],
   ['the CA is missing', 'ca.pem', undefined, /: ENOENT/],
-  ['the CA is empty', 'ca.pem', '', /: there is no certificate in what should be those of the CA$/],
+  ['the CA is empty', 'ca.pem', '', /: "certificate-authority" expected a certificate in PEM/],
 ])('while %s the former ones are used, and that is told once', async (_, name, left, why) => {
   const alice = await certificate(ca, 'alice');
   const { url, sockets } = await mutual();
