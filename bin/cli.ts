@@ -61,7 +61,7 @@ async function carryOut(args: readonly string[], node: string): Promise<string> 
     return HELP;
   if (command === '--version' || command === '-v') return `${facts.version}\n`;
   if (command === 'init') return init(rest, facts, node);
-  if (command === 'crd') return crd(rest);
+  if (command === 'crd') return crd(rest, facts, node);
   throw usage(`expected a command, init or crd, got "${command}"`);
 }
 
@@ -92,7 +92,13 @@ ${name} is there. Next:
 ${olderThan(facts.engines.node, node)}`;
 }
 
-async function crd(args: string[]): Promise<string> {
+async function crd(args: string[], facts: PackageFacts, node: string): Promise<string> {
+  // Older ones read no TypeScript.
+  if (isOlderThan(facts.engines.node, node))
+    throw new CapstanError(
+      'NODE_TOO_OLD',
+      `crd needs Node ${facts.engines.node}, and this is Node ${node}`,
+    );
   const { values, positionals } = parse({
     args,
     allowPositionals: true,
@@ -127,10 +133,13 @@ function quoted(path: string): string {
 
 /** A line for a Node that the project will not run on. */
 function olderThan(range: string, node: string): string {
+  return isOlderThan(range, node) ? `\nIt needs Node ${range}, and this is Node ${node}.\n` : '';
+}
+
+function isOlderThan(range: string, node: string): boolean {
   const [, major, minor] = /^>=(\d+)\.(\d+)/.exec(range) ?? [];
   const [own = 0, ownMinor = 0] = node.split('.').map(Number);
-  const isOlder = own < Number(major) || (own === Number(major) && ownMinor < Number(minor));
-  return isOlder ? `\nIt needs Node ${range}, and this is Node ${node}.\n` : '';
+  return own < Number(major) || (own === Number(major) && ownMinor < Number(minor));
 }
 
 /**

@@ -26,6 +26,8 @@ export type ErrorCode =
   | 'CACHE_FULL'
   /** A queue with `maxDepth` has no room; nothing was changed. */
   | 'QUEUE_FULL'
+  /** This Node is older than what is used needs. */
+  | 'NODE_TOO_OLD'
   /** The host forbids or lacks WebAssembly. */
   | 'WASM_UNAVAILABLE'
   /** `run()` or `start()` a second time. */

@@ -39,7 +39,7 @@ export interface TransportRequest {
    * @example
    * const polite: Transport = {
    *   async request(request) {
-   *     await new Promise((resolve) => setTimeout(resolve, 100));
+   *     await fetch('http://127.0.0.1:8080/may-send');
    *     request.beforeSend?.();
    *     return transport.request(request);
    *   },

@@ -2,9 +2,13 @@
  * `capstan/client-node`: transports over node:http2, node:https and node:http, by kubeconfig or by
  * plain URL.
  */
+import { requireNode } from '../node-version.ts';
+
 export type { Transport } from '../cache/transport.ts';
 export type { KubeConfigLike } from './credentials.ts';
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';
 export { kubeConfigTransport } from './kube-config-transport.ts';
 export type { ConnectionOptions } from './node-transport.ts';
 export type { TlsMaterial } from './tls.ts';
+
+requireNode('capstan/client-node');

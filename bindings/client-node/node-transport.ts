@@ -11,6 +11,7 @@ import {
 } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction } from '../errors.ts';
+import { requireNode } from '../node-version.ts';
 import { DialError } from './dial.ts';
 import { exchange } from './exchange.ts';
 import { ConnectionPool, type Connections } from './pool.ts';
@@ -100,6 +101,7 @@ export class NodeTransport implements Transport {
     options: ConnectionOptions = {},
     waitsFor: () => string | undefined = () => undefined,
   ) {
+    requireNode('capstan/client-node');
     requireFunction('destination', destination);
     const {
       http2 = 'auto',

@@ -2,6 +2,8 @@
  * `capstan/manager`: what runs controllers in a process, with its servers and signals. It needs
  * `node:` modules: Node, or Deno.
  */
+import { requireNode } from '../node-version.ts';
+
 export type { SharedInformerFactory } from '../cache/factory.ts';
 export type { Transport } from '../cache/transport.ts';
 export type { Client } from '../client/types.ts';
@@ -45,3 +47,5 @@ export type { GroupedRunnable } from './runnables.ts';
 export { HTTPServer, type HTTPServerOptions } from './server.ts';
 export type { Service } from './servers.ts';
 export { setupSignalHandler } from './signals.ts';
+
+requireNode('capstan/manager');

@@ -28,6 +28,7 @@ import { CapstanError, invalid, isAbort, requireFunction } from '../errors.ts';
 import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
+import { requireNode } from '../node-version.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
 import { whenAborted } from './aborts.ts';
 import { assembleReport } from './assemble-report.ts';
@@ -124,6 +125,7 @@ export interface ControllerManager extends Manager {
  * await manager.start({ signal: setupSignalHandler() });
  */
 export function newManager(options: ManagerOptions): ControllerManager {
+  requireNode('capstan/manager');
   return new RuntimeManager(settingsOf(options));
 }
 

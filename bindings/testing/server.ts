@@ -8,9 +8,10 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { type Transport, TransportError } from '../cache/transport.ts';
-import { httpTransport } from '../client-node/index.ts';
+import { httpTransport } from '../client-node/http-transport.ts';
 import { CapstanError, invalid, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { requireNode } from '../node-version.ts';
 import { parseTarget } from './api.ts';
 import { closesPort, type Fault } from './faults.ts';
 import { Serving } from './serving.ts';
@@ -97,6 +98,7 @@ export class ApiServer {
    * Listens on loopback. Rejects with what the system says when the port is taken.
    */
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
+    requireNode('capstan/testing');
     const { port = 0, tls } = options;
     requireInteger('port', port, 0);
     if (port > 65_535) throw invalid('port', 'a port number', port);
