@@ -13,7 +13,7 @@ import {
   widget,
 } from './client.ts';
 
-const PODS = '/api/v1/namespaces/default/pods';
+const TEMPLATES = '/api/v1/namespaces/default/podtemplates';
 
 const apply = (
   api: Client,
@@ -36,7 +36,15 @@ const managers = (body: Body): Manager[] =>
 const owned = (body: Body): Record<string, object> =>
   Object.fromEntries(managers(body).map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
 
-const pod = (spec: object) => ({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec });
+/** Pods in all but name: their lists merge alike, and no rule says what may change. */
+const pod = (spec: object) => ({
+  apiVersion: 'v1',
+  kind: 'PodTemplate',
+  metadata: { name: 'a' },
+  template: { spec },
+});
+const specOf = (body: object) =>
+  (body as { template: { spec: Record<string, unknown> } }).template.spec;
 
 describe('apply', () => {
   test('creates, and again changes nothing', async () => {
@@ -106,33 +114,33 @@ describe('apply', () => {
     const spec = (containers: object[], more: object = {}) => pod({ containers, ...more });
     await apply(
       api,
-      `${PODS}/a`,
+      `${TEMPLATES}/a`,
       'one',
       spec([{ name: 'c', image: 'i', env: env('x'), args: ['1'] }]),
     );
     await apply(
       api,
-      `${PODS}/a`,
+      `${TEMPLATES}/a`,
       'two',
       spec([
         { name: 'c', env: env('y') },
         { name: 'd', image: 'i' },
       ]),
     );
-    const both = (await api.get(`${PODS}/a`)).body;
-    expect(both.spec.containers).toEqual([
+    const both = (await api.get(`${TEMPLATES}/a`)).body;
+    expect(specOf(both).containers).toMatchObject([
       { name: 'c', image: 'i', env: env('x', 'y'), args: ['1'], resources: {} },
       { name: 'd', image: 'i', resources: {} },
     ]);
-    const whole = await apply(api, `${PODS}/a`, 'two', spec([{ name: 'c', args: ['2'] }]));
+    const whole = await apply(api, `${TEMPLATES}/a`, 'two', spec([{ name: 'c', args: ['2'] }]));
     expect(whole.body.details.causes).toEqual([
       expect.objectContaining({
-        field: '.spec.containers[name="c"].args',
+        field: '.template.spec.containers[name="c"].args',
         reason: 'FieldManagerConflict',
       }),
     ]);
-    const left = await apply(api, `${PODS}/a`, 'two', pod({}));
-    expect(left.body.spec.containers).toEqual([
+    const left = await apply(api, `${TEMPLATES}/a`, 'two', pod({}));
+    expect(specOf(left.body).containers).toMatchObject([
       { name: 'c', image: 'i', env: env('x'), args: ['1'], resources: {} },
     ]);
   });
@@ -410,9 +418,9 @@ describe('a strategic merge patch', () => {
       nodeSelector: { x: '1' },
       volumes: [{ name: 'v', emptyDir: {} }],
     };
-    await api.make(PODS, pod(made));
-    const { status, body } = await api.patch(`${PODS}/a`, { spec }, STRATEGIC);
-    expect({ status, spec: body.spec }).toMatchObject({
+    await api.make(TEMPLATES, pod(made));
+    const { status, body } = await api.patch(`${TEMPLATES}/a`, { template: { spec } }, STRATEGIC);
+    expect({ status, spec: specOf(body) }).toMatchObject({
       status: 200,
       spec: { ...made, ...expected },
     });
@@ -421,23 +429,24 @@ describe('a strategic merge patch', () => {
   // It was gone altogether, whatever Go has for it: a pointer stays, and an empty map is left out.
   test('leaves what is empty of what it deletes', async () => {
     const { api } = await start();
-    await api.make(PODS, pod({ nodeSelector: { x: '1' }, securityContext: { runAsUser: 1 } }));
+    await api.make(TEMPLATES, pod({ nodeSelector: { x: '1' }, securityContext: { runAsUser: 1 } }));
     const deleted = { $patch: 'delete' };
     const { body } = await api.patch(
-      `${PODS}/a`,
-      { spec: { nodeSelector: deleted, securityContext: deleted } },
+      `${TEMPLATES}/a`,
+      { template: { spec: { nodeSelector: deleted, securityContext: deleted } } },
       STRATEGIC,
     );
-    expect([body.spec.nodeSelector, body.spec.securityContext]).toEqual([undefined, {}]);
+    const { nodeSelector, securityContext } = specOf(body);
+    expect([nodeSelector, securityContext]).toEqual([undefined, {}]);
   });
 
   // It was a TypeError of the server's own, told as 500 and on the console.
   test('refuses a null in a list of objects, saying so', async () => {
     const { api } = await start();
-    await api.make(PODS, pod({ containers: [{ name: 'a', image: 'i' }] }));
+    await api.make(TEMPLATES, pod({ containers: [{ name: 'a', image: 'i' }] }));
     const { status, body } = await api.patch(
-      `${PODS}/a`,
-      { spec: { containers: [null] } },
+      `${TEMPLATES}/a`,
+      { template: { spec: { containers: [null] } } },
       STRATEGIC,
     );
     expect([status, body.message]).toEqual([

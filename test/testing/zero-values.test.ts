@@ -274,5 +274,7 @@ test('a Service has no target port of 0 where none was said', async () => {
     metadata: { name: 'a' },
     spec: { ports: [{ port: 80 }] },
   });
-  expect((made.spec as { ports: object[] }).ports).toEqual([{ port: 80, protocol: undefined }]);
+  expect((made.spec as { ports: object[] }).ports).toEqual([
+    { port: 80, targetPort: 80, protocol: 'TCP' },
+  ]);
 });

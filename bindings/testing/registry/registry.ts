@@ -20,6 +20,7 @@ import {
   staleVersion,
   TooLargeVersion,
 } from '../status.ts';
+import { Allocator } from './admission.ts';
 import { established, terminating } from './definitions.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
 import { definedBy, type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
@@ -75,6 +76,7 @@ export class Registry {
    * write is a change.
    */
   readonly #hollow = new WeakSet<JsonObject>();
+  readonly #allocator = new Allocator();
   readonly #historySize: number;
   readonly #wallTime: () => number;
   /** Up to here every history was dropped; stores that are made later know nothing older either. */
@@ -166,6 +168,7 @@ export class Registry {
       name,
       uid: randomUUID(),
       now,
+      allocate: this.#allocator,
     });
     const store = this.store(path.resource);
     const key = keyOf(path.namespace, name);

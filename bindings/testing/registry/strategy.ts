@@ -17,9 +17,11 @@ import {
   without,
 } from '../json.ts';
 import { structured } from '../schema/defaults.ts';
+import { withKindDefaults } from '../schema/kind-defaults.ts';
 import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
+import { type Admission, admitted } from './admission.ts';
 import { validateApproval, validateStoredVersions } from './definitions.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
@@ -91,11 +93,7 @@ const ownsStatus = (kind: Kind): boolean =>
  * The object as it is stored first, its metadata complete but for the version. Throws 422 for what
  * is refused.
  */
-export function forCreate(
-  kind: Kind,
-  object: JsonObject,
-  set: { name: string; uid: string; now: string },
-): JsonObject {
+export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonObject {
   const given = metadataOf(object);
   const members: Record<string, Json | undefined> = {
     name: set.name,
@@ -123,7 +121,7 @@ export function forCreate(
       };
     }
   }
-  const made = assemble(kind, metadata, rest);
+  const made = admitted(kind, assemble(kind, metadata, rest), set);
   refuse(ofKind(kind, set.name), [
     ...validateName(kind, set.name, stringAt(given, 'generateName')),
     ...validateMetadata(kind, metadata),
@@ -272,9 +270,10 @@ function refuse(subject: Subject, errors: FieldError[]): void {
  *
  * @param applied it is what an applied configuration led to, and was not read
  */
-export function prepare(kind: Kind, object: JsonObject, applied = false): JsonObject {
+export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObject {
   if (!kind.builtIn)
-    return kind.schema === undefined ? object : structured(kind.schema, object, applied);
+    return kind.schema === undefined ? given : structured(kind.schema, given, applied);
+  const object = withKindDefaults(kind, given);
   const metadata = metadataOf(object);
   const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
   if (labels !== metadata.labels) return { ...object, metadata: { ...metadata, labels } };

@@ -63,9 +63,14 @@ function table(): Map<string, Line> {
 
 /** The type of a built-in kind; undefined for others. */
 export function builtInType(apiVersion: string, kind: string): Atom | undefined {
-  table();
-  const name = kinds.get(`${apiVersion}/${kind}`);
+  const name = builtInTypeName(apiVersion, kind);
   return name === undefined ? undefined : typeNamed(name);
+}
+
+/** Its name in the table. */
+export function builtInTypeName(apiVersion: string, kind: string): string | undefined {
+  table();
+  return kinds.get(`${apiVersion}/${kind}`);
 }
 
 /** `ObjectMeta` and the like: a name of the table. */

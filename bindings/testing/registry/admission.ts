@@ -1,0 +1,194 @@
+/**
+ * What the server itself adds to a new object of a built-in kind, for which no field manager is
+ * named: the kinds' strategies (PrepareForCreate), the allocation of addresses and ports, and the
+ * admission plugins that a kube-apiserver has by default, less ServiceAccount, which needs a
+ * controller manager.
+ */
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import type { Kind } from './kinds.ts';
+
+/** Hands out the addresses and ports of one server. */
+export class Allocator {
+  #address = 10;
+  #port = 30_000;
+
+  /** In 10.0.0.0/16, as of a server with that range of Services. */
+  address(): string {
+    const next = this.#address++;
+    return `10.0.${Math.floor(next / 254) % 256}.${(next % 254) + 1}`;
+  }
+
+  nodePort(): number {
+    const next = this.#port++;
+    return 30_000 + ((next - 30_000) % 2768);
+  }
+}
+
+export interface Admission {
+  uid: string;
+  name: string;
+  now: string;
+  allocate: Allocator;
+}
+
+/** The object with what the server adds to it; `apiVersion` and `kind` count as they are stored. */
+export function admitted(kind: Kind, object: JsonObject, by: Admission): JsonObject {
+  const change = kind.builtIn ? CHANGES[`${kind.group}/${kind.plural}`] : undefined;
+  return change === undefined ? object : change(object, by);
+}
+
+type Change = (object: JsonObject, by: Admission) => JsonObject;
+
+const withSpec = (object: JsonObject, members: Record<string, Json | undefined>): JsonObject => ({
+  ...object,
+  spec: { ...objectAt(object, 'spec'), ...members } as JsonObject,
+});
+
+const protectedBy =
+  (finalizer: string): Change =>
+  (object) => {
+    const metadata = objectAt(object, 'metadata');
+    const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
+    if (finalizers.includes(finalizer)) return object;
+    return { ...object, metadata: { ...metadata, finalizers: [...finalizers, finalizer] } };
+  };
+
+const CHANGES: Record<string, Change> = {
+  '/namespaces': (object) => withSpec(object, { finalizers: ['kubernetes'] }),
+  '/persistentvolumes': (object, by) => {
+    const { now } = by;
+    const made = protectedBy('kubernetes.io/pv-protection')(object, by);
+    return { ...made, status: { ...objectAt(made, 'status'), lastPhaseTransitionTime: now } };
+  },
+  '/persistentvolumeclaims': protectedBy('kubernetes.io/pvc-protection'),
+  'storage.k8s.io/volumeattributesclasses': protectedBy('kubernetes.io/vac-protection'),
+  '/pods': pod,
+  '/services': service,
+  '/nodes': (object) => {
+    const taints = objectAt(object, 'spec').taints;
+    const all = Array.isArray(taints) ? taints : [];
+    if (all.some((taint) => isObject(taint) && taint.key === NOT_READY)) return object;
+    return withSpec(object, { taints: [...all, { key: NOT_READY, effect: 'NoSchedule' }] });
+  },
+  'batch/jobs': job,
+  'certificates.k8s.io/certificatesigningrequests': (object) =>
+    withSpec(object, { username: 'kubernetes-admin', groups: ['system:authenticated'] }),
+};
+
+const NOT_READY = 'node.kubernetes.io/not-ready';
+const UNREACHABLE = 'node.kubernetes.io/unreachable';
+
+/** DefaultTolerationSeconds and Priority. */
+function pod(object: JsonObject): JsonObject {
+  const spec = objectAt(object, 'spec');
+  const tolerations = Array.isArray(spec.tolerations) ? spec.tolerations : [];
+  const tolerates = (key: string): boolean =>
+    tolerations.some((each) => {
+      if (!isObject(each)) return false;
+      const effect = each.effect ?? '';
+      const any = (each.key ?? '') === '' && each.operator === 'Exists';
+      return (each.key === key || any) && (effect === 'NoExecute' || effect === '');
+    });
+  const added = [NOT_READY, UNREACHABLE].flatMap((key) =>
+    tolerates(key)
+      ? []
+      : [{ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }],
+  );
+  return {
+    ...object,
+    spec: {
+      ...spec,
+      ...(added.length === 0 ? {} : { tolerations: [...tolerations, ...added] }),
+      priority: spec.priority ?? PRIORITIES[stringAt(spec, 'priorityClassName')] ?? 0,
+      preemptionPolicy: spec.preemptionPolicy ?? 'PreemptLowerPriority',
+    },
+    status: { ...objectAt(object, 'status'), qosClass: qosClass(spec) },
+  };
+}
+
+const PRIORITIES: Record<string, number> = {
+  'system-cluster-critical': 2_000_000_000,
+  'system-node-critical': 2_000_001_000,
+};
+
+/** pkg/apis/core/helper/qos. */
+function qosClass(spec: JsonObject): string {
+  const all = [spec.containers, spec.initContainers].flatMap((list) =>
+    Array.isArray(list) ? list.filter(isObject) : [],
+  );
+  let guaranteed = all.length > 0;
+  let burstable = false;
+  for (const container of all) {
+    const resources = objectAt(container, 'resources');
+    const requests = computeOf(objectAt(resources, 'requests'));
+    const limits = computeOf(objectAt(resources, 'limits'));
+    if (Object.keys(requests).length > 0 || Object.keys(limits).length > 0) burstable = true;
+    for (const name of ['cpu', 'memory']) {
+      const limit = limits[name];
+      if (limit === undefined || (requests[name] ?? limit) !== limit) guaranteed = false;
+    }
+  }
+  if (!burstable) return 'BestEffort';
+  return guaranteed ? 'Guaranteed' : 'Burstable';
+}
+
+function computeOf(list: JsonObject): Record<string, Json> {
+  return Object.fromEntries(
+    ['cpu', 'memory'].flatMap((name) => {
+      const value = list[name];
+      return value === undefined || value === '0' || value === 0 ? [] : [[name, value]];
+    }),
+  );
+}
+
+function service(object: JsonObject, { allocate }: Admission): JsonObject {
+  const spec = objectAt(object, 'spec');
+  const type = stringAt(spec, 'type');
+  if (type === 'ExternalName') return object;
+  const address = stringAt(spec, 'clusterIP') || allocate.address();
+  const families = address.includes(':') ? ['IPv6'] : ['IPv4'];
+  const members: Record<string, Json> = {
+    clusterIP: address,
+    clusterIPs: isFilled(spec.clusterIPs) ? (spec.clusterIPs as Json) : [address],
+    ipFamilies: isFilled(spec.ipFamilies) ? (spec.ipFamilies as Json) : families,
+    ipFamilyPolicy: spec.ipFamilyPolicy ?? 'SingleStack',
+  };
+  const ports = Array.isArray(spec.ports) ? spec.ports : [];
+  const noPorts = type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts === false;
+  if ((type === 'NodePort' || type === 'LoadBalancer') && !noPorts) {
+    members.ports = ports.map((port) =>
+      isObject(port) && !port.nodePort ? { ...port, nodePort: allocate.nodePort() } : port,
+    );
+  }
+  if (type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local')
+    members.healthCheckNodePort = spec.healthCheckNodePort || allocate.nodePort();
+  return withSpec(object, members);
+}
+
+const isFilled = (value: Json | undefined): boolean => Array.isArray(value) && value.length > 0;
+
+/** pkg/registry/batch/job/strategy.go: generateSelector. */
+function job(object: JsonObject, { uid, name }: Admission): JsonObject {
+  const spec = objectAt(object, 'spec');
+  if (spec.manualSelector === true) return object;
+  const labels = {
+    'batch.kubernetes.io/controller-uid': uid,
+    'batch.kubernetes.io/job-name': name,
+    'controller-uid': uid,
+    'job-name': name,
+  };
+  const template = objectAt(spec, 'template');
+  const metadata = objectAt(template, 'metadata');
+  const selector = objectAt(spec, 'selector');
+  const matchLabels = {
+    ...objectAt(selector, 'matchLabels'),
+    'batch.kubernetes.io/controller-uid': uid,
+  };
+  return withSpec(object, {
+    selector: { ...selector, matchLabels },
+    template: {
+      ...template,
+      metadata: { ...metadata, labels: { ...objectAt(metadata, 'labels'), ...labels } },
+    },
+  });
+}
