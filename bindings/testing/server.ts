@@ -65,8 +65,7 @@ export interface ApiServerOptions extends ServingOptions {
  * checked (times and null as Go reads them), and behave as the real ones do where clients notice
  * (status, generation, updates without a version, Secrets' stringData, Events under two names).
  *
- * What differs from a real server: built-in kinds get no defaults and their values are not
- * validated; rules in CEL are not evaluated; custom resources are converted as by the strategy
+ * What differs from a real server: the values of built-in kinds are not validated; rules in CEL are not evaluated; custom resources are converted as by the strategy
  * None, also where a definition has a webhook for it; a definition is gone with its objects at
  * once, whatever finalizers they have, and so is a namespace; the formats of strings beyond
  * date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are

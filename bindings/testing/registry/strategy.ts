@@ -4,7 +4,7 @@
  * BeforeUpdate) and the kinds' strategies.
  *
  * Of built-in kinds this server knows the habits that clients meet (status, generation, a Secret's
- * stringData, initial phases); it neither fills in defaults nor validates `spec`.
+ * stringData, initial phases) and defaults; it does not validate `spec`.
  */
 import {
   goText,
