@@ -52,7 +52,10 @@ export type ErrorCode =
   | 'DECODE'
   /** A user's transform failed; the object was kept as it was by then. */
   | 'TRANSFORM'
-  /** A reader of a cache changed one of its objects: see the option `mutationDetector`. */
+  /**
+   * A program changed a shared object of a cache (see the option `mutationDetector`), or tried to:
+   * the engine's TypeError is the cause then.
+   */
   | 'MUTATED'
   /** Caches did not sync in time. */
   | 'CACHE_SYNC_TIMEOUT'
@@ -132,6 +135,7 @@ export function hasCode(error: unknown, code: ErrorCode): boolean {
 }
 
 interface ErrorLike {
+  readonly message?: unknown;
   readonly name?: unknown;
   readonly code?: unknown;
   readonly kind?: unknown;

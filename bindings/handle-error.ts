@@ -4,6 +4,7 @@
  * k8s.io/apimachinery/pkg/util/runtime.HandleError.
  */
 import { requireFunction } from './errors.ts';
+import { explained } from './shared-object.ts';
 
 /** `what` says which part met the error, such as `"informer handler"`. */
 export type ErrorHandler = (error: unknown, what: string) => void;
@@ -48,7 +49,8 @@ export function tell(call: () => unknown, what: string, untold?: () => unknown):
  * Reports an error through the hook. A hook that throws, or rejects, is itself reported on the
  * console: this never throws.
  */
-export function handleError(error: unknown, what: string): void {
+export function handleError(thrown: unknown, what: string): void {
+  const error = explained(thrown);
   const failed = (second: unknown): void => {
     toConsole(error, what);
     toConsole(second, 'error handler');

@@ -5,6 +5,7 @@
  */
 import { invalid, isError, requireFunction, requireObject } from './errors.ts';
 import { handleError, tell } from './handle-error.ts';
+import { explained } from './shared-object.ts';
 
 /** What a message is about, by name, such as `{ controller, error }`. */
 export type LogFields = Readonly<Record<string, unknown>>;
@@ -51,7 +52,8 @@ const guarded = new WeakSet<Logger>();
  */
 export function guardedLogger(logger: Logger): Logger {
   if (logger === silentLogger || guarded.has(logger)) return logger;
-  const say = (level: keyof Logger, message: string, fields: LogFields | undefined): void => {
+  const say = (level: keyof Logger, message: string, given: LogFields | undefined): void => {
+    const fields = given && 'error' in given ? { ...given, error: explained(given.error) } : given;
     tell(
       () => (fields === undefined ? logger[level](message) : logger[level](message, fields)),
       'logger',

@@ -12,6 +12,7 @@ import {
   invalid,
   requireBoolean,
   requireFunction,
+  requireMs,
   requireNumber,
   requireObject,
 } from '../errors.ts';
@@ -143,8 +144,8 @@ export class SharedInformerFactory {
   readonly #entries = new Map<string, Entry>();
   /** Whether a resource is served, by what it is, where the answer is under way. */
   readonly #asking = new Map<string, Promise<boolean | undefined>>();
-  /** What `shutdown` waits for: also those that were removed and have not ended. */
-  readonly #running = new Set<Promise<void>>();
+  /** Those that were removed and have not ended: `shutdown` waits for them too. */
+  readonly #removed = new Set<Entry['informer']>();
   #shuttingDown = false;
 
   /** @throws CapstanError INVALID_ARGUMENT */
@@ -153,6 +154,7 @@ export class SharedInformerFactory {
     requireObject('options', options);
     const { resyncPeriod, customResync, selections, perResource, tweakListOptions } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
+    requireMs('options.shutdownTimeout', options.shutdownTimeout ?? 0);
     for (const [name, map] of Object.entries({ customResync, selections, perResource })) {
       if (map !== undefined && !(map instanceof Map))
         throw invalid(`options.${name}`, 'a Map by resources', map);
@@ -347,11 +349,7 @@ export class SharedInformerFactory {
     if (this.#shuttingDown) return;
     for (const { name, informer } of this.#entries.values()) {
       if (informer.hasStarted()) continue; // by an earlier call, or by whoever asked for it
-      const running: Promise<void> = informer
-        .run(options)
-        .catch((error) => handleError(error, `informer of ${name}`))
-        .finally(() => this.#running.delete(running));
-      this.#running.add(running);
+      informer.run(options).catch((error) => handleError(error, `informer of ${name}`));
     }
   }
 
@@ -380,18 +378,23 @@ export class SharedInformerFactory {
     const entry = this.#entries.get(key);
     if (entry === undefined) return false;
     this.#entries.delete(key);
-    await entry.informer.stop();
+    const { informer } = entry;
+    this.#removed.add(informer);
+    await informer.stop();
+    // Asked again: the first one does not wait for a handler that has called this.
+    void informer.stop().then(() => this.#removed.delete(informer));
     return true;
   }
 
   /**
-   * Stops all informers and resolves when they have ended; nothing starts any more. Legal at any
-   * time and any number of times. (client-go's waits for the informers without stopping them.)
+   * Stops all informers and resolves when they have ended, as {@link SharedIndexInformer.stop};
+   * nothing starts any more. Legal at any time and any number of times. (client-go's waits for the
+   * informers without stopping them.)
    */
   async shutdown(): Promise<void> {
     this.#shuttingDown = true;
-    await Promise.all([...this.#entries.values()].map(({ informer }) => informer.stop()));
-    await Promise.all(this.#running);
+    const informers = [...this.#entries.values()].map(({ informer }) => informer);
+    await Promise.all([...informers, ...this.#removed].map((informer) => informer.stop()));
   }
 
   /**

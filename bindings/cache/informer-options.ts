@@ -4,6 +4,7 @@ import {
   invalid,
   requireBoolean,
   requireFunction,
+  requireMs,
   requireNumber,
   requireObject,
 } from '../errors.ts';
@@ -67,6 +68,13 @@ export interface SharedIndexInformerOptions<T extends object = never>
    */
   mutationDetector?: boolean | undefined;
   /**
+   * How long `run` and `stop` wait for calls of handlers that are under way, their promises
+   * included, in milliseconds. Default 10 000: less than the grace of a process that is told to
+   * end, so that it can still say which handler has not. Then that is reported (code TIMEOUT), and
+   * the calls go on. 0: not at all; Infinity: as long as they take, as in client-go.
+   */
+  shutdownTimeout?: number | undefined;
+  /**
    * The informer's name in its metrics; without one it has none. Of one resource each informer
    * needs its own.
    */
@@ -117,6 +125,7 @@ export function requireInformerOptions<T extends object>(
   const { resyncPeriod, random, transform, name, metricsProvider, clock } = options;
   requireClock('options.clock', clock);
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
+  requireMs('options.shutdownTimeout', options.shutdownTimeout ?? 0);
   if (random !== undefined) requireFunction('options.random', random);
   if (transform !== undefined) requireFunction('options.transform', transform);
   for (const flag of ['freeze', 'mutationDetector', 'watchList', 'parkWhenGone'] as const)
@@ -130,6 +139,9 @@ export function requireInformerOptions<T extends object>(
   if (options.keep === 'objects') requireBytesFree(options, "keep: 'objects'");
   requireMetrics(name, metricsProvider);
 }
+
+/** Default of the option `shutdownTimeout`. */
+export const SHUTDOWN_MS = 10_000;
 
 /** What guards the objects of a cache, by the options and by the environment. */
 export function guardsOf<T extends object>(

@@ -8,8 +8,10 @@
  * so that a handler added at any moment gets the store's content and then every later delta, none
  * missing and none twice. client-go: tools/cache/shared_informer.go.
  */
+import { calls } from '../calls.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
@@ -31,6 +33,7 @@ import {
   type InformerStatus,
   reflectorOptions,
   requireInformerOptions,
+  SHUTDOWN_MS,
   type SharedIndexInformerOptions,
 } from './informer-options.ts';
 import { intake } from './intake.ts';
@@ -52,7 +55,7 @@ import { Rounds } from './rounds.ts';
 import type { WatchErrorHandler } from './status.ts';
 import type { Indexer } from './store.ts';
 import { UnseenWrites } from './unseen-writes.ts';
-import { abortable, deferred } from './wait.ts';
+import { abortable, deferred, within } from './wait.ts';
 
 /**
  * A cache of one resource that follows the server, and tells handlers what changed.
@@ -102,7 +105,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   readonly #events = new EventIterators<T>();
   readonly #stop = new AbortController();
   readonly #synced = deferred();
-  readonly #ended = deferred();
+  /** Resolves when no handler is told anything more. */
+  readonly #quiet = deferred();
+  #handlersEnding: Promise<void> | undefined;
   #changed: ReturnType<typeof deferred> | undefined;
   readonly #resync: ResyncSchedule;
   readonly #describe: string;
@@ -214,8 +219,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /**
    * Removes a handler and waits until none of its calls is under way, so that what it uses can be
-   * closed. Rejects with ABORTED when the signal fires before. A handler must not wait for it: it
-   * would wait for itself.
+   * closed. Rejects with ABORTED when the signal fires before. Called by the handler itself, it
+   * does not wait for that call; but a handler that awaits it after another `await` would wait for
+   * itself.
    */
   async shutDownEventHandler(
     registration: Registration,
@@ -223,6 +229,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
   ): Promise<void> {
     const listener = listenerOf<T>(registration);
     this.#processor.remove(listener);
+    if (calls.includes(listener)) return;
     const ended = listener.ended();
     await (options.signal === undefined ? ended : abortable(ended, options.signal));
   }
@@ -302,7 +309,8 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
 
   /**
    * Lists and watches until the signal fires or `stop` is called; resolves when everything has
-   * ended. Failures of the server never end it. After `stop` it resolves at once.
+   * ended, calls of handlers that were under way included (`shutdownTimeout` at most). Failures of
+   * the server never end it. After `stop` it resolves at once.
    *
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
@@ -320,17 +328,22 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     } finally {
       signal?.removeEventListener('abort', onAbort);
       this.#end();
+      await this.#handlersEnded();
     }
   }
 
   /**
-   * Ends the informer; resolves when everything has ended. What handlers have not been told yet
-   * they are not told. Legal at any time and any number of times.
+   * Ends the informer; resolves when everything has ended, as `run` does. What handlers have not
+   * been told yet they are not told. Legal at any time and any number of times; called by one of
+   * its handlers, it does not wait for that call. But a handler that awaits it after another
+   * `await` waits for itself, until `shutdownTimeout` is over.
    */
   async stop(): Promise<void> {
+    const caller = this.#processor.calling();
     this.#stop.abort();
     if (!this.#started) this.#end();
-    await this.#ended.promise;
+    await this.#quiet.promise;
+    await (caller === undefined ? this.#handlersEnded() : this.#leave(caller));
   }
 
   /**
@@ -359,7 +372,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     return this.#started;
   }
 
-  /** Has been stopped, and has ended. */
+  /** Has been stopped: no handler is told anything more. */
   isStopped(): boolean {
     return this.#stopped;
   }
@@ -520,7 +533,30 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#events.end();
     this.#detector?.stop();
     this.#loop.meter?.stop();
-    this.#ended.resolve();
+    this.#quiet.resolve();
     this.#tellWaiting();
+  }
+
+  #handlersEnded(): Promise<void> {
+    this.#handlersEnding ??= this.#leave();
+    return this.#handlersEnding;
+  }
+
+  /** Resolves when no call of another handler is under way, or the time is over. */
+  async #leave(caller?: ProcessorListener<T>): Promise<void> {
+    const { shutdownTimeout = SHUTDOWN_MS } = this.#options;
+    const leaving = this.#processor.leaving(caller);
+    if (leaving.length === 0 || shutdownTimeout === 0) return;
+    const all = Promise.all(leaving.map((listener) => listener.ended()));
+    if ((await within(this.#clock, shutdownTimeout, all)) || caller !== undefined) return;
+    const late = this.#processor.leaving().map(({ name }) => name);
+    const what = `informer of ${this.#describe}`;
+    handleError(
+      new CapstanError(
+        'TIMEOUT',
+        `the ${what} was stopped ${shutdownTimeout} ms ago, and calls of these handlers have not ended: ${late.join(', ')}. They go on: give them the signal, or raise "shutdownTimeout"`,
+      ),
+      what,
+    );
   }
 }

@@ -4,6 +4,7 @@
  * tools/cache/shared_informer.go processorListener, without the pause of a second after a handler
  * that threw.
  */
+import { calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import { invalid } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
@@ -117,14 +118,16 @@ export class ProcessorListener<T extends object> implements Registration {
     this.#checkSynced();
   }
 
-  /**
-   * Drops what waits; nothing is delivered from now on. A handler's promise that is under way is
-   * not waited for.
-   */
+  /** Drops what waits; nothing is delivered from now on. `ended` waits for what is under way. */
   stop(): void {
     this.#stopped = true;
     this.#backlog.clear();
     this.#places = undefined;
+  }
+
+  /** A call of the handler is under way, or about to begin. */
+  get busy(): boolean {
+    return this.#delivering;
   }
 
   /** Resolves when no call of the handler is under way. */
@@ -184,13 +187,22 @@ export class ProcessorListener<T extends object> implements Registration {
   }
 
   #deliver(notification: Notification<T>): unknown {
-    switch (notification.type) {
-      case 'add':
-        return this.#handler.onAdd?.(notification.object, notification.isInInitialList);
-      case 'update':
-        return this.#handler.onUpdate?.(notification.old, notification.object, notification.change);
-      case 'delete':
-        return this.#handler.onDelete?.(notification.object);
+    calls.push(this);
+    try {
+      switch (notification.type) {
+        case 'add':
+          return this.#handler.onAdd?.(notification.object, notification.isInInitialList);
+        case 'update':
+          return this.#handler.onUpdate?.(
+            notification.old,
+            notification.object,
+            notification.change,
+          );
+        case 'delete':
+          return this.#handler.onDelete?.(notification.object);
+      }
+    } finally {
+      calls.pop();
     }
   }
 

@@ -9,6 +9,7 @@
  * lets those catch up who wait for nothing but the thread. Nobody can stop it by that: it goes on
  * after some turns of theirs.
  */
+import { calls } from '../calls.ts';
 import { macrotask } from '../clock.ts';
 import type { ProcessorListener } from './listener.ts';
 import type { Notification } from './notification.ts';
@@ -38,6 +39,9 @@ export class SharedProcessor<T extends object> {
   /** The same, to go through for each notification: replaced as a whole, never changed. */
   #all: readonly ProcessorListener<T>[] = [];
 
+  /** Those that were taken away with a call under way. */
+  readonly #leaving = new Set<ProcessorListener<T>>();
+
   /** How many of them may be told less than everything; asked for at each delta. */
   #coalescing = 0;
 
@@ -54,7 +58,7 @@ export class SharedProcessor<T extends object> {
     if (!this.#listeners.delete(listener)) return;
     this.#all = this.listeners();
     if (listener.coalesces()) this.#coalescing--;
-    listener.stop();
+    this.#stop(listener);
   }
 
   isEmpty(): boolean {
@@ -138,8 +142,25 @@ export class SharedProcessor<T extends object> {
   }
 
   stop(): void {
-    for (const listener of this.#listeners.keys()) listener.stop();
+    for (const listener of this.#listeners.keys()) this.#stop(listener);
     this.#listeners.clear();
     this.#all = [];
+  }
+
+  /** The handler that is being called at this moment, where it is one of these. */
+  calling(): ProcessorListener<T> | undefined {
+    return [...this.#listeners.keys(), ...this.#leaving].find((one) => calls.includes(one));
+  }
+
+  /** After `stop`: those whose calls have not ended. */
+  leaving(except?: ProcessorListener<T>): ProcessorListener<T>[] {
+    return [...this.#leaving].filter((listener) => listener !== except);
+  }
+
+  #stop(listener: ProcessorListener<T>): void {
+    listener.stop();
+    if (!listener.busy) return;
+    this.#leaving.add(listener);
+    void listener.ended().then(() => this.#leaving.delete(listener));
   }
 }

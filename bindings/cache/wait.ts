@@ -20,6 +20,27 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<vo
 }
 
 /**
+ * Whether the promise, which must not reject, settles within `ms` on the clock; 0 waits not at all,
+ * Infinity for ever.
+ */
+export async function within(
+  clock: Clock,
+  ms: number,
+  promise: Promise<unknown>,
+): Promise<boolean> {
+  if (ms <= 0) return false;
+  const ended = new AbortController();
+  let inTime = false;
+  const settled = promise.then(() => {
+    inTime = true;
+  });
+  const late = ms === Number.POSITIVE_INFINITY ? [] : [sleep(clock, ms, ended.signal)];
+  await Promise.race([settled, ...late]);
+  ended.abort();
+  return inTime;
+}
+
+/**
  * The promise, or a rejection with code ABORTED as soon as the signal fires. `Promise.race` with
  * one long-lived promise would keep a reaction per call alive until the end.
  */

@@ -6,6 +6,7 @@
 import { groupVersion, type Resource, resourceId } from '../cache/resource.ts';
 import { CapstanError, requireFunction, requireObject } from '../errors.ts';
 import { copyOf } from '../exact-json.ts';
+import { explaining } from '../shared-object.ts';
 import { answeredWritesOf } from './answered-writes.ts';
 import { isDoubtful } from './exact-body.ts';
 import { mergeFrom, sameJson } from './merge-from.ts';
@@ -185,7 +186,7 @@ async function readAndMutate<T extends object>(
     metadata: namespace === '' ? { name } : { namespace, name },
   };
   const copy = plain(start) as T;
-  const draft = (await mutate(copy)) ?? copy;
+  const draft = (await explaining(() => mutate(copy))) ?? copy;
   const now = keyOf(resource, draft);
   if (now.name !== name || now.namespace !== namespace) {
     const why = `mutate expected to keep the name ${namespace}/${name}, and made it ${now.namespace}/${now.name}`;

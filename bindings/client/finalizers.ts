@@ -9,6 +9,7 @@ import type { Resource } from '../cache/resource.ts';
 import { isNotFound } from '../cache/status-error.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { explained, explaining } from '../shared-object.ts';
 import { describeObject, listOf, metadataOf, withMetadata } from './metadata.ts';
 import type { JsonPatchOperation, Writer } from './types.ts';
 
@@ -183,7 +184,9 @@ async function runFinalizer<T extends object>(
   try {
     return (await finalizer(object, options)) ?? {};
   } catch (error) {
-    return { error: error ?? new CapstanError('FINALIZE', 'the finalizer threw nothing') };
+    return {
+      error: explained(error) ?? new CapstanError('FINALIZE', 'the finalizer threw nothing'),
+    };
   }
 }
 
@@ -236,13 +239,13 @@ export async function finalizer<T extends object, R>(
   requireFunction('handlers.cleanup', handlers.cleanup);
   const has = containsFinalizer(object, name);
   if (!isBeingDeleted(object)) {
-    if (has) return handlers.apply(object);
-    return handlers.apply(
-      await patchFinalizers(client, resource, object, adding(object, name), options.signal),
-    );
+    const current = has
+      ? object
+      : await patchFinalizers(client, resource, object, adding(object, name), options.signal);
+    return explaining(() => handlers.apply(current));
   }
   if (!has) return undefined;
-  const result = await handlers.cleanup(object);
+  const result = await explaining(() => handlers.cleanup(object));
   try {
     await patchFinalizers(client, resource, object, removing(object, name), options.signal);
   } catch (error) {

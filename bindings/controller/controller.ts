@@ -76,7 +76,8 @@ export interface Controller extends Runnable {
   readonly name: string;
   /**
    * Fills the caches, then reconciles, until the signal fires or `stop` is called; resolves when
-   * everything has ended.
+   * everything has ended, handlers and map functions that were under way included
+   * (`shutdownTimeout` at most).
    *
    * Rejects with CapstanError CACHE_SYNC_TIMEOUT or SOURCE_FAILED, with ALREADY_STARTED the second
    * time, with a panic where `recoverPanic` is false, and with the queue's own error should that
@@ -86,9 +87,11 @@ export interface Controller extends Runnable {
   /** As `run`: what a manager calls. */
   start(options: { signal: AbortSignal }): Promise<void>;
   /**
-   * Ends it: the signals of running reconciles fire and these are waited for; what is queued is
-   * dropped, because a controller that starts lists everything anew. Legal at any time and any
-   * number of times; but a reconcile function that awaits it waits for itself.
+   * Ends it: the signals of running reconciles fire and these are waited for, as are calls of
+   * handlers and map functions; what is queued is dropped, because a controller that starts lists
+   * everything anew. Legal at any time and any number of times. Called by a handler or a map
+   * function it waits for reconciles alone; but a reconcile function that awaits it waits for
+   * itself.
    */
   stop(): Promise<void>;
   /**
@@ -182,7 +185,9 @@ export function buildController<T extends object>(
   const settings = settingsOf(options, plan.for?.resource, manager);
   const { name, clock, skipNameValidation } = settings;
   const own =
-    manager === undefined ? newSharedInformerFactory(host as Transport, { clock }) : undefined;
+    manager === undefined
+      ? newSharedInformerFactory(host as Transport, { clock, shutdownTimeout: 0 })
+      : undefined;
   const cache = manager?.cache ?? (own as SharedInformerFactory);
   const { sources, get } = new Watches(name, cache, plan, clock);
   const giveBack = manager === undefined || skipNameValidation ? undefined : claimName(name);

@@ -64,6 +64,8 @@ export class ReconcileLoop<T extends object> implements Controller {
   #preparing: Promise<boolean> | undefined;
   #isPrepared = false;
   #running: Promise<void> | undefined;
+  /** The workers. Never rejects. */
+  #working: Promise<unknown> | undefined;
   #closing: Promise<void> | undefined;
   #unlinkWarmup = (): void => undefined;
   /** What the controller ends with. */
@@ -127,7 +129,14 @@ export class ReconcileLoop<T extends object> implements Controller {
   }
 
   async stop(): Promise<void> {
+    const byHandler = this.#sources.isCalling();
     this.#end();
+    if (byHandler) {
+      // It waits for what the end would wait for.
+      if (this.#running === undefined) void this.#close();
+      await this.#working;
+      return;
+    }
     await this.#running?.catch(() => undefined); // whoever called run is told
     await this.#close();
   }
@@ -191,6 +200,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     this.#closing ??= (async () => {
       await this.#preparing?.catch(() => undefined);
       this.#unlinkWarmup();
+      await this.#handlersEnded();
       this.#causes.clear();
       try {
         this.#started?.queue.dispose();
@@ -206,13 +216,29 @@ export class ReconcileLoop<T extends object> implements Controller {
     return this.#closing;
   }
 
+  /** Waits for what handlers and map functions do yet. Never rejects. */
+  async #handlersEnded(): Promise<void> {
+    const { clock, shutdownTimeout } = this.#settings;
+    if (shutdownTimeout === 0) return;
+    const what = `the end of the controller "${this.name}"`;
+    try {
+      const late = await this.#sources.idle(clock, shutdownTimeout);
+      if (late.length === 0) return;
+      const message = `the controller "${this.name}" was stopped, and within ${shutdownTimeout} ms calls of the handlers or map functions of these sources have not ended: ${late.join(', ')}. They go on; "shutdownTimeout" is how long they are waited for`;
+      handleError(new CapstanError('TIMEOUT', message), what);
+    } catch (error) {
+      handleError(error, what); // the clock
+    }
+  }
+
   async #run(): Promise<void> {
     const { workers, figures } = this.#settings;
     figures.workers += workers;
     try {
       if (await this.#prepare()) {
         this.#info('Starting workers', { workers });
-        await Promise.all(Array.from({ length: workers }, () => this.#work()));
+        this.#working = Promise.all(Array.from({ length: workers }, () => this.#work()));
+        await this.#working;
       }
     } finally {
       this.#end();

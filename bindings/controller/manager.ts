@@ -69,6 +69,8 @@ export interface ControllerDefaults {
   readonly groupKindConcurrency?: Readonly<Record<string, number>> | undefined;
   readonly maxConcurrentReconciles?: number | undefined;
   /** Milliseconds. */
+  readonly shutdownTimeout?: number | undefined;
+  /** Milliseconds. */
   readonly cacheSyncTimeout?: number | undefined;
   readonly recoverPanic?: boolean | undefined;
   readonly needLeaderElection?: boolean | undefined;

@@ -3,6 +3,7 @@
  * manager's, else controller-runtime's default. controller-runtime: pkg/controller/controller.go
  * (TypedOptions, DefaultFromConfig), pkg/builder/controller.go (doController).
  */
+import { SHUTDOWN_MS } from '../cache/informer-options.ts';
 import type { Resource } from '../cache/resource.ts';
 import { type Clock, requireClock, systemClock } from '../clock.ts';
 import {
@@ -84,6 +85,14 @@ export interface ControllerSettings {
    */
   cacheSyncTimeout?: number | undefined;
   /**
+   * How long `run` and `stop` wait for calls of handlers and map functions that are under way,
+   * their promises included, in milliseconds; reconciles are waited for however long they take.
+   * Default 10 000: less than the grace of a manager, so that it can still say which source is
+   * late. Then that is reported (code TIMEOUT), and the calls go on. 0: not at all; Infinity: as
+   * long as they take.
+   */
+  shutdownTimeout?: number | undefined;
+  /**
    * Whether a mistake in the program is a failure of its request like any other; the default.
    * `false`: what an engine throws for one (a TypeError without a cause, a ReferenceError,
    * RangeError or SyntaxError) ends the controller, and with it the manager. Other errors are no
@@ -150,6 +159,7 @@ export interface Settings {
   readonly workers: number;
   readonly reconciliationTimeout: number;
   readonly cacheSyncTimeout: number;
+  readonly shutdownTimeout: number;
   readonly recoverPanic: boolean;
   readonly needLeaderElection: boolean;
   readonly enableWarmup: boolean;
@@ -184,6 +194,7 @@ const FLAGS = [
 const TIMES = [
   'reconciliationTimeout',
   'cacheSyncTimeout',
+  'shutdownTimeout',
   'debounceMs',
   'debounceMaxMs',
   'restartDelay',
@@ -230,6 +241,7 @@ export function settingsOf(
     reconciliationTimeout: options.reconciliationTimeout || defaults.reconciliationTimeout || 0,
     cacheSyncTimeout:
       options.cacheSyncTimeout || defaults.cacheSyncTimeout || CACHE_SYNC_TIMEOUT_MS,
+    shutdownTimeout: options.shutdownTimeout ?? defaults.shutdownTimeout ?? SHUTDOWN_MS,
     recoverPanic: options.recoverPanic ?? defaults.recoverPanic ?? true,
     needLeaderElection: options.needLeaderElection ?? defaults.needLeaderElection ?? true,
     enableWarmup: options.enableWarmup ?? defaults.enableWarmup ?? false,

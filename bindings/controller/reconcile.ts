@@ -7,6 +7,7 @@ import type { Resource } from '../cache/resource.ts';
 import { CapstanError, hasCode, invalid, isAbort, isError, someCause } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Request } from '../request.ts';
+import { explained } from '../shared-object.ts';
 import { isPriority } from '../workqueue/index.ts';
 import type { Cause } from './source.ts';
 
@@ -122,6 +123,7 @@ export function isPanic(error: unknown): boolean {
   try {
     if (!isError(error)) return false;
     const { name, cause } = error; // not by class: those of Node's core may be another realm's
+    if (hasCode(error, 'MUTATED')) return isPanic(cause);
     return (
       /^(Reference|Range|Syntax)Error$/.test(name) || (name === 'TypeError' && cause === undefined)
     );
@@ -168,7 +170,7 @@ export function outcomeOf(result: unknown): Outcome {
 /** @param ending the reason of the call's signal, where the end of the controller has fired it */
 export function outcomeOfError(error: unknown, ending: unknown): Outcome {
   if (ending !== undefined && isAbort(error, ending)) return { kind: 'aborted', error };
-  return { kind: isTerminal(error) ? 'terminal' : 'error', error };
+  return { kind: isTerminal(error) ? 'terminal' : 'error', error: explained(error) };
 }
 
 function wrong(name: string, expected: string, got: unknown): Outcome {

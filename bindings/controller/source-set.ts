@@ -7,7 +7,8 @@
  * the start must have begun and synced within the time; one that is added later is waited for by
  * nobody, but what it rejects with ends the controller all the same.
  */
-import { abortable } from '../cache/wait.ts';
+import { abortable, within } from '../cache/wait.ts';
+import { calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, requireFunction, requireObject, requireString } from '../errors.ts';
@@ -70,6 +71,16 @@ class Entry implements SourceQueue {
     this.hasSynced = true;
   }
 
+  /** Never rejects. */
+  async idle(): Promise<void> {
+    const { source } = this.plan;
+    try {
+      await source.idle?.();
+    } catch (error) {
+      handleError(error, `the calls of the source "${source.name}"`);
+    }
+  }
+
   end(reason: unknown): void {
     this.#open = false;
     this.removed.abort(reason);
@@ -109,6 +120,8 @@ class Entry implements SourceQueue {
 
 export class SourceSet {
   readonly #entries = new Set<Entry>();
+  /** Those that were taken away, while calls of them are under way. */
+  readonly #leaving = new Set<Entry>();
   #started: StartOptions | undefined;
 
   /**
@@ -121,8 +134,26 @@ export class SourceSet {
     if (this.#started !== undefined) this.#startLate(entry, this.#started);
     return () => {
       this.#entries.delete(entry);
+      this.#leaving.add(entry);
+      void entry.idle().then(() => this.#leaving.delete(entry));
       entry.end(new CapstanError('STOPPED', `the source "${plan.source.name}" was removed`));
     };
+  }
+
+  /** Whether a handler of one of them is being called at this moment. */
+  isCalling(): boolean {
+    return calls.some((one) => this.#entries.has(one as Entry) || this.#leaving.has(one as Entry));
+  }
+
+  /**
+   * After the end: resolves when no call of their handlers is under way, or when the time is over,
+   * with the names of those that have some then.
+   */
+  async idle(clock: Clock, ms: number): Promise<string[]> {
+    const late = new Set([...this.#entries, ...this.#leaving]);
+    const all = [...late].map((entry) => entry.idle().then(() => late.delete(entry)));
+    await within(clock, ms, Promise.all(all));
+    return [...late].map(({ plan }) => plan.source.name);
   }
 
   /** Starts them all. False: the controller ended meanwhile. */

@@ -113,6 +113,11 @@ export interface Source {
    * nothing to wait for.
    */
   waitForSync?(options: { signal: AbortSignal }): Promise<void>;
+  /**
+   * Resolves when no call of its handler is under way, promises included; the end of the controller
+   * waits for it (`shutdownTimeout`). Absent: nothing to wait for.
+   */
+  idle?(): Promise<void>;
   /** What it is waiting for or how far it is, for people; absent: nothing to say. */
   status?(): SourceStatus;
 }

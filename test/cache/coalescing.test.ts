@@ -32,7 +32,7 @@ async function drain(
 
 /** An informer whose handler is stuck in its first notification, that of `first`. */
 async function stuck(coalesceAbove: number | undefined) {
-  const { clock, server, informer } = setUp();
+  const { clock, server, informer } = setUp({ shutdownTimeout: 0 });
   const held = heldHandler();
   const registration = informer.addEventHandler(held.handler, { coalesceAbove });
   server.put('first');
@@ -68,7 +68,7 @@ describe('a backlog', () => {
   });
 
   test('calls back at its mark, again only after it has been below half of it, and survives a callback that throws', async () => {
-    const { clock, server, informer } = setUp();
+    const { clock, server, informer } = setUp({ shutdownTimeout: 0 });
     const held = heldHandler();
     const depths: number[] = [];
     const registration = informer.addEventHandler(held.handler, {

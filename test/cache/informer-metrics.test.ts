@@ -44,7 +44,12 @@ describe('a provider of metrics', () => {
   test('is told what is queued, how long it took, and the version of the store when that changes', async () => {
     const { calls, provider, readings } = recorder();
     const clock = new SlowClock();
-    const { server, informer } = setUp({ clock, name: 'web', metricsProvider: provider });
+    const { server, informer } = setUp({
+      clock,
+      name: 'web',
+      metricsProvider: provider,
+      shutdownTimeout: 0,
+    });
     const held = heldHandler();
     informer.addEventHandler(held.handler, { name: 'mine' });
     expect(calls).toEqual([]);
@@ -195,7 +200,11 @@ describe('the text format', () => {
   test('has every metric of every informer that runs, with labels that need escaping', async () => {
     const metrics = new InformerPrometheusProvider();
     expect(metrics.text()).toBe('');
-    const { clock, server, informer } = setUp({ name: 'a "web"', metricsProvider: metrics });
+    const { clock, server, informer } = setUp({
+      name: 'a "web"',
+      metricsProvider: metrics,
+      shutdownTimeout: 0,
+    });
     const held = heldHandler();
     informer.addEventHandler(held.handler);
     for (const name of ['a', 'b', 'c']) server.put(name);

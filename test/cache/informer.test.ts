@@ -82,18 +82,6 @@ describe('handlers', () => {
     await informer.stop();
   });
 
-  test('that never return do not keep the informer from stopping', async () => {
-    const { clock, server, informer } = setUp();
-    informer.addEventHandler({ onAdd: () => new Promise(() => undefined) as unknown as undefined });
-    const running = informer.run();
-    server.put('a');
-    server.put('b');
-    await clock.settle();
-    await informer.stop();
-    await running;
-    expect(clock.timers()).toBe(0);
-  });
-
   test('see the store as it is after the change they are told of', async () => {
     const { clock, server, informer } = setUp();
     const store = informer.getIndexer();

@@ -84,6 +84,7 @@ describe('a filtering handler', () => {
     held.next();
     await clock.settle();
     expect(held.told).toEqual(['+ayes', '-ayes']);
+    held.next();
     await informer.stop();
   });
 

@@ -343,6 +343,7 @@ describe('the life of an informer', () => {
     await clock.settle();
     expect([held.told, second.hasSynced()]).toEqual([['+pod1', 'pod2'], true]);
     expect(early).toEqual(['pod1', 'pod2']);
+    held.next();
     await informer.stop();
   });
 

@@ -1,10 +1,17 @@
-/** The end of a controller: what it aborts, and which metrics it leaves. */
+/** The end of a controller: what it waits for and aborts, and which metrics it leaves. */
 import {
   ControllerMetrics,
+  channelSource,
   createController,
+  EventChannel,
+  enqueueRequestsFromMapFunc,
+  kindSource,
   newControllerManagedBy,
   type Reconcile,
+  type Source,
   TerminalError,
+  timerSource,
+  watching,
 } from 'capstan/controller';
 import {
   FakeClock,
@@ -17,6 +24,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { FakeTracer } from './fake-tracer.ts';
+import { Widget, widget } from './resources.ts';
 import { requestOf, rig, TestSource } from './rig.ts';
 
 let reported: unknown[];
@@ -277,4 +285,179 @@ test('the end leaves no timer, whatever waits', async () => {
   await controller.stop();
   await ended();
   expect(clock.timers()).toBe(0);
+});
+
+/** A map function whose calls end when `release` is called. */
+function slowMap() {
+  const gate = Promise.withResolvers<void>();
+  const events: string[] = [];
+  return {
+    events,
+    release: gate.resolve,
+    map: async () => {
+      events.push('begins');
+      await gate.promise;
+      events.push('ends');
+      return [requestOf('mapped')];
+    },
+  };
+}
+
+// `run` resolved before, so that a program closed what its map functions were still using.
+describe('the end of a controller waits for handlers and map functions that are under way', () => {
+  const widgets = (): FakeCluster => {
+    const cluster = new FakeCluster();
+    cluster.put('widgets', widget('a'));
+    return cluster;
+  };
+  const handlerOf = (map: ReturnType<typeof slowMap>['map']) =>
+    enqueueRequestsFromMapFunc<object>(map);
+  const channelOf = (map: ReturnType<typeof slowMap>['map']): Source => {
+    const events = new EventChannel<object>();
+    events.trySend({ metadata: { namespace: 'default', name: 'a' } });
+    return channelSource({ events, handler: handlerOf(map) });
+  };
+
+  const kinds: Record<
+    string,
+    (map: ReturnType<typeof slowMap>['map'], clock: FakeClock) => object
+  > = {
+    'a watch': (map) => ({ watches: [watching(Widget, handlerOf(map))] }),
+    'a channel': (map) => ({ sources: [channelOf(map)] }),
+    'a timer with a handler': (map, clock) => ({
+      sources: [timerSource({ everyMs: 1, clock, handler: handlerOf(map) })],
+    }),
+    'a timer with a function': (map, clock) => ({
+      sources: [timerSource({ everyMs: 1, clock, requests: map })],
+    }),
+  };
+  for (const [what, options] of Object.entries(kinds)) {
+    for (const how of ['stop', 'signal'] as const) {
+      test(`of ${what}, by ${how}`, async () => {
+        const { events, map, release } = slowMap();
+        const clock = new FakeClock();
+        const reconciled: string[] = [];
+        const controller = createController<object>({
+          transport: widgets(),
+          name: 'ends',
+          clock,
+          sources: [new TestSource()],
+          ...options(map, clock),
+          reconcile: ({ name }) => void reconciled.push(name),
+        });
+        const signal = new AbortController();
+        const run = controller.run({ signal: signal.signal }).then(() => events.push('run'));
+        await clock.run(2);
+        if (how === 'stop') void controller.stop().then(() => events.push('stop'));
+        else signal.abort();
+        await clock.run(2);
+        expect(events).toEqual(['begins']);
+        release();
+        await run;
+        await controller.stop();
+        expect(events.slice(0, 2)).toEqual(['begins', 'ends']);
+        expect([reconciled, reported, clock.timers()]).toEqual([[], [], 0]);
+      });
+    }
+  }
+
+  test('of a source that was taken away before, and on caches of a manager', async () => {
+    const manager = new FakeManager();
+    manager.transport.put('widgets', widget('a'));
+    const { events, map, release } = slowMap();
+    const controller = createController<object>({
+      manager,
+      name: 'ends',
+      sources: [new TestSource()],
+      reconcile: () => undefined,
+    });
+    const { cache, clock } = manager;
+    const remove = controller.watch(
+      kindSource({ cache, resource: Widget, clock, handler: handlerOf(map) }),
+    );
+    await manager.start();
+    expect(events).toEqual(['begins']);
+    remove();
+    manager.stop();
+    const ended = Promise.all(manager.ended).then(() => events.push('run'));
+    await clock.settle();
+    expect(events).toEqual(['begins']);
+    release();
+    await ended;
+    expect(events).toEqual(['begins', 'ends', 'run']);
+  });
+
+  test('but stop, called by one of them, waits for reconciles alone', async () => {
+    const clock = new FakeClock();
+    const cluster = new FakeCluster();
+    const events: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const source = new TestSource();
+    const controller = createController<object>({
+      transport: cluster,
+      name: 'ends',
+      clock,
+      sources: [source],
+      watches: [
+        watching(
+          Widget,
+          enqueueRequestsFromMapFunc(async () => {
+            await controller.stop();
+            events.push('stopped');
+            await gate.promise;
+            events.push('mapped');
+            return [];
+          }),
+        ),
+      ],
+      reconcile: async (_, { signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        await clock.settle();
+        events.push('reconciled');
+      },
+    });
+    const run = controller.run().then(() => events.push('run'));
+    await clock.settle();
+    source.add('a');
+    await clock.settle();
+    cluster.put('widgets', widget('a'));
+    await clock.settle();
+    await clock.settle();
+    expect(events).toEqual(['reconciled', 'stopped']);
+    gate.resolve();
+    await run;
+    expect(events.slice(2)).toEqual(['mapped', 'run']);
+    expect([clock.timers(), reported]).toEqual([0, []]);
+  });
+
+  test('no longer than shutdownTimeout, and says which source is late', async () => {
+    const cluster = new FakeCluster();
+    cluster.put('widgets', widget('a'));
+    const { source, start, controller, clock, ended } = rig(undefined, {
+      transport: cluster,
+      shutdownTimeout: 500,
+      watches: [
+        watching(
+          Widget,
+          enqueueRequestsFromMapFunc(() => new Promise<never>(() => undefined)),
+        ),
+      ],
+    });
+    await start();
+    source.add('a');
+    const stopped = controller.stop();
+    await clock.run(499);
+    expect(reported).toEqual([]);
+    await clock.run(1);
+    await stopped;
+    await ended();
+    expect(reported).toMatchObject([
+      {
+        code: 'TIMEOUT',
+        message:
+          'the controller "test" was stopped, and within 500 ms calls of the handlers or map functions of these sources have not ended: watches Widget. They go on; "shutdownTimeout" is how long they are waited for',
+      },
+    ]);
+    expect(clock.timers()).toBe(0);
+  });
 });

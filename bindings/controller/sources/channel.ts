@@ -64,6 +64,10 @@ class ChannelSource<T> implements Source {
     void this.#readAll(iterator, start.signal);
   }
 
+  idle(): Promise<void> {
+    return this.#pipe.idle();
+  }
+
   status(): SourceStatus {
     const problem = this.#problem;
     return { synced: true, events: this.#pipe.events(), ...(problem !== undefined && { problem }) };

@@ -174,6 +174,10 @@ class InformerSource<T extends object> implements Source {
       await abortable(this.#registration.hasSyncedChecker().done, either);
   }
 
+  idle(): Promise<void> {
+    return this.#pipe.idle();
+  }
+
   status(): SourceStatus {
     const synced = this.#registration?.hasSynced() ?? false;
     const problem = this.#problem(synced);

@@ -15,7 +15,8 @@ import {
   isTombstone,
   splitMetaNamespaceKey,
 } from '../../cache/keys.ts';
-import { isThenable } from '../../cache/wait.ts';
+import { deferred, isThenable } from '../../cache/wait.ts';
+import { calls } from '../../calls.ts';
 import { type Clock, requireClock, systemClock } from '../../clock.ts';
 import { CapstanError, invalid } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
@@ -78,6 +79,10 @@ export class EventPipe<T> {
   /** One event waits for all of the source: those before it say nothing that it does not. */
   readonly #latestOnly: boolean;
   #queue: SourceQueue | undefined;
+  /** The queue that the controller gave: says whose calls are under way. */
+  #owner: object = this;
+  #underWay = 0;
+  #idle: ReturnType<typeof deferred> | undefined;
   readonly #seldom: Seldom;
   /** Made when the first handler fails. */
   #again: ToldAgain<Lane> | undefined;
@@ -125,12 +130,20 @@ export class EventPipe<T> {
       );
     }
     this.#queue = signal.aborted ? CLOSED : queue;
+    this.#owner = queue;
     this.logger = logger;
     const close = (): void => {
       this.#queue = CLOSED;
       this.#again?.stop();
     };
     signal.addEventListener('abort', close, { once: true });
+  }
+
+  /** {@link Source.idle} */
+  idle(): Promise<void> {
+    if (this.#underWay === 0) return Promise.resolve();
+    this.#idle ??= deferred();
+    return this.#idle.promise;
   }
 
   events(): { handled: number; filtered: number; failed: number } {
@@ -204,12 +217,15 @@ export class EventPipe<T> {
 
   /** @param tries how often the event has been told, with this time */
   #handle(lane: Lane, event: unknown, object: unknown, tries: number): Told {
+    calls.push(this.#owner);
     try {
       const result = lane.tell?.(event, new EventQueue(this, lane, object));
       if (isThenable(result)) return this.#settle(lane, event, object, tries, result);
       this.#handled++;
     } catch (error) {
       this.#fail(lane, event, object, tries, error);
+    } finally {
+      calls.pop();
     }
     return undefined;
   }
@@ -221,12 +237,16 @@ export class EventPipe<T> {
     tries: number,
     result: PromiseLike<unknown>,
   ): Promise<void> {
+    this.#underWay++;
     try {
       await result;
       this.#handled++;
     } catch (error) {
       this.#fail(lane, event, object, tries, error);
     }
+    if (--this.#underWay > 0) return;
+    this.#idle?.resolve();
+    this.#idle = undefined;
   }
 
   #fail(lane: Lane, event: unknown, object: unknown, tries: number, error: unknown): void {

@@ -96,6 +96,10 @@ class TimerSource implements Source {
     void this.#run(start.signal).catch((error) => this.#pipe.report(error, 'its clock'));
   }
 
+  idle(): Promise<void> {
+    return this.#pipe.idle();
+  }
+
   status(): SourceStatus {
     return { synced: true, events: this.#pipe.events() };
   }
