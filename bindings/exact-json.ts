@@ -65,6 +65,13 @@ export function textOfNumber(holder: object, name: string): string | undefined {
   return text !== undefined && Object.is(Number(text), value) ? text : undefined;
 }
 
+/** Whether the text of any number in a value is known; true for a cycle. */
+function hasTexts(value: unknown, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (texts.has(value) || depth > 1000) return true;
+  return Object.values(value).some((member) => hasTexts(member, depth + 1));
+}
+
 /** In a string that stands for a number until the whole text is there; nobody can know it. */
 let mark: string | undefined;
 
@@ -74,7 +81,7 @@ let mark: string | undefined;
  * @param more texts that count before those that came with the objects
  */
 export function jsonText(value: unknown, more?: NumberTexts): string | undefined {
-  if (more === undefined && !isUsed) {
+  if (more === undefined && !(isUsed && hasTexts(value))) {
     try {
       return JSON.stringify(value);
     } catch (error) {

@@ -19,7 +19,7 @@ import {
 import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
-import { isObject, type JsonObject } from './json.ts';
+import { isObject, type JsonObject, readJson } from './json.ts';
 import { choose, list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
 import { mediaType, patchTypeOf, type Shape, unsupportedBody, viewFor } from './media-types.ts';
@@ -476,7 +476,5 @@ function answer(
 function shownIn(view: (shape: Shape) => View, json: string): string {
   if (json.startsWith('{"kind":"Status",')) return json;
   const form = view('object');
-  return form === wholeObjects
-    ? json
-    : form.object({ object: JSON.parse(json) as JsonObject, json });
+  return form === wholeObjects ? json : form.object({ object: readJson(json) as JsonObject, json });
 }

@@ -3,7 +3,7 @@
  * decoder has.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
+import { isObject, type Json, type JsonObject, readJson, unmarshalError } from './json.ts';
 import { apiVersionOf, type Kind, type Kinds, splitApiVersion } from './registry/kinds.ts';
 import { type ApiError, badRequest, tooLarge } from './status.ts';
 
@@ -65,7 +65,7 @@ export function jsonError(text: string): string {
 
 export function parseJson(text: string, fail: (why: string) => Error): Json {
   try {
-    return JSON.parse(text) as Json;
+    return readJson(text);
   } catch {
     throw fail(jsonError(text));
   }

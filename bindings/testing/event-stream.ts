@@ -5,7 +5,7 @@
  * watch goes out any more.
  */
 import type { StreamFault } from './faults.ts';
-import { isObject, type JsonObject, objectAt, without } from './json.ts';
+import { isObject, type JsonObject, objectAt, readJson, without, writeJson } from './json.ts';
 import type { Output } from './output.ts';
 import { genericStatus } from './status.ts';
 
@@ -148,7 +148,7 @@ export class EventStream {
 }
 
 function objectOf(frame: Buffer): JsonObject {
-  const { object } = JSON.parse(frame.toString()) as { object: JsonObject };
+  const { object } = readJson(frame.toString()) as { object: JsonObject };
   return object;
 }
 
@@ -156,11 +156,11 @@ function objectOf(frame: Buffer): JsonObject {
 export function withoutVersion(object: JsonObject): string {
   const metadata = without(objectAt(object, 'metadata'), 'resourceVersion');
   const items = Array.isArray(object.items) ? object.items : undefined;
-  return JSON.stringify({
+  return writeJson({
     ...object,
     metadata,
     ...(items === undefined
       ? {}
-      : { items: items.map((item) => (isObject(item) ? JSON.parse(withoutVersion(item)) : item)) }),
+      : { items: items.map((item) => (isObject(item) ? readJson(withoutVersion(item)) : item)) }),
   });
 }

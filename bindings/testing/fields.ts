@@ -3,7 +3,7 @@
  * those of another type are refused, names that stand twice are told. apiserver:
  * pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
  */
-import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
+import { isObject, type Json, type JsonObject, objectAt, writeJson } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
 import { type Atom, type Field, memberType } from './schema/atoms.ts';
@@ -199,10 +199,11 @@ function readValue(
   if (code === 'y' && typeof value === 'string') return bytesOf(value);
   const wanted = GO_TYPES[code];
   if (wanted === undefined) return value;
-  const given = typeof value === 'number' ? 'number' : typeof value;
+  const given = typeof value === 'bigint' ? 'number' : typeof value;
   const expected = wanted === 'string' ? 'string' : wanted === 'bool' ? 'boolean' : 'number';
   if (given !== expected) throw fail(wanted);
-  if ((code === 'i' || code === 'l') && !Number.isInteger(value)) {
+  const isWhole = code === 'l' && typeof value === 'bigint';
+  if ((code === 'i' || code === 'l') && !isWhole && !Number.isInteger(value)) {
     throw new FieldTypeError(
       `json: cannot unmarshal number ${String(value)} into Go struct field ${walk.struct}.${names} of type ${wanted}`,
     );
@@ -213,7 +214,7 @@ function readValue(
 const ABOUT_QUANTITY = '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$';
 
 function quantityOf(value: Json): Json {
-  const text = typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+  const text = ['string', 'number', 'bigint'].includes(typeof value) ? String(value) : '';
   const canonical = canonicalQuantity(text);
   if (canonical !== undefined) return canonical;
   throw new FieldTypeError(
@@ -251,7 +252,7 @@ const jsonType = (value: Json): string =>
  */
 export function duplicateFields(text: string, value: Json): string[] {
   // The text as it comes from most clients is what the value gives again; then there are none.
-  if (JSON.stringify(value).length === text.length) return [];
+  if (writeJson(value).length === text.length) return [];
   const found = new Set<string>();
   new Scanner(text, (path) => found.add(path)).value('');
   return [...found].map((path) => `duplicate field ${JSON.stringify(path)}`);

@@ -3,10 +3,34 @@
  * come from tenants, so objects are only ever built through Object.fromEntries or spread, which
  * make `__proto__` an ordinary member.
  */
+import { eachNumber, jsonText } from '../exact-json.ts';
 
-export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+/** An int64 that JavaScript's numbers would round is a BigInt, so that it is stored as it came. */
+export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
 export interface JsonObject {
   readonly [member: string]: Json | undefined;
+}
+
+/** Throws a SyntaxError. */
+export function readJson(text: string): Json {
+  const value = { '': JSON.parse(text) as Json };
+  if (/\d{16}/.test(text))
+    eachNumber(text, value[''], (holder, name, number) => {
+      const written = holder as Record<string, Json>;
+      if (!/^-?\d+$/.test(number) || Number.isSafeInteger(written[name])) return;
+      if (typeof written[name] !== 'number' || written[name] !== Number(number)) return;
+      // as Go: what is no int64 is a float64
+      if (BigInt.asIntN(64, BigInt(number)) === BigInt(number)) written[name] = BigInt(number);
+    });
+  return value[''];
+}
+
+export function writeJson(value: Json | object): string {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return jsonText(value) as string; // there is a BigInt
+  }
 }
 
 export const isObject = (value: unknown): value is JsonObject =>
@@ -91,10 +115,12 @@ export function goText(value: Json | undefined): string {
 export function unmarshalError(value: Json, into: string): string {
   const type = Array.isArray(value)
     ? 'array'
-    : typeof value === 'boolean'
-      ? 'bool'
-      : value === null
-        ? 'null'
-        : typeof value;
+    : typeof value === 'bigint'
+      ? 'number'
+      : typeof value === 'boolean'
+        ? 'bool'
+        : value === null
+          ? 'null'
+          : typeof value;
   return `json: cannot unmarshal ${type} into ${into}`;
 }

@@ -4,7 +4,7 @@
  */
 import { checkObject, parseJson } from './body.ts';
 import { duplicateFields, FieldTypeError, readFields } from './fields.ts';
-import { goText, isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
+import { goText, isObject, type Json, type JsonObject, unmarshalError, writeJson } from './json.ts';
 import type { PatchType } from './media-types.ts';
 import type { FieldValidation } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
@@ -38,7 +38,7 @@ export function patchFrom(
   const warnings: string[] = [];
   const change = (existing: JsonObject): JsonObject => {
     const result = make(kind, type, existing, patch);
-    const text = (): string => JSON.stringify(result);
+    const text = (): string => writeJson(result);
     const refuse = (why: string): Error => {
       const shown = type === 'strategic' ? goText(patch) : text();
       return invalidObject({ group: '', what: '', name: '' }, [fieldInvalid('patch', shown, why)]);

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { CapstanError, invalid } from '../errors.ts';
 import { asKept, FieldTypeError, readFields } from './fields.ts';
-import { isObject, type Json, type JsonObject, stringAt } from './json.ts';
+import { isObject, type JsonObject, readJson, stringAt, writeJson } from './json.ts';
 import { storageKey } from './registry/forms.ts';
 import { type Kind, splitApiVersion } from './registry/kinds.ts';
 import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
@@ -38,7 +38,7 @@ function read(
   now: string,
 ): { kind: Kind; key: string; object: JsonObject } {
   // As it would come over a wire: a copy, without what JSON does not have.
-  const sent = JSON.parse(JSON.stringify(given)) as Json;
+  const sent = readJson(writeJson(given));
   if (!isObject(sent)) throw invalid(what, 'an object', given);
   const kind = kindOf(registry, sent, what);
   const metadata = withPlace(what, () => normalizeMetadata(kind, sent.metadata));

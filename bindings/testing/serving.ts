@@ -8,7 +8,7 @@ import { Api, failure, parseTarget, type Target } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';
 import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
-import type { JsonObject } from './json.ts';
+import { type JsonObject, readJson } from './json.ts';
 import { type Headers, Output, type Reply } from './output.ts';
 import type { CheckedServing } from './serving-options.ts';
 import { ApiError, genericStatus } from './status.ts';
@@ -64,7 +64,7 @@ export class Serving {
       const answer = await this.api.handle(target, request, output, server);
       if (answer === undefined) return;
       // The one fault of a stream that hits a list.
-      if (ofStream.length > 0) answer.body = withoutVersion(JSON.parse(answer.body) as JsonObject);
+      if (ofStream.length > 0) answer.body = withoutVersion(readJson(answer.body) as JsonObject);
       send(output, answer);
     } catch (error) {
       if (output.closed || (request.errored ?? null) !== null) return;

@@ -3,7 +3,7 @@
  * and in lists, with the members in the order in which the real server writes them: a reader that
  * scans bytes meets what it will meet there.
  */
-import { type JsonObject, objectAt, without } from './json.ts';
+import { type JsonObject, objectAt, without, writeJson } from './json.ts';
 import { isView, shownAs } from './registry/forms.ts';
 import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
@@ -76,7 +76,7 @@ export const wholeObjects: View = {
 function metadataAs(version: string, watchable: boolean): View {
   const apiVersion = `meta.k8s.io/${version}`;
   const object = (shown: Shown): string =>
-    JSON.stringify({
+    writeJson({
       kind: 'PartialObjectMetadata',
       apiVersion,
       metadata: metadataOf(shown.object),

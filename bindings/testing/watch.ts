@@ -6,10 +6,12 @@
  * watch buffer is ended in order, as the real server ends a watcher whose buffer is full.
  * apiserver: pkg/storage/cacher/cache_watcher.go.
  */
+
 import type { Clock } from '../clock.ts';
 import { EventStream, type FrameType, frameBytes, type SentFrame } from './event-stream.ts';
 import type { StreamFault } from './faults.ts';
 import type { Freshness } from './freshness.ts';
+import { writeJson } from './json.ts';
 import { integer, parseVersion } from './list.ts';
 import { isTrue, wantsInitialEvents } from './list-options.ts';
 import type { Output } from './output.ts';
@@ -66,7 +68,7 @@ class Frames {
  */
 function lastState(event: StoreEvent): Shown {
   const object = withVersion((event.old as Stored).object, event.version);
-  return { object, json: JSON.stringify(object) };
+  return { object, json: writeJson(object) };
 }
 
 /** What an event means to a watcher; undefined: nothing. */

@@ -5,7 +5,7 @@
  * once they were handed out: every operation makes a new one. structured-merge-diff:
  * fieldpath/set.go, serialize.go.
  */
-import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject, readJson, writeJson } from '../json.ts';
 import { type Atom, memberType } from '../schema/atoms.ts';
 
 interface Node {
@@ -200,10 +200,10 @@ export class Builder {
 }
 
 export const member = (name: string): string => `f:${name}`;
-export const item = (value: Json): string => `v:${JSON.stringify(value)}`;
+export const item = (value: Json): string => `v:${writeJson(value)}`;
 /** The keys in alphabetical order. */
 export const keyed = (keys: readonly (readonly [string, Json])[]): string =>
-  `k:${JSON.stringify(Object.fromEntries([...keys].sort(([a], [b]) => (a < b ? -1 : 1))))}`;
+  `k:${writeJson(Object.fromEntries([...keys].sort(([a], [b]) => (a < b ? -1 : 1))))}`;
 
 /** An element as this server writes it, whoever wrote it. */
 function canonical(element: string): string | undefined {
@@ -213,9 +213,9 @@ function canonical(element: string): string | undefined {
     case 'i:':
       return element;
     case 'v:':
-      return item(JSON.parse(rest) as Json);
+      return item(readJson(rest));
     case 'k:':
-      return keyed(Object.entries(JSON.parse(rest) as Record<string, Json>));
+      return keyed(Object.entries(readJson(rest) as Record<string, Json>));
     default:
       return undefined;
   }
@@ -241,8 +241,8 @@ function elementText(element: string): string {
     case 'v':
       return `[=${rest}]`;
     case 'k':
-      return `[${Object.entries(JSON.parse(rest) as Record<string, Json>)
-        .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+      return `[${Object.entries(readJson(rest) as Record<string, Json>)
+        .map(([key, value]) => `${key}=${writeJson(value)}`)
         .join(',')}]`;
     default:
       return `[${rest}]`;

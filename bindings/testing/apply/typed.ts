@@ -64,7 +64,8 @@ export function typeError(type: Atom, value: Json, path: Path = []): string | un
     const wanted = type.scalar === 'numeric' ? 'number' : type.scalar;
     if (typeof value === 'object')
       return fail(`expected ${wanted === 'any' ? 'any scalar' : wanted}, got ${goValue(value)}`);
-    if (wanted === 'any' || typeof value === wanted) return undefined;
+    const given = typeof value === 'bigint' ? 'number' : typeof value;
+    if (wanted === 'any' || given === wanted) return undefined;
     if (wanted === 'number') return fail(`expected numeric (int or float), got ${goType(value)}`);
     if (wanted === 'string')
       return fail(`expected string, got &value.valueUnstructured{Value:${goValue(value)}}`);

@@ -7,7 +7,7 @@
  * pkg/apis/events/v1/conversion.go; apiextensions-apiserver:
  * pkg/apiserver/conversion/nop_converter.go.
  */
-import type { JsonObject } from '../json.ts';
+import { type JsonObject, writeJson } from '../json.ts';
 import { builtInType } from '../schema/built-in.ts';
 import { coerced, structured } from '../schema/defaults.ts';
 import { apiVersionOf, type Kind, type ResourceName, resourceKey } from './kinds.ts';
@@ -87,5 +87,5 @@ export function shownAs<S extends Pick<Stored, 'object' | 'json'>>(kind: Kind, s
   if (!isView(kind)) return stored;
   const object = asShown(kind, stored.object);
   if (object === stored.object) return stored;
-  return { ...stored, object, json: JSON.stringify(object) };
+  return { ...stored, object, json: writeJson(object) };
 }

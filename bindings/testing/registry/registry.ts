@@ -6,7 +6,15 @@
 import { randomUUID } from 'node:crypto';
 import { sameButTimes } from '../apply/managers.ts';
 import { asKept } from '../fields.ts';
-import { type Json, type JsonObject, sameJson, stringAt, without } from '../json.ts';
+import {
+  type Json,
+  type JsonObject,
+  readJson,
+  sameJson,
+  stringAt,
+  without,
+  writeJson,
+} from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import {
   ApiError,
@@ -295,7 +303,7 @@ export class Registry {
       return { code: 200, json: this.#deleteDefinition(store, existing) };
     const left = this.#remove(kind, store, existing, options);
     if (left.pending || kind.returnsDeleted) {
-      const object = JSON.parse(left.json) as JsonObject;
+      const object = readJson(left.json) as JsonObject;
       const code = left.pending && options.cascades === true ? 202 : 200;
       return { code, json: shownAs(kind, { object, json: left.json }).json };
     }
@@ -330,12 +338,12 @@ export class Registry {
     if (finalizers.length > 0) {
       const next = forDeletion(existing.object, finalizers, this.#now());
       if (options.dryRun || sameJson(next, existing.object))
-        return { pending: true, json: JSON.stringify(next) };
+        return { pending: true, json: writeJson(next) };
       return { pending: true, json: store.put(existing.key, next).json };
     }
     // A Pod is told to end before it is gone, here by a kubelet that is done at once.
     const last = isPod(kind) ? forDeletion(existing.object, [], this.#now()) : existing.object;
-    if (options.dryRun) return { pending: false, json: JSON.stringify(last) };
+    if (options.dryRun) return { pending: false, json: writeJson(last) };
     if (!sameJson(last, existing.object)) store.put(existing.key, last);
     return { pending: false, json: store.remove(existing.key)?.json ?? existing.json };
   }
@@ -354,11 +362,11 @@ export class Registry {
     // What lies in a version that is not stored any more is moved by any write.
     const hollow = options.hollow === true || this.#hollow.has(was);
     if (!hollow && sameObject(asStored(kind, next), was)) return existing.json;
-    if (options.dryRun) return JSON.stringify(next);
+    if (options.dryRun) return writeJson(next);
     const metadata = metadataOf(next);
     if (metadata.deletionTimestamp !== undefined && metadata.finalizers === undefined) {
       store.remove(existing.key);
-      return JSON.stringify(next);
+      return writeJson(next);
     }
     return this.#put(kind, store, existing.key, next, options.hollow).json;
   }
@@ -535,4 +543,4 @@ const withoutVersion = (object: JsonObject): JsonObject => ({
 });
 
 /** A dry run's object has no version. */
-const unstored = (object: JsonObject): string => JSON.stringify(withoutVersion(object));
+const unstored = (object: JsonObject): string => writeJson(withoutVersion(object));

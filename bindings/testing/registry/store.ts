@@ -8,7 +8,7 @@
  * - a watcher is told of an event in the same turn in which it is stored: whoever lists and then
  *   watches from the list's version sees every later event once.
  */
-import { type JsonObject, objectAt } from '../json.ts';
+import { type JsonObject, objectAt, writeJson } from '../json.ts';
 
 /**
  * The version counter of a server. It begins at 1, as etcd's revision does: to clients 0 is a word,
@@ -106,7 +106,7 @@ export class ResourceStore {
   put(key: string, object: JsonObject): Stored {
     const version = this.#versions.next();
     const complete = withVersion(object, version);
-    const stored: Stored = { key, version, object: complete, json: JSON.stringify(complete) };
+    const stored: Stored = { key, version, object: complete, json: writeJson(complete) };
     const old = this.#objects.get(key);
     if (old === undefined) this.#sorted = undefined;
     this.#objects.set(key, stored);
@@ -126,7 +126,7 @@ export class ResourceStore {
     this.#sorted = undefined;
     this.#record({ version, key, old, now: undefined });
     const object = withVersion(old.object, version);
-    return { key, version, object, json: JSON.stringify(object) };
+    return { key, version, object, json: writeJson(object) };
   }
 
   /** The events after a version, in order. The caller has checked that it is not below `oldest`. */
@@ -189,7 +189,7 @@ export class ResourceStore {
     this.close();
     for (const [key, { version, object }] of this.#objects) {
       const now = read(object);
-      this.#objects.set(key, { key, version, object: now, json: JSON.stringify(now) });
+      this.#objects.set(key, { key, version, object: now, json: writeJson(now) });
     }
     this.expire(this.#versions.current);
   }

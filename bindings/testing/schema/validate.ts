@@ -4,7 +4,15 @@
  * (`x-kubernetes-validations`) are not evaluated. kube-openapi: pkg/validation;
  * apiextensions-apiserver: pkg/apiserver/validation, pkg/registry/customresource.
  */
-import { isObject, type Json, type JsonObject, jsonKey, ownMember, sameJson } from '../json.ts';
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  jsonKey,
+  ownMember,
+  sameJson,
+  writeJson,
+} from '../json.ts';
 import {
   type FieldError,
   fieldInvalid,
@@ -38,10 +46,15 @@ function validate(schema: Schema, value: Json, old: Json | undefined, path: stri
   }
   if (typeof value === 'string') errors.push(...validateString(schema, value, path));
   if (typeof value === 'number') errors.push(...validateNumber(schema, value, path));
+  if (typeof value === 'bigint')
+    errors.push(...validateNumber(schema, Math.min(Number(value), LARGEST), path));
   if (Array.isArray(value)) errors.push(...validateList(schema, value, old, path));
   if (isObject(value)) errors.push(...validateMembers(schema, value, old, path));
   return errors;
 }
+
+/** Of int64, as a number of JavaScript. */
+const LARGEST = 2 ** 63 - 1024;
 
 const shown = (path: string): string => (path === '' ? '<nil>' : path);
 
@@ -54,6 +67,7 @@ function jsonType(value: Json): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  if (typeof value === 'bigint') return 'integer';
   return typeof value;
 }
 
@@ -66,11 +80,7 @@ function typeError(schema: Schema, value: Json, path: string): FieldError | unde
     .some((type) => type === given || (type === 'number' && given === 'integer'));
   return fits
     ? undefined
-    : typeInvalid(
-        path,
-        given,
-        `${path} in body must be of type ${wanted}: ${JSON.stringify(given)}`,
-      );
+    : typeInvalid(path, given, `${path} in body must be of type ${wanted}: ${writeJson(given)}`);
 }
 
 /** allOf, anyOf, oneOf and not. */
@@ -114,11 +124,7 @@ function validateString(schema: Schema, value: string, path: string): FieldError
   }
   if (typeof format === 'string' && formatError(format, value)) {
     errors.push(
-      typeInvalid(
-        path,
-        value,
-        `${path} in body must be of type ${format}: ${JSON.stringify(value)}`,
-      ),
+      typeInvalid(path, value, `${path} in body must be of type ${format}: ${writeJson(value)}`),
     );
   }
   return errors;
@@ -230,7 +236,7 @@ function validateList(
     if (keyOf !== undefined) {
       const key = jsonKey(keyOf(item));
       if (earlier.has(key)) {
-        const message = `Duplicate value: ${JSON.stringify(keyOf(item))}`;
+        const message = `Duplicate value: ${writeJson(keyOf(item))}`;
         errors.push({ field: `${path}[${at}]`, reason: 'FieldValueDuplicate', message });
       }
       earlier.add(key);

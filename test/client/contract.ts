@@ -1,0 +1,376 @@
+/**
+ * What holds for every client, whatever it reads from: behaviour that is written once and run over
+ * each of them, on the embedded and on a real API server.
+ */
+import { defineResource, newSharedInformerFactory, type Transport } from 'capstan/cache';
+import {
+  type Client,
+  createOrUpdate,
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  listAll,
+  mergeFrom,
+  newClient,
+  newNamespacedClient,
+  withInterceptors,
+} from 'capstan/client';
+import { newManager } from 'capstan/manager';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConfigMap, ConfigMaps, type Metadata, configMap as map } from './fixtures.ts';
+
+interface Deployment {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Metadata;
+  spec: {
+    replicas?: number;
+    selector: { matchLabels: Record<string, string> };
+    template: {
+      metadata: { labels: Record<string, string> };
+      spec: {
+        terminationGracePeriodSeconds?: number | bigint;
+        containers: { name: string; image: string }[];
+      };
+    };
+  };
+  status?: { replicas?: number; observedGeneration?: number };
+}
+
+const Deployments = defineResource<Deployment>()({
+  group: 'apps',
+  version: 'v1',
+  kind: 'Deployment',
+  plural: 'deployments',
+  namespaced: true,
+});
+
+/** A client and its end. */
+export interface Tried {
+  readonly client: Client;
+  end(): Promise<unknown> | undefined;
+}
+
+/** Clients of a server that a transport leads to, by what they are. */
+export const CLIENTS: Readonly<Record<string, (transport: Transport) => Promise<Tried>>> = {
+  "a manager's client": async (transport) => {
+    const manager = newManager({ transport });
+    const stop = new AbortController();
+    const done = manager.start({ signal: stop.signal });
+    await manager.elected();
+    return {
+      client: manager.client,
+      end: () => {
+        stop.abort();
+        return done;
+      },
+    };
+  },
+  'a live client': async (transport) => ({
+    client: newClient({ transport, fieldOwner: 'contract' }),
+    end: () => undefined,
+  }),
+  'a client over a cache': async (transport) => {
+    const cache = newSharedInformerFactory(transport);
+    const client = newClient({ transport, cache, fieldOwner: 'contract' });
+    return { client, end: () => cache.shutdown() };
+  },
+  'a client over a cache of decoded objects': async (transport) => {
+    const cache = newSharedInformerFactory(transport, { keep: 'objects', watchList: false });
+    const client = newClient({ transport, cache, fieldOwner: 'contract' });
+    return { client, end: () => cache.shutdown() };
+  },
+  'a wrapped client': async (transport) => {
+    const cache = newSharedInformerFactory(transport);
+    const inner = newClient({ transport, cache, fieldOwner: 'contract' });
+    const client = withInterceptors(withInterceptors(inner, {}), {
+      get: (next, resource, key, options) => next.get(resource, key, options),
+      list: (next, resource, options) => next.list(resource, options),
+    });
+    return { client, end: () => cache.shutdown() };
+  },
+};
+
+/**
+ * The suite for one client.
+ *
+ * @param isLive it has no cache: each of its lists is the server's own, with its pages and fields
+ * @param namespace one that nothing else uses, and that is there
+ */
+export function keepsTheContract(
+  name: string,
+  start: () => Promise<Tried>,
+  { namespace, isLive = false }: { namespace: string; isLive?: boolean },
+): void {
+  describe(name, () => {
+    let tried: Tried;
+    let client: Client;
+    beforeAll(async () => {
+      tried = await start();
+      client = tried.client;
+    });
+    afterAll(async () => tried?.end());
+
+    const at = (name: string) => ({ namespace, name });
+    const configMap = (name: string, data: Record<string, string> = {}, metadata: Metadata = {}) =>
+      map(name, data, { namespace, ...metadata });
+    const deployment = (name: string): Deployment => ({
+      metadata: at(name),
+      spec: {
+        replicas: 1,
+        selector: { matchLabels: { app: name } },
+        template: {
+          metadata: { labels: { app: name } },
+          spec: { containers: [{ name: 'c', image: 'i' }] },
+        },
+      },
+    });
+    const names = (list: { items: ConfigMap[] }) =>
+      list.items.map(({ metadata }) => metadata.name).sort();
+    const server = { live: true } as const;
+
+    test('what is read is read-only, and what a write gives is not', async () => {
+      const created = await client.create(ConfigMaps, configMap('readonly', { a: '1' }));
+      created.data = { a: '2' };
+      const inList = async (options: object) =>
+        (await client.list(ConfigMaps, { namespace, ...options })).items[0] as ConfigMap;
+      for (const read of [
+        await client.get(ConfigMaps, at('readonly')),
+        await client.get(ConfigMaps, at('readonly'), server),
+        await client.get(ConfigMaps, at('readonly'), { forUpdate: true }),
+        await inList({}),
+        await inList(server),
+      ]) {
+        expect(() => {
+          (read.data as Record<string, string>).a = '3';
+        }).toThrow(TypeError);
+        expect(() => {
+          read.metadata.labels = {};
+        }).toThrow(TypeError);
+        expect(read.data).toEqual({ a: '1' });
+      }
+      await client.delete(ConfigMaps, at('readonly'));
+    });
+
+    test('errors are those of the server, of reads too', async () => {
+      const map = configMap('errors');
+      await client.create(ConfigMaps, map);
+      await expect(client.create(ConfigMaps, map)).rejects.toSatisfy(isAlreadyExists);
+      const invalid = configMap('Not a name');
+      await expect(client.create(ConfigMaps, invalid)).rejects.toSatisfy(isInvalid);
+      const none = at('none');
+      for (const call of [
+        () => client.get(ConfigMaps, none),
+        () => client.get(ConfigMaps, none, server),
+        () => client.get(ConfigMaps, none, { forUpdate: true }),
+        () => client.update(ConfigMaps, configMap('none')),
+        () => client.patch(ConfigMaps, none, { type: 'merge', body: {} }),
+        () => client.delete(ConfigMaps, none),
+      ]) {
+        const error = await call().catch((error: unknown) => error);
+        expect(isNotFound(error)).toBe(true);
+        expect((error as Error).message).toContain('configmaps "none" not found');
+      }
+      const versioned = configMap('versioned', {}, { resourceVersion: '1' });
+      await expect(client.create(ConfigMaps, versioned)).rejects.toMatchObject({ code: 'STATUS' });
+      await expect(client.get(ConfigMaps, { name: 'errors' })).rejects.toMatchObject({
+        code: 'INVALID_ARGUMENT',
+      });
+      await client.delete(ConfigMaps, at('errors'));
+      await expect(client.get(ConfigMaps, at('errors'))).rejects.toSatisfy(isNotFound);
+    });
+
+    test('a write of an older version is a conflict', async () => {
+      const made = await client.create(ConfigMaps, configMap('conflict', { a: '1' }));
+      const changed = await client.update(ConfigMaps, { ...made, data: { a: '2' } });
+      expect((await client.get(ConfigMaps, at('conflict'))).data).toEqual({ a: '2' });
+      const lock = mergeFrom(made, { optimisticLock: true });
+      const older = { resourceVersion: made.metadata.resourceVersion };
+      for (const call of [
+        () => client.update(ConfigMaps, { ...made, data: { a: '3' } }),
+        () => client.patch(ConfigMaps, at('conflict'), lock.to({ ...made, data: { a: '3' } })),
+        () => client.delete(ConfigMaps, at('conflict'), { preconditions: older }),
+      ])
+        await expect(call()).rejects.toSatisfy(isConflict);
+      expect((await client.get(ConfigMaps, at('conflict'))).data).toEqual({ a: '2' });
+      const newest = { resourceVersion: changed.metadata.resourceVersion };
+      await client.delete(ConfigMaps, at('conflict'), { preconditions: newest });
+    });
+
+    test('lists go by labels and by indices, and by no field without one', async () => {
+      for (const [name, page] of [
+        ['l1', '1'],
+        ['l2', '2'],
+        ['l3', '1'],
+      ] as const)
+        await client.create(ConfigMaps, configMap(name, { page }, { labels: { page } }));
+      const list = async (options: object) =>
+        names(await client.list(ConfigMaps, { namespace, ...options }));
+      expect(await list({ labelSelector: 'page=1' })).toEqual(['l1', 'l3']);
+      expect(await list({ labelSelector: { matchLabels: { page: '2' } } })).toEqual(['l2']);
+      expect(await list({ labelSelector: 'page in (1,2),page!=1' })).toEqual(['l2']);
+      expect(await list({ fieldSelector: 'metadata.name=l2' })).toEqual(['l2']);
+      expect(await list({ fieldSelector: `metadata.namespace=${namespace}` })).toHaveLength(3);
+      const by = { fieldSelector: 'metadata.name=l1', labelSelector: 'page=2' };
+      expect(await list(by)).toEqual([]);
+      const unknown = { fieldSelector: 'data.author=me' };
+      await expect(list({ ...unknown, ...server })).rejects.toMatchObject({ status: 400 });
+      const byIndex = { index: { name: 'byPage', value: '1' } };
+      if (isLive) {
+        await expect(list(unknown)).rejects.toMatchObject({ status: 400 });
+        await expect(list(byIndex)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      } else {
+        await expect(list(unknown)).rejects.toMatchObject({ code: 'UNKNOWN_INDEX' });
+        expect(await list(byIndex)).toEqual(['l1', 'l3']);
+        expect(await list({ fieldSelector: 'data.page=2' })).toEqual(['l2']);
+        const none = { index: { name: 'byAuthor', value: 'me' } };
+        await expect(list(none)).rejects.toMatchObject({ code: 'UNKNOWN_INDEX' });
+      }
+      await client.deleteAllOf(ConfigMaps, { namespace, labelSelector: 'page=1' });
+      expect(await list({ labelSelector: 'page' })).toEqual(['l2']);
+      await client.deleteAllOf(ConfigMaps, { namespace, labelSelector: 'page' });
+      expect(await list({ labelSelector: 'page' })).toEqual([]);
+    });
+
+    test('a loop over pages misses nothing', async () => {
+      const labels = { paged: 'true' };
+      const all = ['p1', 'p2', 'p3', 'p4', 'p5'];
+      for (const name of all) await client.create(ConfigMaps, configMap(name, {}, { labels }));
+      const options = { namespace, labelSelector: 'paged' };
+      for (const where of [{}, server]) {
+        const found: unknown[] = [];
+        let next: string | undefined;
+        do {
+          const page = { ...options, ...where, limit: 2, continue: next };
+          const { items, metadata } = await client.list(ConfigMaps, page);
+          found.push(...items.map(({ metadata }) => metadata.name));
+          next = metadata.continue;
+        } while (next);
+        expect(found.sort()).toEqual(all);
+      }
+      const found: unknown[] = [];
+      for await (const { metadata } of listAll(client, ConfigMaps, { ...options, pageSize: 2 }))
+        found.push(metadata.name);
+      expect(found).toEqual(all);
+      if (!isLive)
+        await expect(
+          client.list(ConfigMaps, { ...options, continue: 'token' }),
+        ).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
+      await client.deleteAllOf(ConfigMaps, options);
+    });
+
+    test('a dry run changes nothing', async () => {
+      const dryRun = true;
+      const dry = await client.create(ConfigMaps, configMap('dry', { a: '1' }), { dryRun });
+      expect(dry.metadata.uid).toMatch(/./);
+      await expect(client.get(ConfigMaps, at('dry'))).rejects.toSatisfy(isNotFound);
+      const made = await client.create(ConfigMaps, configMap('dry', { a: '1' }));
+      const changed = { ...made, data: { a: '2' } };
+      expect((await client.update(ConfigMaps, changed, { dryRun })).data).toEqual({ a: '2' });
+      const patch = { type: 'merge', body: { data: { a: '3' } } } as const;
+      await client.patch(ConfigMaps, at('dry'), patch, { dryRun });
+      const apply = { dryRun, force: true, fieldOwner: 'contract' };
+      await client.apply(ConfigMaps, configMap('dry', { a: '4' }), apply);
+      await client.delete(ConfigMaps, at('dry'), { dryRun });
+      await client.deleteAllOf(ConfigMaps, { namespace, dryRun });
+      const now = await client.get(ConfigMaps, at('dry'));
+      expect(now).toMatchObject({ data: { a: '1' } });
+      expect(now.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+      const wrongUid = { preconditions: { uid: '00000000-0000-0000-0000-000000000000' } };
+      await expect(client.delete(ConfigMaps, at('dry'), wrongUid)).rejects.toSatisfy(isConflict);
+      await client.delete(ConfigMaps, at('dry'), { preconditions: { uid: made.metadata.uid } });
+    });
+
+    test('the server makes a name of generateName', async () => {
+      const { name: _, ...metadata } = configMap('').metadata;
+      const given = { metadata: { ...metadata, generateName: 'made-' } };
+      const made = await client.create(ConfigMaps, given);
+      const other = await client.create(ConfigMaps, given);
+      expect(made.metadata.name).toMatch(/^made-.{5}$/);
+      expect(other.metadata.name).not.toBe(made.metadata.name);
+      const name = made.metadata.name as string;
+      expect((await client.get(ConfigMaps, at(name))).metadata.uid).toBe(made.metadata.uid);
+      await client.delete(ConfigMaps, at(name));
+      await client.delete(ConfigMaps, at(other.metadata.name as string));
+    });
+
+    test('a status is written by its subresource, and the object without it', async () => {
+      const made = await client.create(Deployments, {
+        ...deployment('d'),
+        status: { replicas: 9 },
+      });
+      expect(made.status?.replicas ?? 0).toBe(0);
+      const status = { replicas: 1, observedGeneration: 1 };
+      const spec = { ...made.spec, replicas: 5 };
+      const written = await client.status().update(Deployments, { ...made, spec, status });
+      expect(written).toMatchObject({ spec: { replicas: 1 }, status });
+      const updated = await client.update(Deployments, { ...written, spec, status: {} });
+      expect(updated).toMatchObject({ spec: { replicas: 5 }, status });
+      const body = { status: { observedGeneration: 2 } };
+      await client.status().patch(Deployments, at('d'), { type: 'merge', body });
+      const read = await client.get(Deployments, at('d'));
+      expect(read).toMatchObject({
+        metadata: { generation: 2 },
+        status: { ...status, ...body.status },
+      });
+      expect(await client.status().get(Deployments, at('d'))).toMatchObject({
+        spec: { replicas: 5 },
+      });
+      await expect(client.status().update(Deployments, made)).rejects.toSatisfy(isConflict);
+      await client.delete(Deployments, at('d'));
+    });
+
+    test('an integer beyond 2^53 stays what it is', async () => {
+      const big = 9007199254740993n;
+      const { metadata, spec } = deployment('big');
+      const pod = { ...spec.template.spec, terminationGracePeriodSeconds: big };
+      await client.create(Deployments, {
+        metadata,
+        spec: { ...spec, template: { ...spec.template, spec: pod } },
+      });
+      /** The server compares it as its own text says it. */
+      const isThere = () =>
+        client.patch(Deployments, at('big'), {
+          type: 'json',
+          operations: [
+            {
+              op: 'test',
+              path: '/spec/template/spec/terminationGracePeriodSeconds',
+              value: big,
+            },
+          ],
+        });
+      await isThere();
+      for (const copy of [
+        (object: Deployment) => ({ ...object }),
+        (object: Deployment) => structuredClone(object),
+      ])
+        for (const options of [{}, server]) {
+          const read = copy(await client.get(Deployments, at('big'), options));
+          await client.update(Deployments, { ...read, spec: { ...read.spec, replicas: 2 } });
+          await isThere();
+        }
+      const mutate = (draft: Deployment): void => {
+        draft.spec.replicas = 3;
+      };
+      const { result } = await createOrUpdate(client, Deployments, at('big'), mutate);
+      expect(result).toBe('updated');
+      await isThere();
+      const again = await createOrUpdate(client, Deployments, at('big'), mutate);
+      expect(again.result).toBe('unchanged');
+      await client.delete(Deployments, at('big'));
+    });
+
+    test('a namespaced client over it keeps it too', async () => {
+      const team = newNamespacedClient(client, namespace);
+      await team.create(ConfigMaps, { metadata: { name: 'team' } });
+      const read = await team.get(ConfigMaps, { name: 'team' });
+      expect(() => {
+        read.data = {};
+      }).toThrow(TypeError);
+      expect(names(await team.list(ConfigMaps, { limit: 1 })).includes('team')).toBe(true);
+      await team.delete(ConfigMaps, { name: 'team' });
+    });
+  });
+}
