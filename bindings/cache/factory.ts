@@ -362,7 +362,13 @@ export class SharedInformerFactory {
     const started = [...this.#entries.values()].filter(({ informer }) => informer.hasStarted());
     await waitFor(options, '', ...started.map(({ informer }) => informer.hasSyncedChecker()));
     const synced = new Map(started.map(({ name, informer }) => [name, informer.hasSynced()]));
-    return new SyncResult(synced, options.signal?.reason);
+    const failures = new Map(
+      started.flatMap(({ name, informer }) => {
+        const error = informer.hasSynced() ? undefined : informer.status().lastFailure?.error;
+        return error === undefined ? [] : [[name, error] as const];
+      }),
+    );
+    return new SyncResult(synced, options.signal?.reason, failures);
   }
 
   /**

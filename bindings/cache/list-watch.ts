@@ -10,6 +10,7 @@ import {
   requireFunction,
   requireMs,
   requireString,
+  show,
 } from '../errors.ts';
 import { pathSegment } from '../path-segment.ts';
 import {
@@ -265,6 +266,17 @@ export class ListWatch<T, I extends string = never> {
     return this.#what;
   }
 
+  /** A cache needs both verbs, and a list that is allowed does not say that a watch is. */
+  #missingRule(): string {
+    const { group, plural } = this.resource;
+    const rule = `{ apiGroups: [${show(group)}], resources: [${show(plural)}], verbs: ["list", "watch"] }`;
+    const where =
+      this.#namespace === ''
+        ? 'a ClusterRole, by a ClusterRoleBinding'
+        : `a Role of the namespace ${show(this.#namespace)}, by a RoleBinding`;
+    return `; a cache needs the rule ${rule} in ${where}`;
+  }
+
   async #get(
     query: Record<string, string>,
     metadataAs: string,
@@ -289,6 +301,7 @@ export class ListWatch<T, I extends string = never> {
         exchange.status,
         await exchange.explanation(),
         `GET ${this.#path}`,
+        exchange.status === 403 ? this.#missingRule() : '',
       );
     served = true;
     try {

@@ -34,10 +34,11 @@ export class StatusError extends CapstanError {
   readonly reason: string;
   readonly body: Status;
 
-  constructor(status: number, body: Status, what: string) {
+  /** @param advice what to do, appended to the server's message */
+  constructor(status: number, body: Status, what: string, advice = '') {
     const sound = wellTyped(body);
     const { reason = '', message = 'no message' } = sound;
-    super('STATUS', `${what}: ${status}${reason === '' ? '' : ` ${reason}`}: ${message}`);
+    super('STATUS', `${what}: ${status}${reason === '' ? '' : ` ${reason}`}: ${message}${advice}`);
     this.status = status;
     this.reason = reason;
     this.body = sound;
@@ -70,7 +71,12 @@ function wellTyped(body: Status): Status {
 /**
  * From an answer's code and text. A text that is no Status (a proxy's page) becomes the message.
  */
-export function statusErrorFromAnswer(code: number, text: string, what: string): StatusError {
+export function statusErrorFromAnswer(
+  code: number,
+  text: string,
+  what: string,
+  advice?: string,
+): StatusError {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -79,7 +85,7 @@ export function statusErrorFromAnswer(code: number, text: string, what: string):
   }
   const page = ownText(text.slice(0, 200));
   const message = isRedirect(code) ? `${NOT_FOLLOWED}${page === '' ? '' : `: ${page}`}` : page;
-  return new StatusError(code, isStatus(body) ? body : { message, code }, what);
+  return new StatusError(code, isStatus(body) ? body : { message, code }, what, advice);
 }
 
 const NOT_FOLLOWED =
@@ -128,12 +134,14 @@ export function hasReason(error: unknown, reason: string, code: number): error i
   return error.reason === reason || (error.status === code && !KNOWN_REASONS.has(error.reason));
 }
 
-/**
- * The caller is not who it says, or may not do this. apimachinery: errors.IsUnauthorized,
- * errors.IsForbidden.
- */
+/** The caller may not do this. apimachinery: errors.IsForbidden. */
+export function isForbidden(error: unknown): error is StatusError {
+  return hasReason(error, 'Forbidden', 403);
+}
+
+/** The caller is not who it says, or may not do this. apimachinery: errors.IsUnauthorized. */
 export function isDenied(error: unknown): boolean {
-  return hasReason(error, 'Unauthorized', 401) || hasReason(error, 'Forbidden', 403);
+  return hasReason(error, 'Unauthorized', 401) || isForbidden(error);
 }
 
 /** apimachinery: errors.IsNotFound. */

@@ -13,6 +13,8 @@ import { abortable, sleep } from './wait.ts';
 export interface Syncing {
   hasSynced(): boolean;
   hasSyncedChecker?(): DoneChecker;
+  /** Says what failed last, for reports. */
+  status?(): { lastFailure?: { error: unknown } | undefined };
 }
 
 /** client-go: shared_informer.go syncedPollPeriod. */
@@ -56,7 +58,14 @@ export async function waitForNamedCacheSync(
 ): Promise<boolean> {
   if (await waitForCacheSync(options, ...synced)) return true;
   const missing = synced.flatMap((one, i) =>
-    one.hasSynced() ? [] : [one.hasSyncedChecker?.().name ?? `cache ${i}`],
+    one.hasSynced()
+      ? []
+      : [
+          withFailure(
+            one.hasSyncedChecker?.().name ?? `cache ${i}`,
+            one.status?.().lastFailure?.error,
+          ),
+        ],
   );
   report(name, missing, options.signal?.reason);
   return false;
@@ -106,22 +115,35 @@ export class SyncResult {
   readonly synced: ReadonlyMap<string, boolean>;
   /** Why the waiting ended, where something had not synced: the reason of the signal. */
   readonly cause: unknown;
+  /** What failed last, by informer, of those that have not synced. */
+  readonly failures: ReadonlyMap<string, unknown>;
 
-  constructor(synced: ReadonlyMap<string, boolean>, cause?: unknown) {
+  constructor(
+    synced: ReadonlyMap<string, boolean>,
+    cause?: unknown,
+    failures: ReadonlyMap<string, unknown> = new Map(),
+  ) {
     this.synced = synced;
     this.cause = cause;
+    this.failures = failures;
   }
 
   /**
    * `undefined` when all have synced; otherwise an error with code CACHE_SYNC_TIMEOUT that names
-   * those that have not.
+   * those that have not, with what failed last.
    */
   asError(): CapstanError | undefined {
-    const missing = [...this.synced].flatMap(([name, synced]) => (synced ? [] : [name]));
+    const missing = [...this.synced].flatMap(([name, synced]) =>
+      synced ? [] : [withFailure(name, this.failures.get(name))],
+    );
     return missing.length === 0
       ? undefined
       : notSynced('failed to sync all caches', missing, this.cause);
   }
+}
+
+function withFailure(name: string, error: unknown): string {
+  return error === undefined ? name : `${name}, which last failed with "${textOfError(error)}"`;
 }
 
 function report(what: string, missing: readonly string[], cause: unknown): void {

@@ -40,7 +40,8 @@ export interface ClientOptions {
   readonly readerFailOnMissingInformer?: boolean | undefined;
   /**
    * How long the first read of a resource waits for its cache, in milliseconds. Default 120 000, as
-   * for controllers.
+   * for controllers. A kind that the server forbids to list or to watch is not waited for: the read
+   * fails with its 403, until it is allowed.
    */
   readonly cacheSyncTimeout?: number | undefined;
   /**

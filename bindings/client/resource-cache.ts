@@ -8,7 +8,7 @@ import type { SharedIndexInformer } from '../cache/informer.ts';
 import type { Resource } from '../cache/resource.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
 import { selectionMatcher } from '../cache/selection.ts';
-import { isNotFound } from '../cache/status-error.ts';
+import { isForbidden, isNotFound } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
 import { sleep } from '../cache/wait.ts';
 import type { Clock } from '../clock.ts';
@@ -77,6 +77,8 @@ export class ResourceCache {
   readonly asked: InformerSelection;
   readonly #describe: string;
   #informer: AnyInformer | undefined;
+  /** A watch has been opened: before, the server may yet refuse it, and the cache would be blind. */
+  #watched = false;
   #view: CacheView | undefined;
   #belongs: (object: WrittenObject) => boolean = () => true;
   /** Versions of writes that the server refused as conflicts, by key. */
@@ -96,7 +98,7 @@ export class ResourceCache {
   ready(key: ObjectKey): Indexer<never, string> | undefined {
     const informer = this.#informer;
     if (informer === undefined || !informer.hasSynced() || informer.isStopped()) return;
-    if (this.#refused.size > 0 && this.#refused.has(cacheKey(key))) return;
+    if (!this.#watched || (this.#refused.size > 0 && this.#refused.has(cacheKey(key)))) return;
     return this.writes.isEmpty() || !this.writes.touches(cacheKey(key))
       ? informer.getIndexer()
       : undefined;
@@ -176,7 +178,8 @@ export class ResourceCache {
   /**
    * Makes and starts the informer where that has not been done, adds the indices of the resource to
    * it, and waits until it has synced. Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT,
-   * STOPPED or ABORTED, and with the server's 404 where it turns out not to have the resource.
+   * STOPPED or ABORTED, with the server's 404 where it turns out not to have the resource, and with
+   * its 403 as long as it forbids to list or to watch it.
    */
   async open<T extends object>(
     resource: Resource<T, string>,
@@ -203,6 +206,10 @@ export class ResourceCache {
           'STOPPED',
           `the informer of ${this.#describe} has been stopped: read live, or earlier`,
         );
+      if (this.#watched) break;
+      const { watches, lastFailure } = informer.status();
+      this.#watched = informer.hasSynced() && watches > 0;
+      if (!this.#watched && isForbidden(lastFailure?.error)) throw lastFailure?.error;
       if (informer.hasSynced()) break;
       const left = deadline - clock.now();
       if (left <= 0) {
@@ -388,6 +395,7 @@ export class ResourceCache {
   #use(informer: AnyInformer): void {
     if (informer === this.#informer) return;
     this.#informer = informer;
+    this.#watched = false;
     const indexer = informer.getIndexer() as unknown as Indexer<WrittenObject, string>;
     this.#view = {
       object: (key) => indexer.getByKey(key),

@@ -6,6 +6,7 @@
 import { hasReason, isNotFound, isStatusError, type StatusError } from '../cache/status-error.ts';
 
 export {
+  isForbidden,
   isInternalError,
   isNotFound,
   isResourceExpired,
@@ -35,11 +36,6 @@ export function isBadRequest(error: unknown): error is StatusError {
 /** The server does not know who asks. */
 export function isUnauthorized(error: unknown): error is StatusError {
   return hasReason(error, 'Unauthorized', 401);
-}
-
-/** Whoever asks may not. */
-export function isForbidden(error: unknown): error is StatusError {
-  return hasReason(error, 'Forbidden', 403);
 }
 
 /** The resource has no such verb. */

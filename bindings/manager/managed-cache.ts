@@ -13,6 +13,7 @@ import {
   type WatchErrorHandler,
 } from '../cache/index.ts';
 import { isWorthReporting } from '../cache/reflector-errors.ts';
+import { goesOn, isLongWait } from '../cache/rest.ts';
 import type { Clock } from '../clock.ts';
 import { type Logger, silentLogger } from '../logger.ts';
 import { whenAborted } from './aborts.ts';
@@ -74,7 +75,8 @@ export class ManagedCache extends SharedInformerFactory {
       parked = failure.next === 'park';
       if (again || !isWorthReporting(error, failure)) return;
       const level = failure.class === 'auth' || failure.class === 'decode' ? 'error' : 'warn';
-      this.#logger[level]('list or watch failed', { resource: name, ...failure, error });
+      const when = isLongWait(failure.afterMs) ? goesOn(failure.afterMs) : '';
+      this.#logger[level](`list or watch failed${when}`, { resource: name, ...failure, error });
     };
   }
 

@@ -156,8 +156,8 @@ describe('a cached read', () => {
   test('ends while it waits for a cache: with its signal, with the informer, and after a time with the reason', async () => {
     const clock = new FakeClock();
     const { client, server, factory } = await cached({ clock, cacheSyncTimeout: 1000 });
-    server.inject({ verb: 'list', do: 'status', status: 403, reason: 'Forbidden' });
-    server.inject({ verb: 'watch', do: 'status', status: 403, reason: 'Forbidden' });
+    server.inject({ verb: 'list', do: 'status', status: 500, reason: 'InternalError' });
+    server.inject({ verb: 'watch', do: 'status', status: 500, reason: 'InternalError' });
     factory.informerFor(ConfigMaps).setWatchErrorHandler(() => undefined);
     const abort = new AbortController();
     const first = client.get(ConfigMaps, at('a'), { signal: abort.signal });
@@ -168,13 +168,13 @@ describe('a cached read', () => {
     await expect(first).rejects.toMatchObject({
       code: 'ABORTED',
       message: expect.stringMatching(
-        /^waiting for the informer of v1 ConfigMap, which last failed with "GET .*403 Forbidden.*", was aborted: the reconcile has not ended within 10 ms$/,
+        /^waiting for the informer of v1 ConfigMap, which last failed with "GET .*500 InternalError.*", was aborted: the reconcile has not ended within 10 ms$/,
       ),
       cause: { code: 'TIMEOUT' },
     });
     const second = client.get(ConfigMaps, at('a')).catch((error: unknown) => error);
     await clock.run(1000);
-    expect(await second).toMatchObject({ code: 'CACHE_SYNC_TIMEOUT', cause: { status: 403 } });
+    expect(await second).toMatchObject({ code: 'CACHE_SYNC_TIMEOUT', cause: { status: 500 } });
     expect(clock.timers()).toBe(0);
     const third = client.get(ConfigMaps, at('a')).catch((error: unknown) => error);
     await clock.settle();
