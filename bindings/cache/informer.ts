@@ -150,6 +150,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     });
     this.#unseen = new UnseenWrites(this.#indexer, {
       ...{ transformer, limits: options, selection: () => listWatch.selection() },
+      describe: this.#describe,
       onGone: (tombstone) => this.#distributor.onDelete(tombstone),
     });
     const newQueue = (onDelta: () => void): Queue<T> =>

@@ -25,6 +25,7 @@ import type { Exchange } from './exchange.ts';
 import type { ListQuery } from './pager.ts';
 import { groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
+import type { Selection } from './selection.ts';
 import { isTooLargeResourceVersion, statusErrorFromAnswer } from './status-error.ts';
 import type { Transport } from './transport.ts';
 
@@ -42,8 +43,10 @@ export interface ListWatchOptions {
   metadataOnly?: boolean | undefined;
   /**
    * Changes the query of each request before it is sent, such as `query.fieldSelector =
-   * 'metadata.name=a'`. It sees what the reflector put there and may overrule it. client-go:
-   * WithTweakListOptions.
+   * 'metadata.name=a'`. It sees what the reflector put there and may overrule it. Where it adds
+   * parameters that are not known here, such as `shardSelector`, a client with the cache asks the
+   * server which of its writes the cache is to show, and deletions of written objects that no list
+   * and no event can tell are not told. client-go: WithTweakListOptions.
    */
   tweak?: ((query: Record<string, string>) => void) | undefined;
   /**
@@ -94,6 +97,12 @@ export interface WatchQuery {
 export const LIST_IDLE_MS = 90_000;
 /** Two bookmarks of kube-apiserver's (one a minute) may be missed, and half a minute more. */
 const WATCH_IDLE_MS = 150_000;
+/** Those that leave nothing out, or of which it is known what they do. */
+const KNOWN_PARAMETERS = new Set([
+  ...['labelSelector', 'fieldSelector', 'limit', 'continue', 'resourceVersion', 'pretty'],
+  ...['resourceVersionMatch', 'watch', 'allowWatchBookmarks', 'sendInitialEvents'],
+  'timeoutSeconds',
+]);
 /** How long after its own timeoutSeconds a watch that the server did not end counts as dead. */
 const WATCH_GRACE_MS = 30_000;
 
@@ -243,20 +252,25 @@ export class ListWatch<T, I extends string = never> {
     return confirmAbsence(this.#transport, this.resource, error, caller);
   }
 
-  /** What the requests are restricted to, as the server is asked. */
-  selection(): {
-    namespace: string;
-    labelSelector: string;
-    fieldSelector: string;
-    metadataOnly: boolean;
-  } {
+  /**
+   * What the requests are restricted to, as the server is asked: lists and watches, which a tweak may
+   * treat in different ways.
+   */
+  selection(): Required<Selection> & { metadataOnly: boolean } {
     const query: Record<string, string> = { ...this.#selectors };
+    const watchQuery: Record<string, string> = { ...query, watch: 'true' };
     this.#tweak?.(query);
+    this.#tweak?.(watchQuery);
     const { labelSelector = '', fieldSelector = '' } = query;
+    const others: Record<string, string> = {};
+    for (const [name, value] of Object.entries({ ...watchQuery, ...query }))
+      if (!KNOWN_PARAMETERS.has(name)) others[name] = value;
+    const isUnknown =
+      Object.keys(others).length > 0 ||
+      ['labelSelector', 'fieldSelector'].some((name) => watchQuery[name] !== query[name]);
     return {
       namespace: this.#namespace,
-      labelSelector,
-      fieldSelector,
+      ...{ labelSelector, fieldSelector, others, isUnknown },
       metadataOnly: this.#metadataOnly,
     };
   }

@@ -6,8 +6,10 @@
  * What this file keeps true: such an object is given once, as a tombstone, when a list has taken
  * the cache past its version without it; one whose deletion is told anyway is not given; what is
  * kept is bounded. Versions are compared as decimal numbers; where a server's are not, nothing is
- * kept.
+ * kept, which is said once.
  */
+import { CapstanError, show } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import { deepFreeze } from './freeze.ts';
 import {
   DeletedFinalStateUnknown,
@@ -36,6 +38,8 @@ export interface UnseenWritesOptions<T> {
   /** What objects go through on their way into the cache. */
   transformer: TransformFunc<T>;
   onGone(tombstone: DeletedFinalStateUnknown<T>): void;
+  /** `v1 ConfigMap`, for messages. */
+  describe?: string | undefined;
   most?: number | undefined;
   mostText?: number | undefined;
 }
@@ -66,7 +70,8 @@ export class UnseenWrites<T extends object> {
   readonly #most: number;
   readonly #mostText: number;
   #selection: (Selection & { readonly metadataOnly: boolean }) | undefined;
-  #belongs: (object: KubeObject) => boolean = () => true;
+  #belongs: (object: KubeObject) => boolean | undefined = () => true;
+  #saidOpaque = false;
   /** By key, in the order in which they were written. */
   readonly #byKey = new Map<string, Unseen>();
   #text = 0;
@@ -108,7 +113,13 @@ export class UnseenWrites<T extends object> {
       this.#belongs = selectionMatcher(selection);
       this.#selection = selection;
     }
-    if (!isComparableResourceVersion(version) || !this.#belongs(object)) return;
+    // Where it cannot be told whether the cache gets the object, its absence from a list says
+    // nothing of a deletion.
+    if (version === undefined || !this.#belongs(object)) return;
+    if (!isComparableResourceVersion(version)) {
+      this.#sayOpaque(version);
+      return;
+    }
     const shown = this.#store.getByKey(key) as { metadata?: { uid?: string } } | undefined;
     // What is shown is missed when it goes; and what went to make room for this one has a tombstone
     // of its own.
@@ -117,6 +128,17 @@ export class UnseenWrites<T extends object> {
     if (!this.#isPast(version)) this.#keep(key, { version, json: JSON.stringify(object) });
     else if (shown === undefined && this.#isInGap(version) && !this.#told.has(key))
       this.#tell(key, JSON.stringify(object)); // the answer came after the list
+  }
+
+  #sayOpaque(version: string): void {
+    if (this.#saidOpaque) return;
+    this.#saidOpaque = true;
+    const { describe = 'objects' } = this.#options;
+    const message =
+      `resource versions of ${describe} are no decimal numbers, as ${show(version)}: reads of own ` +
+      'writes wait for that very version, and a deletion by others of an object that was just ' +
+      'written may not be told';
+    handleError(new CapstanError('DECODE', message), 'informer');
   }
 
   /** To be called when handlers are told that an object has gone. */

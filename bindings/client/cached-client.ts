@@ -16,7 +16,7 @@ import { joined, requireUnpaged, selectFrom, selectorOf } from './cached-list.ts
 import { CachedWrites } from './cached-writes.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
 import { requireNamespace, requireResource } from './paths.ts';
-import type { OwnWrite, WrittenObject } from './read-your-writes.ts';
+import { isOpaque, type OwnWrite, type WrittenObject } from './read-your-writes.ts';
 import { cacheKey, ResourceCache, type ResourceCacheOptions } from './resource-cache.ts';
 import type { RestClient } from './rest-client.ts';
 import { ignoreNotFound } from './status-errors.ts';
@@ -178,7 +178,7 @@ export class CachedClient implements Client {
     if (!cache.holds(key.namespace) || (options.forUpdate && cache.kept() !== undefined))
       return this.#live.get(resource, key, options);
     if (this.#readsOwnWrites(options)) {
-      const ask = this.#asker(resource, options.signal);
+      const ask = this.#asker(resource, cache, options.signal);
       const missing = await cache.catchUp({ key: cacheKey(key) }, ask, options.signal);
       if (missing.length > 0) return this.#getLive(resource, cache, key, missing, options);
     }
@@ -210,16 +210,16 @@ export class CachedClient implements Client {
     const indexer = await this.#open(cache, resource, signal);
     if (!cache.holds(namespace)) return this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
-      const ask = this.#asker(resource, options.signal);
+      const ask = this.#asker(resource, cache, options.signal);
       const missing = await cache.catchUp(
         { namespace, patient: isOfCache(options) },
         ask,
         options.signal,
       );
-      if (missing.length > 0) {
-        if (isOfCache(options)) throw this.#behind(resource);
+      if (missing.length > 0 && !isOfCache(options))
         return this.#listLive(resource, cache, indexer, namespace, options);
-      }
+      // A version that cannot be compared may be one that the cache never shows.
+      if (!missing.every(isOpaque)) throw this.#behind(resource);
     }
     // Of an object with its metadata alone, nobody knows what an index would say.
     if (!isOfCache(options) || indexer.metadataOnly() === 0) {
@@ -280,12 +280,16 @@ export class CachedClient implements Client {
     const select = selectorOf(indexer, options);
     const selection = cache.selection();
     return select(
-      await this.#live.list(resource, {
-        namespace: namespace || selection.namespace,
-        labelSelector: both(labelSelectorText(labelSelector), selection.labelSelector),
-        fieldSelector: both(isOfCache(options) ? '' : fieldSelector, selection.fieldSelector),
-        signal,
-      }),
+      await this.#live.list(
+        resource,
+        {
+          namespace: namespace || selection.namespace,
+          labelSelector: both(labelSelectorText(labelSelector), selection.labelSelector),
+          fieldSelector: both(isOfCache(options) ? '' : fieldSelector, selection.fieldSelector),
+          signal,
+        },
+        selection.others,
+      ),
     );
   }
 
@@ -302,11 +306,20 @@ export class CachedClient implements Client {
    * Asks for one object in a list, which says at which version there is none; without a name for
    * nothing but the version.
    */
-  #asker<T extends object>(resource: Resource<T, string>, signal: AbortSignal | undefined) {
+  #asker<T extends object>(
+    resource: Resource<T, string>,
+    cache: ResourceCache,
+    signal: AbortSignal | undefined,
+  ) {
     return async ({ namespace, name }: ObjectKey) => {
-      const which =
-        name === '' ? { limit: 1 } : { fieldSelector: `metadata.name=${escapeField(name)}` };
-      const { items, metadata } = await this.#live.list(resource, { namespace, ...which, signal });
+      const { labelSelector, fieldSelector, others } = cache.selection();
+      const named = `metadata.name=${escapeField(name)}`;
+      const [which, more] =
+        name === ''
+          ? [{ limit: 1 }]
+          : [{ labelSelector, fieldSelector: both(named, fieldSelector) }, others];
+      const options = { namespace, ...which, signal };
+      const { items, metadata } = await this.#live.list(resource, options, more);
       return { object: name === '' ? undefined : items[0], version: metadata.resourceVersion };
     };
   }

@@ -88,9 +88,11 @@ export class LiveClient implements Client {
     return this.#read<T>(objectPath(resource, key), { resource, key }, options);
   }
 
+  /** @param others parameters that a cache sends and that are not known here */
   async list<T extends object>(
     resource: Resource<T, string>,
     options: ListOptions = {},
+    others: Readonly<Record<string, string>> = {},
   ): Promise<ObjectList<T>> {
     const { index, limit, continue: token, signal } = options;
     if (index !== undefined)
@@ -101,6 +103,7 @@ export class LiveClient implements Client {
       );
     if (limit !== undefined) requireInteger('options.limit', limit, 0);
     const query = {
+      ...others,
       ...selectorsOf(options),
       limit: limit ? String(limit) : undefined,
       continue: token || undefined,

@@ -7,7 +7,9 @@
  * A cache has caught up with a write when it holds that version of the object or a newer one, or
  * when it has taken over anything that is newer: the events of one resource come in the order of
  * their versions, so what is still missing then is gone, or is nothing for this cache. Versions are
- * compared as decimal numbers; where a server's are not, nothing is remembered.
+ * compared as decimal numbers. Where a server's are not, a cache has caught up when it holds the very
+ * version of the write; as that may be one which the cache never shows, because others wrote soon
+ * after, a reader waits for it only for a while and then asks the server which version there is.
  */
 import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
 
@@ -56,6 +58,10 @@ export interface OwnWrite {
   expected: boolean;
   /** A reader has waited for it in vain: the next one does not wait. */
   late: boolean;
+  /** It is not known whether the cache gets the object at all: who reads it has to ask. */
+  unsure?: boolean | undefined;
+  /** Of a deletion at a version that cannot be compared: the cache has shown the object. */
+  shown?: boolean;
 }
 
 /** Writes that a cache has not caught up with. */
@@ -103,8 +109,7 @@ export class OwnWrites {
 
   /** @param cache undefined: there is none for the resource yet */
   add(write: Omit<OwnWrite, 'late'>, cache: CacheView | undefined): void {
-    const { key, version } = write;
-    if (version !== undefined && !isComparableResourceVersion(version)) return;
+    const { key } = write;
     const before = this.#byKey.get(key);
     const entry = before === undefined ? { ...write, late: false } : both(before, write);
     this.#byKey.delete(key);
@@ -138,7 +143,7 @@ export class OwnWrites {
     const { uid, resourceVersion } = object?.metadata ?? {};
     for (const write of writes) {
       if (write.key === '') continue;
-      if (object === undefined) write.expected = false;
+      if (object === undefined) write.expected = write.unsure = false;
       else if (
         write.state === 'there' ? isOlder(resourceVersion, write.version) : uid === write.uid
       )
@@ -159,15 +164,14 @@ export class OwnWrites {
     state: 'there' | 'lost' = 'there',
   ): OwnWrite {
     const { uid, resourceVersion } = now.object?.metadata ?? {};
-    const version = resourceVersion ?? now.version;
-    // Where versions cannot be compared, what the server said has to do.
     const known: OwnWrite = {
       ...write,
       uid: state === 'lost' ? write.uid : uid,
-      version: version ?? '0',
+      version: resourceVersion || now.version || ANY_VERSION,
       state,
       expected: now.object !== undefined,
       late: false,
+      unsure: false,
     };
     if (this.#byKey.get(write.key) === write) this.#byKey.set(write.key, known);
     return known;
@@ -255,6 +259,32 @@ export function isLost(cache: CacheView, { key, uid, version, state }: OwnWrite)
  * has gone on. `unknown`: it takes asking, and no waiting.
  */
 function stateIn(cache: CacheView, write: OwnWrite): State {
+  const state = isOpaque(write) ? opaqueState(cache, write) : comparedState(cache, write);
+  return state === 'stale' && write.unsure ? 'unknown' : state;
+}
+
+/** What the server said has to do, as it told no version. */
+const ANY_VERSION = '0';
+
+/** Whether the write has a version that can only be told from others, and not compared. */
+export function isOpaque({ version }: OwnWrite): boolean {
+  return version !== undefined && version !== ANY_VERSION && !isComparableResourceVersion(version);
+}
+
+function opaqueState(cache: CacheView, write: OwnWrite): State {
+  const metadata = cache.object(write.key)?.metadata;
+  if (write.state === 'there') {
+    if (metadata?.resourceVersion === write.version || cache.progress() === write.version)
+      return 'caught up';
+    return metadata === undefined && !write.expected ? 'early' : 'stale';
+  }
+  if (metadata === undefined) return write.shown ? 'caught up' : 'early';
+  if (metadata.uid !== write.uid) return 'unknown'; // from before or from after the deletion
+  write.shown = true;
+  return write.state === 'deleting' && metadata.deletionTimestamp ? 'caught up' : 'stale';
+}
+
+function comparedState(cache: CacheView, write: OwnWrite): State {
   if (write.version === undefined) return 'unknown';
   const past = !isOlder(cache.progress(), write.version);
   // mostly, and the object need not be looked up

@@ -7,7 +7,7 @@ import type { InformerSelection, SharedInformerFactory } from '../cache/factory.
 import type { SharedIndexInformer } from '../cache/informer.ts';
 import type { Resource } from '../cache/resource.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
-import { selectionMatcher } from '../cache/selection.ts';
+import { type Selection, selectionMatcher } from '../cache/selection.ts';
 import { isForbidden, isNotFound } from '../cache/status-error.ts';
 import type { Indexer } from '../cache/store.ts';
 import { sleep } from '../cache/wait.ts';
@@ -20,6 +20,7 @@ import {
   isGone,
   isLost,
   isMissing,
+  isOpaque,
   type Missing,
   type OwnWrite,
   OwnWrites,
@@ -61,6 +62,9 @@ const FEW = 4;
 /** So many conflicts are remembered, each until the cache shows what led to it. */
 const MOST_REFUSED = 1024;
 
+/** Milliseconds that a read waits for a version that cannot be compared, until the server is asked. */
+const OPAQUE_MS = 1000;
+
 /**
  * Not while the informer waits before it tries again: until then nothing will come, for as long as
  * half a minute.
@@ -80,10 +84,10 @@ export class ResourceCache {
   /** A watch has been opened: before, the server may yet refuse it, and the cache would be blind. */
   #watched = false;
   #view: CacheView | undefined;
-  #belongs: (object: WrittenObject) => boolean = () => true;
+  #belongs: (object: WrittenObject) => boolean | undefined = () => true;
   /** Versions of writes that the server refused as conflicts, by key. */
   readonly #refused = new Map<string, string | undefined>();
-  #selection = { namespace: '', labelSelector: '', fieldSelector: '' };
+  #selection: Selection = { namespace: '', labelSelector: '', fieldSelector: '' };
 
   constructor(resource: AnyResource, asked: InformerSelection, options: ResourceCacheOptions) {
     this.#options = options;
@@ -114,7 +118,7 @@ export class ResourceCache {
   }
 
   /** What the cache is restricted to. */
-  selection(): { namespace: string; labelSelector: string; fieldSelector: string } {
+  selection(): Selection {
     return this.#selection;
   }
 
@@ -129,8 +133,13 @@ export class ResourceCache {
 
   /** What leaves objects out of the cache, in words; "" is nothing. */
   selectors(): string {
-    const { labelSelector, fieldSelector } = this.#selection;
-    return [labelSelector && `labels ${labelSelector}`, fieldSelector && `fields ${fieldSelector}`]
+    const { labelSelector, fieldSelector, others = {} } = this.#selection;
+    const more = Object.entries(others).map(([name, value]) => `${name} ${value}`);
+    return [
+      labelSelector && `labels ${labelSelector}`,
+      fieldSelector && `fields ${fieldSelector}`,
+      ...more,
+    ]
       .filter((selector) => selector !== '')
       .join(' and ');
   }
@@ -172,7 +181,7 @@ export class ResourceCache {
 
   /** Whether the selectors of the cache select an object; true where that cannot be told here. */
   belongs(object: WrittenObject): boolean {
-    return this.#belongs(object);
+    return this.#belongs(object) !== false;
   }
 
   /**
@@ -289,7 +298,9 @@ export class ResourceCache {
     );
     const { clock, readYourWritesTimeout } = this.#options;
     const patient = 'patient' in where && where.patient;
-    const deadline = clock.now() + readYourWritesTimeout;
+    // A version that cannot be compared may be one that the cache never shows.
+    const most = missing.now.some(isOpaque) ? OPAQUE_MS : readYourWritesTimeout;
+    const deadline = clock.now() + Math.min(most, readYourWritesTimeout);
     const inVain = (): boolean => missing.now.some((write) => write.late);
     for (
       let last = missing.now.at(-1);
@@ -306,7 +317,23 @@ export class ResourceCache {
       last = missing.now.at(-1);
       if (over) for (const each of missing.now) each.late = true;
     }
-    return missing.now;
+    return this.#stillThere(view, missing.now, ask);
+  }
+
+  /** Of versions that cannot be compared and did not come, less those that are no longer the last. */
+  async #stillThere(view: CacheView, late: OwnWrite[], ask: Ask): Promise<OwnWrite[]> {
+    const opaque = late.filter(isOpaque);
+    if (opaque.length === 0 || opaque.length > FEW) return late;
+    const asked = late.map((write) => (isOpaque(write) ? this.#ask(write, ask) : write));
+    const { now } = this.writes.stillMissing(view, await Promise.all(asked));
+    for (const each of now) each.late = true;
+    return now;
+  }
+
+  async #ask(write: OwnWrite, ask: Ask): Promise<OwnWrite> {
+    const { namespace, key } = write;
+    const name = key.slice(key.indexOf('/') + 1);
+    return this.writes.resolve(write, await ask({ namespace, name }));
   }
 
   /** With what the server says in place of what takes asking. */
@@ -319,12 +346,7 @@ export class ResourceCache {
       const now = lost.size > FEW ? await ask({ namespace, name: '' }) : undefined;
       const asked = missing.all.map(async (write) => {
         if (now !== undefined && lost.has(write)) return this.writes.resolve(write, now, 'lost');
-        if (!unknown.has(write)) return write;
-        const { namespace, key } = write;
-        return this.writes.resolve(
-          write,
-          await ask({ namespace, name: key.slice(key.indexOf('/') + 1) }),
-        );
+        return unknown.has(write) ? this.#ask(write, ask) : write;
       });
       missing = this.writes.stillMissing(view, await Promise.all(asked));
     }
@@ -355,8 +377,9 @@ export class ResourceCache {
     const { name, namespace = '', uid, resourceVersion } = object.metadata ?? {};
     if (name === undefined || resourceVersion === undefined) return;
     const state = whole && isGone(object) ? 'gone' : 'there';
-    const expected = !whole || this.#belongs(object);
-    this.#add({ namespace, name }, { uid, version: resourceVersion, state, expected });
+    const belongs = whole ? this.#belongs(object) : undefined;
+    const [expected, unsure] = [belongs !== false, belongs === undefined && this.#isRestricted()];
+    this.#add({ namespace, name }, { uid, version: resourceVersion, state, expected, unsure });
   }
 
   /** It was changed, or deleted, at a version that the server did not say. */
@@ -385,7 +408,16 @@ export class ResourceCache {
     this.#add(key, { uid, version: had, state, expected: true });
   }
 
-  #add(key: ObjectKey, write: Pick<OwnWrite, 'uid' | 'version' | 'state' | 'expected'>): void {
+  /** By more than its namespace. */
+  #isRestricted(): boolean {
+    const { labelSelector, fieldSelector, isUnknown = false } = this.#selection;
+    return labelSelector !== '' || fieldSelector !== '' || isUnknown;
+  }
+
+  #add(
+    key: ObjectKey,
+    write: Pick<OwnWrite, 'uid' | 'version' | 'state' | 'expected' | 'unsure'>,
+  ): void {
     const { namespace = '' } = key;
     if (!this.holds(namespace)) return;
     const synced = this.#informer?.hasSynced() && !this.#informer.isStopped();
@@ -401,8 +433,7 @@ export class ResourceCache {
       object: (key) => indexer.getByKey(key),
       progress: () => indexer.lastStoreSyncResourceVersion(),
     };
-    const { namespace, labelSelector, fieldSelector } = informer.selection();
-    this.#selection = { namespace, labelSelector, fieldSelector };
+    this.#selection = informer.selection();
     this.#belongs = selectionMatcher(this.#selection);
   }
 }

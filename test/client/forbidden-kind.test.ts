@@ -7,7 +7,15 @@ import { newClient } from 'capstan/client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
-import { bookmark, configMap, event, listBody, type Reply, status, stream } from '../cache/answers.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  type Reply,
+  status,
+  stream,
+} from '../cache/answers.ts';
 import { type Answer, answer, ConfigMaps } from '../cache/live-server.ts';
 
 const RULE = '{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }';

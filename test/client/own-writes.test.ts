@@ -88,13 +88,64 @@ describe('a write', () => {
     }
   });
 
-  test('is not remembered where the cache has it already, or where versions are not numbers', () => {
+  test('is not remembered where the cache has it already', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
-    shows('u', '10');
-    writes.add(write('u', '10'), cache);
-    writes.add(write('u', 'opaque'), cache);
-    writes.add(write('u', 'opaque'), undefined);
+    for (const version of ['10', 'opaque']) {
+      shows('u', version);
+      writes.add(write('u', version), cache);
+    }
     expect(writes.isEmpty()).toBe(true);
+  });
+
+  // They were not remembered at all: a read gave what was there before, and nothing was said.
+  test('at a version that is no number is waited for until the cache shows that very version', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    shows('u', 'v1');
+    writes.add(write('u', 'v3'), cache);
+    const now = () => writes.missing(cache, KEY).now.map(({ version }) => version);
+    expect(now()).toEqual(['v3']);
+    shows('u', 'v2');
+    expect(now()).toEqual(['v3']);
+    shows('u', 'v3');
+    expect([now(), writes.isEmpty()]).toEqual([[], true]);
+  });
+
+  test('at a version that is no number gives way to the one that the server has now', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    writes.add(write('u', 'v3'), cache);
+    shows('u', 'v4');
+    const [waited] = writes.missing(cache, KEY).now as [OwnWrite];
+    writes.resolve(waited, {
+      object: { metadata: { uid: 'u', resourceVersion: 'v4' } },
+      version: 'v9',
+    });
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    expect(writes.isEmpty()).toBe(true);
+  });
+
+  test('that deleted, at a version that is no number, is caught up with when the object has gone', () => {
+    const [writes, { cache, shows, showsNone }] = [new OwnWrites(), view()];
+    shows('u', 'v3');
+    writes.add(write('u', 'v3', 'gone'), cache);
+    expect(writes.missing(cache, KEY).now.length).toBe(1);
+    showsNone('v4');
+    expect([writes.missing(cache, KEY).now, writes.isEmpty()]).toEqual([[], true]);
+    // One of this name may have been there before: who reads it asks.
+    writes.add(write('u', 'v5', 'gone'), cache);
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    shows('other', 'v4');
+    expect(writes.missing(cache, KEY).unknown.length).toBe(1);
+  });
+
+  test('of which nobody knows whether the cache gets it takes asking, until the cache has it', () => {
+    const [writes, { cache, shows }] = [new OwnWrites(), view()];
+    writes.add({ ...write('u', '20'), unsure: true }, cache);
+    const [asked] = writes.missing(cache, KEY).unknown as [OwnWrite];
+    writes.resolve(asked, { object: undefined, version: '21' });
+    expect(writes.missing(cache, KEY).now).toEqual([]);
+    writes.add({ ...write('u', '22'), unsure: true }, cache);
+    shows('u', '22');
+    expect(writes.missing(cache, KEY).unknown).toEqual([]);
   });
 
   test('is caught up with by the object itself, where the cache does not say how far it is', () => {
@@ -299,7 +350,9 @@ describe('a deletion', () => {
       object: { metadata: { uid: 'after', resourceVersion: 'opaque' } },
       version: undefined,
     });
-    expect(opaque.writes.missing(opaque.cache, KEY).all).toEqual([]);
+    expect(opaque.writes.missing(opaque.cache, KEY).now).toMatchObject([{ version: 'opaque' }]);
+    const untold = asked({ object: undefined, version: undefined });
+    expect(untold.writes.missing(untold.cache, KEY).now).toEqual([]);
   });
 
   test('counts as lost only at no known version, and where it is one', () => {
