@@ -92,11 +92,17 @@ export class Core extends Instance<CoreExports> {
 }
 
 /**
+ * An instance with so many pages of 64 KiB takes no more queues: its 4 GiB are one queue's, most
+ * likely, which must not fill up those of all others.
+ */
+const MOST_PAGES = 4096;
+
+/**
  * The instance that queues and limiters live in. What is made in it has a seed, where the host
  * gives one by now.
  */
 export function sharedCore(): Core {
-  shared ??= new Core();
+  if (shared === undefined || shared.x.memoryPages() > MOST_PAGES) shared = new Core();
   shared.seed();
   return shared;
 }

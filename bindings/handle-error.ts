@@ -62,6 +62,11 @@ export function handleError(thrown: unknown, what: string): void {
   }
 }
 
+/** Of a function whose answer nobody waits for: a promise that it gives may be rejected. */
+export function reportRejection(answer: unknown, what: string): void {
+  whenRejected(answer, (error) => handleError(error, what));
+}
+
 function whenRejected(answer: unknown, report: (error: unknown) => void): void {
   if (typeof answer === 'object' && answer !== null && 'then' in answer)
     Promise.resolve(answer).catch(report);

@@ -17,7 +17,7 @@ import {
   WAIT_IS_BACKOFF,
   WAIT_MODES,
 } from '../core.ts';
-import { CapstanError, invalid, requireObject } from '../errors.ts';
+import { CapstanError, hasCode, invalid, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import { retriesCounter } from './metrics.ts';
@@ -56,6 +56,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   readonly #innerOverrides: boolean; // the queue that this one wraps has an addAfter() of its own
   #timer: unknown;
   #timerAt = Number.POSITIVE_INFINITY;
+  /** Items that are due and whose key function threw: it is asked again after AGAIN_MS. */
+  #aside: T[] = [];
   /** What was due last found no room in the queue that this one wraps. */
   #isInnerFull = false;
 
@@ -200,6 +202,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** @internal */
   protected override drop(): void {
     this.#disarm();
+    this.#aside.length = 0;
     for (
       let code = this.#pop(Number.POSITIVE_INFINITY);
       code !== NOTHING;
@@ -263,7 +266,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     }
     try {
       const next = this.#call((x) => x.delayNext(this.handle));
-      if (next < Number.POSITIVE_INFINITY) this.#arm(next);
+      if (this.#aside.length > 0) this.#arm(Math.min(next, this.clock.now() + AGAIN_MS));
+      else if (next < Number.POSITIVE_INFINITY) this.#arm(next);
     } catch (error) {
       // After the first error, or disposed of by whom it served, this is no news.
       if (!reported && !this.disposed()) handleError(error, 'delayed adds');
@@ -273,15 +277,16 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   /** @internal Adds everything whose wait has ended. */
   protected addDue(now: number): void {
     if (this.#addEach) {
+      for (const item of this.#aside.splice(0)) this.#addOne(item, now);
       for (let code = this.#pop(now); code !== NOTHING; code = this.#pop(now))
         this.#addOne(this.#forget(code), now);
     } else if (this.#call((x) => x.delayAdvance(this.handle, now)) > 0) this.serve();
   }
 
   /**
-   * An item that there is no memory or no room for waits again, and one whose queue is poisoned
-   * waits for recover(): it must not be lost. A bound of this queue does not concern it: it was
-   * known.
+   * An item that cannot be added (there is no memory, no room, its order or its key function threw)
+   * waits again, and one whose queue is poisoned waits for recover(): it must not be lost. A bound
+   * of this queue does not concern it: it was known.
    */
   #addOne(item: T, now: number): void {
     try {
@@ -294,7 +299,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     } catch (error) {
       const code = error instanceof CapstanError ? error.code : undefined;
       const ended = code === 'POISONED';
-      if (!ended && code !== 'OUT_OF_MEMORY' && code !== 'QUEUE_FULL') throw error;
+      if (code === 'DISPOSED') throw error;
       const kept = this.#keep(item, ended ? Number.POSITIVE_INFINITY : now + AGAIN_MS);
       const isKnown = kept && code === 'QUEUE_FULL' && this.#isInnerFull;
       this.#isInnerFull = code === 'QUEUE_FULL';
@@ -309,7 +314,8 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     let code: number;
     try {
       code = this.keys.wait(item, at, WAIT_MODES.earliest);
-    } catch {
+    } catch (error) {
+      if (hasCode(error, 'INVALID_ARGUMENT')) return this.#aside.push(item) > 0; // no key for now
       // this queue is poisoned, too: no slot will be given out any more
       return this.items.push(item) > 0;
     }

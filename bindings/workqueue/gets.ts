@@ -54,7 +54,7 @@ async function* itemsUntil<T>(
 interface Waiter<T> {
   /** Of the item, or `undefined`: of the shutdown. */
   resolve(item: T | undefined): void;
-  reject(error: CapstanError): void;
+  reject(error: unknown): void;
   stopListening(): void;
 }
 
@@ -94,19 +94,35 @@ export class Gets<T> {
   /**
    * Hands out what is ready. What `taken` calls may come back here: the item has its owner by then,
    * and is not handed out again. What `take` calls may serve waiters or send them away: it takes
-   * nothing for nobody, and the item is for the first who waits after that.
+   * nothing for nobody, and the item is for the first who waits after that. What `take` throws (an
+   * order, a clock) rejects the first who waits, as it does a get that finds a key ready: who has
+   * made the key ready has nothing to do with it.
    */
   serve(queue: { take(waiting: Gets<T>): T | undefined; taken(): (() => void) | undefined }): void {
     while (this.#waiters.size > 0) {
-      const item = queue.take(this);
+      let item: T | undefined;
+      try {
+        item = queue.take(this);
+      } catch (error) {
+        const waiter = this.#first();
+        if (waiter === undefined) throw error;
+        waiter.stopListening();
+        waiter.reject(error);
+        continue;
+      }
       if (item === undefined) return;
-      const waiter = this.#waiters.values().next().value as Waiter<T>;
-      this.#waiters.delete(waiter);
+      const waiter = this.#first() as Waiter<T>;
       const tell = queue.taken();
       waiter.stopListening();
       waiter.resolve(item);
       tell?.();
     }
+  }
+
+  #first(): Waiter<T> | undefined {
+    const [waiter] = this.#waiters;
+    if (waiter !== undefined) this.#waiters.delete(waiter);
+    return waiter;
   }
 
   /** Tells all of them: of the shutdown, or of an error. */

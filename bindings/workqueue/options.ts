@@ -21,6 +21,11 @@ import type { WorkQueue } from './work-queue.ts';
  * once. `touch` is called for a key that is in it and is added again, with the item that was added;
  * `pop` only when `len()` is above 0, and what it gives is handed out. Where `pop` itself ends the
  * get that it is called for (aborts its signal, shuts the queue down), its item is pushed again.
+ *
+ * What it throws costs no key. `push` in an add: the add throws it and has not happened; when a key
+ * is done or due, that is reported and the key is handed out before the others. `touch`: the add
+ * throws it. `len` and `pop`: the get is rejected, also one that waits; what an order was given
+ * and says it has no more is reported and handed out. None of them may be async.
  */
 export interface QueueOrder<T> {
   touch(item: T): void;

@@ -30,19 +30,12 @@ import { type CapstanError, invalid } from '../errors.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
 import { Bound } from './bound.ts';
 import { aborted, signalProblem } from './checks.ts';
-import { takeChosen } from './chosen.ts';
+import { Chosen, type Ordered } from './chosen.ts';
 import { Drains } from './drains.ts';
 import { type GetOptions, Gets, itemsOf, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
-import {
-  checkOptions,
-  type Got,
-  gotten,
-  type QueueOptions,
-  type QueueOrder,
-  rulesOf,
-} from './options.ts';
+import { checkOptions, type Got, gotten, type QueueOptions, rulesOf } from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /**
@@ -70,7 +63,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal Set when a user's metrics provider wants to hear of each operation. */
   protected readonly meter: QueueMeter | undefined;
   /** @internal Set when something but the core's own FIFO decides on the order. */
-  protected readonly order: QueueOrder<T> | undefined;
+  protected readonly order: Chosen<T> | undefined;
   /** @internal */
   protected stopped = false;
   /** @internal The queues around this one that have a timer set: told of its end. */
@@ -99,7 +92,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.bound =
       options.maxDepth === undefined ? undefined : new Bound(options.maxDepth, options.whenFull);
     this.clock = clock ?? inner?.clock ?? systemClock;
-    this.order = order;
+    this.order = order && new Chosen(order);
     this.keyFunction = key ?? inner?.keyFunction;
     const core = sharedCore();
     this.core = core;
@@ -150,7 +143,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch (cause) {
       throw this.core.trapped(cause);
     }
-    if (code >= 0) this.added(item, code);
+    if (code >= 0) this.added(item, code, now);
     else if (code !== NOTHING) throw this.core.outOfMemory();
     else if (
       this.order !== undefined &&
@@ -238,11 +231,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   protected takeSlot(waiting?: Gets<T>): number {
     const now = this.now();
     if (waiting?.size === 0) return NOTHING;
-    const { core, handle, keys, items, order } = this;
+    const { order } = this;
     const slot =
-      order === undefined
-        ? this.#takeFirst(now)
-        : takeChosen(order, core, handle, keys, items, now, waiting);
+      order === undefined ? this.#takeFirst(now) : order.take(this.#ordered(), now, waiting);
     if (slot < 0) return slot;
     this.#lastItem = this.items[slot];
     this.#lastSlot = slot;
@@ -375,13 +366,26 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   }
 
   /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
-  protected added(item: T, code: number): void {
+  protected added(item: T, code: number, now: number): void {
     const slot = code & ~SLOT_FLAG;
     this.items[slot] = item;
     this.meter?.added(0);
     if (slot !== code) return;
-    if (this.order !== undefined) this.order.push(item);
+    if (this.order !== undefined) this.#push(this.order, slot, item, now);
     if (this.gets.size > 0) this.serve();
+  }
+
+  /** An order that throws has not taken the item: the add has not happened, and its caller is told. */
+  #push(order: Chosen<T>, slot: number, item: T, now: number): void {
+    try {
+      order.push(item);
+    } catch (error) {
+      if (!this.disposed() && this.core.x.queueTake(this.handle, slot, now)) {
+        this.taken()?.();
+        this.finished(slot, this.core.x.queueDoneSlot(this.handle, slot, now));
+      }
+      throw error;
+    }
   }
 
   /** @internal Draws the consequences of a done. */
@@ -390,7 +394,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     const worked = this.meter === undefined ? 0 : this.core.x.queueLastWork();
     if (outcome === DONE_RELEASED) this.released(slot);
     else if (outcome === DONE_REQUEUED) {
-      if (this.order !== undefined) this.order.push(this.items[slot] as T);
+      this.order?.pushOrKeep(slot, this.items[slot] as T);
       if (this.gets.size > 0) this.serve();
     }
     this.meter?.done(worked); // after the books are closed: a user's metrics may call back
@@ -498,6 +502,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     } catch (cause) {
       throw this.core.trapped(cause);
     }
+  }
+
+  #ordered(): Ordered<T> {
+    const { core, handle, keys, items } = this;
+    return { core, handle, keys, items };
   }
 
   #takeFirst(now: number): number {
