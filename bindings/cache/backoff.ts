@@ -5,6 +5,7 @@
 import type { Clock } from '../clock.ts';
 import { invalid } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf } from '../names.ts';
 
 /** What of the back-off is to be different; all times are milliseconds. */
 export interface BackoffOptions {
@@ -17,6 +18,13 @@ export interface BackoffOptions {
   /** Each delay d is random in [d, (1 + jitter) d). Default 1. */
   jitter?: number | undefined;
 }
+
+export const BACKOFF_NAMES = namesOf<BackoffOptions>()({
+  initialMs: 1,
+  factor: 1,
+  capMs: 1,
+  jitter: 1,
+});
 
 /**
  * A user's `random`, which would end what waits by it: what it throws, and what is no number in [0,

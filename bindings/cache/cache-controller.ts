@@ -6,6 +6,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
@@ -16,7 +17,7 @@ import type { ListWatch } from './list-watch.ts';
 import { type DeltaHandler, processDeltas, processDeltasInBatch } from './process-deltas.ts';
 import type { PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
 import { Reflector } from './reflector.ts';
-import type { ReflectorOptions } from './reflector-options.ts';
+import { REFLECTOR_NAMES, type ReflectorOptions } from './reflector-options.ts';
 import type { IndexSpec } from './resource.ts';
 import type { Indexer } from './store.ts';
 import { TimeSlice } from './wait.ts';
@@ -44,6 +45,18 @@ export interface CacheControllerConfig<T extends object, I extends string = neve
   shouldResync?: (() => boolean) | undefined;
 }
 
+const { resyncPeriod: _, shouldResync: __, ...SETTING_NAMES } = REFLECTOR_NAMES;
+
+const CONTROLLER_NAMES = namesOf<CacheControllerConfig<never>>()({
+  ...SETTING_NAMES,
+  queue: 1,
+  listerWatcher: 1,
+  process: 1,
+  processBatch: 1,
+  fullResyncPeriod: 1,
+  shouldResync: 1,
+});
+
 /**
  * Lists and watches into a queue, and hands what comes out to a function.
  *
@@ -67,6 +80,7 @@ export class CacheController<T extends object, I extends string = never> {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(config: CacheControllerConfig<T, I>) {
+    requireNames('config', config, 'option of a CacheController', CONTROLLER_NAMES);
     const {
       queue,
       listerWatcher,
@@ -120,6 +134,7 @@ export class CacheController<T extends object, I extends string = never> {
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'run()');
     if (this.#started)
       throw new CapstanError('ALREADY_STARTED', `the ${this.#what} runs once: make another one`);
     this.#started = true;
@@ -180,6 +195,18 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
   queue?: 'real' | 'delta' | undefined;
 }
 
+const { decoder: ___, ...INFORMER_SETTING_NAMES } = SETTING_NAMES;
+
+const INFORMER_NAMES = namesOf<NewInformerOptions<never, never, never>>()({
+  ...INFORMER_SETTING_NAMES,
+  listerWatcher: 1,
+  handler: 1,
+  resyncPeriod: 1,
+  indexers: 1,
+  transform: 1,
+  queue: 1,
+});
+
 /**
  * A store that follows the server, and the controller that makes it do so once it runs. For one
  * handler; a {@link SharedIndexInformer} takes any number, and delays none for another.
@@ -198,6 +225,7 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
 export function newInformer<T extends object, I extends string = never, X extends string = never>(
   options: NewInformerOptions<T, I, X>,
 ): { store: Indexer<T, X | 'namespace'>; controller: CacheController<T, I> } {
+  requireNames('options', options, 'option of newInformer()', INFORMER_NAMES);
   const {
     listerWatcher,
     handler = {},

@@ -7,6 +7,7 @@
  * deletions in a row.
  */
 import { requireFunction } from '../errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import { Backlog } from './backlog.ts';
 import type { Delta, Deltas } from './deltas.ts';
 import type { DoneChecker } from './handler.ts';
@@ -50,6 +51,15 @@ export interface DeltaFIFOOptions<T> {
   onDelta?: (() => void) | undefined;
 }
 
+const NAMES = namesOf<DeltaFIFOOptions<never>>()({
+  keyFunction: 1,
+  knownObjects: 1,
+  emitDeltaTypeReplaced: 1,
+  transformer: 1,
+  name: 1,
+  onDelta: 1,
+});
+
 /** What waits of one object. */
 interface Line<T> {
   readonly key: string;
@@ -89,6 +99,7 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
   #closed = false;
 
   constructor(options: DeltaFIFOOptions<T> = {}) {
+    requireNames('options', options, 'option of a DeltaFIFO', NAMES);
     const {
       keyFunction = metaNamespaceKeyFunc,
       knownObjects,
@@ -201,6 +212,7 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
     process: PopProcess<T>,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Deltas<T>> {
+    requireSignalOptions(options, 'pop()');
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     const isInInitialList = !this.hasSynced();
     return finish(this.#take(), process, isInInitialList, () => undefined);

@@ -7,6 +7,7 @@
  */
 import { systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { pathSegment } from '../path-segment.ts';
 import type { Caller } from './list-watch.ts';
 import { defineResource, groupVersion, isBuiltInGroup, type Resource } from './resource.ts';
@@ -42,6 +43,16 @@ interface Group {
   preferredVersion?: { version?: unknown };
 }
 
+const NAME_NAMES = namesOf<{ group: string; version: string; resource: string }>()({
+  group: 1,
+  version: 1,
+  resource: 1,
+});
+const OPTION_NAMES = namesOf<{ signal: AbortSignal; clock: Caller['clock'] }>()({
+  signal: 1,
+  clock: 1,
+});
+
 /**
  * Describes a resource that is known by name only, for dynamic caches: asks the server for its kind
  * and whether it has namespaces. Without a version the server's preferred one is taken.
@@ -58,6 +69,8 @@ export async function resourceOf<T extends object = object>(
   name: { group: string; version?: string | undefined; resource: string },
   options: { signal?: AbortSignal | undefined; clock?: Caller['clock'] | undefined } = {},
 ): Promise<Resource<T>> {
+  requireNames('name', name, 'member of the name of a resource', NAME_NAMES);
+  requireNames('options', options, 'option of resourceOf()', OPTION_NAMES);
   const { group, resource } = name;
   if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
   pathSegment('resource', resource);

@@ -7,9 +7,12 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction, requireNumber } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import type { KeyFunc } from './keyed-store.ts';
 import { DeletedFinalStateUnknown, type KubeObject } from './keys.ts';
 import type { Store } from './store-types.ts';
+
+const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
 
 /** An object and when it was stored, in milliseconds on the clock of the store. */
 export interface TimestampedEntry<T> {
@@ -54,6 +57,7 @@ export class ExpirationCache<T extends object> implements Store<T> {
     policy: ExpirationPolicy<T>,
     options: { clock?: Clock | undefined } = {},
   ) {
+    requireNames('options', options, 'option of an ExpirationCache', NAMES);
     requireFunction('keyFunc', keyFunc);
     requireFunction(
       'policy.isExpired',
@@ -148,6 +152,7 @@ export function newTTLStore<T extends object>(
   ttl: number,
   options: { clock?: Clock | undefined } = {},
 ): ExpirationCache<T> {
+  requireNames('options', options, 'option of newTTLStore()', NAMES);
   const { clock = systemClock } = options;
   return new ExpirationCache<T>(keyFunc, new TTLPolicy<T>(ttl, clock), { clock });
 }

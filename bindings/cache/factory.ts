@@ -14,15 +14,15 @@ import {
   requireFunction,
   requireMs,
   requireNumber,
-  requireObject,
 } from '../errors.ts';
 import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import { isUnserved } from './discovery.ts';
 import { SharedIndexInformer } from './informer.ts';
-import type { SharedIndexInformerOptions } from './informer-options.ts';
+import { INFORMER_NAMES, type SharedIndexInformerOptions } from './informer-options.ts';
 import type { KubeObject } from './keys.ts';
-import { type CacheLimits, requireBytesFree, requireCacheLimits } from './limits.ts';
+import { type CacheLimits, LIMIT_NAMES, requireBytesFree, requireCacheLimits } from './limits.ts';
 import { ListWatch, type ListWatchOptions } from './list-watch.ts';
 import type { Lister } from './lister.ts';
 import { requireNamespaces } from './namespaces.ts';
@@ -107,6 +107,33 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
   name?: string | undefined;
 }
 
+export const SELECTION_NAMES = namesOf<InformerSelection>()({
+  namespace: 1,
+  labelSelector: 1,
+  fieldSelector: 1,
+  metadataOnly: 1,
+});
+const OF_RESOURCE_NAMES = namesOf<ResourceSelection>()({ ...SELECTION_NAMES, namespaces: 1 });
+const PER_RESOURCE_NAMES = namesOf<ResourceOptions>()({
+  ...LIMIT_NAMES,
+  transform: 1,
+  watchList: 1,
+});
+export const FACTORY_NAMES = namesOf<FactoryOptions>()({
+  ...INFORMER_NAMES,
+  customResync: 1,
+  namespace: 1,
+  namespaces: 1,
+  selections: 1,
+  perResource: 1,
+  tweakListOptions: 1,
+  idleTimeout: 1,
+});
+const SERVED_NAMES = namesOf<{ selection: unknown; signal: AbortSignal }>()({
+  selection: 1,
+  signal: 1,
+});
+
 /** An informer, and a reader of its cache. */
 export interface GenericInformer<T extends object, I extends string> {
   informer(): SharedIndexInformer<T, I>;
@@ -151,7 +178,7 @@ export class SharedInformerFactory {
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(transport: Transport, options: FactoryOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-    requireObject('options', options);
+    requireNames('options', options, 'option of a SharedInformerFactory', FACTORY_NAMES);
     const { resyncPeriod, customResync, selections, perResource, tweakListOptions } = options;
     if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
     requireMs('options.shutdownTimeout', options.shutdownTimeout ?? 0);
@@ -163,7 +190,7 @@ export class SharedInformerFactory {
       requireNumber('options.customResync', period);
     requireNamespaces('options', options);
     for (const [resource, selection] of selections ?? []) {
-      requireObject('options.selections', selection);
+      requireNames('options.selections', selection, 'selection', OF_RESOURCE_NAMES);
       requireNamespaces('options.selections', selection);
       if (selection.namespaces !== undefined && !resource?.namespaced)
         throw invalid(
@@ -176,7 +203,7 @@ export class SharedInformerFactory {
       requireFunction('options.tweakListOptions', tweakListOptions);
     requireLimits(options);
     for (const own of perResource?.values() ?? []) {
-      requireObject('options.perResource', own);
+      requireNames('options.perResource', own, 'option of one resource', PER_RESOURCE_NAMES);
       requireLimits(optionsOf(options, own));
     }
     this.#transport = transport;
@@ -259,6 +286,7 @@ export class SharedInformerFactory {
     resource: Resource<T, never>,
     options: { selection?: InformerSelection | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<boolean> {
+    requireNames('options', options, 'option of isServed()', SERVED_NAMES);
     const { selection = {}, signal = new AbortController().signal } = options;
     if (this.#entries.get(this.#describe(resource, selection).key)?.informer.hasSynced())
       return true;
@@ -346,6 +374,7 @@ export class SharedInformerFactory {
    * again after others were asked for. After `shutdown`: no effect.
    */
   start(options: { signal?: AbortSignal | undefined } = {}): void {
+    requireSignalOptions(options, 'start()');
     if (this.#shuttingDown) return;
     for (const { name, informer } of this.#entries.values()) {
       if (informer.hasStarted()) continue; // by an earlier call, or by whoever asked for it
@@ -359,6 +388,7 @@ export class SharedInformerFactory {
    * {@link Registration.hasSyncedChecker}.
    */
   async waitForCacheSync(options: { signal?: AbortSignal | undefined } = {}): Promise<SyncResult> {
+    requireSignalOptions(options, 'waitForCacheSync()');
     const started = [...this.#entries.values()].filter(({ informer }) => informer.hasStarted());
     await waitFor(options, '', ...started.map(({ informer }) => informer.hasSyncedChecker()));
     const synced = new Map(started.map(({ name, informer }) => [name, informer.hasSynced()]));
@@ -471,7 +501,7 @@ export class SharedInformerFactory {
   ): { key: string; name: string; restricted: string; selected: InformerSelection } {
     if (typeof resource?.plural !== 'string')
       throw invalid('resource', 'what defineResource returns', resource);
-    requireObject('selection', selection);
+    requireNames('selection', selection, 'selection', SELECTION_NAMES);
     const { namespaces: _, ...own }: ResourceSelection =
       this.#selections.get(resourceId(resource)) ?? {};
     const selected: InformerSelection = { ...own, ...given(selection) };

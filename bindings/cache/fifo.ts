@@ -10,6 +10,7 @@
  * false while the last of it is being processed.
  */
 import { invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import { Backlog } from './backlog.ts';
 import { versionOf } from './bytes/lazy.ts';
 import type { Delta, Deltas, DeltaType } from './deltas.ts';
@@ -54,6 +55,16 @@ export interface RealFIFOOptions<T> {
   onDelta?: (() => void) | undefined;
 }
 
+const NAMES = namesOf<RealFIFOOptions<never>>()({
+  keyFunction: 1,
+  knownObjects: 1,
+  transformer: 1,
+  atomicEvents: 1,
+  emitDeltaTypeBookmark: 1,
+  name: 1,
+  onDelta: 1,
+});
+
 /** A class and no literal, as there are many: see bytes/copy.ts. */
 class ObjectDelta<T> {
   readonly type: 'Added' | 'Updated';
@@ -97,6 +108,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   #closed = false;
 
   constructor(options: RealFIFOOptions<T> = {}) {
+    requireNames('options', options, 'option of a RealFIFO', NAMES);
     const {
       keyFunction = metaNamespaceKeyFunc,
       knownObjects,
@@ -237,6 +249,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     process: PopProcess<T>,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Deltas<T>> {
+    requireSignalOptions(options, 'pop()');
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     return this.#process(1, process);
   }
@@ -265,6 +278,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
     processSingle: PopProcess<T>,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<Deltas<T>> {
+    requireSignalOptions(options, 'pop()');
     while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
     const count = this.#batchSize();
     return this.#process(count, count === 1 ? processSingle : processBatch);

@@ -2,10 +2,13 @@
  * A handler that sees a part of the objects. client-go: tools/cache/controller.go
  * FilteringResourceEventHandler.
  */
-import { requireFunction, requireObject } from '../errors.ts';
+import { requireFunction } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import type { Change } from './change.ts';
 import { type ResourceEventHandler, requireHandler } from './handler.ts';
 import { type DeletedFinalStateUnknown, isTombstone } from './keys.ts';
+
+const NAMES = namesOf<{ filterFunc: unknown; handler: unknown }>()({ filterFunc: 1, handler: 1 });
 
 /**
  * Passes on what a filter accepts, so that the handler sees a consistent part of the world: an
@@ -29,7 +32,7 @@ export class FilteringResourceEventHandler<T extends object> implements Resource
   readonly #handler: ResourceEventHandler<T>;
 
   constructor(options: { filterFunc: (object: T) => boolean; handler: ResourceEventHandler<T> }) {
-    requireObject('options', options);
+    requireNames('options', options, 'option of a FilteringResourceEventHandler', NAMES);
     requireFunction('options.filterFunc', options.filterFunc);
     requireHandler(options.handler);
     this.#filter = options.filterFunc;

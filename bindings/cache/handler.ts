@@ -9,6 +9,7 @@ import {
   requireObject,
   requireString,
 } from '../errors.ts';
+import { namesOf, requireMembers, requireNames } from '../names.ts';
 import type { Change } from './change.ts';
 import type { DeletedFinalStateUnknown } from './keys.ts';
 
@@ -75,6 +76,19 @@ export interface DoneChecker {
   readonly done: Promise<void>;
 }
 
+const HANDLER_NAMES = namesOf<ResourceEventHandler<never>>()({
+  onAdd: 1,
+  onUpdate: 1,
+  onDelete: 1,
+});
+
+const HANDLER_OPTION_NAMES = namesOf<HandlerOptions>()({
+  resyncPeriod: 1,
+  name: 1,
+  highWater: namesOf<HighWater>()({ at: 1, onHighWater: 1 }),
+  coalesceAbove: 1,
+});
+
 /** A handler's place at an informer. */
 export interface Registration {
   /** In metrics and messages. */
@@ -111,7 +125,7 @@ export function shutDownEventHandler(
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireHandler<T>(handler: ResourceEventHandler<T>): void {
-  requireObject('handler', handler);
+  requireMembers('handler', handler, 'member of a ResourceEventHandler', HANDLER_NAMES);
   for (const name of ['onAdd', 'onUpdate', 'onDelete'] as const) {
     if (handler[name] !== undefined) requireFunction(`handler.${name}`, handler[name]);
   }
@@ -119,7 +133,7 @@ export function requireHandler<T>(handler: ResourceEventHandler<T>): void {
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireHandlerOptions(options: HandlerOptions): void {
-  requireObject('options', options);
+  requireNames('options', options, 'option of addEventHandler()', HANDLER_OPTION_NAMES);
   const { resyncPeriod, name, highWater, coalesceAbove } = options;
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);
   if (name !== undefined) requireString('options.name', name);

@@ -1,16 +1,17 @@
 /** The options of a shared informer, and their checks. */
 import { requireClock } from '../clock.ts';
-import {
-  invalid,
-  requireBoolean,
-  requireFunction,
-  requireMs,
-  requireNumber,
-  requireObject,
-} from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireMs, requireNumber } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
+import { BACKOFF_NAMES } from './backoff.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
-import { type CacheLimits, needsBytes, requireBytesFree, requireCacheLimits } from './limits.ts';
+import {
+  type CacheLimits,
+  LIMIT_NAMES,
+  needsBytes,
+  requireBytesFree,
+  requireCacheLimits,
+} from './limits.ts';
 import type { ReflectorOptions } from './reflector-options.ts';
 import type { ReflectorStatus } from './status.ts';
 
@@ -83,6 +84,27 @@ export interface SharedIndexInformerOptions<T extends object = never>
   metricsProvider?: InformerMetricsProvider | undefined;
 }
 
+export const INFORMER_NAMES = namesOf<SharedIndexInformerOptions>()({
+  ...LIMIT_NAMES,
+  clock: 1,
+  random: 1,
+  watchErrorHandler: 1,
+  watchList: 1,
+  watchListPageSize: 1,
+  minWatchTimeout: 1,
+  maxInternalErrorRetryDuration: 1,
+  backoff: BACKOFF_NAMES,
+  parkWhenGone: 1,
+  resyncPeriod: 1,
+  queue: 1,
+  transform: 1,
+  freeze: 1,
+  mutationDetector: 1,
+  name: 1,
+  metricsProvider: 1,
+  shutdownTimeout: 1,
+});
+
 /** What an informer says of itself. */
 export interface InformerStatus extends ReflectorStatus {
   hasSynced: boolean;
@@ -121,7 +143,7 @@ export interface InformerStatus extends ReflectorStatus {
 export function requireInformerOptions<T extends object>(
   options: SharedIndexInformerOptions<T>,
 ): void {
-  requireObject('options', options);
+  requireNames('options', options, 'option of a SharedIndexInformer', INFORMER_NAMES);
   const { resyncPeriod, random, transform, name, metricsProvider, clock } = options;
   requireClock('options.clock', clock);
   if (resyncPeriod !== undefined) requireNumber('options.resyncPeriod', resyncPeriod);

@@ -12,6 +12,7 @@ import { calls } from '../calls.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { requireSignalOptions } from '../names.ts';
 import { CacheIndexer } from './cache-indexer.ts';
 import { LazyChange } from './change.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
@@ -228,6 +229,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     registration: Registration,
     options: { signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
+    requireSignalOptions(options, 'shutDownEventHandler()');
     const listener = listenerOf<T>(registration);
     this.#processor.remove(listener);
     if (calls.includes(listener)) return;
@@ -316,6 +318,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'run()');
     if (this.#started) throw this.#alreadyStarted('it runs once, make another one to start again');
     this.#started = true;
     if (!this.#stopped) this.#startGuards();
@@ -433,6 +436,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * in memory.
    */
   events(options: { signal?: AbortSignal | undefined } = {}): AsyncIterable<InformerEvent<T>> {
+    requireSignalOptions(options, 'events()');
     return { [Symbol.asyncIterator]: () => this.#events.iterate(this, options.signal) };
   }
 

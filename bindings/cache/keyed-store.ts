@@ -3,6 +3,7 @@
  * tools/cache/undelta_store.go.
  */
 import { invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { type DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from './keys.ts';
 import type { TransformFunc } from './queue.ts';
 import { Indexer } from './store.ts';
@@ -23,6 +24,8 @@ export interface StoreOptions<T> {
   transformer?: TransformFunc<T> | undefined;
 }
 
+const NAMES = namesOf<StoreOptions<never>>()({ transformer: 1 });
+
 /**
  * A store without indices.
  *
@@ -36,6 +39,7 @@ export function newStore<T extends object>(
   keyFunc: KeyFunc<T> = deletionHandlingMetaNamespaceKeyFunc,
   options: StoreOptions<T> = {},
 ): Store<T> & TransactionStore<T> {
+  requireNames('options', options, 'option of newStore()', NAMES);
   const { transformer } = options;
   if (transformer === undefined) return new Indexer<T, never>(keyFunc);
   requireFunction('options.transformer', transformer);

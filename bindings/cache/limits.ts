@@ -7,6 +7,7 @@ import {
   requireNumber,
   requireObject,
 } from '../errors.ts';
+import { namesOf } from '../names.ts';
 import { trimOf } from './trim.ts';
 
 /** client-go: apimachinery runtime/serializer/streaming, the largest frame. */
@@ -104,6 +105,17 @@ export interface CacheLimits extends DecoderOptions, Budget {
    */
   keep?: 'bytes' | 'objects' | undefined;
 }
+
+export const LIMIT_NAMES = namesOf<CacheLimits>()({
+  keepManagedFields: 1,
+  drop: 1,
+  maxObjectBytes: 1,
+  maxDepth: 1,
+  maxBytes: 1,
+  onBytes: namesOf<BytesMark>()({ at: 1, call: 1 }),
+  whenFull: 1,
+  keep: 1,
+});
 
 const OF_DECODER = ['keepManagedFields', 'drop', 'maxObjectBytes', 'maxDepth'] as const;
 const OF_BUDGET = ['maxBytes', 'onBytes', 'whenFull'] as const;

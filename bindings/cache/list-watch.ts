@@ -12,6 +12,7 @@ import {
   requireString,
   show,
 } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { pathSegment } from '../path-segment.ts';
 import {
   describeKind,
@@ -60,6 +61,15 @@ export interface ListWatchOptions {
    */
   idleTimeout?: number | undefined;
 }
+
+export const LIST_WATCH_NAMES = namesOf<ListWatchOptions>()({
+  namespace: 1,
+  labelSelector: 1,
+  fieldSelector: 1,
+  metadataOnly: 1,
+  tweak: 1,
+  idleTimeout: 1,
+});
 
 /**
  * Who asks: on which clock to wait, the signal that ends it, and who wants to know of the server's
@@ -131,6 +141,7 @@ export class ListWatch<T, I extends string = never> {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     if (typeof resource?.plural !== 'string')
       throw invalid('resource', 'what defineResource returns', resource);
+    requireNames('options', options, 'option of a ListWatch', LIST_WATCH_NAMES);
     const {
       namespace,
       labelSelector,

@@ -2,6 +2,8 @@
  * Reading a cache by namespace, name and labels. What is handed out is what is cached: read-only.
  * client-go: tools/cache/listers.go, and the listers that are generated over it.
  */
+
+import { namesOf, requireNames } from '../names.ts';
 import { type LabelSelector, labelMatcher } from '../selectors.ts';
 import { namespaceIndex } from './indices.ts';
 import type { KubeObject } from './keys.ts';
@@ -12,6 +14,8 @@ export interface ListerOptions {
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. None selects everything. */
   labelSelector?: string | LabelSelector | undefined;
 }
+
+const NAMES = namesOf<ListerOptions>()({ labelSelector: 1 });
 
 /**
  * Reads one cache. Of objects without a namespace `get` takes the name; of the others use
@@ -80,7 +84,9 @@ export class NamespaceLister<T extends object> {
   }
 }
 
-function select<T extends object>(objects: T[], { labelSelector = '' }: ListerOptions): T[] {
+function select<T extends object>(objects: T[], options: ListerOptions): T[] {
+  requireNames('options', options, 'option of list()', NAMES);
+  const { labelSelector = '' } = options;
   if (labelSelector === '') return objects;
   const matches = labelMatcher(labelSelector);
   return objects.filter((object) => {

@@ -14,6 +14,7 @@ import {
   requireNumber,
 } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { pathIndexFunc } from './json-path.ts';
 import {
   type DeletedFinalStateUnknown,
@@ -45,6 +46,14 @@ export interface MutationCacheOptions<T extends object, I extends string> {
   maxCacheSize?: number | undefined;
   clock?: Clock | undefined;
 }
+
+const NAMES = namesOf<MutationCacheOptions<never, never>>()({
+  indexer: 1,
+  ttl: 1,
+  includeAdds: 1,
+  maxCacheSize: 1,
+  clock: 1,
+});
 
 /**
  * Stands for a deleted object, so that a write that was overtaken by its deletion is not taken for
@@ -80,6 +89,7 @@ export class MutationCache<T extends object, I extends string = string> {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(store: Pick<Store<T>, 'getByKey'>, options: MutationCacheOptions<T, I> = {}) {
+    requireNames('options', options, 'option of a MutationCache', NAMES);
     const {
       indexer,
       ttl = 300_000,

@@ -7,7 +7,8 @@ import {
   requireInteger,
   requireNumber,
 } from '../errors.ts';
-import type { BackoffOptions } from './backoff.ts';
+import { namesOf, requireNames } from '../names.ts';
+import { BACKOFF_NAMES, type BackoffOptions } from './backoff.ts';
 import type { Decoder } from './decoder.ts';
 import type { WatchErrorHandler } from './status.ts';
 
@@ -95,8 +96,24 @@ export interface ReflectorOptions<T = object> {
   decoder?: Decoder<T> | undefined;
 }
 
+export const REFLECTOR_NAMES = namesOf<ReflectorOptions>()({
+  clock: 1,
+  random: 1,
+  resyncPeriod: 1,
+  shouldResync: 1,
+  watchErrorHandler: 1,
+  watchList: 1,
+  watchListPageSize: 1,
+  minWatchTimeout: 1,
+  maxInternalErrorRetryDuration: 1,
+  backoff: BACKOFF_NAMES,
+  parkWhenGone: 1,
+  decoder: 1,
+});
+
 /** Throws CapstanError INVALID_ARGUMENT. The back-off checks its own. */
 export function requireReflectorOptions<T>(options: ReflectorOptions<T>): void {
+  requireNames('options', options, 'option of a Reflector', REFLECTOR_NAMES);
   const { resyncPeriod, watchErrorHandler, watchList, watchListPageSize, minWatchTimeout } =
     options;
   requireClock('options.clock', options.clock);

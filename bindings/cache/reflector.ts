@@ -11,6 +11,7 @@
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
+import { requireSignalOptions } from '../names.ts';
 import { Backoff, guardRandom } from './backoff.ts';
 import { type Decoder, jsonDecoder } from './decoder.ts';
 import { type Caller, LIST_IDLE_MS, type ListWatch } from './list-watch.ts';
@@ -115,13 +116,13 @@ export class Reflector<T extends object, I extends string = never> {
     store: ReflectorStore<NoInfer<T>>,
     options: ReflectorOptions<NoInfer<T>> = {},
   ) {
+    requireReflectorOptions(options);
     const {
       clock = systemClock,
       random = Math.random,
       resyncPeriod = 0,
       watchErrorHandler,
     } = options;
-    requireReflectorOptions(options);
     this.#listWatch = listWatch;
     this.#store = store;
     this.#decoder = options.decoder ?? jsonDecoder(listWatch.expected);
@@ -170,6 +171,7 @@ export class Reflector<T extends object, I extends string = never> {
    * @throws CapstanError ALREADY_STARTED while it runs
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'run()');
     if (this.#state !== 'stopped')
       throw new CapstanError('ALREADY_STARTED', 'this reflector is running already');
     this.#state = 'waiting';

@@ -2,7 +2,8 @@
  * What a kind of object is called on the wire and which indices its caches keep. One value, typed
  * by its object.
  */
-import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { pathSegment } from '../path-segment.ts';
 import { parsePath } from './json-path.ts';
 
@@ -37,6 +38,15 @@ export interface Resource<T, I extends string = never> {
   indexers: Record<I, IndexSpec<T>>;
 }
 
+const RESOURCE_NAMES = namesOf<Resource<never>>()({
+  group: 1,
+  version: 1,
+  kind: 1,
+  plural: 1,
+  namespaced: 1,
+  indexers: 1,
+});
+
 /**
  * Names a resource for informers and controllers. Call it twice: the first call fixes the object's
  * type, the second infers the index names, so that `byIndex('byNode', …)` is checked.
@@ -54,7 +64,7 @@ export function defineResource<T extends object>(): <
   definition: D,
 ) => Resource<T, keyof D['indexers'] & string> {
   return (definition) => {
-    requireObject('definition', definition);
+    requireNames('definition', definition, 'member of a resource', RESOURCE_NAMES);
     const { group, version, kind, plural, namespaced } = definition;
     if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
     if (group !== '') requireSegment('group', group);

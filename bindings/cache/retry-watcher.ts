@@ -7,6 +7,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { tell } from '../handle-error.ts';
 import { leaving } from '../leaving.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { jsonDecoder } from './decoder.ts';
 import type { ListWatch } from './list-watch.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
@@ -31,6 +32,14 @@ export interface RetryWatcherOptions {
    */
   watchErrorHandler?: WatchErrorHandler | undefined;
 }
+
+const NAMES = namesOf<RetryWatcherOptions>()({
+  clock: 1,
+  signal: 1,
+  minRestartDelay: 1,
+  random: 1,
+  watchErrorHandler: 1,
+});
 
 /**
  * A server that refuses a version as gone this often in a row will not take it back; client-go asks
@@ -84,6 +93,7 @@ export class RetryWatcher<T extends object, I extends string = never>
         'a version to begin after, such as that of a list',
         resourceVersion,
       );
+    requireNames('options', options, 'option of a RetryWatcher', NAMES);
     const {
       clock = systemClock,
       random = Math.random,

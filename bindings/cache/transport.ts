@@ -6,6 +6,7 @@
  */
 import { CapstanError, hasCode, requireFunction } from '../errors.ts';
 import { requireHeaders } from '../http-headers.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { serverURL } from '../server-url.ts';
 import { abortable } from './wait.ts';
 
@@ -137,6 +138,8 @@ export interface FetchTransportOptions {
   fetch?: typeof fetch | undefined;
 }
 
+const FETCH_NAMES = namesOf<FetchTransportOptions>()({ headers: 1, fetch: 1 });
+
 /**
  * A transport over the host's `fetch`: browsers, Deno, Bun, Workers, and Node (where
  * `capstan/client-node` is the better choice for clusters: fetch there offers no client
@@ -167,6 +170,7 @@ export interface FetchTransportOptions {
  * const pods = new ListWatch(fetchTransport('http://localhost:8001'), Pod);
  */
 export function fetchTransport(server: string, options: FetchTransportOptions = {}): Transport {
+  requireNames('options', options, 'option of fetchTransport()', FETCH_NAMES);
   const { url: address, authorization } = serverURL('server', server);
   const base = `${address.origin}${address.pathname.replace(/\/+$/, '')}`;
   const fetchFunction = options.fetch ?? globalThis.fetch;

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, hasCode, requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import type { DoneChecker } from './handler.ts';
 import { abortable, sleep } from './wait.ts';
 
@@ -16,6 +17,8 @@ export interface Syncing {
   /** Says what failed last, for reports. */
   status?(): { lastFailure?: { error: unknown } | undefined };
 }
+
+const NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1, clock: 1 });
 
 /** client-go: shared_informer.go syncedPollPeriod. */
 const POLL_MS = 100;
@@ -32,6 +35,7 @@ export async function waitForCacheSync(
   options: { signal?: AbortSignal | undefined; clock?: Clock | undefined },
   ...synced: Syncing[]
 ): Promise<boolean> {
+  requireNames('options', options ?? {}, 'option of waitForCacheSync()', NAMES);
   for (const [i, one] of synced.entries())
     requireFunction(`synced[${i}].hasSynced`, (one as Partial<Syncing>)?.hasSynced);
   const { clock = systemClock, signal = new AbortController().signal } = options ?? {};
@@ -87,6 +91,7 @@ export async function waitFor(
   what: string,
   ...checkers: DoneChecker[]
 ): Promise<boolean> {
+  requireSignalOptions(options ?? {}, 'waitFor()');
   for (const [i, checker] of checkers.entries())
     requireFunction(
       `checkers[${i}].done.then`,

@@ -7,8 +7,9 @@ import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, requireInteger, requireString } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { leaving } from '../leaving.ts';
+import { namesOf, pick, requireNames } from '../names.ts';
 import { jsonDecoder } from './decoder.ts';
-import { ListWatch, type ListWatchOptions } from './list-watch.ts';
+import { LIST_WATCH_NAMES, ListWatch, type ListWatchOptions } from './list-watch.ts';
 import { eachPage, type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
 import type { Resource } from './resource.ts';
 import type { Transport } from './transport.ts';
@@ -43,6 +44,15 @@ export interface WatchOptions extends ListWatchOptions {
   clock?: Clock | undefined;
 }
 
+const WATCH_NAMES = namesOf<WatchOptions>()({
+  ...LIST_WATCH_NAMES,
+  resourceVersion: 1,
+  signal: 1,
+  timeoutSeconds: 1,
+  onBookmark: 1,
+  clock: 1,
+});
+
 /**
  * One watch as an async iterable that ends when the server ends the stream; it connects when the
  * iteration begins. Objects of another kind are left out and reported through handleError.
@@ -60,13 +70,13 @@ export function watch<T extends object, I extends string>(
   resource: Resource<T, I>,
   options: WatchOptions = {},
 ): AsyncGenerator<WatchEvent<T>, void, undefined> {
+  requireNames('options', options, 'option of watch()', WATCH_NAMES);
   const { timeoutSeconds = MIN_WATCH_SECONDS } = options;
   requireInteger('timeoutSeconds', timeoutSeconds, 1);
   const abort = new AbortController();
   const query = { ...options, timeoutSeconds };
-  return leaving(watchOnce(new ListWatch(transport, resource, options), query, abort), () =>
-    abort.abort(),
-  );
+  const listWatch = new ListWatch(transport, resource, pick(options, LIST_WATCH_NAMES));
+  return leaving(watchOnce(listWatch, query, abort), () => abort.abort());
 }
 
 async function* watchOnce<T extends object, I extends string>(
@@ -135,6 +145,17 @@ export interface ListOptions extends ListWatchOptions {
   clock?: Clock | undefined;
 }
 
+const LIST_NAMES = namesOf<ListOptions>()({
+  ...LIST_WATCH_NAMES,
+  resourceVersion: 1,
+  pageSize: 1,
+  signal: 1,
+  clock: 1,
+});
+const ITEM_NAMES = namesOf<ListItemsOptions>()({ ...LIST_NAMES, pageBufferSize: 1 });
+
+type ListItemsOptions = ListOptions & { pageBufferSize?: number | undefined };
+
 /**
  * Everything that is there, once. Comes in pages; if they expire meanwhile, in one piece. The
  * version is one to {@link watch} from.
@@ -148,6 +169,7 @@ export async function list<T extends object, I extends string>(
   resource: Resource<T, I>,
   options: ListOptions = {},
 ): Promise<{ items: T[]; resourceVersion: string }> {
+  requireNames('options', options, 'option of list()', LIST_NAMES);
   const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, options.signal);
   const { items, resourceVersion: version } = await listPages(page, resourceVersion, pageSize);
   return { items, resourceVersion: version };
@@ -167,6 +189,7 @@ export function listItems<T extends object, I extends string>(
   resource: Resource<T, I>,
   options: ListOptions & { pageBufferSize?: number | undefined } = {},
 ): AsyncGenerator<T, void, undefined> {
+  requireNames('options', options, 'option of listItems()', ITEM_NAMES);
   const { pageBufferSize = 10 } = options;
   requireInteger('pageBufferSize', pageBufferSize, 0);
   const abort = new AbortController();
@@ -197,7 +220,7 @@ function pagesOf<T extends object, I extends string>(
   const { resourceVersion = '', pageSize = PAGE_SIZE, clock = systemClock } = options;
   requireInteger('pageSize', pageSize, 0);
   requireString('resourceVersion', resourceVersion);
-  const listWatch = new ListWatch(transport, resource, options);
+  const listWatch = new ListWatch(transport, resource, pick(options, LIST_WATCH_NAMES));
   return {
     page: (query: ListQuery) => listWatch.list(query, { clock, signal }),
     resourceVersion,

@@ -2,9 +2,10 @@
 import type { Transport } from '../cache/transport.ts';
 import { invalid, requireObject } from '../errors.ts';
 import { requireHeaders } from '../http-headers.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { serverURL } from '../server-url.ts';
-import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
-import { type TlsMaterial, tlsMaterial } from './tls.ts';
+import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-transport.ts';
+import { TLS_NAMES, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { requireTls } from './tls-check.ts';
 
 export interface HttpTransportOptions extends ConnectionOptions {
@@ -13,6 +14,8 @@ export interface HttpTransportOptions extends ConnectionOptions {
   /** For https servers: `ca`, `cert`, `key`, `servername` and so on, as node:tls takes them. */
   tls?: TlsMaterial | undefined;
 }
+
+const NAMES = namesOf<HttpTransportOptions>()({ ...CONNECTION_NAMES, headers: 1, tls: TLS_NAMES });
 
 /**
  * A transport over node:http2, node:https or node:http to one server. Where an https server offers
@@ -39,6 +42,7 @@ export interface HttpTransportOptions extends ConnectionOptions {
  * const response = await transport.request({ method: 'GET', path: '/version' });
  */
 export function httpTransport(server: string, options: HttpTransportOptions = {}): Transport {
+  requireNames('options', options, 'option of httpTransport()', NAMES);
   const { url, authorization } = serverURL('server', server);
   if (options.tls !== undefined) requireObject('options.tls', options.tls);
   const tls = tlsMaterial(options.tls ?? {});

@@ -6,8 +6,9 @@
  */
 import type { Transport } from '../cache/transport.ts';
 import { invalid } from '../errors.ts';
+import { requireNames } from '../names.ts';
 import { Credentials, clusterOf, type KubeConfigLike } from './credentials.ts';
-import { type ConnectionOptions, NodeTransport } from './node-transport.ts';
+import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-transport.ts';
 
 /**
  * A transport to the cluster of the kubeconfig's current context, over HTTP/2 or pooled HTTP/1.1
@@ -56,6 +57,7 @@ export function kubeConfigTransport(
   config: KubeConfigLike,
   options: ConnectionOptions = {},
 ): Transport {
+  requireNames('options', options, 'option of kubeConfigTransport()', CONNECTION_NAMES);
   if (
     typeof config?.applyToHTTPSOptions !== 'function' ||
     typeof config.getCurrentCluster !== 'function'

@@ -11,6 +11,7 @@ import {
 } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireFunction } from '../errors.ts';
+import { namesOf } from '../names.ts';
 import { requireNode } from '../node-version.ts';
 import { DialError } from './dial.ts';
 import { exchange } from './exchange.ts';
@@ -57,6 +58,13 @@ export interface ConnectionOptions {
    */
   clock?: Clock | undefined;
 }
+
+export const CONNECTION_NAMES = namesOf<ConnectionOptions>()({
+  http2: 1,
+  readIdleTimeout: 1,
+  pingTimeout: 1,
+  clock: 1,
+});
 
 /** Address and credentials of one request. */
 export interface Destination extends Target {

@@ -2,6 +2,7 @@
 import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
+import { namesOf } from '../names.ts';
 
 /** What node:tls needs to know of a server and of us. PEM text or bytes, as node:tls takes them. */
 export type TlsMaterial = Pick<
@@ -9,15 +10,17 @@ export type TlsMaterial = Pick<
   'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
 >;
 
-const TLS_FIELDS: readonly (keyof TlsMaterial)[] = [
-  'ca',
-  'cert',
-  'key',
-  'pfx',
-  'passphrase',
-  'servername',
-  'rejectUnauthorized',
-];
+export const TLS_NAMES = namesOf<TlsMaterial>()({
+  ca: 1,
+  cert: 1,
+  key: 1,
+  pfx: 1,
+  passphrase: 1,
+  servername: 1,
+  rejectUnauthorized: 1,
+});
+
+const TLS_FIELDS = Object.keys(TLS_NAMES) as readonly (keyof TlsMaterial)[];
 
 /**
  * The TLS fields of `options` that are set. A field that is present with the value undefined would

@@ -15,6 +15,7 @@ import { labelSelectorText } from '../selectors.ts';
 import { joined, requireUnpaged, selectFrom, selectorOf } from './cached-list.ts';
 import { CachedWrites } from './cached-writes.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';
+import { requireCallOptions } from './option-names.ts';
 import { requireNamespace, requireResource } from './paths.ts';
 import { isOpaque, type OwnWrite, type WrittenObject } from './read-your-writes.ts';
 import { cacheKey, ResourceCache, type ResourceCacheOptions } from './resource-cache.ts';
@@ -41,6 +42,8 @@ export interface CachedClientOptions extends ResourceCacheOptions {
   readonly disableFor: readonly AnyResource[];
 }
 
+const NONE: ReadOptions = Object.freeze({});
+
 export class CachedClient implements Client {
   readonly #live: LiveClient;
   readonly #writes: CachedWrites;
@@ -66,8 +69,9 @@ export class CachedClient implements Client {
   async get<T extends object>(
     resource: Resource<T, string>,
     key: ObjectKey,
-    options: ReadOptions = {},
+    options: ReadOptions = NONE,
   ): Promise<T> {
+    if (options !== NONE) requireCallOptions('get', options);
     // What reconciles do most: the cache is there, nothing is waited for, the object is there. Keys
     // with less or more than they need are for #get.
     const { namespace = '', name } = key ?? {};
@@ -91,7 +95,7 @@ export class CachedClient implements Client {
     options: ListOptions = {},
   ): Promise<ObjectList<T>> {
     requireResource(resource);
-    requireObject('options', options);
+    requireCallOptions('list', options);
     const namespace = resource.namespaced ? (options.namespace ?? '') : '';
     const caches = isLive(options) ? [] : this.#cachesIn(resource, namespace);
     const [first, ...more] = caches;

@@ -5,14 +5,9 @@
 import type { SharedInformerFactory } from '../cache/factory.ts';
 import type { Transport } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import {
-  invalid,
-  requireBoolean,
-  requireFunction,
-  requireNumber,
-  requireObject,
-} from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireNumber } from '../errors.ts';
 import { guardedLogger, type Logger, requireLogger } from '../logger.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { CachedClient } from './cached-client.ts';
 import { LiveClient } from './live-client.ts';
 import { requireResource } from './paths.ts';
@@ -76,6 +71,21 @@ export interface ClientOptions {
   readonly clock?: Clock | undefined;
 }
 
+export const OWN_CLIENT_NAMES = namesOf<Omit<ClientOptions, 'transport' | 'cache'>>()({
+  disableFor: 1,
+  readerFailOnMissingInformer: 1,
+  cacheSyncTimeout: 1,
+  readYourWrites: 1,
+  readYourWritesTimeout: 1,
+  fieldOwner: 1,
+  fieldValidation: 1,
+  rateLimit: 1,
+  onWarning: 1,
+  logger: 1,
+  clock: 1,
+});
+const CLIENT_NAMES = namesOf<ClientOptions>()({ ...OWN_CLIENT_NAMES, transport: 1, cache: 1 });
+
 /**
  * A client for all resources of a server: typed by the resource that a call names, and without any
  * registry of types.
@@ -108,7 +118,7 @@ export interface ClientOptions {
  * const { items } = await client.list(Pod, { namespace: 'default', labelSelector: 'app=web', signal });
  */
 export function newClient(options: ClientOptions): Client {
-  requireObject('options', options);
+  requireNames('options', options, 'option of newClient()', CLIENT_NAMES);
   const {
     transport,
     cache,

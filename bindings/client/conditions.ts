@@ -6,6 +6,7 @@
  */
 import { systemWallNow } from '../clock.ts';
 import { invalid, requireObject } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { listOf } from './metadata.ts';
 
 /** metav1.Condition. */
@@ -50,6 +51,8 @@ export interface SetConditionOptions {
   readonly wallNow?: (() => number) | undefined;
 }
 
+const NAMES = namesOf<SetConditionOptions>()({ wallNow: 1 });
+
 /**
  * The conditions with this one in place of that of the same type, or at the end.
  * `lastTransitionTime` becomes the one that is given, or now, if there was none of this type or its
@@ -68,6 +71,7 @@ export function setStatusCondition<C extends ConditionLike = Condition>(
   condition: NewCondition<Known<NoInfer<C>>>,
   options: SetConditionOptions = {},
 ): Known<C>[] {
+  requireNames('options', options, 'option of setStatusCondition()', NAMES);
   const wanted = checked(condition);
   const list = listOf('conditions', conditions);
   const at = list.findIndex((each) => each?.type === wanted.type);

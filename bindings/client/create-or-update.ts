@@ -6,10 +6,12 @@
 import { groupVersion, type Resource, resourceId } from '../cache/resource.ts';
 import { CapstanError, requireFunction, requireObject } from '../errors.ts';
 import { copyOf } from '../exact-json.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { explaining } from '../shared-object.ts';
 import { answeredWritesOf } from './answered-writes.ts';
 import { isDoubtful } from './exact-body.ts';
 import { mergeFrom, sameJson } from './merge-from.ts';
+import { WRITE_NAMES } from './option-names.ts';
 import { keyOf, requireNamespace, toJson } from './paths.ts';
 import { isNotFound } from './status-errors.ts';
 import type { AnyResource, Client, ObjectKey, ReadOptions, WriteOptions } from './types.ts';
@@ -43,6 +45,12 @@ export type Mutate<T> = (draft: T) => Promise<T> | Promise<void> | T | void;
 export interface CreateOrUpdateOptions
   extends WriteOptions,
     Pick<ReadOptions, 'live' | 'readYourWrites'> {}
+
+const NAMES = namesOf<CreateOrUpdateOptions>()({
+  ...WRITE_NAMES,
+  live: 1,
+  readYourWrites: 1,
+});
 
 /**
  * Reads an object, lets `mutate` change a copy, and creates or updates it, if anything is
@@ -166,8 +174,10 @@ async function readAndMutate<T extends object>(
   resource: Resource<T, string>,
   key: ObjectKey,
   mutate: Mutate<T>,
-  { live, readYourWrites, signal }: CreateOrUpdateOptions,
+  options: CreateOrUpdateOptions,
 ): Promise<{ existing: T | undefined; draft: T }> {
+  requireNames('options', options, 'option of createOrUpdate()', NAMES);
+  const { live, readYourWrites, signal } = options;
   requireFunction('mutate', mutate);
   requireObject('key', key);
   const { name } = key;

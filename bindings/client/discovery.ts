@@ -12,6 +12,7 @@ import type { Transport } from '../cache/transport.ts';
 import { abortable } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import { RestClient } from './rest-client.ts';
 import type { AnyResource, CallOptions } from './types.ts';
 
@@ -51,6 +52,10 @@ interface Group {
   readonly preferredVersion?: { version?: unknown };
 }
 
+const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
+const DISCOVER_NAMES = namesOf<{ clock: Clock } & CallOptions>()({ clock: 1, signal: 1 });
+const KIND_NAMES = namesOf<GroupKind>()({ group: 1, version: 1, kind: 1 });
+
 /**
  * What one server has, by kind.
  *
@@ -67,6 +72,7 @@ export class Discovery {
   readonly #versions = new Map<string, Promise<string[]>>();
 
   constructor(transport: Transport, options: { clock?: Clock | undefined } = {}) {
+    requireNames('options', options, 'option of Discovery', NAMES);
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     this.#rest = new RestClient(transport, {
       clock: options.clock ?? systemClock,
@@ -83,7 +89,8 @@ export class Discovery {
     kind: GroupKind,
     options: CallOptions = {},
   ): Promise<Resource<T>> {
-    requireObject('kind', kind);
+    requireSignalOptions(options, 'resourceFor()');
+    requireNames('kind', kind, 'member of a kind', KIND_NAMES);
     if (typeof kind.group !== 'string')
       throw invalid('kind.group', 'a string, "" for the core group', kind.group);
     if (typeof kind.kind !== 'string' || kind.kind === '')
@@ -92,11 +99,11 @@ export class Discovery {
       this.#versions.has(kind.group) ||
       [...this.#kinds.keys()].some((name) => groupOf(name) === kind.group);
     const found = await this.#find(kind, options);
-    if (found !== undefined) return defineResource<T>()(found);
+    if (found !== undefined) return resourceFrom<T>(found);
     if (known) {
       this.invalidate(kind.group);
       const later = await this.#find(kind, options);
-      if (later !== undefined) return defineResource<T>()(later);
+      if (later !== undefined) return resourceFrom<T>(later);
     }
     const where =
       kind.version === undefined
@@ -259,7 +266,9 @@ export function discover<T extends object = KubeObject>(
   kind: GroupKind,
   options: CallOptions & { clock?: Clock | undefined } = {},
 ): Promise<Resource<T>> {
-  return new Discovery(transport, options).resourceFor<T>(kind, options);
+  requireNames('options', options, 'option of discover()', DISCOVER_NAMES);
+  const { clock, signal } = options;
+  return new Discovery(transport, { clock }).resourceFor<T>(kind, { signal });
 }
 
 /**
@@ -287,6 +296,16 @@ export function groupVersionKindFor(of: object | AnyResource): GroupVersionKind 
     version: apiVersion.slice(apiVersion.indexOf('/') + 1),
     kind,
   };
+}
+
+function resourceFrom<T extends object>({
+  group,
+  version,
+  kind,
+  plural,
+  namespaced,
+}: Omit<Resource<T>, 'indexers'>): Resource<T> {
+  return defineResource<T>()({ group, version, kind, plural, namespaced });
 }
 
 /** Whether the objects of a resource are in a namespace each. */

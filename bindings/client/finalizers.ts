@@ -8,7 +8,8 @@
 import type { Resource } from '../cache/resource.ts';
 import { isNotFound } from '../cache/status-error.ts';
 import { textOfError } from '../error-text.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireMembers, requireNames, requireSignalOptions } from '../names.ts';
 import { explained, explaining } from '../shared-object.ts';
 import { describeObject, listOf, metadataOf, withMetadata } from './metadata.ts';
 import type { JsonPatchOperation, Writer } from './types.ts';
@@ -68,6 +69,13 @@ export interface FinalizerResult<T extends object> {
    */
   readonly error?: unknown;
 }
+
+const RESULT_NAMES = namesOf<FinalizerResult<never>>()({
+  object: 1,
+  updated: 1,
+  statusUpdated: 1,
+  error: 1,
+});
 
 /** Cleans up after an object that is being deleted. It may be called again for the same object. */
 export type Finalizer<T extends object> = (
@@ -182,7 +190,9 @@ async function runFinalizer<T extends object>(
   options: { readonly signal?: AbortSignal | undefined },
 ): Promise<FinalizerResult<T>> {
   try {
-    return (await finalizer(object, options)) ?? {};
+    const result = (await finalizer(object, options)) ?? {};
+    requireNames('result', result, 'member of the result of a finalizer', RESULT_NAMES);
+    return result;
   } catch (error) {
     return {
       error: explained(error) ?? new CapstanError('FINALIZE', 'the finalizer threw nothing'),
@@ -203,6 +213,8 @@ export interface FinalizerHandlers<T extends object, R> {
    */
   cleanup(object: T): Promise<R> | R;
 }
+
+const HANDLER_NAMES = namesOf<FinalizerHandlers<never, never>>()({ apply: 1, cleanup: 1 });
 
 /**
  * One finalizer as the frame of a reconcile: an object that lives gets it first, and is then
@@ -234,7 +246,8 @@ export async function finalizer<T extends object, R>(
   options: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<R | undefined> {
   requireFinalizer('name', name);
-  requireObject('handlers', handlers);
+  requireMembers('handlers', handlers, 'member of the handlers of finalizer()', HANDLER_NAMES);
+  requireSignalOptions(options, 'finalizer()');
   requireFunction('handlers.apply', handlers.apply);
   requireFunction('handlers.cleanup', handlers.cleanup);
   const has = containsFinalizer(object, name);

@@ -4,7 +4,8 @@
  * and an interceptor gets that client to go on with. controller-runtime: pkg/client/interceptor.
  */
 import type { Resource } from '../cache/resource.ts';
-import { requireFunction, requireObject } from '../errors.ts';
+import { requireFunction } from '../errors.ts';
+import { namesOf, requireMembers } from '../names.ts';
 import type {
   Applied,
   ApplyOptions,
@@ -116,6 +117,23 @@ export interface Interceptors {
   ): Promise<B>;
 }
 
+const NAMES = namesOf<Interceptors>()({
+  get: 1,
+  list: 1,
+  create: 1,
+  update: 1,
+  patch: 1,
+  apply: 1,
+  delete: 1,
+  deleteAllOf: 1,
+  subResource: 1,
+  subResourceGet: 1,
+  subResourceCreate: 1,
+  subResourceUpdate: 1,
+  subResourcePatch: 1,
+  subResourceApply: 1,
+});
+
 /**
  * A client whose calls go through the interceptors. Wrapped again, the outer ones come first.
  *
@@ -131,7 +149,7 @@ export interface Interceptors {
  */
 export function withInterceptors(client: Client, interceptors: Interceptors): Client {
   requireClient(client);
-  requireObject('interceptors', interceptors);
+  requireMembers('interceptors', interceptors, 'interceptor', NAMES);
   for (const [name, interceptor] of Object.entries(interceptors))
     if (interceptor !== undefined) requireFunction(`interceptors.${name}`, interceptor);
   const subResourceClient = (name: string): SubResourceClient =>

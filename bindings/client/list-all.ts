@@ -2,6 +2,7 @@
 import { ContinueTokens } from '../cache/pager.ts';
 import type { Resource } from '../cache/resource.ts';
 import { requireInteger } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import type { ListOptions, ObjectList, Reader } from './types.ts';
 
 /** client-go: tools/pager/pager.go defaultPageSize. */
@@ -12,6 +13,17 @@ export interface ListAllOptions extends Omit<ListOptions, 'live' | 'limit' | 'co
   /** Objects a page. Default 500. */
   readonly pageSize?: number | undefined;
 }
+
+const NAMES = namesOf<ListAllOptions>()({
+  signal: 1,
+  readYourWrites: 1,
+  resourceVersion: 1,
+  forUpdate: 1,
+  namespace: 1,
+  labelSelector: 1,
+  fieldSelector: 1,
+  pageSize: 1,
+});
 
 /**
  * All objects, one by one, asked from the server page by page as the loop goes on. If the pages
@@ -44,6 +56,7 @@ export async function* listPages<T extends object>(
   resource: Resource<T, string>,
   options: ListAllOptions = {},
 ): AsyncGenerator<ObjectList<T>, void, undefined> {
+  requireNames('options', options, 'option of listAll()', NAMES);
   const { pageSize = PAGE_SIZE, resourceVersion, ...rest } = options;
   requireInteger('pageSize', pageSize, 1);
   const tokens = new ContinueTokens();

@@ -11,6 +11,7 @@ import { CapstanError, invalid, requireInteger, requireObject, requireString } f
 import { labelSelectorText } from '../selectors.ts';
 import { listFrom, objectFrom, requireDeletion, requireDeletions, type Wanted } from './answers.ts';
 import { type Body, bodyFor, settled } from './exact-body.ts';
+import { requireCallOptions, requirePatch } from './option-names.ts';
 import {
   bodyOf,
   collectionPath,
@@ -94,6 +95,7 @@ export class LiveClient implements Client {
     options: ListOptions = {},
     others: Readonly<Record<string, string>> = {},
   ): Promise<ObjectList<T>> {
+    requireCallOptions('list', options);
     const { index, limit, continue: token, signal } = options;
     if (index !== undefined)
       throw invalid(
@@ -167,6 +169,7 @@ export class LiveClient implements Client {
     key: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<void> {
+    requireCallOptions('delete', options);
     const path = objectPath(resource, key);
     const answer = await this.#rest.send({ method: 'DELETE', path, ...deletion(options) });
     requireDeletion(answer, `DELETE ${path}`, { resource, key });
@@ -177,6 +180,7 @@ export class LiveClient implements Client {
     resource: Resource<T, string>,
     options: DeleteAllOfOptions = {},
   ): Promise<void> {
+    requireCallOptions('deleteAllOf', options);
     const { query, ...rest } = deletion(options);
     const path = collectionPath(resource, requireNamespace(resource, options.namespace));
     const answer = await this.#rest.send({
@@ -267,11 +271,9 @@ export class LiveClient implements Client {
     };
   }
 
-  async #read<T extends object>(
-    path: string,
-    wanted: Wanted,
-    { resourceVersion, signal }: ReadOptions,
-  ): Promise<T> {
+  async #read<T extends object>(path: string, wanted: Wanted, options: ReadOptions): Promise<T> {
+    requireCallOptions('get', options);
+    const { resourceVersion, signal } = options;
     const query = { resourceVersion: resourceVersion || undefined };
     const answer = await this.#rest.send({ method: 'GET', path, query, signal });
     return freezeParsed(objectFrom<T>(answer, `GET ${path}`, wanted));
@@ -283,6 +285,7 @@ export class LiveClient implements Client {
   }
 
   async #apply<T extends object>(wanted: Target, body: Body, options: ApplyOptions): Promise<T> {
+    requireCallOptions('apply', options, wanted.subresource !== undefined);
     const path = objectPath(wanted.resource, wanted.key, wanted.subresource);
     if (!(options.fieldOwner ?? this.#defaults.fieldOwner)) {
       throw new CapstanError(
@@ -313,7 +316,7 @@ export class LiveClient implements Client {
     options: WriteOptions,
     { fieldValidation }: WriteDefaults = this.#defaults,
   ): Promise<T | undefined> {
-    requireObject('options', options);
+    requireCallOptions(callOf(sent), options, wanted.subresource !== undefined);
     const { force, body: given, ...request } = sent;
     const body = await this.#textOf(given, wanted, sent, options.signal);
     const query = {
@@ -370,8 +373,14 @@ function sentKindOf(resource: AnyResource, { body }: { body?: object | undefined
   return body === undefined ? resource.kind : (body as KubeObject).kind;
 }
 
+function callOf({ method, contentType }: Sent): 'create' | 'update' | 'apply' | 'patch' {
+  if (method === 'POST') return 'create';
+  if (method === 'PUT') return 'update';
+  return contentType === APPLY ? 'apply' : 'patch';
+}
+
 function patchBody(patch: Patch): { body: Body | string; contentType: string } {
-  requireObject('patch', patch);
+  requirePatch(patch);
   switch (patch.type) {
     case 'json':
       if (!Array.isArray(patch.operations))

@@ -6,6 +6,7 @@
 import type { KubeObject } from '../cache/keys.ts';
 import { CapstanError, invalid, requireObject } from '../errors.ts';
 import { copyOf, noteText, textOfNumber } from '../exact-json.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { toJson } from './paths.ts';
 import type { Patch } from './types.ts';
 
@@ -17,6 +18,8 @@ export interface MergeFromOptions {
    */
   readonly optimisticLock?: boolean | undefined;
 }
+
+const NAMES = namesOf<MergeFromOptions>()({ optimisticLock: 1 });
 
 /** A state to patch from. */
 export interface PatchBase<T extends object> {
@@ -44,6 +47,7 @@ export function mergeFrom<T extends object>(
   original: T,
   options: MergeFromOptions = {},
 ): PatchBase<T> {
+  requireNames('options', options, 'option of mergeFrom()', NAMES);
   requireObject('original', original);
   const before = plain('original', original);
   const version = (original as KubeObject).metadata?.resourceVersion;

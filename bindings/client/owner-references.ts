@@ -7,6 +7,7 @@
  */
 import { groupVersion } from '../cache/resource.ts';
 import { CapstanError, invalid, requireObject } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import {
   describeObject,
   listOf,
@@ -44,6 +45,8 @@ export interface OwnerReferenceOptions {
   readonly blockOwnerDeletion?: boolean | undefined;
 }
 
+const NAMES = namesOf<OwnerReferenceOptions>()({ blockOwnerDeletion: 1 });
+
 /**
  * The object with `owner` as its controller. An older reference to that owner is replaced, in its
  * place.
@@ -63,6 +66,7 @@ export function setControllerReference<T extends object>(
   ownerResource: AnyResource,
   options: OwnerReferenceOptions = {},
 ): T {
+  requireNames('options', options, 'option of setControllerReference()', NAMES);
   const { blockOwnerDeletion = true } = options;
   const reference = {
     ...referenceTo(owner, object, ownerResource),
@@ -90,6 +94,7 @@ export function setOwnerReference<T extends object>(
   ownerResource: AnyResource,
   options: OwnerReferenceOptions = {},
 ): T {
+  requireNames('options', options, 'option of setOwnerReference()', NAMES);
   const { blockOwnerDeletion } = options;
   const reference = referenceTo(owner, object, ownerResource);
   return upsert(

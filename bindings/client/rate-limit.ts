@@ -6,7 +6,8 @@
 import type { Transport } from '../cache/transport.ts';
 import { abortable, sleep } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { aborted, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import { aborted, invalid, requireFunction, requireInteger } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { BucketRateLimiter } from '../workqueue/index.ts';
 
 /** client-go: rest/config.go DefaultQPS and DefaultBurst. */
@@ -21,6 +22,8 @@ export interface RateLimitOptions {
   readonly burst?: number | undefined;
   readonly clock?: Clock | undefined;
 }
+
+const NAMES = namesOf<RateLimitOptions>()({ qps: 1, burst: 1, clock: 1 });
 
 /**
  * A token bucket that several clients and transports may share.
@@ -44,7 +47,7 @@ export class RequestRateLimiter {
   #due: number | undefined;
 
   constructor(options: RateLimitOptions = {}) {
-    requireObject('rateLimit', options);
+    requireNames('rateLimit', options, 'option of a RequestRateLimiter', NAMES);
     const { qps = QPS, burst = BURST, clock = systemClock } = options;
     if (typeof qps !== 'number' || !(qps > 0)) throw invalid('rateLimit.qps', 'a number > 0', qps);
     requireInteger('rateLimit.burst', burst, 1);

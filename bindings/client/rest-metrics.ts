@@ -10,6 +10,9 @@ import type { Transport, TransportRequest, TransportResponse } from '../cache/in
 import { type Clock, systemClock } from '../clock.ts';
 import { requireFunction } from '../errors.ts';
 import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
+import { namesOf, requireNames } from '../names.ts';
+
+const NAMES = namesOf<{ host: string; clock: Clock }>()({ host: 1, clock: 1 });
 
 /** In seconds. component-base: metrics/prometheus/restclient. */
 const BUCKETS: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60];
@@ -82,6 +85,7 @@ export function instrumentTransport(
   options: { host?: string | undefined; clock?: Clock | undefined } = {},
 ): Transport {
   requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
+  requireNames('options', options, 'option of instrumentTransport()', NAMES);
   const { clock = systemClock } = options;
   const hostOf = (): string => options.host ?? transport.host?.() ?? 'none';
   return {

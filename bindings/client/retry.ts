@@ -4,7 +4,8 @@
  */
 import { abortable, sleep } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { aborted, invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
+import { aborted, invalid, requireFunction, requireInteger } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { isConflict } from './status-errors.ts';
 
 /** How often to try, and how long to wait in between. apimachinery: wait.Backoff. */
@@ -33,6 +34,15 @@ export interface RetryOptions {
   readonly clock?: Clock | undefined;
   readonly random?: (() => number) | undefined;
 }
+
+const BACKOFF_NAMES = namesOf<RetryBackoff>()({
+  steps: 1,
+  duration: 1,
+  factor: 1,
+  jitter: 1,
+  cap: 1,
+});
+const NAMES = namesOf<RetryOptions>()({ signal: 1, clock: 1, random: 1 });
 
 /**
  * For an object that several clients change: 5 times, 10 ms apart. client-go: retry.DefaultRetry.
@@ -84,6 +94,7 @@ export async function retryOnError<R>(
   options: RetryOptions = {},
 ): Promise<R> {
   requireBackoff(backoff);
+  requireNames('options', options, 'option of retryOnError()', NAMES);
   requireFunction('retriable', retriable);
   requireFunction('fn', fn);
   const {
@@ -112,7 +123,7 @@ export async function retryOnError<R>(
 }
 
 function requireBackoff(backoff: RetryBackoff): void {
-  requireObject('backoff', backoff);
+  requireNames('backoff', backoff, 'member of a backoff', BACKOFF_NAMES);
   requireInteger('backoff.steps', backoff.steps, 1);
   const { duration, factor = 1, jitter = 0, cap = 0 } = backoff;
   for (const [name, value] of Object.entries({ duration, factor, jitter, cap }))

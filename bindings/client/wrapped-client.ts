@@ -5,6 +5,7 @@
  */
 import type { Resource } from '../cache/resource.ts';
 import { requireFunction, requireObject } from '../errors.ts';
+import { requireCallOptions } from './option-names.ts';
 import type {
   AnyResource,
   Applied,
@@ -93,6 +94,7 @@ export class WrappedClient implements Client {
     resource: Resource<T, string>,
     options: ListOptions = {},
   ): Promise<ObjectList<T>> {
+    requireCallOptions('list', options);
     return this.#inner.list(resource, this.#changes.list?.(resource, options) ?? options);
   }
 
@@ -134,6 +136,7 @@ export class WrappedClient implements Client {
     key: ObjectKey,
     options: DeleteOptions = {},
   ): Promise<void> {
+    requireCallOptions('delete', options);
     return this.#inner.delete(
       resource,
       this.#key(resource, key),
@@ -145,6 +148,7 @@ export class WrappedClient implements Client {
     resource: Resource<T, string>,
     options: DeleteAllOfOptions = {},
   ): Promise<void> {
+    requireCallOptions('deleteAllOf', options);
     const scoped = this.#changes.deleteAllOf?.(resource, options) ?? options;
     return this.#inner.deleteAllOf(resource, this.#changes.delete?.(scoped) ?? scoped);
   }
@@ -198,10 +202,12 @@ export class WrappedClient implements Client {
   }
 
   #write<O extends WriteOptions>(options: O): O {
+    requireCallOptions('update', options, true);
     return this.#changes.write?.(options) ?? options;
   }
 
   #apply<O extends ApplyOptions>(options: O): O {
+    requireCallOptions('apply', options, true);
     return this.#changes.apply?.(options) ?? options;
   }
 }

@@ -7,16 +7,18 @@ import type { Namespaces } from '../cache/namespaces.ts';
 import type { Resource } from '../cache/resource.ts';
 import { invalid, requireFunction, requireObject } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { namesOf, requireNames } from '../names.ts';
 import type { Request } from '../request.ts';
 import { buildController, type Controller } from './controller.ts';
 import type { Manager } from './manager.ts';
-import type { ControllerSettings } from './options.ts';
+import { type ControllerSettings, SETTING_NAMES } from './options.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import {
   type Owned,
   type OwnsOptions,
   problem,
+  requireWatchOptions,
   type Watched,
   type WatchesOptions,
   type WatchPlan,
@@ -27,6 +29,12 @@ import {
  * others a generic caller could read none.
  */
 type MetadataOf<O> = Pick<O & KubeObject, keyof KubeObject>;
+
+const NAMES = namesOf<ControllerSettings & Namespaces>()({
+  ...SETTING_NAMES,
+  namespace: 1,
+  namespaces: 1,
+});
 
 /**
  * The builder of {@link newControllerManagedBy}. Each method answers the builder itself, typed by
@@ -57,6 +65,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
     resource: Resource<F, string>,
     options: WatchesOptions<NoInfer<F>> = {},
   ): ControllerBuilder<F> {
+    requireWatchOptions(options, 'for');
     const builder = this as unknown as ControllerBuilder<F>;
     if (builder.#for !== undefined) builder.#forTwice = true;
     else builder.#for = { ...options, resource };
@@ -71,6 +80,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
     resource: Resource<O, string>,
     options: OwnsOptions<NoInfer<O>> = {},
   ): this {
+    requireWatchOptions(options, 'owns');
     this.#owns.push({ ...options, resource });
     return this;
   }
@@ -81,6 +91,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
     handler: EventHandler<NoInfer<O>>,
     options: WatchesOptions<NoInfer<O>> = {},
   ): this {
+    requireWatchOptions(options, 'watches');
     this.#watches.push({ ...options, resource, handler });
     return this;
   }
@@ -127,6 +138,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
     requireObject('options', options);
     if ('reconcile' in options)
       throw problem('the reconciler is given to "complete" or "build", not in the options');
+    requireNames('options', options, 'option of withOptions()', NAMES);
     this.#options = options;
     return this;
   }

@@ -6,12 +6,13 @@ import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/f
 import type { KubeObject } from '../cache/keys.ts';
 import type { Resource } from '../cache/resource.ts';
 import type { Transport } from '../cache/transport.ts';
-import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { ReconcileLoop } from './loop.ts';
 import type { Manager, ReportOptions, Runnable } from './manager.ts';
 import { metricsOfManager } from './metrics.ts';
 import { claimName } from './names.ts';
-import { type ControllerSettings, settingsOf } from './options.ts';
+import { type ControllerSettings, SETTING_NAMES, settingsOf } from './options.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { ControllerReport } from './report.ts';
 import type { Predicate, Source } from './source.ts';
@@ -37,7 +38,7 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
    * The resource whose objects are reconciled. Only a controller that has `watches` or `sources`
    * does without one.
    */
-  for?: Resource<T, string>;
+  for?: Resource<T, string> | undefined;
   /** Which events of `for` count: all of the predicates have to let one through. */
   predicates?: readonly Predicate<NoInfer<T>>[] | undefined;
   /** Asks for the metadata of `for` alone. */
@@ -71,6 +72,24 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
   namespaces?: readonly string[] | undefined;
   reconcile: Reconcile<NoInfer<T>>;
 }
+
+const NAMES = namesOf<ControllerOptions<never>>()({
+  ...SETTING_NAMES,
+  transport: 1,
+  manager: 1,
+  for: 1,
+  predicates: 1,
+  metadataOnly: 1,
+  owns: 1,
+  watches: 1,
+  watchesMetadata: 1,
+  sources: 1,
+  reconcileAllOn: 1,
+  eventFilters: 1,
+  namespace: 1,
+  namespaces: 1,
+  reconcile: 1,
+});
 
 export interface Controller extends Runnable {
   readonly name: string;
@@ -142,14 +161,12 @@ export interface Controller extends Runnable {
  * await controller.run({ signal });
  */
 export function createController<T extends object>(options: ControllerOptions<T>): Controller {
-  requireObject('options', options);
+  requireNames('options', options, 'option of createController()', NAMES);
   requireFunction('options.reconcile', options.reconcile);
   const { transport, manager } = options;
   if (manager === undefined) requireFunction('options.transport.request', transport?.request);
   else if (transport !== undefined)
     throw problem('"transport" and "manager" exclude each other: a manager has its own');
-  if ('for' in options && options.for === undefined)
-    throw invalid('options.for', 'what defineResource returns', options.for);
   const { for: resource, predicates, metadataOnly } = options;
   const plan: WatchPlan<T> = {
     for: resource && { resource, predicates, metadataOnly },

@@ -11,15 +11,9 @@
  */
 import type { Resource } from '../cache/resource.ts';
 import { isThenable } from '../cache/wait.ts';
-import {
-  CapstanError,
-  invalid,
-  requireBoolean,
-  requireFunction,
-  requireObject,
-  show,
-} from '../errors.ts';
+import { CapstanError, invalid, requireBoolean, requireFunction, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireMembers, requireNames } from '../names.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
@@ -74,6 +68,14 @@ export interface OwnerOptions {
   versions?: readonly string[] | undefined;
 }
 
+const OWNER_NAMES = namesOf<OwnerOptions>()({ onlyController: 1, versions: 1 });
+const HANDLER_NAMES = namesOf<EventHandler<never>>()({
+  create: 1,
+  update: 1,
+  delete: 1,
+  generic: 1,
+});
+
 /**
  * The requests of the owners of each object that are of the group and kind of `owner`: before and
  * after an update, so that an owner that lost the object hears of it too; each once. A reference
@@ -93,7 +95,7 @@ export function enqueueRequestForOwner(
 ): EventHandler<object> {
   if (typeof owner?.kind !== 'string' || typeof owner.group !== 'string')
     throw invalid('owner', 'what defineResource returns', owner);
-  requireObject('options', options);
+  requireNames('options', options, 'option of enqueueRequestForOwner()', OWNER_NAMES);
   const { onlyController = false, versions } = options;
   requireBoolean('options.onlyController', onlyController);
   if (versions !== undefined && !Array.isArray(versions))
@@ -186,7 +188,7 @@ export function withLowPriorityWhenUnchanged<T = object>(
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireEventHandler(name: string, handler: unknown): void {
-  requireObject(name, handler);
+  requireMembers(name, handler, 'member of an event handler', HANDLER_NAMES);
   for (const method of ['create', 'update', 'delete', 'generic'] as const) {
     const given: unknown = (handler as Record<string, unknown>)[method];
     if (given !== undefined) requireFunction(`${name}.${method}`, given);

@@ -10,6 +10,7 @@
 import { sleep, TimeSlice } from '../cache/wait.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { requireNames, requireSignalOptions } from '../names.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import { Causes, NO_CAUSES } from './causes.ts';
@@ -18,6 +19,7 @@ import { Debounce } from './debounce.ts';
 import { Journal } from './journal.ts';
 import { LeaseGate } from './lease-gate.ts';
 import type { ReportOptions } from './manager.ts';
+import { REPORT_NAMES } from './manager.ts';
 import type { Settings } from './options.ts';
 import type { CachedGet, Reconcile } from './reconcile.ts';
 import type { ControllerReport } from './report.ts';
@@ -89,6 +91,7 @@ export class ReconcileLoop<T extends object> implements Controller {
   }
 
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'run()');
     if (this.#running !== undefined) {
       throw new CapstanError(
         'ALREADY_STARTED',
@@ -104,7 +107,9 @@ export class ReconcileLoop<T extends object> implements Controller {
     return this.run(options);
   }
 
-  async warmup({ signal }: { signal: AbortSignal }): Promise<void> {
+  async warmup(options: { signal: AbortSignal }): Promise<void> {
+    requireSignalOptions(options, 'warmup()');
+    const { signal } = options;
     if (!this.#settings.enableWarmup) return;
     this.#unlinkWarmup(); // of a call before
     // for as long as the controller lives: its sources do
@@ -142,6 +147,7 @@ export class ReconcileLoop<T extends object> implements Controller {
   }
 
   report(options: ReportOptions = {}): ControllerReport {
+    requireNames('options', options, 'option of report()', REPORT_NAMES);
     return reportOf(
       {
         settings: this.#settings,

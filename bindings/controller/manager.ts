@@ -8,6 +8,7 @@ import type { Transport } from '../cache/transport.ts';
 import type { Client } from '../client/types.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
+import { namesOf } from '../names.ts';
 import type { MetricsProvider } from '../workqueue/index.ts';
 import type { ControllerReport } from './report.ts';
 
@@ -36,6 +37,15 @@ export interface Runnable {
   report?(options: ReportOptions): ControllerReport;
 }
 
+export const RUNNABLE_NAMES = namesOf<Runnable>()({
+  name: 1,
+  start: 1,
+  needLeaderElection: 1,
+  warmup: 1,
+  discard: 1,
+  report: 1,
+});
+
 /** How much a report says. */
 export interface ReportOptions {
   /** Only keys whose `namespace/name` contains this text. */
@@ -48,6 +58,8 @@ export interface ReportOptions {
    */
   readonly among?: number | undefined;
 }
+
+export const REPORT_NAMES = namesOf<ReportOptions>()({ filter: 1, limit: 1, among: 1 });
 
 /**
  * A part that has metrics in Prometheus' text format. While one fails, or takes longer than ten
@@ -79,6 +91,19 @@ export interface ControllerDefaults {
   /** Milliseconds. */
   readonly reconciliationTimeout?: number | undefined;
 }
+
+export const DEFAULT_NAMES = namesOf<ControllerDefaults>()({
+  skipNameValidation: 1,
+  groupKindConcurrency: 1,
+  maxConcurrentReconciles: 1,
+  cacheSyncTimeout: 1,
+  recoverPanic: 1,
+  needLeaderElection: 1,
+  enableWarmup: 1,
+  usePriorityQueue: 1,
+  reconciliationTimeout: 1,
+  shutdownTimeout: 1,
+});
 
 /** An OpenTelemetry tracer, by the parts that are used, so that nothing depends on it. */
 export interface Tracer {

@@ -5,7 +5,8 @@
 import type { Resource } from '../cache/resource.ts';
 import { isNotFound } from '../cache/status-error.ts';
 import type { Reader } from '../client/types.ts';
-import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireMembers } from '../names.ts';
 import type { Reconcile, ReconcileContext, Reconciler } from './reconcile.ts';
 
 /** Reconciles the objects of one resource. */
@@ -14,6 +15,8 @@ export interface ObjectReconciler<T extends object> {
   /** As a reconcile function, with the object: read-only where the client reads from a cache. */
   reconcile(object: T, context: ReconcileContext<T>): ReturnType<Reconcile<T>>;
 }
+
+const NAMES = namesOf<ObjectReconciler<never>>()({ reconcile: 1, resource: 1 });
 
 /**
  * A reconciler that reads the object first. There is nothing to do for one that is gone; any other
@@ -32,7 +35,7 @@ export function asReconciler<T extends object>(
   reconciler: ObjectReconciler<T>,
 ): Reconciler<T> {
   requireFunction('client.get', (client as Partial<Reader> | undefined)?.get);
-  requireObject('reconciler', reconciler);
+  requireMembers('reconciler', reconciler, 'member of an ObjectReconciler', NAMES, true);
   requireFunction('reconciler.reconcile', reconciler.reconcile);
   const { resource } = reconciler;
   if (typeof resource?.kind !== 'string')

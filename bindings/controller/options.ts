@@ -17,6 +17,7 @@ import {
 } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger, withFields } from '../logger.ts';
+import { namesOf } from '../names.ts';
 import { type Request, requestKey } from '../request.ts';
 import {
   defaultControllerRateLimiter,
@@ -149,6 +150,30 @@ export interface ControllerSettings {
   /** Default: the manager's, else the host's monotonic clock. */
   clock?: Clock | undefined;
 }
+
+export const SETTING_NAMES = namesOf<ControllerSettings>()({
+  name: 1,
+  skipNameValidation: 1,
+  maxConcurrentReconciles: 1,
+  rateLimiter: 1,
+  usePriorityQueue: 1,
+  newQueue: 1,
+  reconciliationTimeout: 1,
+  cacheSyncTimeout: 1,
+  recoverPanic: 1,
+  needLeaderElection: 1,
+  enableWarmup: 1,
+  debounceMs: 1,
+  debounceMaxMs: 1,
+  restartDelay: 1,
+  logger: 1,
+  logConstructor: 1,
+  tracer: 1,
+  metrics: 1,
+  metricsProvider: 1,
+  clock: 1,
+  shutdownTimeout: 1,
+});
 
 /** The settings that a controller runs with. */
 export interface Settings {

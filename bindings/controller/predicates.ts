@@ -7,14 +7,9 @@
  * A predicate has a method only for the kinds of events that it may turn away, so that all others
  * cost nothing and are not said to have passed it. controller-runtime: pkg/predicate/predicate.go.
  */
-import {
-  invalid,
-  requireBoolean,
-  requireFunction,
-  requireObject,
-  requireString,
-} from '../errors.ts';
+import { invalid, requireBoolean, requireFunction, requireString } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireMembers, requireNames } from '../names.ts';
 import { type LabelSelector, labelMatcher } from '../selectors.ts';
 import type { UpdateEvent } from './event.ts';
 import { comparedAsBytes, metadataOf, sameVersion } from './metadata.ts';
@@ -29,6 +24,16 @@ export interface ChangedPredicateOptions {
    */
   recreated?: boolean | undefined;
 }
+
+const CHANGED_NAMES = namesOf<ChangedPredicateOptions>()({ recreated: 1 });
+const NAME = namesOf<{ name: string }>()({ name: 1 });
+const PREDICATE_NAMES = namesOf<Predicate>()({
+  create: 1,
+  update: 1,
+  delete: 1,
+  generic: 1,
+  name: 1,
+});
 
 /**
  * Updates that changed `metadata.generation`, which for custom resources is a change of anything
@@ -114,7 +119,7 @@ export function newPredicateFuncs<T = object>(
   options: { name?: string | undefined } = {},
 ): Predicate<T> {
   requireFunction('filter', filter);
-  requireObject('options', options);
+  requireNames('options', options, 'option of newPredicateFuncs()', NAME);
   return predicateFuncs<T>({
     name: options.name ?? filter.name,
     create: ({ object }) => filter(object),
@@ -201,7 +206,7 @@ export function nameOf<T>({ name }: Predicate<T>): string {
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requirePredicate(name: string, predicate: unknown): void {
-  requireObject(name, predicate);
+  requireMembers(name, predicate, 'member of a predicate', PREDICATE_NAMES);
   const given = predicate as Record<string, unknown>;
   for (const kind of EVENT_KINDS)
     if (given[kind] !== undefined) requireFunction(`${name}.${kind}`, given[kind]);
@@ -223,9 +228,11 @@ function combined<T>(
 
 function changed(
   name: string,
-  { recreated = false }: ChangedPredicateOptions,
+  options: ChangedPredicateOptions,
   differs: (event: UpdateEvent<object>) => boolean,
 ): Predicate<object> {
+  requireNames('options', options, `option of ${name}Predicate()`, CHANGED_NAMES);
+  const { recreated = false } = options;
   requireBoolean('options.recreated', recreated);
   return {
     name,

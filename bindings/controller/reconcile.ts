@@ -6,6 +6,7 @@
 import type { Resource } from '../cache/resource.ts';
 import { CapstanError, hasCode, invalid, isAbort, isError, someCause } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { namesOf, requireNames } from '../names.ts';
 import type { Request } from '../request.ts';
 import { explained } from '../shared-object.ts';
 import { isPriority } from '../workqueue/index.ts';
@@ -30,6 +31,8 @@ export interface Result {
    */
   priority?: number | undefined;
 }
+
+const RESULT_NAMES = namesOf<Result>()({ requeueAfter: 1, requeue: 1, priority: 1 });
 
 /** What a run is given beside its request. */
 export interface ReconcileContext<T> {
@@ -151,6 +154,8 @@ export function outcomeOf(result: unknown): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
   if (typeof result !== 'object')
     return wrong('result', 'nothing or { requeue?, requeueAfter?, priority? }', result);
+  const unknown = unknownIn(result);
+  if (unknown !== undefined) return { kind: 'error', error: unknown };
   const { requeue, requeueAfter, priority } = result as Record<keyof Result, unknown>;
   if (requeue !== undefined && typeof requeue !== 'boolean')
     return wrong('result.requeue', 'a boolean', requeue);
@@ -165,6 +170,22 @@ export function outcomeOf(result: unknown): Outcome {
   if (requeueAfter !== undefined && requeueAfter > 0)
     return { kind: 'requeueAfter', ms: requeueAfter, priority };
   return requeue === true ? { kind: 'requeue', priority } : { kind: 'success' };
+}
+
+/** The names are compared here first, as this is on the way of each run. */
+function unknownIn(result: object): unknown {
+  let known = false;
+  for (const name in result) {
+    known = name === 'requeueAfter' || name === 'requeue' || name === 'priority';
+    if (!known) break;
+  }
+  if (known) return undefined;
+  try {
+    requireNames('result', result, 'member of the result of a reconcile', RESULT_NAMES);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
 }
 
 /** @param ending the reason of the call's signal, where the end of the controller has fired it */

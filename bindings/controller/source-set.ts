@@ -11,12 +11,19 @@ import { abortable, within } from '../cache/wait.ts';
 import { calls } from '../calls.ts';
 import type { Clock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
-import { CapstanError, requireFunction, requireObject, requireString } from '../errors.ts';
+import { CapstanError, requireFunction, requireString } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
+import { requireMembers } from '../names.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
-import type { Cause, Source, SourceQueue, SourceStatus } from './source.ts';
+import {
+  type Cause,
+  SOURCE_NAMES,
+  type Source,
+  type SourceQueue,
+  type SourceStatus,
+} from './source.ts';
 
 /** A source, and what it is called in messages beside its name. */
 export interface PlannedSource {
@@ -225,7 +232,7 @@ export class SourceSet {
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireSource(name: string, source: Source): void {
-  requireObject(name, source);
+  requireMembers(name, source, 'member of a source', SOURCE_NAMES, true);
   requireFunction(`${name}.start`, source.start);
   if (source.waitForSync !== undefined) requireFunction(`${name}.waitForSync`, source.waitForSync);
   requireString(`${name}.name`, source.name);

@@ -6,6 +6,7 @@
  */
 import type { KubeObject } from '../cache/keys.ts';
 import type { Logger } from '../logger.ts';
+import { namesOf } from '../names.ts';
 import type { Request } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
@@ -121,6 +122,14 @@ export interface Source {
   /** What it is waiting for or how far it is, for people; absent: nothing to say. */
   status?(): SourceStatus;
 }
+
+export const SOURCE_NAMES = namesOf<Source>()({
+  name: 1,
+  start: 1,
+  waitForSync: 1,
+  status: 1,
+  idle: 1,
+});
 
 /** How far a source is. */
 export interface SourceStatus {

@@ -9,16 +9,16 @@ import { type Namespaces, requireNamespaces } from '../cache/namespaces.ts';
 import type { Resource } from '../cache/resource.ts';
 import type { Indexer } from '../cache/store.ts';
 import type { Clock } from '../clock.ts';
-import {
-  CapstanError,
-  invalid,
-  requireBoolean,
-  requireFunction,
-  requireObject,
-} from '../errors.ts';
+import { CapstanError, invalid, requireBoolean } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import type { Request } from '../request.ts';
 import { EveryObject } from './every-object.ts';
-import { enqueueRequestForObject, enqueueRequestForOwner } from './handlers.ts';
+import {
+  enqueueRequestForObject,
+  enqueueRequestForOwner,
+  requireEventHandler,
+} from './handlers.ts';
+import { requirePredicate } from './predicates.ts';
 import type { CachedGet } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import { type PlannedSource, requireSource } from './source-set.ts';
@@ -48,10 +48,24 @@ export interface Owned<T extends object = never> extends OwnsOptions<T> {
   readonly resource: Resource<T, string>;
 }
 
+const WATCH_NAMES = namesOf<WatchesOptions<never>>()({ predicates: 1, metadataOnly: 1 });
+const OWN_NAMES = namesOf<OwnsOptions<never>>()({ ...WATCH_NAMES, matchEveryOwner: 1 });
+const OWNED_NAMES = namesOf<Owned>()({ ...OWN_NAMES, resource: 1 });
+
 /** A resource, and what its events lead to; made by {@link watching}. */
 export interface Watched<T extends object = never> extends WatchesOptions<T> {
   readonly resource: Resource<T, string>;
   readonly handler: EventHandler<T>;
+}
+
+const WATCHED_NAMES = namesOf<Watched>()({ ...WATCH_NAMES, resource: 1, handler: 1 });
+
+/** Throws CapstanError INVALID_ARGUMENT. */
+export function requireWatchOptions<T extends object>(
+  options: OwnsOptions<T>,
+  how: 'for' | 'owns' | 'watches',
+): void {
+  requireNames('options', options, `option of ${how}`, how === 'owns' ? OWN_NAMES : WATCH_NAMES);
 }
 
 /**
@@ -64,6 +78,7 @@ export function owning<T extends object>(
   resource: Resource<T, string>,
   options: OwnsOptions<T> = {},
 ): Owned {
+  requireWatchOptions(options, 'owns');
   return { ...options, resource };
 }
 
@@ -82,6 +97,7 @@ export function watching<T extends object>(
   handler: EventHandler<NoInfer<T>>,
   options: WatchesOptions<NoInfer<T>> = {},
 ): Watched {
+  requireWatchOptions(options, 'watches');
   return { ...options, resource, handler };
 }
 
@@ -253,10 +269,14 @@ export class Watches<T extends object> {
 export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
   const { for: main, owns, watches, sources, reconcileAllOn, eventFilters, namespaces } = plan;
   if (main !== undefined) requireWatched('for', main);
-  for (const [i, owned] of owns.entries()) requireWatched(`owns[${i}]`, owned);
+  for (const [i, owned] of owns.entries()) {
+    requireNames(`options.owns[${i}]`, owned, 'member of what is owned', OWNED_NAMES);
+    requireWatched(`owns[${i}]`, owned);
+  }
   for (const [i, watched] of watches.entries()) {
+    requireNames(`options.watches[${i}]`, watched, 'member of what is watched', WATCHED_NAMES);
     requireWatched(`watches[${i}]`, watched);
-    requireObject(`options.watches[${i}].handler`, watched.handler);
+    requireEventHandler(`options.watches[${i}].handler`, watched.handler);
   }
   for (const [i, source] of sources.entries()) requireSource(`options.sources[${i}]`, source);
   for (const [i, source] of reconcileAllOn.entries())
@@ -300,9 +320,6 @@ function requireWatched(
 function requirePredicates(name: string, predicates: readonly Predicate<never>[]): void {
   if (!Array.isArray(predicates)) throw invalid(name, 'an array of predicates', predicates);
   for (const [i, predicate] of (predicates as readonly Predicate<never>[]).entries()) {
-    requireObject(`${name}[${i}]`, predicate);
-    for (const event of ['create', 'update', 'delete', 'generic'] as const)
-      if (predicate[event] !== undefined)
-        requireFunction(`${name}[${i}].${event}`, predicate[event]);
+    requirePredicate(`${name}[${i}]`, predicate);
   }
 }

@@ -11,6 +11,7 @@ import { isNotFound, isStatusError } from '../cache/status-error.ts';
 import { abortable, sleep } from '../cache/wait.ts';
 import { CapstanError } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { requireSignalOptions } from '../names.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 import {
@@ -91,6 +92,7 @@ export class LeaderElector {
    * Rejects with CapstanError ALREADY_STARTED while it runs.
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'run()');
     if (this.#running)
       throw new CapstanError(
         'ALREADY_STARTED',

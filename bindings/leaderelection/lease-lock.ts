@@ -5,7 +5,8 @@
  * tools/leaderelection/resourcelock/leaselock.go.
  */
 import type { Transport } from '../cache/transport.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
+import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { pathSegment } from '../path-segment.ts';
 import { requestJson } from './lease-requests.ts';
 import type { LockCall, LockReference, ResourceLock } from './lock.ts';
@@ -28,6 +29,14 @@ export interface LeaseLockOptions {
    */
   readonly fieldManager?: string | undefined;
 }
+
+const NAMES = namesOf<LeaseLockOptions>()({
+  namespace: 1,
+  name: 1,
+  identity: 1,
+  labels: 1,
+  fieldManager: 1,
+});
 
 interface Lease {
   apiVersion: string;
@@ -60,7 +69,7 @@ export class LeaseLock implements ResourceLock {
 
   constructor(transport: Transport, options: LeaseLockOptions) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-    requireObject('options', options);
+    requireNames('options', options, 'option of a LeaseLock', NAMES);
     const { namespace, name, identity, labels, fieldManager } = options;
     if (typeof identity !== 'string' || identity === '')
       throw invalid('identity', 'a string that is not empty', identity);

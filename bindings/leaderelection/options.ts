@@ -6,6 +6,7 @@
 import { type Clock, systemClock, systemWallNow } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
+import { namesOf, requireMembers, requireNames } from '../names.ts';
 import type { HealthzAdaptor } from './healthz-adaptor.ts';
 import type { LockReference, ResourceLock } from './lock.ts';
 import type { LeaderMetric } from './metrics.ts';
@@ -101,6 +102,30 @@ export interface LeaderElectorOptions {
   readonly wallNow?: (() => number) | undefined;
 }
 
+const CALLBACK_NAMES = namesOf<LeaderCallbacks>()({
+  onStartedLeading: 1,
+  onStoppedLeading: 1,
+  onNewLeader: 1,
+});
+const ELECTOR_NAMES = namesOf<LeaderElectorOptions>()({
+  lock: 1,
+  callbacks: 1,
+  leaseDuration: 1,
+  renewDeadline: 1,
+  retryPeriod: 1,
+  releaseOnCancel: 1,
+  stepDown: 1,
+  maxClockSkewRatio: 1,
+  name: 1,
+  watchDog: 1,
+  metrics: 1,
+  recorder: 1,
+  logger: 1,
+  clock: 1,
+  random: 1,
+  wallNow: 1,
+});
+
 /** client-go: JitterFactor. */
 export const JITTER_FACTOR = 1.2;
 
@@ -112,7 +137,7 @@ export type ElectionConfig = Required<
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function electionConfig(options: LeaderElectorOptions): ElectionConfig {
-  requireObject('options', options);
+  requireNames('options', options, 'option of a LeaderElector', ELECTOR_NAMES);
   const {
     lock,
     callbacks,
@@ -121,7 +146,7 @@ export function electionConfig(options: LeaderElectorOptions): ElectionConfig {
     retryPeriod = 2000,
   } = options;
   requireLock(lock);
-  requireObject('callbacks', callbacks);
+  requireMembers('callbacks', callbacks, 'callback of a LeaderElector', CALLBACK_NAMES);
   requireFunction('callbacks.onStartedLeading', callbacks.onStartedLeading);
   requireFunction('callbacks.onStoppedLeading', callbacks.onStoppedLeading);
   if (callbacks.onNewLeader !== undefined)

@@ -20,7 +20,7 @@ import type { LeaderElectorOptions } from './options.ts';
  */
 export async function runOrDie(
   options: LeaderElectorOptions,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  run: { signal?: AbortSignal | undefined } = {},
 ): Promise<void> {
-  await new LeaderElector(options).run(signal === undefined ? {} : { signal });
+  await new LeaderElector(options).run(run);
 }

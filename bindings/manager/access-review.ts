@@ -12,8 +12,9 @@ import type { Transport } from '../cache/index.ts';
 import { LRUExpire } from '../cache/lru-expire.ts';
 import { RestClient } from '../client/rest-client.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { requireFunction, requireObject } from '../errors.ts';
+import { requireFunction } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { answer, targetOf } from './router.ts';
 
 /**
@@ -32,6 +33,8 @@ export interface AccessReviewOptions {
   audiences?: readonly string[] | undefined;
   clock?: Clock | undefined;
 }
+
+const NAMES = namesOf<AccessReviewOptions>()({ audiences: 1, clock: 1 });
 
 interface User {
   readonly username?: string;
@@ -70,7 +73,7 @@ export function withAuthenticationAndAuthorization(
   options: AccessReviewOptions = {},
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
-  requireObject('options', options);
+  requireNames('options', options, 'option of this filter', NAMES);
   const reviews = new Reviews(transport, options);
   return async (request, response) => {
     const token = bearerOf(request);

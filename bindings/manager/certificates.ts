@@ -10,8 +10,8 @@ import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import { sameJson } from '../client/merge-from.ts';
 import type { Clock } from '../clock.ts';
-import { requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireNames } from '../names.ts';
 
 /**
  * Key and certificate as node:tls takes them, or a function that gives those of the moment, which
@@ -24,6 +24,8 @@ export type Certificates =
 /** controller-runtime: pkg/certwatcher defaultWatchInterval. */
 const ASK_MS = 10_000;
 
+const NAMES = namesOf<{ cert: string; key: string }>()({ cert: 1, key: 1 });
+
 /**
  * The pair in two files, such as those of a mounted Secret that cert-manager renews.
  *
@@ -35,7 +37,7 @@ export function certificateFiles(paths: {
   cert: string;
   key: string;
 }): () => Promise<SecureContextOptions> {
-  requireObject('paths', paths);
+  requireNames('paths', paths, 'member of the paths', NAMES);
   return async () => {
     const [cert, key] = await Promise.all([
       readFile(paths.cert, 'utf8'),

@@ -16,6 +16,7 @@ import {
   LeaseLock,
   type ResourceLock,
 } from '../leaderelection/index.ts';
+import { namesOf } from '../names.ts';
 import type { ManagerSettings } from './options.ts';
 
 const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
@@ -62,6 +63,23 @@ export interface LeaderElectionOptions
   /** In place of a Lease; `id` is then a name for messages and metrics alone. */
   lock?: ResourceLock | undefined;
 }
+
+export const ELECTION_NAMES = namesOf<LeaderElectionOptions>()({
+  id: 1,
+  namespace: 1,
+  leaseDuration: 1,
+  renewDeadline: 1,
+  retryPeriod: 1,
+  releaseOnCancel: 1,
+  stepDown: 1,
+  identity: 1,
+  labels: 1,
+  lock: 1,
+  maxClockSkewRatio: 1,
+  recorder: 1,
+  random: 1,
+  wallNow: 1,
+});
 
 /** An election that a manager takes part in. */
 export interface Election {

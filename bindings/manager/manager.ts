@@ -23,11 +23,13 @@ import type {
   Runnable,
   Tracer,
 } from '../controller/index.ts';
+import { REPORT_NAMES } from '../controller/manager.ts';
 import { textOfError } from '../error-text.ts';
 import { CapstanError, invalid, isAbort, requireFunction } from '../errors.ts';
 import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
+import { requireNames, requireSignalOptions } from '../names.ts';
 import { requireNode } from '../node-version.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
 import { whenAborted } from './aborts.ts';
@@ -268,6 +270,7 @@ class RuntimeManager implements ControllerManager {
   }
 
   report(options: ReportOptions = {}): ManagerReport {
+    requireNames('options', options, 'option of report()', REPORT_NAMES);
     return assembleReport(
       {
         now: this.clock.now(),
@@ -282,7 +285,9 @@ class RuntimeManager implements ControllerManager {
     );
   }
 
-  async start({ signal }: { signal?: AbortSignal } = {}): Promise<void> {
+  async start(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'start()');
+    const { signal } = options;
     if (this.#startedAt !== undefined)
       throw new CapstanError(
         'ALREADY_STARTED',

@@ -2,15 +2,19 @@
  * The options of a manager, with their defaults, and their checks. controller-runtime:
  * pkg/manager/manager.go Options.
  */
+import { FACTORY_NAMES } from '../cache/factory.ts';
 import type { FactoryOptions, Transport } from '../cache/index.ts';
+import { OWN_CLIENT_NAMES } from '../client/client.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import { type Clock, requireClock, systemClock } from '../clock.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
+import { DEFAULT_NAMES } from '../controller/manager.ts';
 import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
-import type { LeaderElectionOptions } from './election.ts';
+import { ELECTION_NAMES, type LeaderElectionOptions } from './election.ts';
 import type { HTTPHandler } from './router.ts';
 
 /** controller-runtime: pkg/manager/internal.go defaultGracefulShutdownPeriod. */
@@ -123,6 +127,28 @@ export interface ManagerOptions {
   debugPage?: boolean | DebugPageOptions | undefined;
 }
 
+const MANAGER_NAMES = namesOf<ManagerOptions>()({
+  transport: 1,
+  cache: FACTORY_NAMES,
+  client: OWN_CLIENT_NAMES,
+  newClient: 1,
+  logger: 1,
+  tracer: 1,
+  clock: 1,
+  wallNow: 1,
+  controller: DEFAULT_NAMES,
+  leaderElection: ELECTION_NAMES,
+  gracefulShutdownTimeout: 1,
+  healthProbe: namesOf<HealthProbeOptions>()({
+    bindAddress: 1,
+    readinessEndpointName: 1,
+    livenessEndpointName: 1,
+  }),
+  metrics: namesOf<MetricsOptions>()({ bindAddress: 1, tls: 1, extraHandlers: 1, filter: 1 }),
+  profiling: namesOf<ProfilingOptions>()({ bindAddress: 1, allowRemote: 1 }),
+  debugPage: namesOf<DebugPageOptions>()({ bindAddress: 1, allowRemote: 1, hosts: 1 }),
+});
+
 export type ManagerSettings = ManagerOptions &
   Required<
     Pick<
@@ -142,7 +168,7 @@ export type ManagerSettings = ManagerOptions &
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function settingsOf(options: ManagerOptions): ManagerSettings {
-  requireObject('options', options);
+  requireNames('options', options, 'option of newManager()', MANAGER_NAMES);
   requireFunction(
     'options.transport.request',
     (options.transport as Partial<Transport> | undefined)?.request,

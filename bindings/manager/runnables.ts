@@ -4,7 +4,9 @@
  * engageStopProcedure.
  */
 import type { Runnable } from '../controller/index.ts';
-import { invalid, requireFunction, requireObject } from '../errors.ts';
+import { RUNNABLE_NAMES } from '../controller/manager.ts';
+import { invalid, requireFunction } from '../errors.ts';
+import { namesOf, requireMembers } from '../names.ts';
 import {
   GROUPS,
   type GroupName,
@@ -25,6 +27,8 @@ export interface GroupedRunnable extends Runnable {
   /** Resolves when it does its work, so that what comes after it may start; absent: at once. */
   ready?: Ready;
 }
+
+const NAMES = namesOf<GroupedRunnable>()({ ...RUNNABLE_NAMES, group: 1, ready: 1 });
 
 /** Stopped one after the other; warm-up, beside them. */
 const STOP_ORDER: readonly GroupName[] = [
@@ -59,7 +63,7 @@ export class Runnables {
    * late.
    */
   add(runnable: Runnable): void {
-    requireObject('runnable', runnable);
+    requireMembers('runnable', runnable, 'member of a Runnable', NAMES, true);
     requireFunction('runnable.start', runnable.start);
     for (const method of ['needLeaderElection', 'warmup', 'discard', 'report'] as const) {
       if (runnable[method] !== undefined) requireFunction(`runnable.${method}`, runnable[method]);

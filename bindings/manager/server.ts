@@ -13,9 +13,10 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import type { SecureContextOptions } from 'node:tls';
 import { type Clock, systemClock } from '../clock.ts';
 import { textOfError } from '../error-text.ts';
-import { CapstanError, invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
+import { CapstanError, invalid, requireFunction, requireNumber } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type Logger, silentLogger } from '../logger.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { whenAborted } from './aborts.ts';
 import { type BindAddress, parseBindAddress } from './bind-address.ts';
 import { type Certificates, firstOf, renew } from './certificates.ts';
@@ -51,6 +52,18 @@ export interface HTTPServerOptions {
   clock?: Clock | undefined;
 }
 
+const NAMES = namesOf<HTTPServerOptions>()({
+  name: 1,
+  bindAddress: 1,
+  handler: 1,
+  tls: 1,
+  shutdownTimeout: 1,
+  onlyServeWhenLeader: 1,
+  webhooks: 1,
+  logger: 1,
+  clock: 1,
+});
+
 /**
  * A server that a manager runs.
  *
@@ -82,7 +95,7 @@ export class HTTPServer implements GroupedRunnable {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(options: HTTPServerOptions) {
-    requireObject('options', options);
+    requireNames('options', options, 'option of an HTTPServer', NAMES);
     requireFunction('options.handler', options.handler);
     const bind = parseBindAddress('options.bindAddress', options.bindAddress);
     if (bind === undefined)

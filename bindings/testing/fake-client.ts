@@ -18,6 +18,7 @@ import type {
   WriteOptions,
 } from '../client/types.ts';
 import { requireObject } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import {
   type FakeResource,
   type FakeTransport,
@@ -62,6 +63,17 @@ export interface FakeClientOptions {
   readonly server?: FakeTransport | Omit<FakeTransportOptions, 'objects' | 'resources'> | undefined;
 }
 
+const NAMES = namesOf<FakeClientOptions>()({
+  objects: 1,
+  resources: 1,
+  indices: 1,
+  statusSubresource: 1,
+  interceptors: 1,
+  fieldOwner: 1,
+  fieldValidation: 1,
+  server: 1,
+});
+
 /** A client that has its server with it. */
 export interface FakeClient extends Client {
   /** The server behind it: for informers, faults, and objects that come later. */
@@ -81,6 +93,7 @@ export interface FakeClient extends Client {
  * await client.delete(ConfigMap, { namespace: 'default', name: 'a' });
  */
 export function fakeClient(options: FakeClientOptions = {}): FakeClient {
+  requireNames('options', options, 'option of fakeClient()', NAMES);
   const {
     objects = [],
     resources = [],

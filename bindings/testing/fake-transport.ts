@@ -10,13 +10,14 @@ import {
   type TransportResponse,
 } from '../cache/transport.ts';
 import { CapstanError } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { parseTarget } from './api.ts';
 import { closesPort, type Fault } from './faults.ts';
 import type { ResourceName } from './registry/kinds.ts';
 import { MemoryReply } from './reply.ts';
 import { seed } from './seed.ts';
 import { Serving } from './serving.ts';
-import { requireServingOptions, type ServingOptions } from './serving-options.ts';
+import { requireServingOptions, SERVING_NAMES, type ServingOptions } from './serving-options.ts';
 
 /** Of {@link fakeTransport}. */
 export interface FakeTransportOptions extends ServingOptions {
@@ -25,6 +26,12 @@ export interface FakeTransportOptions extends ServingOptions {
   /** Custom resources, where the objects alone do not tell their plurals. */
   resources?: Iterable<FakeResource> | undefined;
 }
+
+export const FAKE_TRANSPORT_NAMES = namesOf<FakeTransportOptions>()({
+  ...SERVING_NAMES,
+  objects: 1,
+  resources: 1,
+});
 
 /** A custom resource; a `Resource` of `capstan/cache` is one. */
 export interface FakeResource {
@@ -75,6 +82,7 @@ export interface FakeTransport extends Transport {
  * const informer = new SharedIndexInformer(new ListWatch(transport, ConfigMap), { clock });
  */
 export function fakeTransport(options: FakeTransportOptions = {}): FakeTransport {
+  requireNames('options', options, 'option of fakeTransport()', FAKE_TRANSPORT_NAMES);
   return new InProcess(options);
 }
 

@@ -3,8 +3,26 @@
  * otherwise never hit.
  */
 import { CapstanError, invalid, requireInteger, show } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
 import type { Fault, WatchPoint } from './faults.ts';
 
+const NAMES = namesOf<Fault>()({
+  do: 1,
+  verb: 1,
+  path: 1,
+  query: 1,
+  times: 1,
+  status: 1,
+  reason: 1,
+  retryAfter: 1,
+  afterBytes: 1,
+  ms: 1,
+  bytes: 1,
+  afterEvents: 1,
+  frameBytes: 1,
+  what: 1,
+  events: 1,
+});
 const VERBS = ['list', 'watch', 'get', 'create', 'update', 'patch', 'delete'];
 const OMITTED = ['bookmarks', 'initial-events-end', 'version', 'newline'];
 
@@ -25,7 +43,7 @@ function requireStatus({ status, retryAfter }: { status: number; retryAfter?: nu
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function checkFault(fault: Fault): void {
-  if (typeof fault !== 'object' || fault === null) throw invalid('fault', 'an object', fault);
+  requireNames('fault', fault, 'member of a fault', NAMES);
   if (fault.verb !== undefined && !VERBS.includes(fault.verb))
     throw invalid('fault.verb', VERBS.join(', '), fault.verb);
   requireText('fault.path', fault.path);

@@ -11,6 +11,7 @@ import { type Transport, TransportError } from '../cache/transport.ts';
 import { httpTransport } from '../client-node/http-transport.ts';
 import { CapstanError, invalid, requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { requireNode } from '../node-version.ts';
 import { parseTarget } from './api.ts';
 import { closesPort, type Fault } from './faults.ts';
@@ -18,6 +19,7 @@ import { Serving } from './serving.ts';
 import {
   type CheckedServing,
   requireServingOptions,
+  SERVING_NAMES,
   type ServingOptions,
 } from './serving-options.ts';
 
@@ -36,6 +38,13 @@ export interface ApiServerOptions extends ServingOptions {
   /** https instead of http, with this key and certificate (for 127.0.0.1). */
   tls?: ServerTls | undefined;
 }
+
+const NAMES = namesOf<ApiServerOptions>()({
+  ...SERVING_NAMES,
+  port: 1,
+  tls: namesOf<ServerTls>()({ key: 1, cert: 1, ca: 1 }),
+});
+const TRANSPORT_NAMES = namesOf<{ headers: Record<string, string> }>()({ headers: 1 });
 
 /**
  * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and
@@ -98,6 +107,7 @@ export class ApiServer {
    */
   static async start(options: ApiServerOptions = {}): Promise<ApiServer> {
     requireNode('capstan/testing');
+    requireNames('options', options, 'option of ApiServer.start()', NAMES);
     const { port = 0, tls } = options;
     requireInteger('port', port, 0);
     if (port > 65_535) throw invalid('port', 'a port number', port);
@@ -141,6 +151,7 @@ export class ApiServer {
    * @param options `headers` are sent with every request, such as `authorization`
    */
   transport(options: { headers?: Record<string, string> | undefined } = {}): Transport {
+    requireNames('options', options, 'option of transport()', TRANSPORT_NAMES);
     const connect = (): Transport =>
       httpTransport(this.url, {
         ...options,

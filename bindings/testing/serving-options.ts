@@ -4,6 +4,7 @@
  */
 import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireInteger } from '../errors.ts';
+import { namesOf } from '../names.ts';
 import type { ApiOptions } from './api.ts';
 
 /** How the embedded server serves; the defaults are as the real one's. */
@@ -46,6 +47,17 @@ export interface ServingOptions {
    */
   tokens?: readonly string[] | undefined;
 }
+
+export const SERVING_NAMES = namesOf<ServingOptions>()({
+  bookmarkInterval: 1,
+  historySize: 1,
+  clock: 1,
+  startTime: 1,
+  freshnessTimeout: 1,
+  watchBuffer: 1,
+  compressWatches: 1,
+  tokens: 1,
+});
 
 export type CheckedServing = Omit<ApiOptions, 'wallTime'> &
   Required<Pick<ServingOptions, 'startTime'>>;

@@ -1,21 +1,16 @@
-/**
- * Checks of arguments that several files of this folder take. Duck-typed: signals and clocks may
- * come from another realm.
- */
-import { CapstanError, invalid } from '../errors.ts';
+/** Checks of arguments, and an error, that several files of this folder share. */
+import { CapstanError } from '../errors.ts';
+import { type Names, requireNames } from '../names.ts';
 
-/** The error of a signal that is none, or undefined. */
-export function signalProblem(signal: AbortSignal | undefined): CapstanError | undefined {
-  if (signal === undefined) return undefined;
-  if (
-    typeof signal === 'object' &&
-    typeof signal?.aborted === 'boolean' &&
-    typeof signal.addEventListener === 'function' &&
-    typeof signal.removeEventListener === 'function'
-  ) {
-    return undefined;
+/** What is wrong with the options of a call that rejects, or undefined. */
+export function problemOf(options: object | undefined, call: string, names: Names): unknown {
+  if (options === undefined) return undefined;
+  try {
+    requireNames('options', options, `option of ${call}`, names);
+  } catch (error) {
+    return error;
   }
-  return invalid('signal', 'an AbortSignal', signal);
+  return undefined;
 }
 
 export function aborted(call: string, signal: AbortSignal): CapstanError {

@@ -17,15 +17,18 @@ import {
   WAIT_IS_BACKOFF,
   WAIT_MODES,
 } from '../core.ts';
-import { CapstanError, hasCode, invalid, requireObject } from '../errors.ts';
+import { CapstanError, hasCode, invalid } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { retriesCounter } from './metrics.ts';
 import type { QueueOptions } from './options.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** What a delayed add does to a delay of the same item that runs already. */
 export type DelayMode = keyof typeof WAIT_MODES;
+
+const DELAY_NAMES = namesOf<{ mode: DelayMode }>()({ mode: 1 });
 
 /**
  * client-go's maxWait: however far away the next time is, it is looked at again after this long (a
@@ -345,7 +348,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
 }
 
 function modeOf(options: { mode?: DelayMode | undefined }): number {
-  requireObject('options', options);
+  requireNames('options', options, 'option of addAfter()', DELAY_NAMES);
   const { mode = 'earliest' } = options;
   if (!Object.hasOwn(WAIT_MODES, mode))
     throw invalid('mode', "'earliest', 'latest' or 'replace'", mode);

@@ -1,7 +1,8 @@
 /** The get() calls that wait, in the order in which they came. */
 import type { CapstanError } from '../errors.ts';
 import { leaving } from '../leaving.ts';
-import { aborted } from './checks.ts';
+import { isSignal, namesOf } from '../names.ts';
+import { aborted, problemOf } from './checks.ts';
 import type { Got } from './options.ts';
 
 /** Of `get`. */
@@ -14,6 +15,20 @@ export interface GetOptions<T> {
    * promise; the item is handed out all the same.
    */
   taken?: ((item: T) => void) | undefined;
+}
+
+const GET_NAMES = namesOf<GetOptions<never>>()({ signal: 1, taken: 1 });
+
+/**
+ * What is wrong with the options of a get(), or undefined. The names are compared here first, as a
+ * look into the table costs 15 ns of the 80 that get() and done() take.
+ */
+export function problemOfGet<T>(options: GetOptions<T> | undefined): unknown {
+  if (options === undefined) return undefined;
+  const signal = options?.signal; // null is no object
+  let known = signal === undefined || isSignal(signal);
+  for (const name in options) known &&= name === 'signal' || name === 'taken';
+  return known && signal !== undefined ? undefined : problemOf(options, 'get()', GET_NAMES);
 }
 
 /** Tells of the item that a get() answers, then answers. */

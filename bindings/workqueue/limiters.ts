@@ -5,16 +5,10 @@
  * forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
 import { type Clock, requireClock, systemClock } from '../clock.ts';
-import {
-  invalid,
-  requireFunction,
-  requireInteger,
-  requireMs,
-  requireNumber,
-  requireObject,
-} from '../errors.ts';
+import { invalid, requireFunction, requireInteger, requireMs, requireNumber } from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { KeyFunction } from '../keys.ts';
+import { namesOf, requireNames } from '../names.ts';
 import { Failures } from './failures.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
@@ -45,9 +39,11 @@ export interface LimiterOptions<T> {
   forgetAfter?: number | undefined;
 }
 
+const LIMITER_NAMES = namesOf<LimiterOptions<never>>()({ clock: 1, key: 1, forgetAfter: 1 });
+
 /** The counts of a limiter, from what its user gave. */
 function failures<T>(options: LimiterOptions<T> = {}): Failures<T> {
-  requireObject('options', options);
+  requireNames('options', options, 'option of a limiter', LIMITER_NAMES);
   const { key, forgetAfter, clock } = options;
   if (key !== undefined) requireFunction('key', key);
   if (forgetAfter !== undefined) requireMs('forgetAfter', forgetAfter);
@@ -185,7 +181,8 @@ export class BucketRateLimiter<T = string> implements RateLimiter<T> {
   constructor(qps: number, burst: number, options?: LimiterOptions<T>) {
     if (typeof qps !== 'number' || !(qps >= 0)) throw invalid('qps', 'a number >= 0', qps);
     requireInteger('burst', burst, 0);
-    if (options !== undefined) requireObject('options', options);
+    if (options !== undefined)
+      requireNames('options', options, 'option of a limiter', LIMITER_NAMES);
     requireClock('clock', options?.clock);
     this.#perMs = qps / 1000;
     this.#burst = burst;

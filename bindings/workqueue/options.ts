@@ -13,6 +13,7 @@ import {
   requireString,
 } from '../errors.ts';
 import type { KeyFunction } from '../keys.ts';
+import { type Names, namesOf, requireNames } from '../names.ts';
 import type { MetricsProvider } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 
@@ -84,6 +85,20 @@ export interface QueueOptions<T> {
   addKeepsBackoff?: boolean | undefined;
 }
 
+export const QUEUE_NAMES = namesOf<QueueOptions<never>>()({
+  name: 1,
+  clock: 1,
+  metricsProvider: 1,
+  key: 1,
+  queue: 1,
+  inner: 1,
+  times: 1,
+  maxDepth: 1,
+  whenFull: 1,
+  addEndsWait: 1,
+  addKeepsBackoff: 1,
+});
+
 /** What get() gives: an item, or the news that the queue has shut down and is empty. */
 export type Got<T> = { item: T; shutdown: false } | { item: undefined; shutdown: true };
 
@@ -93,8 +108,8 @@ export function gotten<T>(item: T | undefined): Got<T> {
 }
 
 /** All but `inner`, which only the queue itself can tell. */
-export function checkOptions<T>(options: QueueOptions<T>): QueueOptions<T> {
-  requireObject('options', options);
+export function checkOptions<T>(options: QueueOptions<T>, names: Names): QueueOptions<T> {
+  requireNames('options', options, 'option of a queue', names);
   const { name, clock, metricsProvider, key, queue, inner } = options;
   if (name !== undefined) requireString('name', name);
   if (key !== undefined) requireFunction('key', key);

@@ -2,8 +2,10 @@
  * A bounded pool over numbered pieces: client-go util/workqueue/parallelizer.go. Each piece runs
  * once.
  */
-import { invalid, requireFunction, requireInteger, requireObject } from '../errors.ts';
-import { signalProblem } from './checks.ts';
+import { invalid, requireFunction, requireInteger } from '../errors.ts';
+import { namesOf, requireNames } from '../names.ts';
+
+const NAMES = namesOf<{ signal: AbortSignal; chunkSize: number }>()({ signal: 1, chunkSize: 1 });
 
 /**
  * Runs `run(0)` to `run(pieces - 1)`, at most `workers` at a time, each worker taking `chunkSize`
@@ -25,12 +27,10 @@ export async function parallelizeUntil(
   requireInteger('workers', workers, 1);
   requireInteger('pieces', pieces, 0);
   requireFunction('run', run);
-  requireObject('options', options);
+  requireNames('options', options, 'option of parallelizeUntil()', NAMES);
   const { signal, chunkSize = 1 } = options;
   if (!Number.isSafeInteger(chunkSize)) throw invalid('chunkSize', 'an integer', chunkSize);
   const chunk = Math.max(chunkSize, 1); // client-go: a size below 1 means 1
-  const problem = signalProblem(signal);
-  if (problem !== undefined) throw problem;
   let next = 0;
   let failed = false;
   let failure: unknown;

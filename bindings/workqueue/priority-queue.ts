@@ -23,13 +23,14 @@ import {
 import { invalid, requireNumber, requireObject } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
+import { type Names, namesOf, requireNames } from '../names.ts';
 import type { GetOptions } from './gets.ts';
 import {
   ItemExponentialFailureRateLimiter,
   type OwnLimiter,
   type RateLimiter,
 } from './limiters.ts';
-import { type Got, gotten, type QueueOptions } from './options.ts';
+import { type Got, gotten, QUEUE_NAMES, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 
 /** Of a {@link PriorityQueue}. */
@@ -45,6 +46,11 @@ export interface PriorityQueueOptions<T> extends QueueOptions<T> {
   aging?: { everyMs: number } | undefined;
 }
 
+const PRIORITY_NAMES = namesOf<PriorityQueueOptions<never>>()({
+  ...QUEUE_NAMES,
+  aging: namesOf<NonNullable<PriorityQueueOptions<never>['aging']>>()({ everyMs: 1 }),
+});
+
 /** How items are added. controller-runtime: `priorityqueue.AddOpts`. */
 export interface AddOptions {
   /** Ready after so many milliseconds; at once when that is 0 or less. */
@@ -57,6 +63,8 @@ export interface AddOptions {
   /** The higher, the earlier. Any integer of 32 bits; default 0. */
   priority?: number | undefined;
 }
+
+const ADD_NAMES = namesOf<AddOptions>()({ after: 1, rateLimited: 1, priority: 1 });
 
 /** What getWithPriority() gives. The priority is 0 at shutdown. */
 export type GotWithPriority<T> = Got<T> & { priority: number };
@@ -103,7 +111,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
    * first error is thrown, and the others go to the hook of `setErrorHandler`.
    */
   addWithOpts(options: AddOptions, ...items: T[]): void {
-    requireObject('options', options);
+    requireAddOptions(options);
     const { after = 0, rateLimited = false, priority = 0 } = options;
     requireNumber('after', after);
     if (typeof rateLimited !== 'boolean') throw invalid('rateLimited', 'a boolean', rateLimited);
@@ -180,6 +188,11 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   /** @internal */
   protected override create(core: Core, options: PriorityQueueOptions<T>): number {
     return core.x.priorityNew(this.timed, options.aging?.everyMs ?? 0);
+  }
+
+  /** @internal */
+  protected override get optionNames(): Names {
+    return PRIORITY_NAMES;
   }
 
   /** @internal */
@@ -306,9 +319,19 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   }
 }
 
+/** The names are compared here first: a look into the table is a sixth of what an add costs. */
+function requireAddOptions(options: AddOptions): void {
+  let known = false;
+  for (const name in options) {
+    known = name === 'priority' || name === 'after' || name === 'rateLimited';
+    if (!known) break;
+  }
+  if (!known) requireNames('options', options, 'option of addWithOpts()', ADD_NAMES);
+}
+
 /** Whether priorities age. */
 function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
-  requireObject('options', options);
+  requireNames('options', options, 'option of a queue', PRIORITY_NAMES);
   const { inner, queue, aging, addEndsWait } = options;
   if (inner !== undefined)
     throw invalid('inner', 'nothing: a priority queue wraps no other queue', inner);

@@ -28,14 +28,22 @@ import {
 import { disposable } from '../disposable.ts';
 import { type CapstanError, invalid } from '../errors.ts';
 import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
+import { type Names, SIGNAL } from '../names.ts';
 import { Bound } from './bound.ts';
-import { aborted, signalProblem } from './checks.ts';
+import { aborted, problemOf } from './checks.ts';
 import { Chosen, type Ordered } from './chosen.ts';
 import { Drains } from './drains.ts';
-import { type GetOptions, Gets, itemsOf, told } from './gets.ts';
+import { type GetOptions, Gets, itemsOf, problemOfGet, told } from './gets.ts';
 import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
-import { checkOptions, type Got, gotten, type QueueOptions, rulesOf } from './options.ts';
+import {
+  checkOptions,
+  type Got,
+  gotten,
+  QUEUE_NAMES,
+  type QueueOptions,
+  rulesOf,
+} from './options.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /**
@@ -85,7 +93,14 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   declare [Symbol.dispose]: () => void;
 
   constructor(options: QueueOptions<T> = {}) {
-    const { name = '', clock, metricsProvider, key, queue: order, inner } = checkOptions(options);
+    const {
+      name = '',
+      clock,
+      metricsProvider,
+      key,
+      queue: order,
+      inner,
+    } = checkOptions(options, this.optionNames);
     if (inner !== undefined && !(inner instanceof BaseQueue))
       throw invalid('inner', 'a WorkQueue', inner);
     this.inner = inner;
@@ -112,6 +127,11 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (metered)
       this.meter = meterFor(metricsProvider, { name, core, handle, clock: this.clock, hasLevels });
     this.#held.meter = this.meter;
+  }
+
+  /** @internal What the constructor takes. */
+  protected get optionNames(): Names {
+    return QUEUE_NAMES;
   }
 
   /**
@@ -192,7 +212,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   ): Promise<G> {
     const signal = options?.signal;
     const problem =
-      signalProblem(signal) ?? (signal?.aborted ? aborted('get()', signal) : undefined);
+      problemOfGet(options) ?? (signal?.aborted ? aborted('get()', signal) : undefined);
     if (problem !== undefined) return Promise.reject(problem);
     try {
       const item = this.take();
@@ -297,7 +317,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    */
   shutDownWithDrain(options?: { signal?: AbortSignal | undefined }): Promise<void> {
     const signal = options?.signal;
-    const problem = signalProblem(signal);
+    const problem = problemOf(options, 'shutDownWithDrain()', SIGNAL);
     if (problem !== undefined) return Promise.reject(problem);
     try {
       this.checkAlive();

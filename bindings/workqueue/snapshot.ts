@@ -9,6 +9,7 @@ import {
   STATE_PROCESSING,
   STATE_WAITING,
 } from '../core.ts';
+import { namesOf } from '../names.ts';
 
 /** Which page of the keys. */
 export interface SnapshotOptions {
@@ -17,6 +18,8 @@ export interface SnapshotOptions {
   /** Keys in a page. Default 1000. */
   limit?: number | undefined;
 }
+
+export const SNAPSHOT_NAMES = namesOf<SnapshotOptions>()({ after: 1, limit: 1 });
 
 /** One key of a {@link Snapshot}. */
 export interface QueuedKey<T> {

@@ -2,9 +2,11 @@
  * The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only.
  */
 import { type Clock, requireClock, systemClock } from '../clock.ts';
-import { requireFunction, requireMs, requireObject } from '../errors.ts';
+import { requireFunction, requireMs } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
-import { signalProblem } from './checks.ts';
+import { namesOf, requireNames } from '../names.ts';
+
+const UNTIL_NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1, clock: 1 });
 
 /**
  * Runs `fn` again and again, `periodMs` after it has ended, until the signal fires; resolves then,
@@ -21,12 +23,10 @@ export async function until(
   periodMs: number,
   options: { signal?: AbortSignal | undefined; clock?: Clock | undefined } = {},
 ): Promise<void> {
-  requireObject('options', options);
+  requireNames('options', options, 'option of until()', UNTIL_NAMES);
   requireFunction('fn', fn);
   requireMs('periodMs', periodMs);
   const { signal, clock = systemClock } = options;
-  const problem = signalProblem(signal);
-  if (problem !== undefined) throw problem;
   requireClock('clock', clock);
   while (!signal?.aborted) {
     try {

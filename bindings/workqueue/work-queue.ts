@@ -10,13 +10,20 @@
  *   time here too, as does one that is shut down.
  */
 import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
-import { requireInteger, requireObject } from '../errors.ts';
+import { requireInteger } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
+import { requireNames } from '../names.ts';
 import type { QueueOptions } from './options.ts';
 import { BaseQueue } from './queue.ts';
 import { checkItems, checkSlots, stale, tooManySlots } from './slot-checks.ts';
-import { type QueuedKey, readKeys, type Snapshot, type SnapshotOptions } from './snapshot.ts';
+import {
+  type QueuedKey,
+  readKeys,
+  SNAPSHOT_NAMES,
+  type Snapshot,
+  type SnapshotOptions,
+} from './snapshot.ts';
 
 /**
  * In snapshots of a queue that wraps another, the keys that only wait in the outer one come this
@@ -329,7 +336,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
    * }
    */
   snapshot(options: SnapshotOptions = {}): Snapshot<T> {
-    requireObject('options', options);
+    requireNames('options', options, 'option of snapshot()', SNAPSHOT_NAMES);
     const { after = 0, limit = 1000 } = options;
     requireInteger('after', after, 0);
     requireInteger('limit', limit, 1);

@@ -10,7 +10,8 @@ import {
   type IndexSpec,
   type Resource,
 } from '../../cache/resource.ts';
-import { CapstanError, invalid, requireObject } from '../../errors.ts';
+import { CapstanError, invalid } from '../../errors.ts';
+import { namesOf, requireNames } from '../../names.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 import type {
@@ -98,6 +99,44 @@ export interface CustomResourceOptions<
   readonly labels?: Record<string, string> | undefined;
   readonly annotations?: Record<string, string> | undefined;
 }
+
+const SCALE_NAMES = namesOf<ScaleSubresource>()({
+  specReplicasPath: 1,
+  statusReplicasPath: 1,
+  labelSelectorPath: 1,
+});
+const NAMES = namesOf<AnyOptions>()({
+  group: 1,
+  version: 1,
+  kind: 1,
+  plural: 1,
+  scope: 1,
+  spec: 1,
+  status: 1,
+  subresources: namesOf<NonNullable<AnyOptions['subresources']>>()({
+    status: 1,
+    scale: SCALE_NAMES,
+  }),
+  shortNames: 1,
+  categories: 1,
+  additionalPrinterColumns: namesOf<PrinterColumn>()({
+    name: 1,
+    type: 1,
+    jsonPath: 1,
+    description: 1,
+    format: 1,
+    priority: 1,
+  }),
+  selectableFields: 1,
+  description: 1,
+  validations: 1,
+  overrides: 1,
+  served: 1,
+  deprecated: 1,
+  indexers: 1,
+  labels: 1,
+  annotations: 1,
+});
 
 export type StatusOf<S extends StandardSchema | undefined> = S extends StandardSchema
   ? InferOutput<S>
@@ -239,7 +278,7 @@ const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 type AnyOptions = CustomResourceOptions<StandardSchema, StandardSchema | undefined, string>;
 
 function checkNames(options: Omit<AnyOptions, 'indexers'>): void {
-  requireObject('options', options);
+  requireNames('options', options, 'option of defineCustomResource()', NAMES);
   const { group, version, kind, plural, scope } = options;
   if (typeof group !== 'string' || !SUBDOMAIN.test(group))
     throw invalid('group', 'a domain such as "example.com"', group);

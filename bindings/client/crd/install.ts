@@ -7,6 +7,7 @@ import { isNotFound, isStatusError } from '../../cache/status-error.ts';
 import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { aborted, CapstanError, invalid, requireMs, requireObject } from '../../errors.ts';
+import { namesOf, requireNames } from '../../names.ts';
 import { type Condition, findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
 import { isBeingDeleted } from '../finalizers.ts';
 import type { Client } from '../types.ts';
@@ -21,6 +22,13 @@ export interface InstallCRDsOptions {
   readonly fieldOwner?: string | undefined;
   readonly clock?: Clock | undefined;
 }
+
+const NAMES = namesOf<InstallCRDsOptions>()({
+  signal: 1,
+  timeoutMs: 1,
+  fieldOwner: 1,
+  clock: 1,
+});
 
 /**
  * The server does not serve a definition, or does not let it go; `conditions` are what it says.
@@ -77,6 +85,7 @@ export async function installCRDs(
   crds: readonly CustomResourceDefinition[],
   options: InstallCRDsOptions = {},
 ): Promise<CustomResourceDefinition[]> {
+  requireNames('options', options, 'option of installCRDs()', NAMES);
   const wait = new Wait(options);
   const { fieldOwner = 'capstan', signal } = options;
   requireDefinitions(crds);
@@ -106,6 +115,7 @@ export async function uninstallCRDs(
   crds: readonly CustomResourceDefinition[],
   options: InstallCRDsOptions = {},
 ): Promise<void> {
+  requireNames('options', options, 'option of uninstallCRDs()', NAMES);
   const wait = new Wait(options);
   const { signal } = options;
   requireDefinitions(crds);

@@ -7,16 +7,11 @@
 import { abortable } from '../../cache/wait.ts';
 import { type Clock, systemClock, systemWallNow } from '../../clock.ts';
 import { textOfError } from '../../error-text.ts';
-import {
-  CapstanError,
-  invalid,
-  requireFunction,
-  requireInteger,
-  requireObject,
-} from '../../errors.ts';
+import { CapstanError, invalid, requireFunction, requireInteger } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import { qualifiedName } from '../../label-rules.ts';
 import { guardedLogger, type Logger, requireLogger } from '../../logger.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../../names.ts';
 import type { Writer } from '../types.ts';
 import {
   type EventDetails,
@@ -67,6 +62,27 @@ export interface EventRecorderOptions {
   readonly random?: (() => number) | undefined;
 }
 
+const NAMES = namesOf<EventRecorderOptions>()({
+  client: 1,
+  reportingController: 1,
+  reportingInstance: 1,
+  burst: 1,
+  refillMs: 1,
+  maxQueued: 1,
+  logger: 1,
+  clock: 1,
+  wallNow: 1,
+  random: 1,
+});
+const DETAIL_NAMES = namesOf<EventDetails>()({
+  type: 1,
+  reason: 1,
+  action: 1,
+  note: 1,
+  related: 1,
+  annotations: 1,
+});
+
 /** What became of the events so far. */
 export interface EventCounts {
   /** Asked for. */
@@ -102,7 +118,7 @@ export class EventRecorder implements EventSink {
   #stopped = false;
 
   constructor(options: EventRecorderOptions) {
-    requireObject('options', options);
+    requireNames('options', options, 'option of an EventRecorder', NAMES);
     const {
       client,
       reportingController,
@@ -210,6 +226,7 @@ export class EventRecorder implements EventSink {
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */
   async shutdown(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'shutdown()');
     const { signal } = options;
     if (!this.#stopped) {
       this.#stopped = true;
@@ -226,7 +243,7 @@ export class EventRecorder implements EventSink {
   }
 
   #record(regarding: object, details: EventDetails): void {
-    requireObject('details', details);
+    requireNames('details', details, 'member of the details of an event', DETAIL_NAMES);
     const now = this.#wallNow();
     const reference = referenceTo('regarding', regarding);
     if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');

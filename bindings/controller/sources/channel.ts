@@ -8,10 +8,11 @@
 import { abortable, TimeSlice } from '../../cache/wait.ts';
 import { textOfError } from '../../error-text.ts';
 import { invalid, requireFunction, requireInteger } from '../../errors.ts';
+import { namesOf, requireNames } from '../../names.ts';
 import type { GenericEvent } from '../event.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';
-import { EventPipe, type PipeOptions } from './pipe.ts';
+import { EventPipe, PIPE_NAMES, type PipeOptions } from './pipe.ts';
 
 export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
   /** An {@link EventChannel}, or any other iterable; it is asked for its iterator at the start. */
@@ -19,6 +20,8 @@ export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
   /** How many events may wait for a handler that is async. Default 1024. */
   bufferSize?: number | undefined;
 }
+
+const NAMES = namesOf<ChannelSourceOptions<never>>()({ ...PIPE_NAMES, events: 1, bufferSize: 1 });
 
 /** controller-runtime: source.go Channel, the default buffer size. */
 const BUFFER_SIZE = 1024;
@@ -36,6 +39,7 @@ const BUFFER_SIZE = 1024;
  * pushes.trySend({ metadata: { namespace: 'default', name: 'web' } });
  */
 export function channelSource<T>(options: ChannelSourceOptions<T>): Source {
+  requireNames('options', options, 'option of channelSource()', NAMES);
   const { events, bufferSize = BUFFER_SIZE } = options;
   requireFunction('options.events[Symbol.asyncIterator]', events?.[Symbol.asyncIterator]);
   requireInteger('options.bufferSize', bufferSize, 1);

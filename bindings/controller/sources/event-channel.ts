@@ -3,6 +3,7 @@
  * authors use a chan for.
  */
 import { requireInteger } from '../../errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../../names.ts';
 import type { GenericEvent } from '../event.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 
@@ -11,6 +12,8 @@ export interface EventChannelOptions {
   /** How many events may wait until a source takes them. Default 1024. */
   capacity?: number | undefined;
 }
+
+const NAMES = namesOf<EventChannelOptions>()({ capacity: 1 });
 
 /**
  * Objects that are sent in, as generic events that come out, for {@link channelSource}. Each event
@@ -27,6 +30,7 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
   readonly #queue: BoundedQueue<GenericEvent<T>>;
 
   constructor(options: EventChannelOptions = {}) {
+    requireNames('options', options, 'option of an EventChannel', NAMES);
     const { capacity = 1024 } = options;
     requireInteger('options.capacity', capacity, 1);
     this.#queue = new BoundedQueue(capacity);
@@ -46,7 +50,8 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
    * Resolves when the event has room. @throws CapstanError (as a rejection) ABORTED when the signal
    * fires before, STOPPED once it is closed
    */
-  send(object: T, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+  async send(object: T, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'send()');
     return this.#queue.put({ object }, options.signal);
   }
 

@@ -4,6 +4,7 @@
  */
 import { type Clock, systemClock } from '../../clock.ts';
 import { requireFunction } from '../../errors.ts';
+import { namesOf, requireNames } from '../../names.ts';
 import type { Request } from '../../request.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { HandlerQueue, Source, SourceQueue, SourceStart, SourceStatus } from '../source.ts';
@@ -23,6 +24,8 @@ export interface FuncStart {
   readonly signal: AbortSignal;
 }
 
+const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
+
 /**
  * A source that a function starts. It resolves once it has begun, and whatever goes on then goes on
  * beside it: a controller waits for it before it starts. What it throws ends the controller.
@@ -41,6 +44,7 @@ export function funcSource(
   start: (start: FuncStart) => void | Promise<void>,
   options: { clock?: Clock | undefined } = {},
 ): Source {
+  requireNames('options', options, 'option of funcSource()', NAMES);
   requireName('name', name);
   requireFunction('start', start);
   return new FuncSource(name, start, options.clock ?? systemClock);

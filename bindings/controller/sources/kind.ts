@@ -7,15 +7,20 @@
  * the server does not have yet gets no informer: the server is asked again each 10 s.
  * controller-runtime: pkg/internal/source/kind.go.
  */
-import type { InformerSelection, SharedInformerFactory } from '../../cache/factory.ts';
+import {
+  type InformerSelection,
+  SELECTION_NAMES,
+  type SharedInformerFactory,
+} from '../../cache/factory.ts';
 import type { Registration } from '../../cache/handler.ts';
 import type { SharedIndexInformer } from '../../cache/informer.ts';
 import type { Resource } from '../../cache/resource.ts';
 import { abortable, deferred, sleep } from '../../cache/wait.ts';
 import { textOfError } from '../../error-text.ts';
 import { invalid, requireFunction } from '../../errors.ts';
+import { namesOf, requireNames } from '../../names.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
-import { EventPipe, type PipeOptions } from './pipe.ts';
+import { EventPipe, PIPE_NAMES, type PipeOptions } from './pipe.ts';
 
 export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer<T>> {
   /** Has the informer, or makes and starts it. */
@@ -28,6 +33,13 @@ export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer
    */
   selection?: InformerSelection | undefined;
 }
+
+const KIND_NAMES = namesOf<KindSourceOptions<never>>()({
+  ...PIPE_NAMES,
+  cache: 1,
+  resource: 1,
+  selection: SELECTION_NAMES,
+});
 
 /** controller-runtime: kind.go, the interval of PollUntilContextCancel. */
 const POLL_MS = 10_000;
@@ -51,6 +63,7 @@ const POLL_MS = 10_000;
  * });
  */
 export function kindSource<T extends object>(options: KindSourceOptions<T>): Source {
+  requireNames('options', options, 'option of kindSource()', KIND_NAMES);
   const { cache, resource, selection = {} } = options;
   requireFunction('options.cache.informerFor', cache?.informerFor);
   if (typeof resource?.kind !== 'string')
@@ -86,6 +99,7 @@ export interface InformerSourceOptions<T extends object, I extends string>
 export function informerSource<T extends object, I extends string = never>(
   options: InformerSourceOptions<T, I>,
 ): Source {
+  requireNames('options', options, 'option of informerSource()', INFORMER_NAMES);
   const { informer } = options;
   requireFunction('options.informer.addEventHandler', informer?.addEventHandler);
   const pipe = new EventPipe<T>({ ...options, name: options.name ?? 'informer' });
@@ -93,6 +107,11 @@ export function informerSource<T extends object, I extends string = never>(
     informer: () => informer as unknown as SharedIndexInformer<T, never>,
   });
 }
+
+const INFORMER_NAMES = namesOf<InformerSourceOptions<never, never>>()({
+  ...PIPE_NAMES,
+  informer: 1,
+});
 
 interface Where<T extends object> {
   informer(): SharedIndexInformer<T, never>;

@@ -21,6 +21,7 @@ import { type Clock, requireClock, systemClock } from '../../clock.ts';
 import { CapstanError, invalid } from '../../errors.ts';
 import { handleError } from '../../handle-error.ts';
 import type { Logger } from '../../logger.ts';
+import { namesOf } from '../../names.ts';
 import type { Request } from '../../request.ts';
 import { Seldom } from '../../seldom.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
@@ -49,6 +50,13 @@ export interface PipeOptions<T> {
   /** For the time of causes, and for what a source waits for. Default: the system's. */
   clock?: Clock | undefined;
 }
+
+export const PIPE_NAMES = namesOf<PipeOptions<never>>()({
+  handler: 1,
+  predicates: 1,
+  name: 1,
+  clock: 1,
+});
 
 /** How events of one kind go. */
 interface Lane {

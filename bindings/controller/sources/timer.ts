@@ -6,6 +6,7 @@
 import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { invalid, requireFunction } from '../../errors.ts';
+import { namesOf, requireNames } from '../../names.ts';
 import type { Request } from '../../request.ts';
 import { enqueueRequestsFromMapFunc } from '../handlers.ts';
 import type { EventHandler, Source, SourceStart, SourceStatus } from '../source.ts';
@@ -50,6 +51,16 @@ export type TimerSourceOptions = TimerOptions &
       }
   );
 
+const NAMES = namesOf<TimerSourceOptions>()({
+  everyMs: 1,
+  jitter: 1,
+  name: 1,
+  clock: 1,
+  random: 1,
+  requests: 1,
+  handler: 1,
+});
+
 /**
  * Ticks as a source, such as for what has to be compared with a system that tells of nothing by
  * itself. It has nothing to sync.
@@ -63,6 +74,7 @@ export type TimerSourceOptions = TimerOptions &
  * });
  */
 export function timerSource(options: TimerSourceOptions): Source {
+  requireNames('options', options, 'option of timerSource()', NAMES);
   const {
     everyMs,
     jitter = 0,

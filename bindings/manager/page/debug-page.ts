@@ -9,8 +9,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ReportOptions } from '../../controller/index.ts';
 import { RECENT_RUNS } from '../../controller/journal.ts';
-import { invalid, requireFunction, requireObject } from '../../errors.ts';
+import { invalid, requireFunction } from '../../errors.ts';
 import { livePage, livePagePolicy } from '../../generated/live-page.ts';
+import { namesOf, requireNames } from '../../names.ts';
 import type { ManagerReport, ObjectReport } from '../report.ts';
 import { type Access, refusal } from './access.ts';
 import { redact } from './redact.ts';
@@ -38,6 +39,8 @@ export interface LivePageOptions {
    */
   hosts?: readonly string[];
 }
+
+const NAMES = namesOf<LivePageOptions>()({ state: 1, find: 1, allowRemote: 1, hosts: 1 });
 
 /** Answers a request for the page; false where it is for something else. */
 export type LivePageHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -96,7 +99,7 @@ interface Settings extends Pick<LivePageOptions, 'state'> {
 }
 
 function checked(options: LivePageOptions): Settings {
-  requireObject('options', options);
+  requireNames('options', options, 'option of debugPage()', NAMES);
   const { allowRemote = false, hosts = [] } = options;
   requireFunction('options.state', options.state);
   if (options.find !== undefined) requireFunction('options.find', options.find);

@@ -1,0 +1,297 @@
+/**
+ * Unknown names of options, handlers and results are errors that say what was meant. Each options
+ * type has a table of its members beside it, which the compiler holds equal to the type.
+ */
+import { CapstanError, invalid, requireObject } from './errors.ts';
+
+/** The members of an options type; those of a nested one have a table of their own. */
+export interface Names {
+  readonly [name: string]: 1 | Names;
+}
+
+type MemberOf<O> = O extends unknown ? keyof O & string : never;
+
+/**
+ * The table of `O`. An option that is added to `O`, or goes, does not compile until it is added to
+ * the table, or goes from it.
+ *
+ * @example
+ * const NAMES = namesOf<{ signal?: AbortSignal | undefined }>()({ signal: 1 });
+ */
+export function namesOf<O extends object>(): <M extends { readonly [K in MemberOf<O>]: 1 | Names }>(
+  members: M & { readonly [K in Exclude<keyof M, MemberOf<O>>]: 'this type has no such member' },
+) => M {
+  return (members) => Object.assign(Object.create(null), members); // "toString" is no member
+}
+
+/** Of functions that take nothing but a signal. */
+export const SIGNAL = namesOf<{ signal: AbortSignal }>()({ signal: 1 });
+
+/**
+ * Throws CapstanError INVALID_ARGUMENT unless `value` is an object whose own members are in
+ * `names`. Members that are undefined, symbols, and what a class has on its prototype pass. Where
+ * `names` has a `signal`, that is checked too.
+ *
+ * @param name of the argument, such as `options`
+ * @param what a member is called in messages, such as `option of newManager`
+ */
+export function requireNames(name: string, value: unknown, what: string, names: Names): void {
+  requireObject(name, value);
+  check(name, '', value as Record<string, unknown>, what, names);
+}
+
+function check(
+  name: string,
+  path: string,
+  given: Record<string, unknown>,
+  what: string,
+  names: Names,
+): void {
+  let known = false;
+  for (const member in given) {
+    const nested = names[member];
+    if (nested === undefined) {
+      if (Object.hasOwn(given, member) && given[member] !== undefined)
+        throw unknown(name, given, member, what, names, path);
+    } else {
+      known = true;
+      if (nested !== 1) checkNested(`${path}${member}`, given[member], what, nested);
+    }
+  }
+  if (!known && !isPlain(given) && !Object.keys(names).some((one) => one in given))
+    throw instead(name, given, names);
+  if (names.signal === 1 && given.signal !== undefined && !isSignal(given.signal))
+    throw invalid(`${path}signal`, 'an AbortSignal', given.signal);
+}
+
+/** An array stands for each of its elements; other values are checked where they are used. */
+function checkNested(path: string, value: unknown, what: string, names: Names): void {
+  if (Array.isArray(value))
+    for (const [i, one] of value.entries()) checkNested(`${path}[${i}]`, one, what, names);
+  else if (typeof value === 'object' && value !== null)
+    check(path, `${path}.`, value as Record<string, unknown>, what, names);
+}
+
+/**
+ * The same for an object with methods, such as a handler. An instance of a class may have members of
+ * its own, but needs one of `names`, and none may differ by case alone from one that it lacks.
+ *
+ * @param isOpen a plain object, too, may have members of its own, but none that look like one of
+ *   `names` that it lacks
+ */
+export function requireMembers(
+  name: string,
+  value: unknown,
+  what: string,
+  names: Names,
+  isOpen = false,
+): void {
+  requireObject(name, value);
+  const given = value as Record<string, unknown>;
+  const plain = isPlain(given);
+  if (plain && !isOpen) {
+    check(name, '', given, what, names);
+    return;
+  }
+  const all = Object.keys(names);
+  const none = !all.some((one) => one in given);
+  for (const member of membersOf(given)) {
+    if (member in names) continue;
+    const meant =
+      none || plain ? nearest(member, names) : all.find((one) => lower(one) === lower(member));
+    if (meant !== undefined && !(meant in given))
+      throw unknown(name, given, member, what, names, '');
+  }
+  if (none && !plain) throw instead(name, given, names);
+}
+
+/** For functions that take nothing but a signal. */
+export function requireSignalOptions(options: unknown, call: string): void {
+  requireNames('options', options, `option of ${call}`, SIGNAL);
+}
+
+/** Duck-typed, as a signal may come from another realm. */
+export function isSignal(signal: unknown): boolean {
+  const given = signal as Partial<AbortSignal> | null;
+  return (
+    typeof given === 'object' &&
+    typeof given?.aborted === 'boolean' &&
+    typeof given.addEventListener === 'function' &&
+    typeof given.removeEventListener === 'function'
+  );
+}
+
+/** Those of `value` that are in `names`. */
+export function pick<O extends object>(value: object, names: Names): O {
+  return Object.fromEntries(
+    Object.keys(names).flatMap((name) =>
+      name in value ? [[name, (value as Record<string, unknown>)[name]]] : [],
+    ),
+  ) as O;
+}
+
+function unknown(
+  name: string,
+  value: object,
+  member: string,
+  what: string,
+  names: Names,
+  path: string,
+): CapstanError {
+  if (wrapper(value, names) !== undefined) return instead(name, value, names);
+  const meant = nearest(member, names);
+  const hint =
+    meant === undefined
+      ? `there are ${Object.keys(names).sort().join(', ')}`
+      : `did you mean "${path}${meant}"?`;
+  return new CapstanError('INVALID_ARGUMENT', `"${path}${member}" is no ${what}: ${hint}`);
+}
+
+/** Something is passed that belongs into the options. */
+function instead(name: string, value: object, names: Names): CapstanError {
+  const [first = ''] = Object.keys(names);
+  return invalid(name, `an object such as { ${wrapper(value, names) ?? first} }`, value);
+}
+
+/** By which member the classes are told that are passed in place of options. */
+const TOLD_BY = {
+  signal: 'aborted',
+  clock: 'setTimer',
+  transport: 'request',
+  logger: 'warn',
+  rateLimiter: 'numRequeues',
+} as const;
+
+/** The option that takes what `value` is. */
+function wrapper(value: object, names: Names): string | undefined {
+  return Object.entries(TOLD_BY).find(([name, by]) => name in names && by in value)?.[0];
+}
+
+/** Also of another realm, whose Object.prototype is not this one. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Own and inherited ones, but for those that every object has. */
+function* membersOf(value: object): Generator<string, void, undefined> {
+  yield* Object.getOwnPropertyNames(value);
+  for (
+    let owner: object | null = Object.getPrototypeOf(value);
+    owner !== null && Object.getPrototypeOf(owner) !== null;
+    owner = Object.getPrototypeOf(owner)
+  )
+    yield* Object.getOwnPropertyNames(owner);
+}
+
+/** Names of client-go, controller-runtime and other clients, in lower case, and what they are here. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  abort: 'signal',
+  add: 'onAdd create',
+  after: 'requeueAfter',
+  backoff: 'rateLimiter',
+  change: 'onUpdate update',
+  concurrency: 'maxConcurrentReconciles',
+  context: 'signal',
+  create: 'onAdd',
+  ctx: 'signal',
+  delete: 'onDelete',
+  defaultnamespaces: 'namespaces',
+  delay: 'requeueAfter',
+  fields: 'fieldSelector',
+  filter: 'predicates',
+  handler: 'reconcile',
+  labels: 'labelSelector',
+  limit: 'pageSize watchListPageSize',
+  log: 'logger',
+  modify: 'onUpdate update',
+  newcontroller: 'reconcile',
+  ns: 'namespace',
+  onerror: 'watchErrorHandler',
+  ordering: 'queue',
+  owner: 'fieldManager',
+  fieldowner: 'fieldManager',
+  period: 'resyncPeriod',
+  remove: 'onDelete delete',
+  resource: 'for plural',
+  retry: 'requeueAfter',
+  scope: 'namespaced',
+  selector: 'labelSelector',
+  stop: 'signal',
+  stopch: 'signal',
+  sync: 'resyncPeriod',
+  syncperiod: 'resyncPeriod',
+  threads: 'maxConcurrentReconciles',
+  timer: 'clock',
+  update: 'onUpdate',
+  watch: 'watches',
+  workers: 'maxConcurrentReconciles',
+};
+
+/** Of a Go method's, a unit's or another client's spelling. */
+const ENDINGS = /(s|ed|d|func|fn|handler|ms|millis|milliseconds|seconds|secs|period|interval)$/;
+
+function lower(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** The known name that differs from `wrong` by case, an ending, or is its synonym. */
+function same(wrong: string, names: Names): string | undefined {
+  const given = lower(wrong);
+  const bare = given.replace(ENDINGS, '');
+  const candidates = [...paths(names)];
+  return (
+    candidates.find((name) => lower(name) === given) ??
+    candidates.find((name) => name.includes('.') && lower(name.replace(/.*\./, '')) === given) ??
+    [given, bare]
+      .flatMap((one) => (Object.hasOwn(SYNONYMS, one) ? SYNONYMS[one]!.split(' ') : []))
+      .find((name) => name in names) ??
+    candidates.find((name) => lower(name).replace(ENDINGS, '') === bare)
+  );
+}
+
+/** The known name that was meant, as far as that can be guessed. */
+function nearest(wrong: string, names: Names): string | undefined {
+  const known = same(wrong, names);
+  if (known !== undefined) return known;
+  const given = lower(wrong);
+  let best: string | undefined;
+  let least = Math.max(1, Math.floor(given.length / 3)) + 1;
+  for (const name of Object.keys(names)) {
+    const other = lower(name);
+    const away =
+      given.length > 2 && (other.includes(given) || given.includes(other))
+        ? least - 0.5
+        : distance(given, other);
+    if (away < least) {
+      best = name;
+      least = away;
+    }
+  }
+  return best;
+}
+
+function* paths(names: Names): Generator<string, void, undefined> {
+  yield* Object.keys(names);
+  for (const [name, nested] of Object.entries(names)) {
+    if (nested !== 1) for (const path of paths(nested)) yield `${name}.${path}`;
+  }
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours. */
+function distance(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const differs = a[i - 1] === b[j - 1] ? 0 : 1;
+      row[j] = Math.min(last[j]! + 1, row[j - 1]! + 1, last[j - 1]! + differs);
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        row[j] = Math.min(row[j]!, before[j - 2]! + 1);
+    }
+    before = last;
+    last = row;
+  }
+  return last[b.length]!;
+}
