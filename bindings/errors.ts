@@ -50,6 +50,8 @@ export type ErrorCode =
   | 'STATUS'
   /** Bytes that are not what the protocol promises. */
   | 'DECODE'
+  /** An answer that is longer than what may be read at once. */
+  | 'TOO_LARGE'
   /** A user's transform failed; the object was kept as it was by then. */
   | 'TRANSFORM'
   /**

@@ -47,6 +47,8 @@ export interface ListPage<T> {
 
 /** One body of a list. */
 export interface PageReader<T> {
+  /** How long it may be, where nobody says otherwise, in bytes. */
+  readonly mostBytes?: number;
   /** May throw CapstanError DECODE as soon as the bytes cannot become a list any more. */
   push(chunk: Uint8Array): void;
   /** The page, once all bytes are there. Throws CapstanError DECODE. */
@@ -159,6 +161,7 @@ export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): 
 
 /** Collects the text and parses it once. */
 class JsonPageReader<T> implements PageReader<T> {
+  readonly mostBytes = 2 ** 29; // the longest text of V8
   readonly #expected: ExpectedKind;
   readonly #trim: Trim | undefined;
   /** A byte order mark stays in the text, so that JSON.parse refuses it, as Go does. */

@@ -4,7 +4,7 @@
  * its signal cannot hold a reflector.
  */
 import type { Clock } from '../clock.ts';
-import { aborted } from '../errors.ts';
+import { aborted, CapstanError } from '../errors.ts';
 import {
   type ChunkIterator,
   type Transport,
@@ -40,7 +40,7 @@ export class Exchange {
   #endWait = (): void => undefined;
   #response: TransportResponse | undefined;
   #chunks: (Pick<ChunkIterator, 'arrived'> & AsyncIterator<Uint8Array>) | undefined;
-  #idleMs: number;
+  readonly #idleMs: number;
   #idleTimer: unknown;
   /** Since when somebody has been waiting for the server; undefined while nobody is. */
   #waitingSince: number | undefined;
@@ -121,35 +121,52 @@ export class Exchange {
   }
 
   /**
-   * The rest of the body as text, cut off after `maxBytes`. A byte order mark stays, so that
-   * JSON.parse refuses it as Go does. `idleMs` replaces that of the exchange.
+   * The rest of the body as text. A byte order mark stays, so that JSON.parse refuses it as Go does.
+   * Rejects with CapstanError TOO_LARGE beyond `maxBytes`, before more is read.
+   *
+   * @param advice what to do about an answer that is too long
    */
-  async text(limits: { maxBytes?: number; idleMs?: number } = {}): Promise<string> {
-    const { maxBytes = Number.POSITIVE_INFINITY, idleMs = this.#idleMs } = limits;
-    if (idleMs !== this.#idleMs) {
-      this.#options.clock.clearTimer(this.#idleTimer);
-      this.#idleTimer = undefined;
-      this.#idleMs = idleMs;
-    }
+  async text(
+    maxBytes: number = MOST_ANSWER_BYTES,
+    advice = 'it is no answer to that request',
+  ): Promise<string> {
+    if (Number(this.header('content-length')) > maxBytes)
+      throw tooLarge(this.#what, maxBytes, advice);
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     let text = '';
     let bytes = 0;
     for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
       bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(this.#what, maxBytes, advice);
       text += decoder.decode(chunk, { stream: true });
-      if (bytes >= maxBytes) break;
     }
     return text + decoder.decode();
   }
 
   /**
-   * What a failure says, as far as it is short and comes soon, then closes. Never rejects: the
-   * answer is judged by its status, whatever becomes of the rest. Reading to the end lets the
+   * What a failure says, as far as it is short and comes within a time, then closes. Never rejects:
+   * the answer is judged by its status, whatever becomes of the rest. Reading to the end lets the
    * connection be used again.
    */
   async explanation(): Promise<string> {
-    const text = await this.text(EXPLANATION).catch(() => '');
-    this.close();
+    const { clock } = this.#options;
+    const { maxBytes, totalMs } = EXPLANATION;
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    let text = '';
+    let bytes = 0;
+    const timer = clock.setTimer(() => this.#expire(`not over after ${totalMs} ms`), totalMs);
+    try {
+      for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
+        text += decoder.decode(chunk, { stream: true });
+        bytes += chunk.length;
+        if (bytes >= maxBytes) break;
+      }
+    } catch {
+      // what has come by then counts
+    } finally {
+      clock.clearTimer(timer);
+      this.close();
+    }
     return text;
   }
 
@@ -242,4 +259,17 @@ export class Exchange {
 }
 
 /** A Status is a few hundred bytes; a proxy's page some kilobytes. */
-const EXPLANATION = { maxBytes: 65_536, idleMs: 10_000 };
+const EXPLANATION = { maxBytes: 65_536, totalMs: 10_000 };
+
+/**
+ * The longest answer that is read as one text, unless a caller says otherwise: parsed, it is a
+ * multiple of that, and V8 gives a process 2 to 4 GiB. An object is 1.5 MiB at most (etcd).
+ */
+const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
+
+export function tooLarge(what: string, maxBytes: number, advice: string): CapstanError {
+  return new CapstanError(
+    'TOO_LARGE',
+    `${what}: the answer is longer than ${maxBytes} bytes: ${advice}`,
+  );
+}

@@ -95,6 +95,8 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
   tweakListOptions?: ListWatchOptions['tweak'] | undefined;
   /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
   idleTimeout?: number | undefined;
+  /** The longest answer to a list, in bytes; see {@link ListWatchOptions.maxListBytes}. */
+  maxListBytes?: number | undefined;
   /**
    * Changes the objects of all informers before they are stored; see {@link
    * SharedIndexInformerOptions.transform}.
@@ -128,6 +130,7 @@ export const FACTORY_NAMES = namesOf<FactoryOptions>()({
   perResource: 1,
   tweakListOptions: 1,
   idleTimeout: 1,
+  maxListBytes: 1,
 });
 const SERVED_NAMES = namesOf<{ selection: unknown; signal: AbortSignal }>()({
   selection: 1,
@@ -452,6 +455,7 @@ export class SharedInformerFactory {
       selections: ___,
       tweakListOptions,
       idleTimeout,
+      maxListBytes,
       customResync: ____,
       perResource: _____,
       name,
@@ -471,13 +475,14 @@ export class SharedInformerFactory {
     resource: Resource<T, I>,
     selection: InformerSelection,
   ): ListWatch<T, I> {
-    const { tweakListOptions: tweak, idleTimeout } = this.#options;
+    const { tweakListOptions: tweak, idleTimeout, maxListBytes } = this.#options;
     const namespace = this.#namespaceOf(resource, selection);
     return new ListWatch(this.#transport, resource, {
       ...selection,
       namespace,
       tweak,
       idleTimeout,
+      maxListBytes,
     });
   }
 

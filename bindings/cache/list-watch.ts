@@ -8,6 +8,7 @@ import {
   type CapstanError,
   invalid,
   requireFunction,
+  requireInteger,
   requireMs,
   requireString,
   show,
@@ -22,7 +23,7 @@ import {
   type PageReader,
 } from './decoder.ts';
 import { confirmAbsence, groupVersionPath } from './discovery.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, tooLarge } from './exchange.ts';
 import type { ListQuery } from './pager.ts';
 import { groupVersion, type Resource } from './resource.ts';
 import { sendWithRepeats } from './rest.ts';
@@ -60,6 +61,13 @@ export interface ListWatchOptions {
    * this is the only one.
    */
   idleTimeout?: number | undefined;
+  /**
+   * The longest answer to one request for a list, in bytes; a longer one is a failure with CapstanError
+   * TOO_LARGE (class `decode`), and what is cached stays. Default 2 GiB where objects are kept as
+   * bytes, 512 MiB where they are decoded at once. kube-apiserver answers a list from its watch
+   * cache in one piece, whatever its limit. See also `maxObjectBytes` of informers.
+   */
+  maxListBytes?: number | undefined;
 }
 
 export const LIST_WATCH_NAMES = namesOf<ListWatchOptions>()({
@@ -69,6 +77,7 @@ export const LIST_WATCH_NAMES = namesOf<ListWatchOptions>()({
   metadataOnly: 1,
   tweak: 1,
   idleTimeout: 1,
+  maxListBytes: 1,
 });
 
 /**
@@ -113,6 +122,9 @@ const KNOWN_PARAMETERS = new Set([
   ...['resourceVersionMatch', 'watch', 'allowWatchBookmarks', 'sendInitialEvents'],
   'timeoutSeconds',
 ]);
+const MOST_LIST_BYTES = 2 ** 31;
+const TOO_LONG =
+  'stream it (`watchList: true`), select less by namespace or selector, or set `maxListBytes`; a client reads it by pages (`limit` and `continue`)';
 /** How long after its own timeoutSeconds a watch that the server did not end counts as dead. */
 const WATCH_GRACE_MS = 30_000;
 
@@ -136,6 +148,7 @@ export class ListWatch<T, I extends string = never> {
   readonly #what: string;
   readonly #tweak: ((query: Record<string, string>) => void) | undefined;
   readonly #idleTimeout: number;
+  readonly #maxListBytes: number | undefined;
 
   constructor(transport: Transport, resource: Resource<T, I>, options: ListWatchOptions = {}) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
@@ -150,6 +163,7 @@ export class ListWatch<T, I extends string = never> {
       idleTimeout = WATCH_IDLE_MS,
     } = options;
     requireMs('idleTimeout', idleTimeout);
+    if (options.maxListBytes !== undefined) requireInteger('maxListBytes', options.maxListBytes, 1);
     if (options.tweak !== undefined) requireFunction('tweak', options.tweak);
     this.resource = resource;
     this.#transport = transport;
@@ -164,6 +178,7 @@ export class ListWatch<T, I extends string = never> {
     this.#metadataOnly = metadataOnly;
     this.#tweak = options.tweak;
     this.#idleTimeout = idleTimeout;
+    this.#maxListBytes = options.maxListBytes;
     const whole = { apiVersion: groupVersion(resource), kind: resource.kind };
     this.#what = describeKind(whole);
     this.expected = metadataOnly
@@ -193,13 +208,18 @@ export class ListWatch<T, I extends string = never> {
         ...caller,
         idleMs: LIST_IDLE_MS,
       });
+      const most = this.#maxListBytes ?? reader.mostBytes ?? MOST_LIST_BYTES;
+      let bytes = 0;
       try {
         for (
           let chunk = await exchange.read();
           chunk !== undefined;
           chunk = exchange.arrived() ?? (await exchange.read())
-        )
+        ) {
+          bytes += chunk.length;
+          if (bytes > most) throw tooLarge(`GET ${this.#path}`, most, TOO_LONG);
           reader.push(chunk);
+        }
         return reader.end();
       } finally {
         exchange.close();

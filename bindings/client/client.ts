@@ -5,7 +5,13 @@
 import type { SharedInformerFactory } from '../cache/factory.ts';
 import type { Transport } from '../cache/transport.ts';
 import { type Clock, systemClock } from '../clock.ts';
-import { invalid, requireBoolean, requireFunction, requireNumber } from '../errors.ts';
+import {
+  invalid,
+  requireBoolean,
+  requireFunction,
+  requireInteger,
+  requireNumber,
+} from '../errors.ts';
 import { guardedLogger, type Logger, requireLogger } from '../logger.ts';
 import { namesOf, requireNames } from '../names.ts';
 import { CachedClient } from './cached-client.ts';
@@ -64,6 +70,12 @@ export interface ClientOptions {
    * controller-runtime.
    */
   readonly rateLimit?: boolean | RateLimitOptions | RequestRateLimiter | undefined;
+  /**
+   * The longest answer of the server, in bytes; a longer one is rejected with CapstanError
+   * TOO_LARGE before it fills the memory. Default 256 MiB; V8 has no texts beyond 512 MiB. Long
+   * lists are read by pages: `limit` and `continue`.
+   */
+  readonly maxAnswerBytes?: number | undefined;
   /** Told of each warning of the server. Default: the logger's `warn`. */
   readonly onWarning?: ((warning: Warning) => void) | undefined;
   /** Default: silent. */
@@ -80,6 +92,7 @@ export const OWN_CLIENT_NAMES = namesOf<Omit<ClientOptions, 'transport' | 'cache
   fieldOwner: 1,
   fieldValidation: 1,
   rateLimit: 1,
+  maxAnswerBytes: 1,
   onWarning: 1,
   logger: 1,
   clock: 1,
@@ -150,8 +163,11 @@ export function newClient(options: ClientOptions): Client {
     options.onWarning ??
     ((warning: Warning) =>
       logger?.warn(warning.text, { method: warning.method, path: warning.path }));
+  const { maxAnswerBytes } = options;
+  if (maxAnswerBytes !== undefined) requireInteger('options.maxAnswerBytes', maxAnswerBytes, 1);
   const rest = new RestClient(transport, {
     clock,
+    maxAnswerBytes,
     limiter: limiterOf(options.rateLimit, clock),
     onWarning,
     logger: logger && guardedLogger(logger),

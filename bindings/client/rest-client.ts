@@ -20,7 +20,11 @@ import { type Warning, warningsIn } from './warnings.ts';
  */
 const IDLE_MS = 90_000;
 
+const TOO_LONG =
+  'list by pages (`limit` and `continue`), select less, or set `maxAnswerBytes` of the client';
+
 export interface RestClientOptions {
+  readonly maxAnswerBytes?: number | undefined;
   readonly clock: Clock;
   readonly limiter?: RequestRateLimiter | undefined;
   readonly onWarning: (warning: Warning) => void;
@@ -52,7 +56,7 @@ export class RestClient {
    * DECODE.
    */
   async send(asked: JsonRequest): Promise<object> {
-    const { clock, limiter, onWarning, logger } = this.#options;
+    const { clock, limiter, onWarning, logger, maxAnswerBytes } = this.#options;
     const { method, path, signal = new AbortController().signal } = asked;
     const options: RepeatOptions = { clock, signal, idleMs: IDLE_MS };
     if (logger !== undefined)
@@ -71,7 +75,7 @@ export class RestClient {
           await exchange.explanation(),
           `${method} ${path}`,
         );
-      const body = parse(await exchange.text(), `${method} ${path}`);
+      const body = parse(await exchange.text(maxAnswerBytes, TOO_LONG), `${method} ${path}`);
       if (isFailure(body)) throw new StatusError(exchange.status, body, `${method} ${path}`);
       return body;
     } finally {

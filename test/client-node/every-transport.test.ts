@@ -12,6 +12,7 @@ import {
 } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
+import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { configMap } from '../client/fixtures.ts';
 import { ca, cleanups as fixtureCleanups, start as startH2 } from './http2-fixture.ts';
@@ -170,6 +171,92 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
       expect(requests).toBe(0);
     },
   );
+
+  test('awaits the text of a failure for a bounded time', async () => {
+    const transport = await transportTo((_, response) => {
+      response.writeHead(500, { 'content-type': 'application/json' });
+      response.write(JSON.stringify({ kind: 'Status', code: 500, message: 'out of order' }));
+    });
+    const clock = new FakeClock();
+    const arrived = Promise.withResolvers<void>();
+    const watched: Transport = {
+      async request(request) {
+        const answer = await transport.request(request);
+        const chunks = answer.body[Symbol.asyncIterator]();
+        const first = await chunks.next();
+        arrived.resolve();
+        const body = (async function* () {
+          if (!first.done) yield first.value;
+          yield* { [Symbol.asyncIterator]: () => chunks };
+        })();
+        return { ...answer, body };
+      },
+    };
+    const listing = newClient({ transport: watched, clock }).list(ConfigMap);
+    listing.catch(() => undefined);
+    await arrived.promise;
+    await clock.run(10_000);
+    await expect(listing).rejects.toMatchObject({
+      status: 500,
+      message: expect.stringContaining('out of order'),
+    });
+  });
+
+  // An answer without an end filled the memory until the process was gone.
+  test('reads no answer that is too long, and ends its connection', async () => {
+    let ended = Promise.withResolvers<void>();
+    let chunk = JSON.stringify({
+      kind: 'ConfigMapList',
+      apiVersion: 'v1',
+      metadata: {},
+      items: [],
+    });
+    const transport = await transportTo((_, response) => {
+      response.on('close', () => ended.resolve());
+      const more = (): void => {
+        chunk = ' '.repeat(10_000);
+        while (response.write(chunk));
+      };
+      response.on('drain', more);
+      response.write(chunk);
+      more();
+    });
+    const client = newClient({ transport, maxAnswerBytes: 1_000_000 });
+    const tooLong = {
+      code: 'TOO_LARGE',
+      message: expect.stringMatching(
+        /^GET \/api\/v1\/configmaps: the answer is longer than 1000000 bytes: .*by pages/,
+      ),
+    };
+    await expect(client.list(ConfigMap)).rejects.toMatchObject(tooLong);
+    await ended.promise;
+    for (const keep of ['bytes', 'objects'] as const) {
+      ended = Promise.withResolvers();
+      const told = Promise.withResolvers<unknown>();
+      const listWatch = new ListWatch(transport, ConfigMap, { maxListBytes: 1_000_000 });
+      const informer = new SharedIndexInformer(listWatch, {
+        keep,
+        watchErrorHandler: (error) => told.resolve(error),
+      });
+      const stop = new AbortController();
+      const running = informer.run({ signal: stop.signal });
+      expect(await told.promise).toMatchObject(tooLong);
+      stop.abort();
+      await running;
+      await ended.promise;
+    }
+  });
+
+  test('reads nothing of an answer whose length says that it is too long', async () => {
+    const spaces = ' '.repeat(2000);
+    const transport = await transportTo((_, response) =>
+      response.writeHead(200, { 'content-length': spaces.length }).end(spaces),
+    );
+    const client = newClient({ transport, maxAnswerBytes: 1999 });
+    await expect(client.get(ConfigMap, key)).rejects.toMatchObject({ code: 'TOO_LARGE' });
+    const { status, body } = await transport.request({ method: 'GET', path: '/' });
+    expect([status, await text(body)]).toEqual([200, spaces]);
+  });
 
   test.each([
     ['a list', [['authorization', 'secret']]],
