@@ -94,7 +94,7 @@ describe('what another copy of the package throws', () => {
       };
     };
     const got = newClient({ transport: { request }, clock }).get(ConfigMaps, {
-      namespace: 'ns',
+      namespace: 'default',
       name: 'a',
     });
     got.catch(() => undefined); // looked at below
