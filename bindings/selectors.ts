@@ -244,10 +244,12 @@ export interface LabelSelector {
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
-export function labelMatcher(selector: string | LabelSelector): (labels: Labels) => boolean {
+export function labelMatcher(
+  selector: string | LabelSelector,
+): (labels: Labels | null | undefined) => boolean {
   try {
     const matches = parseLabelSelector(typeof selector === 'string' ? selector : textOf(selector));
-    return matches ?? (() => true);
+    return matches === undefined ? () => true : (labels) => matches(labels ?? {});
   } catch (cause) {
     const why = cause instanceof CapstanError ? cause.message : show(selector);
     throw new CapstanError(

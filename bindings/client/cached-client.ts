@@ -138,7 +138,7 @@ export class CachedClient implements Client {
     object: Applied<T>,
     options?: ApplyOptions,
   ): Promise<T> {
-    return this.#live.apply(resource, object, options);
+    return this.#writes.apply(resource, object, options);
   }
 
   delete<T extends object>(

@@ -11,6 +11,8 @@ import type { ResourceCache } from './resource-cache.ts';
 import { ignoreNotFound, isAlreadyExists, isConflict } from './status-errors.ts';
 import type {
   AnyResource,
+  Applied,
+  ApplyOptions,
   DeleteOptions,
   ObjectKey,
   Patch,
@@ -60,6 +62,17 @@ export class CachedWrites {
   ): Promise<T> {
     const sent = await this.#checked(resource, object, 'an update', undefined, options);
     return this.#told(resource, object, this.#live.update(resource, sent, options));
+  }
+
+  /** What is put together by hand has no uid, and says all that it is to own. */
+  async apply<T extends object>(
+    resource: Resource<T, string>,
+    object: Applied<T>,
+    options?: ApplyOptions,
+  ): Promise<T> {
+    const { uid } = (object?.metadata ?? {}) as { uid?: string };
+    if (uid) await this.#checked(resource, object, 'an apply', undefined, options);
+    return this.#live.apply(resource, object, options);
   }
 
   async patch<T extends object>(

@@ -98,11 +98,14 @@ function requireSameVersion(value: KubeObject, current: KubeObject | undefined):
 
 const textOf = ({ text, value }: NumberAt): string => text ?? String(value);
 
-/** A place in a list is the same as before only in the same list. */
+/** A place in a list is the same as before only in the same list, or where it has grown. */
 function isInPlace({ path }: NumberAt, value: unknown, current: unknown): boolean {
   let [now, before] = [value, current];
   for (const name of path) {
-    if (Array.isArray(now)) return sameJson(now, before);
+    if (Array.isArray(now)) {
+      const list: readonly unknown[] = now;
+      return Array.isArray(before) && before.every((each, i) => sameJson(each, list[i]));
+    }
     now = (now as Record<string, unknown>)[name];
     before = (before as Record<string, unknown>)[name];
   }

@@ -253,6 +253,15 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
     expect(store.sent).toEqual([`{"spec":{"list":[${BIG},2,3]}}`]);
   });
 
+  test('a list that has grown tells apart what JavaScript does not', async () => {
+    const { store, client } = setUp(`{"list":[${BIG},9007199254740992]}`);
+    const widget = structuredClone(await client.get(Widgets, key));
+    const base = mergeFrom(widget);
+    widget.spec.list?.push(1);
+    await client.patch(Widgets, key, base.to(widget));
+    expect(store.sent).toEqual([`{"spec":{"list":[${BIG},9007199254740992,1]}}`]);
+  });
+
   test('a place in a list that has changed tells nothing', async () => {
     const { store, client } = setUp(`{"list":[${BIG},9007199254740992,1]}`);
     const widget = structuredClone(await client.get(Widgets, key));

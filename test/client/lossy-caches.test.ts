@@ -96,6 +96,15 @@ describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
     expect(await now()).toMatchObject(whole);
   });
 
+  test('refuses to apply what it shows, and applies what is put together', async () => {
+    const { client, shown, now } = await setUp();
+    const { managedFields: _, ...metadata } = shown.metadata;
+    const given = { ...shown, kind: 'ConfigMap', apiVersion: 'v1', metadata };
+    await expect(client.apply(Maps, given, { force: true })).rejects.toThrow('would lose');
+    await client.apply(Maps, { metadata: { ...key, labels: { seen: 'true' } } });
+    expect(await now()).toMatchObject({ ...whole, metadata: { labels: { seen: 'true' } } });
+  });
+
   test('updates what was read live, or to be written', async () => {
     const { client, now } = await setUp();
     for (const [seen, options] of [

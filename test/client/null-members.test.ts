@@ -1,5 +1,6 @@
 /** Lists of objects with null in them, or that are no lists: no helper fails with a bare TypeError. */
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, test, vi } from 'vitest';
+import { labelMatcher } from '../../bindings/cache/index.ts';
 import {
   addFinalizer,
   containsFinalizer,
@@ -10,6 +11,7 @@ import {
   isBeingDeleted,
   isStatusConditionPresentAndEqual,
   isStatusConditionTrue,
+  objectReference,
   removeControllerReference,
   removeFinalizer,
   removeOwnerReference,
@@ -108,6 +110,14 @@ describe('null among owner references', () => {
     expect(added).toEqual([{ namespace: 'default', name: 'site' }]);
     reported.mockRestore();
   });
+});
+
+test('labels that are null are none', () => {
+  expect(labelMatcher('app=web')(null)).toBe(false);
+  expect(labelMatcher('!app')(undefined)).toBe(true);
+  const pod = { metadata: { name: 'a', namespace: null, uid: null } };
+  const { apiVersion, kind } = { apiVersion: 'v1', kind: 'ConfigMap' };
+  expect(objectReference(ConfigMap, pod)).toEqual({ apiVersion, kind, name: 'a' });
 });
 
 describe('null among finalizers', () => {

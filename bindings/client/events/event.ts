@@ -89,11 +89,11 @@ function referenceFrom(
 ): ObjectReference {
   const { name, namespace, uid, resourceVersion } = metadataOf(object);
   const reference: ObjectReference = { kind: type.kind };
-  if (namespace !== undefined && namespace !== '') reference.namespace = namespace;
-  if (name !== undefined) reference.name = name;
-  if (uid !== undefined) reference.uid = uid;
+  if (namespace) reference.namespace = namespace;
+  if (name) reference.name = name;
+  if (uid) reference.uid = uid;
   reference.apiVersion = type.apiVersion;
-  if (resourceVersion !== undefined) reference.resourceVersion = resourceVersion;
+  if (resourceVersion) reference.resourceVersion = resourceVersion;
   return reference;
 }
 
