@@ -45,7 +45,8 @@ export interface MetricsOptions {
   /** Further paths of the server, as by `addMetricsServerExtraHandler`. */
   extraHandlers?: Readonly<Record<string, HTTPHandler>> | undefined;
   /**
-   * Asked before metrics and extra handlers: resolves with true to let a request pass, or answers
+   * Asked before metrics and extra handlers, and before the live page and profiles on the same
+   * address: resolves with true to let a request pass, or answers
    * it (401, 403) and resolves with false. See {@link withAuthenticationAndAuthorization}.
    */
   filter?: ((...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>) | undefined;
@@ -122,7 +123,8 @@ export interface ManagerOptions {
   profiling?: ProfilingOptions | undefined;
   /**
    * The live page at `/debug/capstan`. By default it is on the server of the metrics where that can
-   * be reached from this machine alone; `true`: whatever the address of that is; `false`: nowhere.
+   * be reached from this machine alone; `true`: also elsewhere, where `metrics.filter` is set;
+   * `false`: nowhere. On the address of the metrics their filter is asked for it.
    */
   debugPage?: boolean | DebugPageOptions | undefined;
 }
@@ -213,11 +215,24 @@ export function settingsOf(options: ManagerOptions): ManagerSettings {
     'profiles hold what is in memory, secrets too',
   );
   const { debugPage } = options;
-  if (typeof debugPage === 'object' && debugPage !== null)
+  const { metrics } = settings;
+  if (debugPage === true) requireGuarded(metrics);
+  else if (typeof debugPage === 'object' && debugPage !== null)
     requireLocal('options.debugPage', debugPage, 'the page names all objects');
   else if (debugPage !== undefined && typeof debugPage !== 'boolean')
     throw invalid('options.debugPage', 'true, false or { bindAddress }', debugPage);
   return settings;
+}
+
+/** The live page on the metrics' address has no authentication of its own. */
+function requireGuarded({ bindAddress, filter }: MetricsOptions): void {
+  const bind = parseBindAddress('options.metrics.bindAddress', bindAddress);
+  if (bind === undefined || filter !== undefined || isLoopback(bind.host)) return;
+  throw invalid(
+    'options.debugPage',
+    `false, or metrics.filter to be set, which is asked for the page too, or { bindAddress: "127.0.0.1:${bind.port + 1}" } for this machine alone, or { bindAddress, allowRemote: true }: other machines reach the metrics at "${bindAddress}", and the page names all objects`,
+    true,
+  );
 }
 
 /** An address that other machines can reach has to be asked for by name. */

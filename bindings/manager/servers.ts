@@ -3,7 +3,7 @@
  * each bind address.
  *
  * Invariant: what lies below `/debug/` answers other machines only where its options allow that by
- * name.
+ * name, or the filter of the metrics, which is asked for it on their address.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -196,7 +196,9 @@ export class Servers {
     const stopping = (): AbortSignal | undefined =>
       this.#servers.get(bindAddress as string)?.stopping;
     serveProfiles(inner, this.#settings.clock, stopping);
-    router.handle('/debug/pprof/', guarded(inner.serve, { allowRemote, hosts: new Set() }));
+    const serve = guarded(inner.serve, { allowRemote, hosts: new Set() });
+    const isShared = bindAddress === this.#settings.metrics.bindAddress;
+    router.handle('/debug/pprof/', isShared ? this.#filtered(serve) : serve);
   }
 
   /** The page says itself whom it answers to. */
@@ -210,7 +212,8 @@ export class Servers {
     const router = this.#place('debugPage', bindAddress, 'live page');
     const allowRemote = own?.allowRemote ?? (debugPage === true && !isLoopback(bind.host));
     const page = newPage({ allowRemote, hosts: own?.hosts ?? [] });
-    const serve: HTTPHandler = (request, response) => void page(request, response);
+    const open: HTTPHandler = (request, response) => void page(request, response);
+    const serve = bindAddress === metrics.bindAddress ? this.#filtered(open) : open;
     router?.handle(DEBUG_PAGE, serve);
     router?.handle(`${DEBUG_PAGE}/`, serve);
   }

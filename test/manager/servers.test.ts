@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, get as httpGet, type IncomingMessage } from 'node:http';
+import { Agent, get as httpGet, type IncomingMessage, type ServerResponse } from 'node:http';
 import { get as httpsGet } from 'node:https';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -390,7 +390,10 @@ describe('the live page', () => {
     const everywhere = await serving({ metrics: { bindAddress: ':0' } });
     expect(everywhere.manager.url('debugPage')).toBeUndefined();
     expect((await get(`${everywhere.manager.url('metrics')}${page}`)).status).toBe(404);
-    const wanted = await serving({ metrics: { bindAddress: ':0' }, debugPage: true });
+    const wanted = await serving({
+      metrics: { bindAddress: ':0', filter: () => true },
+      debugPage: true,
+    });
     expect((await get(`${wanted.manager.url('metrics')}${page}`)).status).toBe(200);
     const alone = await serving({
       metrics: { bindAddress: ':0' },
@@ -403,6 +406,47 @@ describe('the live page', () => {
     expect((await get(`${remote.manager.url('debugPage')}${page}`)).status).toBe(200);
     const off = await serving({ metrics: { bindAddress: LOCAL }, debugPage: false });
     expect(off.manager.url('debugPage')).toBeUndefined();
+  });
+
+  // The filter kept strangers from the metrics and let them see the page beside them.
+  test('is behind the filter of the metrics on their address, as profiles are', async () => {
+    const asked: string[] = [];
+    const filter = (request: IncomingMessage, response: ServerResponse): boolean => {
+      asked.push(String(request.url));
+      response.writeHead(401).end();
+      return false;
+    };
+    for (const options of [
+      { metrics: { bindAddress: ':0', filter }, debugPage: true },
+      { metrics: { bindAddress: LOCAL, filter } },
+      {
+        metrics: { bindAddress: ':0', filter },
+        debugPage: { bindAddress: ':0', allowRemote: true },
+        profiling: { bindAddress: ':0', allowRemote: true },
+      },
+    ]) {
+      const { manager } = await serving(options);
+      const paths = ['/debug/capstan', '/debug/capstan/', '/debug/capstan/state', '/metrics'];
+      if ('profiling' in options) paths.push('/debug/pprof/');
+      asked.length = 0;
+      for (const path of paths)
+        expect((await get(`${manager.url('metrics')}${path}`)).status, path).toBe(401);
+      expect(asked).toEqual(paths);
+    }
+    const apart = await serving({
+      metrics: { bindAddress: LOCAL, filter },
+      debugPage: { bindAddress: '127.0.0.2:0' },
+    });
+    expect((await get(`${apart.manager.url('debugPage')}/debug/capstan`)).status).toBe(200);
+  });
+
+  test('is refused on an address of the metrics that others reach without a filter', () => {
+    for (const bindAddress of [':8080', '0.0.0.0:8080', '[::]:8080'])
+      expect(() => managerOf({ metrics: { bindAddress }, debugPage: true })).toThrow(
+        /"options\.debugPage" expected false, or metrics\.filter to be set/,
+      );
+    for (const metrics of [{ bindAddress: '127.0.0.1:8080' }, {}])
+      managerOf({ metrics, debugPage: true });
   });
 });
 
