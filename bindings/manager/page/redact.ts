@@ -22,7 +22,8 @@ const GONE = '‹redacted›';
  * `DB_PASSWORD`).
  */
 const SECRET_WORD =
-  'credentials?|passw(?:or)?d|passphrase|pwd|token|signature|(?:access|account|api|encryption|private|secret|shared|signing)[-_]?key';
+  'credentials?|passw(?:or)?ds?|passphrases?|pwd|tokens?|signature|client[-_]?secret|client[-_]key[-_]data|' +
+  '(?:access|account|api|auth|encryption|master|private|secret|session|shared|signing|storage)[-_]?keys?(?:[-_](?:base|data))?';
 
 /**
  * A text in quotes, also where these are escaped, as in JSON that was quoted once more: then up to
@@ -30,10 +31,14 @@ const SECRET_WORD =
  */
 const IN_QUOTES =
   `(?<escapes>\\\\{1,7})(?<quote>["'\`])(?:(?!(?<!\\\\)\\k<escapes>\\k<quote>)[\\s\\S])*(?:\\k<escapes>\\k<quote>)?|` +
-  `"(?:[^"\\\\]|\\\\.)*"?|'(?:[^'\\\\]|\\\\.)*'?|\`[^\`]*\`?`;
+  `"(?:[^"\\\\]|\\\\[\\s\\S])*"?|'(?:[^'\\\\]|\\\\[\\s\\S])*'?|\`[^\`]*\`?|“[^”]*”?|‘[^’]*’?|«[^»]*»?`;
 
 /** What an API server says ahead of a value that it refuses. */
 const REFUSING = '(?:invalid|unsupported|duplicate) value:';
+
+/** What an API server says of a field whose value it does not quote. */
+const NO_VALUE =
+  '(?!(?:required value|forbidden|not found|too (?:long|many|few)|internal error)\\b)';
 
 /**
  * Not the end of a kind as our own errors name it: what follows `watch of v1 Secret: ` is no
@@ -41,6 +46,9 @@ const REFUSING = '(?:invalid|unsupported|duplicate) value:';
  */
 const NO_KIND =
   '(?<!\\b(?:list|watch|reflector) of (?:[a-z0-9.-]{1,253}/)?v\\d\\w{0,20} \\w{1,63})';
+
+/** `\"`, `"` or nothing. */
+const QUOTE = '(?:\\\\{0,7}["\'`])?';
 
 const RULES: readonly (readonly [RegExp, string])[] = [
   [
@@ -61,24 +69,60 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic|negotiate)(\s+)[\w.~+/=-]{6,}/gi, `$1$2${GONE}`],
   [/\beyJ[\w-]{6,}(?:\.[\w-]*)*/g, GONE], // a JSON Web Token
   // tokens that show whose they are by how they begin
-  [/\b(?:(?:gh[opsu]|github_pat|npm|hf|dckr_pat)_|(?:glpat|xox[abeprs]|sk)-)[\w-]{12,}/g, GONE],
-  // password "…"; not secret "…", which is the name of one
-  [new RegExp(`((?:${SECRET_WORD})\\s{1,4})(?:${IN_QUOTES})`, 'gi'), `$1${GONE}`],
-  // "password": "…", token=…, DB_PASSWORD: …; a value in quotes to its end, else to the next blank,
-  // comma or bracket
+  [
+    /\b(?:(?:gh[oprsu]|github_pat|npm|hf|dckr_pat|dop_v1|[prs]k_(?:live|test))_|(?:glpat|xapp|xox[abeprs]|sk)-|hvs\.|ya29\.|AIza|A[KS]IA)[\w-]{12,}/g,
+    GONE,
+  ],
+  [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, GONE], // of kubeadm
+  // curl -u user:password, and .netrc
+  [/((?<!\S)(?:-u|--user)[ =]{1,4}["']?[^\s:"']{0,128}:)[^\s"']+/g, `$1${GONE}`],
+  [/(\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4})\S+/g, `$1${GONE}`],
+  // password "…", the password is "…"; not secret "…", which is the name of one
   [
     new RegExp(
-      `((?:${SECRET_WORD}|secret|\\bsig|(?<![a-z])(?:pass|auth))${NO_KIND}(?:\\\\{0,7}["'\`])?\\]?\\s{0,4}[:=]\\s{0,4}(?:${REFUSING}\\s{1,4})?)(?:${IN_QUOTES}|(?!‹)[^\\s,;&)}\\]]+)`,
+      `((?:${SECRET_WORD})\\s{1,4}(?:(?:is|was|set to|value)\\s{1,4}){0,2})(?:${IN_QUOTES})`,
+      'gi',
+    ),
+    `$1${GONE}`,
+  ],
+  // ?password%3D… and %22password%22%3A%22…, in percent-encoding
+  [
+    new RegExp(
+      `((?:${SECRET_WORD}|secret)(?:%2[27])?%3[ad](?:%20)?(?:%2[27])?)(?:(?!%2[267]|&)[^\\s"'])+`,
+      'gi',
+    ),
+    `$1${GONE}`,
+  ],
+  // password: |, and the lines of its block
+  [
+    new RegExp(
+      `((?:${SECRET_WORD}|secret)${QUOTE}:[ \\t]{1,4})[|>][-+\\d]{0,2}[ \\t]*(?:\\n[ \\t]+[^\\n]*)+`,
+      'gi',
+    ),
+    `$1${GONE}`,
+  ],
+  // passphrase: of several words; tokens and keys have no blanks
+  [
+    new RegExp(
+      `((?:passw(?:or)?d|passphrase|pwd)${QUOTE}:[ \\t]{1,4})${NO_VALUE}(?!${REFUSING}|‹|["'\`“‘«\\\\[])[^\\s,;)}\\]][^\\n,;)}\\]]*`,
+      'gi',
+    ),
+    `$1${GONE}`,
+  ],
+  // "password": "…", token=…, DB_PASSWORD: …, "name":"DB_PASSWORD","value":"…"; a value in quotes or
+  // brackets to its end, else to the next blank, comma or bracket
+  [
+    new RegExp(
+      `((?:${SECRET_WORD}|secret|\\bsig|(?<![a-z])(?:pass|auth))${NO_KIND}${QUOTE}\\]?` +
+        `(?:\\s{0,4},?\\s{0,8}${QUOTE}value${QUOTE})?\\s{0,4}[:=]\\s{0,4}(?:${REFUSING}\\s{1,4})?)` +
+        `(?:${IN_QUOTES}|\\[[^\\]]*\\]?|${NO_VALUE}(?!‹)[^\\s,;&)}\\]]+)`,
       'gi',
     ),
     `$1${GONE}`,
   ],
   // --password …, as an argument of a command
   [
-    new RegExp(
-      `(--(?:[a-z0-9]{1,32}-){0,4}(?:${SECRET_WORD}|secret)[ \\t]{1,4})(?!‹)[^\\s-]\\S*`,
-      'gi',
-    ),
+    new RegExp(`(--[a-z0-9-]{0,64}?(?:${SECRET_WORD}|secret)[ \\t]{1,4})(?!‹)[^\\s-]\\S*`, 'gi'),
     `$1${GONE}`,
   ],
 ];
@@ -92,12 +136,20 @@ const CALLED = '"[\\w.:/@-]{0,253}"';
 const REFUSED =
   `\\bUser ${CALLED} cannot [a-z]{1,32} resource ${CALLED} in API group ${CALLED} (?:in the namespace ${CALLED}|at the cluster scope)|` +
   `(?<=s |\\.[a-z0-9.-]{1,253} )${CALLED}(?= is forbidden: | not found\\b)`;
-/** `secrets "db" not found`: the name of a Secret is none. */
-const QUOTED = /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'(?!\w)|`[^`]*`?)/;
+/**
+ * `secrets "db" not found`: the name of a Secret is none. What is not closed goes to its end, so
+ * that nothing is looked through twice.
+ */
+const QUOTED =
+  /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\[\s\S])*"?|(?<!\w)'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?)/;
 const REFUSED_OR_QUOTED = new RegExp(`(${REFUSED})|${QUOTED.source}`, 'gi');
 const NAME = /^["'`][a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?["'`]$/;
 /** Where nothing is quoted, what an API server says of a value it refuses. */
 const VALUE = new RegExp(`(\\b${REFUSING} )[^\\s"':]+`, 'gi');
+/** The data of a Secret as YAML, and as Go prints it. */
+const DATA = /(\b(?:string)?data:)(?:[ \t]*\n[ \t]+[^\n]*)+|(\bmap)\[[^\]]*\]?/gi;
+/** A text that mentions Secrets, other than by where their files are. */
+const MENTIONS = /(?<!\/(?:etc|mnt|run)\/)\bsecrets?\b/i;
 
 /** Long enough to be a key, with the mixture of characters that names and digests do not have. */
 const LONG = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
@@ -106,16 +158,24 @@ const PADDED =
   /(?<![\w+/=-])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)(?![\w=])/g;
 
 /** What no digest (`sha256:…`) is. */
-const HEX = /(?<!\bsha\d{1,3}[:-])\b(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{32,}\b/g;
+const HEX =
+  /(?<!\bsha\d{1,3}[:-]|[A-Za-z0-9])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{32,}(?![A-Za-z0-9])/g;
+/** Too long for a part of a name. */
+const LOWER = /(?<!\bsha\d{1,3}[:-]|[A-Za-z0-9])[a-z0-9]{24,}(?![A-Za-z0-9])/g;
+/** Where letters and digits meet: often in what is random, seldom in names. */
+const turns = (run: string): number => run.match(/[a-z](?=\d)|\d(?=[a-z])/gi)?.length ?? 0;
 
-/** A path is made of parts that are words, base64 with slashes in it is not. */
-const looksRandom = (run: string): boolean =>
-  run
-    .split('/')
-    .some(
-      (part) =>
-        part.length >= 8 && /\d/.test(part) && /[A-Z]/.test(part) && /[a-z]|.{16}/.test(part),
-    );
+/**
+ * A path is made of parts that are words, base64 with slashes in it is not: it has a part like a
+ * key, or several short ones that words are not.
+ */
+function looksRandom(run: string): boolean {
+  const parts = run.split('/');
+  const mixed = parts.filter((part) => /\d/.test(part) && /[A-Z]/.test(part));
+  if (mixed.some((part) => part.length >= 8 && /[a-z]|.{16}/.test(part))) return true;
+  if (/\+/.test(run)) return /[A-Z]/.test(run) && /[a-z]/.test(run);
+  return parts.length > 1 && mixed.join('').length >= 7 && /[a-z]/.test(run);
+}
 
 /**
  * A text that may be shown, of at most some 2000 characters.
@@ -125,18 +185,22 @@ const looksRandom = (run: string): boolean =>
  */
 export function redact(text: string, strict = false): string {
   let out = text.slice(0, wordsEnd(text, READ));
+  const isStrict = strict || MENTIONS.test(out);
   for (const [pattern, by] of RULES) out = out.replace(pattern, by);
-  if (strict || /\bsecrets?\b/i.test(text)) {
+  if (isStrict) {
     out = out.replace(REFUSED_OR_QUOTED, (all, refused?: string, before?: string, quoted = '') =>
       refused !== undefined || (before !== undefined && NAME.test(quoted))
         ? all
         : `${before ?? ''}${GONE}`,
     );
-    out = out.replace(VALUE, `$1${GONE}`);
+    out = out
+      .replace(VALUE, `$1${GONE}`)
+      .replace(DATA, (_, data = '', map = '') => `${data || map}${GONE}`);
   }
   out = out
     .replace(PADDED, GONE)
     .replace(HEX, GONE)
+    .replace(LOWER, (run) => (turns(run) >= 6 ? GONE : run))
     .replace(LONG, (run) => (looksRandom(run) ? GONE : run));
   const left = text.length - READ;
   if (out.length > SHOWN)
