@@ -2,7 +2,7 @@
  * A handler that sees a part of the objects. client-go: tools/cache/controller.go
  * FilteringResourceEventHandler.
  */
-import { requireFunction } from '../errors.ts';
+import { invalid, requireFunction } from '../errors.ts';
 import { namesOf, requireNames } from '../names.ts';
 import type { Change } from './change.ts';
 import { type ResourceEventHandler, requireHandler } from './handler.ts';
@@ -15,6 +15,9 @@ const NAMES = namesOf<{ filterFunc: unknown; handler: unknown }>()({ filterFunc:
  * object that begins to pass is an addition, one that no longer passes is a deletion, with its last
  * state that passed. The filter is asked about the old and the new state of each update and must
  * answer the same for the same state.
+ *
+ * What the filter throws is the handler's error, as is an answer that is not true or false: it is
+ * reported, counted, and costs the handler this one notification.
  *
  * A tombstone is judged by the last state that was known; where none is, it is passed on.
  *
@@ -39,14 +42,20 @@ export class FilteringResourceEventHandler<T extends object> implements Resource
     this.#handler = options.handler;
   }
 
+  #passes(object: T): boolean {
+    const passes: unknown = this.#filter(object);
+    if (typeof passes !== 'boolean') throw invalid('options.filterFunc()', 'true or false', passes);
+    return passes;
+  }
+
   /** What the handlers return is passed on, so that the promise of an async one is waited for. */
   onAdd(object: T, isInInitialList: boolean): unknown {
-    return this.#filter(object) ? this.#handler.onAdd?.(object, isInInitialList) : undefined;
+    return this.#passes(object) ? this.#handler.onAdd?.(object, isInInitialList) : undefined;
   }
 
   onUpdate(old: T, now: T, change: Change): unknown {
-    const passes = this.#filter(now);
-    const passed = this.#filter(old);
+    const passes = this.#passes(now);
+    const passed = this.#passes(old);
     if (passes && passed) return this.#handler.onUpdate?.(old, now, change);
     if (passes) return this.#handler.onAdd?.(now, false);
     return passed ? this.#handler.onDelete?.(old) : undefined;
@@ -54,6 +63,6 @@ export class FilteringResourceEventHandler<T extends object> implements Resource
 
   onDelete(object: T | DeletedFinalStateUnknown<T>): unknown {
     const last = isTombstone(object) ? object.obj : object;
-    return last === undefined || this.#filter(last) ? this.#handler.onDelete?.(object) : undefined;
+    return last === undefined || this.#passes(last) ? this.#handler.onDelete?.(object) : undefined;
   }
 }

@@ -90,7 +90,9 @@ export class InformerMeter {
     this.#queuedItems = provider.newQueuedItemMetric(id);
     this.#latency = provider.newProcessingLatencyMetric(id);
     this.#resourceVersion = provider.newStoreResourceVersionMetric(id);
-    const forget = provider.addReadings?.(id, readings);
+    const forget: unknown = provider.addReadings?.(id, readings);
+    if (forget !== undefined && typeof forget !== 'function')
+      throw invalid('metricsProvider.addReadings()', 'a function', forget);
     this.#release = () => {
       release();
       return forget?.();

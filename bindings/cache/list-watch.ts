@@ -30,6 +30,7 @@ import { sendWithRepeats } from './rest.ts';
 import type { Selection } from './selection.ts';
 import { isTooLargeResourceVersion, statusErrorFromAnswer } from './status-error.ts';
 import type { Transport } from './transport.ts';
+import { isThenable } from './wait.ts';
 
 /** Which objects of a resource are asked for. */
 export interface ListWatchOptions {
@@ -290,8 +291,8 @@ export class ListWatch<T, I extends string = never> {
   selection(): Required<Selection> & { metadataOnly: boolean } {
     const query: Record<string, string> = { ...this.#selectors };
     const watchQuery: Record<string, string> = { ...query, watch: 'true' };
-    this.#tweak?.(query);
-    this.#tweak?.(watchQuery);
+    this.#change(query);
+    this.#change(watchQuery);
     const { labelSelector = '', fieldSelector = '' } = query;
     const others: Record<string, string> = {};
     for (const [name, value] of Object.entries({ ...watchQuery, ...query }))
@@ -322,12 +323,19 @@ export class ListWatch<T, I extends string = never> {
     return `; a cache needs the rule ${rule} in ${where}`;
   }
 
+  #change(query: Record<string, string>): void {
+    const answer: unknown = this.#tweak?.(query);
+    // What it changes later is in no request.
+    if (isThenable(answer))
+      throw invalid('tweak()', 'nothing, from a function that is not async', answer);
+  }
+
   async #get(
     query: Record<string, string>,
     metadataAs: string,
     options: Caller & { idleMs?: number | undefined; totalMs?: number | undefined },
   ) {
-    this.#tweak?.(query);
+    this.#change(query);
     const accept = this.#metadataOnly
       ? `application/json;as=${metadataAs};g=meta.k8s.io;v=v1`
       : 'application/json';

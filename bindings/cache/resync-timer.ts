@@ -10,6 +10,7 @@ export class ResyncTimer {
   readonly #period: () => number;
   readonly #resync: () => void;
   #timer: unknown;
+  #last = 0;
 
   /** @param period milliseconds; not above 0: never */
   constructor(clock: Clock, period: () => number, resync: () => void) {
@@ -20,7 +21,7 @@ export class ResyncTimer {
 
   start(): void {
     this.stop();
-    const period = this.#period();
+    const period = this.#askPeriod();
     if (!(period > 0)) return;
     this.#timer = this.#clock.setTimer(() => {
       try {
@@ -30,6 +31,16 @@ export class ResyncTimer {
       }
       this.start();
     }, period);
+  }
+
+  /** One that throws is reported, and the period stays what it was. */
+  #askPeriod(): number {
+    try {
+      this.#last = this.#period();
+    } catch (error) {
+      handleError(error, 'option resyncPeriod');
+    }
+    return this.#last;
   }
 
   stop(): void {

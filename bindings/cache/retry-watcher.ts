@@ -8,6 +8,7 @@ import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '
 import { tell } from '../handle-error.ts';
 import { leaving } from '../leaving.ts';
 import { namesOf, requireNames } from '../names.ts';
+import { guardRandom } from './backoff.ts';
 import { jsonDecoder } from './decoder.ts';
 import type { ListWatch } from './list-watch.ts';
 import { compareResourceVersion, isComparableResourceVersion } from './resource-version.ts';
@@ -105,7 +106,7 @@ export class RetryWatcher<T extends object, I extends string = never>
     this.#listWatch = listWatch;
     this.#lastVersion = resourceVersion;
     this.#clock = clock;
-    this.#random = random;
+    this.#random = guardRandom(random);
     this.#minRestartDelay = minRestartDelay;
     this.#onError = watchErrorHandler;
     this.#signal = options.signal;

@@ -2,6 +2,7 @@
  * Trying again after a conflict. client-go: util/retry, and apimachinery: pkg/util/wait Backoff and
  * ExponentialBackoff, whose steps are counted here the same way: so many calls, and one wait less.
  */
+import { guardRandom } from '../cache/backoff.ts';
 import { abortable, sleep } from '../cache/wait.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { aborted, invalid, requireFunction, requireInteger } from '../errors.ts';
@@ -102,6 +103,7 @@ export async function retryOnError<R>(
     clock = systemClock,
     random = Math.random,
   } = options;
+  const chance = guardRandom(random);
   const { factor = 1, jitter = 0, cap = 0 } = backoff;
   let { steps, duration } = backoff;
   for (;;) {
@@ -110,7 +112,7 @@ export async function retryOnError<R>(
       return await abortable((async () => fn())(), signal);
     } catch (error) {
       if (signal.aborted || !retriable(error) || --steps <= 0) throw error;
-      const wait = duration * (1 + random() * jitter);
+      const wait = duration * (1 + chance() * jitter);
       if (factor !== 0) duration *= factor;
       if (factor !== 0 && cap > 0 && duration > cap) {
         duration = cap;

@@ -331,7 +331,9 @@ function logsOf(
   if (logConstructor !== undefined) {
     return (request) => {
       try {
-        return guardedLogger(logConstructor(request));
+        const made = logConstructor(request);
+        if (typeof made?.info !== 'function') throw invalid('logConstructor()', 'a logger', made);
+        return guardedLogger(made);
       } catch (error) {
         handleError(error, `controller "${controller}": logConstructor`);
         return { ...silentLogger, error: (message, fields) => handleError(fields?.error, message) };

@@ -4,6 +4,7 @@
  * pkg/internal/controller/controller.go, priorityQueueWrapper.
  */
 import { CapstanError, hasCode, invalid } from '../errors.ts';
+import { handleError } from '../handle-error.ts';
 import { hasMore } from '../keys.ts';
 import { type Request, requestKey } from '../request.ts';
 import {
@@ -139,8 +140,15 @@ abstract class Wrapped<Q extends RateLimitingQueue<Request>> {
     this.queue.forget(request);
   }
 
+  /** 0 where a limiter of the user's does not say: a request is reconciled all the same. */
   numRequeues(request: Request): number {
-    return this.queue.numRequeues(request);
+    try {
+      return this.queue.numRequeues(request);
+    } catch (error) {
+      if (hasCode(error, 'POISONED') || hasCode(error, 'DISPOSED')) throw error;
+      handleError(error, 'rate limiter');
+      return 0;
+    }
   }
 
   snapshot(options: SnapshotOptions): Snapshot<Request> {

@@ -3,6 +3,7 @@
  * leads. client-go: LeaderElectionConfig and NewLeaderElector; stricter only where the Lease's
  * whole seconds would let others in early.
  */
+import { guardRandom } from '../cache/backoff.ts';
 import { type Clock, systemClock, systemWallNow } from '../clock.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
 import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
@@ -181,7 +182,7 @@ export function electionConfig(options: LeaderElectorOptions): ElectionConfig {
     name,
     logger: guardedLogger(logger),
     clock,
-    random,
+    random: guardRandom(random),
     wallNow,
     ...(watchDog === undefined ? {} : { watchDog }),
     ...(metrics === undefined ? {} : { metrics }),

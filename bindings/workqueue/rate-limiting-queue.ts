@@ -3,7 +3,8 @@
  * util/workqueue/rate_limiting_queue.go. Adds three verbs and no state.
  */
 import { WAIT_IS_BACKOFF } from '../core.ts';
-import { invalid } from '../errors.ts';
+import { hasCode, invalid } from '../errors.ts';
+import { handleError, reportRejection } from '../handle-error.ts';
 import { keepShape } from '../keep-shape.ts';
 import { DelayingQueue } from './delaying-queue.ts';
 import {
@@ -59,13 +60,16 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
    */
   forget(item: T): void {
     this.checkAlive();
-    this.limiter.forget(item);
+    reportRejection(this.limiter.forget(item), 'rate limiter');
   }
 
   /** How often the item has been added by addRateLimited() since it was forgotten. */
   numRequeues(item: T): number {
     this.checkAlive();
-    return this.limiter.numRequeues(item);
+    const times: unknown = this.limiter.numRequeues(item);
+    if (typeof times !== 'number' || Number.isNaN(times))
+      throw invalid('limiter.numRequeues()', 'a number', times);
+    return times;
   }
 
   /** @internal Of a queue that is given none. */
@@ -76,7 +80,12 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
   /** @internal */
   protected override describe(key: QueuedKey<T>): void {
     super.describe(key);
-    key.failures = this.limiter.numRequeues(key.item);
+    try {
+      key.failures = this.numRequeues(key.item);
+    } catch (error) {
+      if (hasCode(error, 'POISONED') || hasCode(error, 'DISPOSED')) throw error;
+      handleError(error, 'rate limiter'); // who looks at the queue sees the rest of it
+    }
   }
 
   override dispose(): void {

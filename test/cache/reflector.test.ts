@@ -252,6 +252,33 @@ describe('a reflector', () => {
       return { seen, add: note('add'), update: note('update'), delete: note('delete'), replace };
     }
 
+    // A period that threw once in the timer ended the process.
+    test('a period or a question that throws costs no resync after it', async () => {
+      const clock = new FakeClock();
+      const store = { ...plain(clock), resync: () => void times.push(clock.now()) };
+      const times: number[] = [];
+      let fails = false;
+      const failing = <V>(value: V) => {
+        if (fails) throw new Error('mine');
+        return value;
+      };
+      const { stop } = await reflect(new LiveServer(), {
+        clock,
+        store: store as never,
+        resyncPeriod: () => failing(1000),
+        shouldResync: () => failing(true),
+      });
+      const before = clock.now();
+      await clock.run(1000);
+      fails = true;
+      await clock.run(1000);
+      expect(reported.splice(0)).toHaveLength(2);
+      fails = false;
+      await clock.run(1000);
+      expect(times.map((time) => time - before)).toEqual([1000, 3000]);
+      await stop();
+    });
+
     test('it needs to know nothing of resyncs, bookmarks and of being behind', async () => {
       const clock = new FakeClock();
       const store = plain(clock);

@@ -331,6 +331,21 @@ describe('a timer source', () => {
     expect(ticks).toEqual(['1 at 1000', '2 at 2050', '3 at 3150', '4 at 4150']);
   });
 
+  // The ticks ended for good.
+  test('whose chance throws ticks on', async () => {
+    const clock = new FakeClock();
+    const random = (): number => {
+      throw new Error('mine');
+    };
+    const requests = [request('a')];
+    const { queue } = await started(
+      timerSource({ everyMs: 10, jitter: 1, random, clock, requests }),
+    );
+    await clock.run(30);
+    expect(queue.requests()).toEqual(['n/a', 'n/a']);
+    expect(reported[0]).toMatchObject({ what: 'option random' });
+  });
+
   test('refuses options that make no sense', () => {
     expect(() => timerSource({ everyMs: 0, requests: [] })).toThrow(invalid);
     expect(() => timerSource({ everyMs: 1, jitter: -1, requests: [] })).toThrow(invalid);

@@ -272,3 +272,12 @@ test('a key function that throws when a delay ends is asked again each second', 
   queue.shutDown();
   expect(clock.timers()).toBe(0);
 });
+
+test('a limiter that does not say how often a key has failed hides no key of a snapshot', () => {
+  const limiter = { when: () => 5, forget: () => undefined, numRequeues: () => Number.NaN };
+  const queue = new RateLimitingQueue(limiter, { clock: new FakeClock() });
+  queue.add('x');
+  expect(queue.snapshot().keys).toMatchObject([{ item: 'x', state: 'ready' }]);
+  expect(reported).toMatchObject([{ code: 'INVALID_ARGUMENT' }]);
+  queue.shutDown();
+});

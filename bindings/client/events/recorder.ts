@@ -4,6 +4,7 @@
  * is counted, and reported to its logger or through handleError. client-go: tools/events.
  */
 
+import { guardRandom } from '../../cache/backoff.ts';
 import { abortable } from '../../cache/wait.ts';
 import { type Clock, systemClock, systemWallNow } from '../../clock.ts';
 import { textOfError } from '../../error-text.ts';
@@ -127,7 +128,8 @@ export class EventRecorder implements EventSink {
       maxQueued = 1000,
       logger,
     } = options;
-    const { clock = systemClock, wallNow = systemWallNow, random = Math.random } = options;
+    const { clock = systemClock, wallNow = systemWallNow } = options;
+    const random = guardRandom(options.random ?? Math.random);
     requireFunction('client.create', client?.create);
     requireFunction('client.patch', client?.patch);
     requireInteger('burst', burst, 1);

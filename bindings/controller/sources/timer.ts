@@ -3,6 +3,7 @@
  * one before has been handled, and its pause counts from there, so that ticks never pile up.
  * apimachinery: pkg/util/wait JitterUntil, sliding.
  */
+import { guardRandom } from '../../cache/backoff.ts';
 import { sleep } from '../../cache/wait.ts';
 import { type Clock, systemClock } from '../../clock.ts';
 import { invalid, requireFunction } from '../../errors.ts';
@@ -89,7 +90,8 @@ export function timerSource(options: TimerSourceOptions): Source {
   requireFunction('options.random', random);
   const handler = options.handler ?? handlerOf(options.requests);
   const pipe = new EventPipe<TimerTick>({ handler, name, clock, latestOnly: true });
-  return new TimerSource(pipe, () => everyMs * (1 + jitter * random()));
+  const chance = guardRandom(random);
+  return new TimerSource(pipe, () => everyMs * (1 + jitter * chance()));
 }
 
 class TimerSource implements Source {
@@ -116,7 +118,7 @@ class TimerSource implements Source {
     return { synced: true, events: this.#pipe.events() };
   }
 
-  /** Rejects only with what the clock or `random` throws. */
+  /** Rejects only with what the clock throws. */
   async #run(signal: AbortSignal): Promise<void> {
     for (let tick = 1; !signal.aborted; tick++) {
       await sleep(this.#pipe.clock, this.#pause(), signal);

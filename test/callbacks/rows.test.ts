@@ -1,0 +1,66 @@
+/**
+ * The table of functions cannot rot: every function that can be handed in has one row, every row
+ * its functions and tests, the rows of the two matrices are rows of the table, and the page is it.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { handedIn } from './handed-in.ts';
+import { OURS, SECTIONS } from './rows.ts';
+import { page } from './table.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const rows = SECTIONS.flatMap(([, all]) => all);
+/** Without what a function answers with, where that is a function itself. */
+const found = handedIn().filter((name) => !name.endsWith('()'));
+
+const stands = (pattern: string, name: string): boolean =>
+  pattern.endsWith('.*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern;
+
+test('every function that the types let a program hand in has one row', () => {
+  const patterns = [...rows.flatMap(({ functions }) => functions), ...OURS];
+  const times = (name: string): number =>
+    patterns.filter((pattern) => stands(pattern, name)).length;
+  expect(found.length).toBeGreaterThan(250);
+  expect(found.filter((name) => times(name) === 0)).toEqual([]);
+  expect(found.filter((name) => times(name) > 1)).toEqual([]);
+});
+
+test('every function of a row is in the types', () => {
+  const patterns = [...rows.flatMap(({ functions }) => functions), ...OURS];
+  const isThere = (pattern: string): boolean => found.some((name) => stands(pattern, name));
+  expect(patterns.filter((pattern) => !isThere(pattern))).toEqual([]);
+});
+
+test('every test that a row names exists', () => {
+  const files = rows.flatMap(({ tests }) => tests);
+  expect(rows.filter(({ tests }) => tests.length === 0)).toEqual([]);
+  expect(files.filter((file) => !existsSync(`${root}/test/${file}`))).toEqual([]);
+});
+
+test.each(['callbacks/controller.test.ts', 'callbacks/informer.test.ts'])(
+  'what %s calls is in the rows that name it, and they name nothing that it does not call',
+  (file) => {
+    const text = readFileSync(`${root}/test/${file}`, 'utf8');
+    const called = [...text.matchAll(/name: '([A-Za-z]+[.(][^']+|IndexSpec)'/g)].map(
+      ([, name = '']) => name,
+    );
+    const patterned = [...text.matchAll(/name: `([A-Za-z]+)\.\$\{/g)].map(([, type]) => `${type}.`);
+    const functions = rows.filter(({ tests }) => tests.includes(file)).map((row) => row.functions);
+    expect(called.length).toBeGreaterThan(4);
+    const named = (name: string): boolean =>
+      functions.some((all) =>
+        all.some((pattern) => stands(pattern, name) || pattern.startsWith(name)),
+      );
+    expect([...called, ...patterned].filter((name) => !named(name))).toEqual([]);
+    const calls = (pattern: string): boolean =>
+      called.some((name) => stands(pattern, name)) ||
+      patterned.some((type) => pattern.startsWith(type));
+    expect(functions.filter((all) => !all.some(calls))).toEqual([]);
+  },
+);
+
+// `npx vitest run test/callbacks -u` writes it.
+test('docs/callbacks.md is the table', async () => {
+  await expect(page()).toMatchFileSnapshot(`${root}/docs/callbacks.md`);
+});

@@ -1,0 +1,599 @@
+/**
+ * The table of the functions that a program hands in, and what becomes of it when they misbehave.
+ * docs/callbacks.md is written from it, and rows.test.ts holds that every function which
+ * handed-in.ts finds in the types has a row, and that every test which a row names exists.
+ */
+
+export interface Row {
+  /** As handed-in.ts names them; `Type.*` stands for all members of a type. */
+  readonly functions: readonly string[];
+  /** What a reader knows them as. */
+  readonly what: string;
+  readonly throws: string;
+  /** An answer of the wrong type, and a promise where none is expected. */
+  readonly rubbish: string;
+  /** Calls that come from within, and the end of what it runs in. */
+  readonly within: string;
+  /** Files under test/. */
+  readonly tests: readonly string[];
+}
+
+const CALLER =
+  'the caller of the function that it was given to gets the error, and nothing else happens';
+const FREE = 'allowed; after the end it is not called again';
+const CONTROLLER = 'callbacks/controller.test.ts';
+const INFORMER = 'callbacks/informer.test.ts';
+const TOLD = 'reported, and nothing else happens';
+
+export const QUEUES: readonly Row[] = [
+  {
+    functions: ['QueueOptions.key', 'LimiterOptions.key'],
+    what: '`key` of a queue or limiter',
+    throws:
+      'the call gets INVALID_ARGUMENT with the cause and has changed nothing; when a delay ends it is reported and asked again each second',
+    rubbish: 'as if it threw',
+    within: 'allowed; a queue that it disposes of refuses the call with DISPOSED',
+    tests: [
+      'workqueue/callbacks.test.ts',
+      'workqueue/hardening.test.ts',
+      'workqueue/order-failures.test.ts',
+    ],
+  },
+  {
+    functions: ['QueueOrder.push'],
+    what: '`push` of an order (`queue`)',
+    throws:
+      'in an add: the add throws and has not happened; when a key is done: reported, and the key is handed out before the others; when a delay ends: reported, and tried again each second',
+    rubbish:
+      'ignored; a promise that is rejected is reported; a key that the order lost is handed out when it is empty',
+    within: FREE,
+    tests: ['workqueue/order-failures.test.ts', CONTROLLER],
+  },
+  {
+    functions: ['QueueOrder.touch'],
+    what: '`touch` of an order',
+    throws: 'the add throws; the key stays queued',
+    rubbish: 'ignored; a promise that is rejected is reported',
+    within: FREE,
+    tests: ['workqueue/order-failures.test.ts', CONTROLLER],
+  },
+  {
+    functions: ['QueueOrder.len', 'QueueOrder.pop'],
+    what: '`len` and `pop` of an order',
+    throws:
+      'the get is rejected, also the first one that waits; a key that `pop` took off first is handed out when the order is empty',
+    rubbish: 'the get is rejected with INVALID_ARGUMENT; the keys stay, and `recover()` has them',
+    within: 'allowed; where nobody is left to take its key, the order has it back',
+    tests: ['workqueue/order-failures.test.ts', 'workqueue/callbacks.test.ts', CONTROLLER],
+  },
+  {
+    functions: ['RateLimiter.when'],
+    what: '`when` of a limiter',
+    throws: '`addRateLimited` throws; a controller reports it and tries again after a second',
+    rubbish: 'as if it threw',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/controller.test.ts'],
+  },
+  {
+    functions: ['RateLimiter.forget', 'RateLimiter.numRequeues'],
+    what: '`forget` and `numRequeues` of a limiter',
+    throws:
+      'the call throws; a controller reports it and reconciles all the same; at its start a limiter that throws for a request is refused',
+    rubbish: '`forget`: ignored, a rejection is reported; `numRequeues`: as if it threw',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+  },
+  {
+    functions: ['GetOptions.taken'],
+    what: '`taken` of `get`',
+    throws: 'the get is rejected; the item has been handed out all the same',
+    rubbish: 'ignored',
+    within: FREE,
+    tests: ['workqueue/get-taken.test.ts'],
+  },
+  {
+    functions: ['MetricsProvider.*', 'Metric.*', 'PriorityDepth.*'],
+    what: 'metrics of a queue',
+    throws: TOLD,
+    rubbish: 'ignored; a rejection is reported',
+    within: FREE,
+    tests: [CONTROLLER, 'workqueue/hardening.test.ts', 'workqueue/metrics.test.ts'],
+  },
+  {
+    functions: ['until(fn)'],
+    what: 'the function of `until`',
+    throws: 'reported, and it is called again after the period',
+    rubbish: 'a promise is waited for; else ignored',
+    within: FREE,
+    tests: ['workqueue/until.test.ts', 'workqueue/hardening.test.ts'],
+  },
+  {
+    functions: ['parallelizeUntil(run)'],
+    what: 'the pieces of `parallelizeUntil`',
+    throws: 'no further piece begins, and the first error rejects when the running ones have ended',
+    rubbish: 'a promise is waited for; else ignored',
+    within: FREE,
+    tests: ['workqueue/parallelize.test.ts'],
+  },
+];
+
+export const CACHES: readonly Row[] = [
+  {
+    functions: ['ResourceEventHandler.*'],
+    what: 'an informer’s handler (`onAdd`, `onUpdate`, `onDelete`)',
+    throws:
+      'reported and counted (`status().handlers[].failed`, `capstan_informer_handler_failures_total`); this handler misses that notification, no other does',
+    rubbish:
+      'a promise is waited for before the next notification of this handler, and counts as thrown where it is rejected; of one that never settles `pending` tells, and the end waits `shutdownTimeout` for it; else ignored',
+    within: FREE,
+    tests: [INFORMER, 'cache/index-functions.test.ts', 'cache/informer.test.ts'],
+  },
+  {
+    functions: ['FilteringResourceEventHandler(options).filterFunc'],
+    what: '`filterFunc` of a filtering handler',
+    throws: 'as the handler behind it',
+    rubbish: 'as if it threw: the handler misses that notification, and it is counted',
+    within: FREE,
+    tests: [INFORMER],
+  },
+  {
+    functions: ['HighWater.onHighWater', 'BytesMark.call'],
+    what: '`highWater` and `onBytes`',
+    throws: TOLD,
+    rubbish: 'ignored; a rejection is reported',
+    within: FREE,
+    tests: [INFORMER],
+  },
+  {
+    functions: [
+      'SharedIndexInformerOptions.transform',
+      'FactoryOptions.transform',
+      'NewInformerOptions.transform',
+      'SharedIndexInformer.setTransform(transform)',
+      'DeltaFIFOOptions.transformer',
+      'RealFIFOOptions.transformer',
+    ],
+    what: '`transform`',
+    throws:
+      'reported (TRANSFORM); the object is kept as it was by then, with its name, namespace and version; in a bare queue the add throws',
+    rubbish: 'as if it threw',
+    within: FREE,
+    tests: [INFORMER, CONTROLLER, 'cache/informer.test.ts'],
+  },
+  {
+    functions: ['IndexSpec', 'indexFuncToKeyFuncAdapter(indexFunc)'],
+    what: 'an index function',
+    throws:
+      'in an informer: reported once a minute, the object stays and is counted as not indexed (`status().notIndexed`, `capstan_informer_not_indexed`); it is asked again with the object’s next change, a resync, a list, and after a second with any event or bookmark, ever more seldom; in a bare store the change throws and has not happened',
+    rubbish: 'as if it threw',
+    within: FREE,
+    tests: ['cache/index-functions.test.ts', CONTROLLER, 'cache/store.test.ts'],
+  },
+  {
+    functions: [
+      'Indexer(keyFunc)',
+      'ExpirationCache(keyFunc)',
+      'UndeltaStore(keyFunc)',
+      'newStore(keyFunc)',
+      'newTTLStore(keyFunc)',
+      'processDeltas(keyFunc)',
+      'DeltaFIFOOptions.keyFunction',
+      'RealFIFOOptions.keyFunction',
+    ],
+    what: '`keyFunc` of a store or queue of deltas',
+    throws: 'the call throws and has changed nothing',
+    rubbish: 'INVALID_ARGUMENT, and nothing has changed',
+    within: 'allowed',
+    tests: ['cache/store.test.ts', 'cache/fifo.test.ts'],
+  },
+  {
+    functions: [
+      'ReflectorOptions.watchErrorHandler',
+      'RetryWatcherOptions.watchErrorHandler',
+      'SharedIndexInformer.setWatchErrorHandler(handler)',
+    ],
+    what: '`watchErrorHandler`',
+    throws: 'reported; the informer goes on as after the failure it was told of',
+    rubbish: 'ignored; a rejection is reported',
+    within: FREE,
+    tests: [INFORMER, CONTROLLER],
+  },
+  {
+    functions: ['ListWatchOptions.tweak'],
+    what: '`tweak` of a ListWatch (`tweakListOptions`)',
+    throws:
+      'the list or watch fails and is tried again with back-off; the watch error handler is told',
+    rubbish: 'a promise: as if it threw, as what it changes later is in no request; else ignored',
+    within: FREE,
+    tests: [INFORMER],
+  },
+  {
+    functions: ['InformerMetricsProvider.*'],
+    what: 'metrics of an informer',
+    throws: 'reported; where it throws when the informer starts, that has no metrics',
+    rubbish:
+      'ignored, a rejection is reported; `addReadings` has to answer with a function or nothing',
+    within: FREE,
+    tests: [INFORMER, 'cache/informer-metrics.test.ts'],
+  },
+  {
+    functions: [
+      'ReflectorOptions.shouldResync',
+      'ReflectorOptions.resyncPeriod',
+      'CacheControllerConfig.shouldResync',
+    ],
+    what: '`shouldResync`, `resyncPeriod`',
+    throws:
+      'reported; `shouldResync` is asked again after the period, and the period stays what it was',
+    rubbish: 'no resync where the answer is falsy, or the period no number above 0',
+    within: FREE,
+    tests: ['cache/reflector.test.ts'],
+  },
+  {
+    functions: [
+      'CacheControllerConfig.process',
+      'CacheControllerConfig.processBatch',
+      'DeltaFIFO.pop(process)',
+      'DeltaFIFO.tryPop(process)',
+      'RealFIFO.pop(process)',
+      'RealFIFO.tryPop(process)',
+      'RealFIFO.popBatch(processBatch)',
+      'RealFIFO.popBatch(processSingle)',
+      'DeltaFIFOOptions.onDelta',
+      'RealFIFOOptions.onDelta',
+    ],
+    what: '`process` of a controller of client-go’s kind, and of a pop',
+    throws:
+      'the pop throws; the deltas are off the queue, as in client-go; the controller reports it and goes on',
+    rubbish: '`pop` waits for a promise; else ignored',
+    within: 'allowed',
+    tests: ['cache/cache-controller.test.ts', 'cache/fifo.test.ts'],
+  },
+  {
+    functions: ['ExpirationPolicy.isExpired'],
+    what: '`isExpired` of an expiration cache',
+    throws: CALLER,
+    rubbish: 'truthy: expired',
+    within: 'allowed',
+    tests: ['cache/upstream-stores.test.ts'],
+  },
+  {
+    functions: ['listPages(fetchPage)', 'listPages(onExpired)', 'WatchOptions.matches'],
+    what: 'functions of `listPages` and `watch`',
+    throws: CALLER,
+    rubbish: 'decoding errors, for the caller',
+    within: 'allowed',
+    tests: ['cache/upstream-pager.test.ts', 'cache/watch.test.ts'],
+  },
+];
+
+export const CONTROLLERS: readonly Row[] = [
+  {
+    functions: [
+      'Predicate.*',
+      'PipeOptions.predicates',
+      'ControllerOptions.predicates',
+      'ControllerOptions.eventFilters',
+      'ControllerBuilder.withEventFilter(predicate)',
+      'and(predicates)',
+      'or(predicates)',
+      'not(predicate)',
+      'predicateFuncs(funcs)',
+      'newPredicateFuncs(filter)',
+    ],
+    what: 'a predicate',
+    throws: 'the event passes; reported once a minute for each kind of event, with how often',
+    rubbish: 'anything but true and false, promises too: as if it threw',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/event-pipe.test.ts'],
+  },
+  {
+    functions: ['EventHandler.*'],
+    what: 'an event handler',
+    throws:
+      'reported and counted; the event is told again after 100 ms, 200 ms and so on up to 30 s, until the source ends; updates of an object that wait are one; of 10 000 that wait, further ones are reported as lost',
+    rubbish:
+      'a promise is waited for, and counts as thrown where it is rejected; while it does not settle, the events of its source wait, and the end waits `shutdownTimeout` for it; else ignored',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/event-pipe.test.ts'],
+  },
+  {
+    functions: ['enqueueRequestsFromMapFunc(map)', 'TimerSourceOptions.requests'],
+    what: 'a map function, and `requests` of a timer',
+    throws:
+      'as an event handler; what it found for the other state of an update is added at once; of a timer the newest tick alone is told again',
+    rubbish: 'as if it threw; what is a request beside it is added',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/handlers.test.ts'],
+  },
+  {
+    functions: [
+      'ControllerOptions.reconcile',
+      'Reconciler.reconcile',
+      'ObjectReconciler.reconcile',
+      'ControllerBuilder.build(reconciler)',
+      'ControllerBuilder.complete(reconciler)',
+    ],
+    what: '`reconcile`',
+    throws: 'reported; the request comes again when the limiter says so',
+    rubbish: 'as if it threw; a promise is waited for, `reconciliationTimeout` fires its signal',
+    within: 'allowed; a controller that it waits for never ends',
+    tests: ['controller/reconcile.test.ts', 'controller/work.test.ts'],
+  },
+  {
+    functions: [
+      'Source.*',
+      'ControllerOptions.sources',
+      'ControllerOptions.reconcileAllOn',
+      'ControllerBuilder.reconcileAllOn(source)',
+      'ControllerBuilder.watchesRawSource(source)',
+      'Controller.watch(source)',
+      'funcSource(start)',
+    ],
+    what: 'a source of one’s own',
+    throws: 'the start fails with SOURCE_FAILED; `status`: the report says so',
+    rubbish: 'a start that never settles: CACHE_SYNC_TIMEOUT',
+    within: FREE,
+    tests: ['controller/start.test.ts', 'controller/hostile.test.ts'],
+  },
+  {
+    functions: ['ControllerSettings.newQueue'],
+    what: '`newQueue`',
+    throws: 'the run rejects',
+    rubbish: 'INVALID_ARGUMENT: the run rejects',
+    within: 'allowed',
+    tests: ['controller/start.test.ts', 'controller/request-queue.test.ts'],
+  },
+  {
+    functions: ['Logger.*', 'PinoLike.*', 'ControllerBuilder.withLogger(logger)'],
+    what: 'a logger',
+    throws: 'reported, and with it the error that it was told of',
+    rubbish: 'ignored; a rejection is reported',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+  },
+  {
+    functions: ['ControllerSettings.logConstructor'],
+    what: '`logConstructor`',
+    throws:
+      'reported; what would have been logged as an error goes to the hook of `setErrorHandler`',
+    rubbish: 'as if it threw',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+  },
+  {
+    functions: ['Tracer.startActiveSpan'],
+    what: 'a tracer',
+    throws: 'reported; the reconcile runs once, without its span',
+    rubbish: 'ignored; a rejection is reported',
+    within: FREE,
+    tests: [CONTROLLER, 'controller/hostile.test.ts'],
+  },
+];
+
+export const CLIENTS: readonly Row[] = [
+  {
+    functions: [
+      'createOrUpdate(mutate)',
+      'createOrPatch(mutate)',
+      'Interceptors.*',
+      'retryOnConflict(fn)',
+      'retryOnError(fn)',
+      'retryOnError(retriable)',
+    ],
+    what: '`mutate`, interceptors, `retryOnConflict` and `retryOnError`',
+    throws: CALLER,
+    rubbish: 'promises are waited for',
+    within: 'allowed',
+    tests: ['client/create-or-update.test.ts', 'client/wrappers.test.ts', 'client/retry.test.ts'],
+  },
+  {
+    functions: ['Finalizers.register(finalizer)', 'FinalizerHandlers.*'],
+    what: 'finalizers',
+    throws: 'the others run; then FINALIZE with all errors, and the finalizer stays on the object',
+    rubbish: 'a promise is waited for',
+    within: 'allowed',
+    tests: ['client/finalizers.test.ts'],
+  },
+  {
+    functions: ['ClientOptions.onWarning'],
+    what: '`onWarning`',
+    throws: TOLD,
+    rubbish: 'ignored; a rejection is reported',
+    within: 'allowed',
+    tests: ['client/errors-and-warnings.test.ts'],
+  },
+  {
+    functions: ['StandardSchema.~standard.validate'],
+    what: '`validate` of a schema (zod, valibot, arktype)',
+    throws: CALLER,
+    rubbish: 'INVALID_OBJECT or SCHEMA, for the caller',
+    within: 'allowed',
+    tests: ['client/crd.test.ts'],
+  },
+];
+
+export const PROCESSES: readonly Row[] = [
+  {
+    functions: [
+      'ControllerManager.addHealthzCheck(check)',
+      'ControllerManager.addReadyzCheck(check)',
+    ],
+    what: 'checks of healthz and readyz',
+    throws: 'the probe is answered with 500',
+    rubbish: 'ignored: healthy; a promise is waited for',
+    within: 'allowed',
+    tests: ['manager/healthz.test.ts'],
+  },
+  {
+    functions: [
+      'MetricsOptions.filter',
+      'MetricsOptions.extraHandlers',
+      'ControllerManager.addMetricsServerExtraHandler(handler)',
+      'HTTPServerOptions.handler',
+    ],
+    what: '`metrics.filter` and HTTP handlers',
+    throws: 'the request is answered with 500',
+    rubbish: 'a filter lets through what is truthy; promises are waited for',
+    within: 'allowed',
+    tests: ['manager/servers.test.ts'],
+  },
+  {
+    functions: ['Manager.addCollector', 'Collector.text'],
+    what: 'collectors of metrics',
+    throws: 'reported; the metrics of all others are served',
+    rubbish: 'as if it threw; one that does not come within ten seconds is left out',
+    within: 'allowed',
+    tests: ['manager/collect.test.ts'],
+  },
+  {
+    functions: ['Runnable.*', 'Manager.add'],
+    what: 'runnables',
+    throws: 'the manager ends, and its `start` rejects with the error',
+    rubbish: 'one that ignores its signal is not waited for beyond `gracefulShutdownTimeout`',
+    within: 'allowed',
+    tests: ['manager/runnable-group.test.ts', 'manager/manager.test.ts'],
+  },
+  {
+    functions: ['ManagerOptions.newClient'],
+    what: '`newClient`',
+    throws: '`newManager` throws',
+    rubbish: '`newManager` throws INVALID_ARGUMENT, or the first use fails',
+    within: 'allowed',
+    tests: ['manager/manager.test.ts'],
+  },
+  {
+    functions: ['LeaderCallbacks.*', 'LeaderMetric.*', 'ElectionRecorder.eventf'],
+    what: 'callbacks, metrics and events of an election',
+    throws: 'reported; the term goes on',
+    rubbish:
+      'ignored; a rejection is reported; `onStartedLeading` is waited for before the release',
+    within: FREE,
+    tests: ['leaderelection/elector.test.ts'],
+  },
+  {
+    functions: ['setErrorHandler(handler)'],
+    what: 'the hook of `setErrorHandler`',
+    throws: 'both errors go to the console',
+    rubbish: 'ignored; a rejection goes to the console',
+    within: 'allowed',
+    tests: ['controller/hostile.test.ts'],
+  },
+  {
+    functions: [
+      'ReflectorOptions.random',
+      'RetryWatcherOptions.random',
+      'RetryOptions.random',
+      'TimerOptions.random',
+      'LeaderElectorOptions.random',
+      'LeaderElectorOptions.wallNow',
+      'EventRecorderOptions.random',
+      'EventRecorderOptions.wallNow',
+      'ManagerOptions.wallNow',
+      'ApiOptions.wallTime',
+    ],
+    what: '`random`, `wallNow`',
+    throws:
+      '`random`: reported, and 0.5 is taken in its place; `wallNow`: what asked for the time fails (an Event is lost and counted, a round of an election is tried again)',
+    rubbish: 'as if it threw',
+    within: 'allowed',
+    tests: [INFORMER, CONTROLLER],
+  },
+  {
+    functions: ['Clock.*', 'FakeClock.setTimer(run)'],
+    what: 'a clock',
+    throws:
+      'the call throws; in a timer it is reported, and the wait ends all the same; nobody is kept waiting for the end',
+    rubbish: 'INVALID_ARGUMENT where a delay is made of it',
+    within: FREE,
+    tests: ['workqueue/callbacks.test.ts'],
+  },
+];
+
+export const PARTS: readonly Row[] = [
+  {
+    functions: [
+      'Transport.*',
+      'TransportResponse.headers.get',
+      'TransportRequest.beforeSend',
+      'KubeConfigLike.*',
+    ],
+    what: 'a transport, a kubeconfig',
+    throws: 'a failure of that request, which informers try again with back-off',
+    rubbish: 'a decoding error of that request',
+    within: FREE,
+    tests: ['cache/transport.test.ts', 'cache/faults.test.ts'],
+  },
+  {
+    functions: ['ResourceLock.*'],
+    what: 'a lock of an election',
+    throws: 'a failed round, which is tried again until the lease runs out',
+    rubbish: 'as if it threw',
+    within: FREE,
+    tests: ['leaderelection/elector.test.ts'],
+  },
+  {
+    functions: [
+      'Store.*',
+      'Queue.*',
+      'QueueWithBatch.*',
+      'KeyListerGetter.*',
+      'ReflectorStore.*',
+      'DeltaStore.*',
+      'DeltaHandler.*',
+      'TransactionStore.*',
+      'UndeltaStore(push)',
+      'Decoder.*',
+      'Syncing.*',
+      'shutDownEventHandler(informer).shutDownEventHandler',
+    ],
+    what: 'a store, a queue of deltas or a decoder in place of ours',
+    throws: 'the call gets it; a reflector reports it and lists again',
+    rubbish: 'it is believed: the contracts are in the docstrings',
+    within: 'not allowed where the docstring does not say so',
+    tests: ['cache/stand-ins.test.ts', 'cache/cache-controller.test.ts'],
+  },
+  {
+    functions: ['Client.*', 'SubResourceClient.*', 'Reader.*'],
+    what: 'a client in place of ours',
+    throws: CALLER,
+    rubbish: 'it is believed',
+    within: 'allowed',
+    tests: ['client/wrappers.test.ts'],
+  },
+];
+
+/** Types of ours that the search meets as well: a program gets them and gives none. */
+export const OURS: readonly string[] = [
+  'Budget(trim)',
+  'Caller.*',
+  'Certificates',
+  'CheckedElection.*',
+  'Destination.*',
+  'FakeTransport.*',
+  'FilteringResourceEventHandler.onUpdate(change)',
+  'FrameReader.*',
+  'GroupedRunnable.*',
+  'InformerReadings.*',
+  'ListType.*',
+  'LivePageOptions.*',
+  'Manager.elected',
+  'Manager.holdsLease',
+  'Nothing',
+  'PageReader.*',
+  'QueueSource.*',
+  'Registration.*',
+  'SourceQueue.*',
+  'StoreOptions.*',
+  'View.*',
+  'Writer.*',
+];
+
+export const SECTIONS: readonly (readonly [string, readonly Row[]])[] = [
+  ['Queues', QUEUES],
+  ['Informers and stores', CACHES],
+  ['Controllers', CONTROLLERS],
+  ['Clients', CLIENTS],
+  ['The process', PROCESSES],
+  ['Parts in place of ours', PARTS],
+];

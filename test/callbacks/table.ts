@@ -1,0 +1,36 @@
+/** docs/callbacks.md, as the rows tell it. */
+import { type Row, SECTIONS } from './rows.ts';
+
+const HEAD = `# Functions that you hand in
+
+What happens when a function of yours throws, answers with something else than it should, or calls back. No key and no event is lost by it,
+where the table does not say so.
+
+*Reported* means: to the logger where there is one, else to the hook of \`setErrorHandler\` (by default \`console.error\`). A promise where none is
+expected is refused or reported, and its rejection never ends the process.
+
+This page is written from \`test/callbacks/rows.ts\`. A test holds that it is, that every function which the types of the package let you hand in has a
+row, and that the tests exist; \`test/callbacks/controller.test.ts\` and \`informer.test.ts\` call each of theirs in each of these ways.
+`;
+
+const cell = (text: string): string => text.replaceAll('|', '\\|');
+
+const line = ({ functions, what, throws, rubbish, within, tests }: Row): string => {
+  const names = functions.map((name) => `\`${cell(name)}\``).join(', ');
+  const files = tests.map((file) => `\`${file}\``).join(', ');
+  return `| ${cell(what)}: ${names} | ${cell(throws)} | ${cell(rubbish)} | ${cell(within)} | ${files} |`;
+};
+
+export const page = (): string =>
+  [
+    HEAD,
+    ...SECTIONS.map(([title, rows]) =>
+      [
+        `## ${title}\n`,
+        '| function | throws or rejects | another answer | calls back, or ends what it runs in | tests |',
+        '| --- | --- | --- | --- | --- |',
+        ...rows.map(line),
+        '',
+      ].join('\n'),
+    ),
+  ].join('\n');

@@ -1,0 +1,55 @@
+/** The ways in which a function that a program hands in misbehaves. */
+
+/** What it may do to what runs it. */
+export interface World {
+  /** Reads and adds to what runs it, from within. */
+  callBack(): void;
+  /** Ends what runs it, from within. */
+  end(): void;
+}
+
+export const WAYS = [
+  'throws once',
+  'throws always',
+  'answers with rubbish',
+  'answers with a promise that is rejected',
+  'answers with a promise that never settles',
+  'calls back',
+  'ends what it runs in',
+] as const;
+export type Way = (typeof WAYS)[number];
+
+type Func = (...args: never[]) => unknown;
+
+/** The function, misbehaving; `called` counts the calls that did. */
+export function misbehaving<F extends Func>(
+  good: F,
+  way: Way,
+  world: World,
+): F & { called: number } {
+  const bad = function (this: unknown, ...args: never[]): unknown {
+    const first = bad.called++ === 0;
+    switch (way) {
+      case 'throws once':
+        if (first) throw new Error(`mine: ${way}`);
+        break;
+      case 'throws always':
+        throw new Error(`mine: ${way}`);
+      case 'answers with rubbish':
+        return Number.NaN;
+      case 'answers with a promise that is rejected':
+        return Promise.reject(new Error(`mine: ${way}`));
+      case 'answers with a promise that never settles':
+        return new Promise(() => undefined);
+      case 'calls back':
+        if (first) world.callBack();
+        break;
+      case 'ends what it runs in':
+        if (first) world.end();
+        break;
+    }
+    return good.apply(this, args);
+  };
+  bad.called = 0;
+  return bad as unknown as F & { called: number };
+}
