@@ -26,7 +26,7 @@ import { confirmAbsence, groupVersionPath } from './discovery.ts';
 import { type Exchange, tooLarge } from './exchange.ts';
 import type { ListQuery } from './pager.ts';
 import { groupVersion, type Resource } from './resource.ts';
-import { sendWithRepeats } from './rest.ts';
+import { type RepeatOptions, sendWithRepeats } from './rest.ts';
 import type { Selection } from './selection.ts';
 import { isTooLargeResourceVersion, statusErrorFromAnswer } from './status-error.ts';
 import type { Transport } from './transport.ts';
@@ -267,7 +267,11 @@ export class ListWatch<T, I extends string = never> {
     };
     try {
       (
-        await this.#get(query, 'PartialObjectMetadataList', { ...caller, idleMs: LIST_IDLE_MS })
+        await this.#get(query, 'PartialObjectMetadataList', {
+          ...caller,
+          idleMs: LIST_IDLE_MS,
+          repeats: 0,
+        })
       ).close();
       return undefined;
     } catch (error) {
@@ -333,7 +337,7 @@ export class ListWatch<T, I extends string = never> {
   async #get(
     query: Record<string, string>,
     metadataAs: string,
-    options: Caller & { idleMs?: number | undefined; totalMs?: number | undefined },
+    options: Caller & Pick<RepeatOptions, 'idleMs' | 'totalMs' | 'repeats'>,
   ) {
     this.#change(query);
     const accept = this.#metadataOnly

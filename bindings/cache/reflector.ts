@@ -62,6 +62,13 @@ export type { ReflectorOptions, ReflectorStore } from './reflector-options.ts';
  */
 const MAX_HASTY = 3;
 
+/**
+ * Where the connection was lost and the next watch hears nothing for so long, the server is asked
+ * whether it has reached the version: one that was restored from an older backup has not, and would
+ * send only what happens from that version on.
+ */
+const DOUBT_MS = 10_000;
+
 /** What to do next, and after how long. */
 interface Step {
   do: 'begin' | 'stream' | 'list' | 'watch';
@@ -96,6 +103,8 @@ export class Reflector<T extends object, I extends string = never> {
    * The first list came in pages, so the server has no watch cache to answer unpaged lists from.
    */
   #paged = false;
+  /** A connection was lost or refused since the last list: the server may be another one by now. */
+  #wasAway = false;
   /** The store has once been equal to the server's objects. */
   #synced = false;
   /** The server has said that the resource is gone, and the store has been emptied. */
@@ -389,6 +398,7 @@ export class Reflector<T extends object, I extends string = never> {
     this.#lastVersion = resourceVersion;
     this.#versionUnavailable = false;
     this.#synced = true;
+    this.#wasAway = false;
     this.#parked = false;
     this.#hasty = 0;
     this.#resync.start();
@@ -409,11 +419,14 @@ export class Reflector<T extends object, I extends string = never> {
       stream ??= await this.#openWatch(this.#lastVersion, this.#caller(signal), false);
     } catch (error) {
       if (signal.aborted) return now('begin');
+      if (connectionLoss(error) !== undefined) this.#wasAway = true;
       // in spite of all repeats
       if (isReset(error)) return this.#failed(error, 'rewatch', now('watch'));
       if (isBusy(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     }
+    const doubt = this.#wasAway && inOrder ? this.#askWhenQuiet(stream, signal) : undefined;
+    this.#wasAway = false;
     try {
       const before = this.#lastVersion;
       const events = await this.#follow(stream, inOrder, signal);
@@ -426,19 +439,41 @@ export class Reflector<T extends object, I extends string = never> {
         if (++this.#hasty > MAX_HASTY) return this.#failed(short, 'rewatch', this.#later('watch'));
       }
       if (stream.lost === undefined) return now('watch');
+      if (isTooLargeResourceVersion(stream.lost)) return this.#fromNewest(stream.lost);
+      this.#wasAway = true;
       const again = this.#failed(stream.lost, 'rewatch', now('watch'));
       const behind =
         stream.silent && (await this.#listWatch.behind(this.#lastVersion, this.#caller(signal)));
-      if (behind) this.#versionUnavailable = true;
-      return behind ? this.#failed(behind, 'relist from newest', now('begin')) : again;
+      return behind ? this.#fromNewest(behind) : again;
     } catch (error) {
       if (isTooManyRequests(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
       if (isInternalError(error) && this.#internalErrors?.again())
         return this.#failed(error, 'rewatch', now('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     } finally {
+      this.#clock.clearTimer(doubt);
       stream.close();
     }
+  }
+
+  /** @returns the timer */
+  #askWhenQuiet(stream: WatchStream<T>, signal: AbortSignal): unknown {
+    const openedAt = this.#lastByteAt;
+    const isQuiet = (): boolean => this.#lastByteAt === openedAt;
+    const ask = async (): Promise<void> => {
+      if (!isQuiet()) return;
+      const behind = await this.#listWatch.behind(this.#lastVersion, {
+        clock: this.#clock,
+        signal,
+      });
+      if (behind !== undefined && isQuiet()) stream.lose(behind);
+    };
+    return this.#clock.setTimer(() => void ask(), DOUBT_MS);
+  }
+
+  #fromNewest(why: unknown): Step {
+    this.#versionUnavailable = true;
+    return this.#failed(why, 'relist from newest', now('begin'));
   }
 
   /**

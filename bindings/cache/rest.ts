@@ -32,6 +32,8 @@ export interface RepeatOptions extends ExchangeOptions {
   onRepeat?: ((error: StatusError | TransportError, afterMs: number) => void) | undefined;
   /** Waited for before each sending, repeats included: a rate limit. It ends with the signal. */
   turn?: (() => Promise<void>) | undefined;
+  /** How often the request is sent again at most. Default 10. */
+  repeats?: number | undefined;
 }
 
 /** Sends a request, with its repeats. The last answer or error counts, whatever it is. */
@@ -40,7 +42,7 @@ export async function sendWithRepeats(
   request: TransportRequest,
   options: RepeatOptions,
 ): Promise<Exchange> {
-  const { clock, signal, turn } = options;
+  const { clock, signal, turn, repeats: most = MAX_REPEATS } = options;
   const {
     onRepeat = (error, afterMs) =>
       isLongWait(afterMs) &&
@@ -51,7 +53,7 @@ export async function sendWithRepeats(
     try {
       const exchange = await Exchange.open(transport, request, options);
       const delay = retryAfter(exchange);
-      if (delay === undefined || repeats >= MAX_REPEATS) return exchange;
+      if (delay === undefined || repeats >= most) return exchange;
       const text = await exchange.explanation(); // in any case: it ends the exchange
       onRepeat(
         statusErrorFromAnswer(exchange.status, text, `${request.method} ${request.path}`),
@@ -60,7 +62,7 @@ export async function sendWithRepeats(
       await sleep(clock, delay, signal);
     } catch (error) {
       if (request.method !== 'GET' || !isReset(error)) throw error;
-      if (repeats >= MAX_REPEATS) {
+      if (repeats >= most) {
         lasting.add(error);
         throw error;
       }

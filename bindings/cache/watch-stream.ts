@@ -57,7 +57,7 @@ export class WatchStream<T> {
     try {
       chunk = await this.#exchange.read();
     } catch (error) {
-      this.#lost = error;
+      this.#lost ??= error;
       return false;
     }
     if (chunk === undefined) return false;
@@ -88,6 +88,12 @@ export class WatchStream<T> {
   /** Whether the connection was given up, as nothing came of it for too long. */
   get silent(): boolean {
     return hasCode((this.#lost as Error | undefined)?.cause, 'ABORTED');
+  }
+
+  /** Ends the stream, as one that was lost for this reason. */
+  lose(why: unknown): void {
+    this.#lost ??= why;
+    this.#exchange.close();
   }
 
   /** Gives the connection back. Again: no effect. */

@@ -127,18 +127,18 @@ class Watch {
   /**
    * A bookmark promises that all up to its version has been sent, so there is none while the socket
    * is full, save the one that ends the initial events: those are written whether there is room or
-   * not.
+   * not. Nor is there one for a watch from a version that the server has not reached: that is
+   * answered with 200 and hears of nothing until then (kube-apiserver 1.36).
    */
   bookmark(version: number, initialEventsEnd = false): void {
-    if (this.#ended || (this.#full && !initialEventsEnd)) return;
+    if (this.#ended || (this.#full && !initialEventsEnd) || this.#cursor > version) return;
     const { kind, view } = this.#options;
-    const at = Math.max(version, this.#cursor);
     const annotations = initialEventsEnd
       ? { annotations: { 'k8s.io/initial-events-end': 'true' } }
       : {};
     const bytes = frameBytes(
       'BOOKMARK',
-      view.bookmark(kind, { resourceVersion: String(at), ...annotations }),
+      view.bookmark(kind, { resourceVersion: String(version), ...annotations }),
     );
     this.write({ type: 'BOOKMARK', bytes, endsInitial: initialEventsEnd });
   }

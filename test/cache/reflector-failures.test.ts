@@ -340,15 +340,15 @@ describe('the default handler', () => {
     expect(await quietly(new Replies(fails('reset')), 9999)).toEqual([]);
     expect(await quietly(new Replies(fails('reset')), 10_000)).toMatchObject([{ kind: 'reset' }]);
     reported = [];
-    // 11 for the question whether the server has reached the version, and for each of two watches.
-    const gone = Array.from({ length: 34 }, () => fails('reset'));
+    // One for the question whether the server has reached the version, 11 for each of two watches.
+    const gone = Array.from({ length: 24 }, () => fails('reset'));
     const { clock, reflector, stop } = await listing(new Replies(lists, holds, ...gone, holds), {
       watchErrorHandler: undefined,
       lists: { idleTimeout: 1000 },
     });
     expect(reflector.status().state).toBe('watching');
     const states = new Set<string>();
-    for (let second = 0; second < 31; second++) {
+    for (let second = 0; second < 21; second++) {
       await clock.run(1000);
       states.add(reflector.status().state);
     }

@@ -49,6 +49,24 @@ test('a watch from no version or from 0 starts with what is there', async () => 
   }
 });
 
+// It sent bookmarks of the version that was asked for, each minute: a cache of what was there before
+// a restart took them for signs of life, and kept for ever what is not there any more.
+test('a watch from a version that the server has not reached is silent until it has, as of kube-apiserver', async () => {
+  const clock = new FakeClock();
+  const { api } = await start({ clock });
+  await api.make(CONFIG_MAPS, configMap('before'));
+  const resourceVersion = String(Number(await api.version(CONFIG_MAPS)) + 2);
+  const query = { resourceVersion, allowWatchBookmarks: 'true', timeoutSeconds: '600' };
+  const watch = await api.watch(CONFIG_MAPS, query);
+  expect(watch.status).toBe(200);
+  await clock.run(180_000);
+  for (const name of ['a', 'b', 'c', 'd']) await api.make(CONFIG_MAPS, configMap(name));
+  await clock.run(60_000);
+  const events = await watch.take(3);
+  expect(events.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'BOOKMARK']);
+  expect(events.slice(0, 2).map(brief)).toEqual(['ADDED c', 'ADDED d']);
+});
+
 test('a watch resumes after any version it has told, without a gap and without a repetition', async () => {
   const { api } = await start();
   const whole = await api.watch(WIDGETS);
