@@ -15,6 +15,7 @@ import {
   newNamespacedClient,
 } from 'capstan/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { jsonText } from '../../bindings/exact-json.ts';
 import { at, Widgets as Kind, type Metadata } from './fixtures.ts';
 
 interface Widget {
@@ -288,6 +289,15 @@ describe.each(Object.entries(CLIENTS))('over a client that is %s', (_, clientOf)
       code: 'INVALID_ARGUMENT',
     });
   });
+});
+
+// controller-runtime: pkg/client/patch_test.go
+test('mergeFrom patches one int64 to its neighbour', () => {
+  const before = { metadata: key, spec: { serial: 9223372036854775806n } };
+  const after = { metadata: key, spec: { serial: 9223372036854775807n } };
+  const { body } = mergeFrom(before).to(after);
+  expect(jsonText(body)).toBe('{"spec":{"serial":9223372036854775807}}');
+  expect(mergeFrom(before).to({ ...before }).body).toEqual({});
 });
 
 describe('numbers of other forms', () => {
