@@ -174,6 +174,36 @@ export async function isUnserved(
   }
 }
 
+/**
+ * What the server has in place of a resource that it does not serve, in words, such as `it has the
+ * kind Deployment as "deployments"`; "" where it has nothing like it, or does not say. Never
+ * rejects.
+ */
+export async function servedInstead(
+  transport: Transport,
+  resource: GroupVersionResource & { kind: string },
+  caller: Caller,
+): Promise<string> {
+  const { group, kind, plural } = resource;
+  const pluralIn = async (version: string): Promise<string | undefined> => {
+    const path = groupVersionPath({ group, version });
+    const all = resourcesIn(await getJson(transport, path, caller), path);
+    const names = all.filter((one) => one.kind === kind && !String(one.name).includes('/'));
+    return names.length === 0 ? undefined : String(names[0]?.name);
+  };
+  try {
+    const versions = group === '' ? ['v1'] : await versionsOf(transport, group, caller);
+    for (const version of new Set([resource.version, ...versions])) {
+      const name = versions.includes(version) ? await pluralIn(version) : undefined;
+      if (name !== undefined && (name !== plural || version !== resource.version))
+        return `it has the kind ${kind} as "${name}" in ${groupVersion({ group, version })}`;
+    }
+  } catch {
+    // the server was not asked to say more
+  }
+  return '';
+}
+
 /** None where the server does not list the group. */
 async function versionsOf(transport: Transport, group: string, caller: Caller): Promise<string[]> {
   const { kind, groups } = (await getJson(transport, '/apis', caller)) as {

@@ -18,7 +18,7 @@ import {
 import { given } from '../given.ts';
 import { handleError } from '../handle-error.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
-import { isUnserved } from './discovery.ts';
+import { isUnserved, servedInstead } from './discovery.ts';
 import { SharedIndexInformer } from './informer.ts';
 import { INFORMER_NAMES, type SharedIndexInformerOptions } from './informer-options.ts';
 import type { KubeObject } from './keys.ts';
@@ -299,6 +299,15 @@ export class SharedInformerFactory {
       this.#ask(resource, selection, signal).finally(() => this.#asking.delete(id));
     this.#asking.set(id, asking);
     return (await abortable(asking, signal).catch(() => true)) ?? this.isServed(resource, options);
+  }
+
+  /** @internal What the server has in place of a resource that it does not serve, in words. */
+  servedInstead<T extends object>(
+    resource: Resource<T, never>,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const caller = { clock: this.#options.clock ?? systemClock, signal };
+    return servedInstead(this.#transport, resource, caller);
   }
 
   /** `undefined`: the signal has fired, and those who wait for the same answer ask anew. */

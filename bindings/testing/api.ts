@@ -183,6 +183,12 @@ export class Api {
       if (kind.builtIn) throw noSuchPath();
       return text(404, NO_PAGE);
     }
+    if (!kind.known) {
+      // Kubernetes' own groups have what they have: no other resource is learned by its use.
+      const versions = this.registry.kinds.builtInVersions(kind.group);
+      if (versions.includes(kind.version)) throw noSuchPath();
+      if (versions.length > 0) return text(404, NO_PAGE);
+    }
     checkScope(kind, route);
     const wanted = (shape: Shape | undefined): View => viewFor(request.headers.accept, kind, shape);
     const view = viewOf(kind, wanted(shapeOf(target.verb)));

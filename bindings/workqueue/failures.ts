@@ -47,11 +47,15 @@ export class Failures<T> {
   #ends: Float64Array | undefined;
 
   constructor({ key, forgetAfter, clock }: FailureOptions<T>) {
+    this.keyless = key === undefined;
     this.#slots = new ItemSlots(sharedCore(), key);
     this.#clock = clock;
     this.#forgetAfter = forgetAfter ?? Number.POSITIVE_INFINITY;
     if (this.#forgetAfter < Number.POSITIVE_INFINITY) this.#ends = new Float64Array(SPARE);
   }
+
+  /** Whether it knows no items but strings and requests. */
+  readonly keyless: boolean;
 
   /** Slots in use: live keys and forgotten ones. */
   get size(): number {

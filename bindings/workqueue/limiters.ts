@@ -5,10 +5,18 @@
  * forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
 import { type Clock, requireClock, systemClock } from '../clock.ts';
-import { invalid, requireFunction, requireInteger, requireMs, requireNumber } from '../errors.ts';
+import {
+  CapstanError,
+  invalid,
+  requireFunction,
+  requireInteger,
+  requireMs,
+  requireNumber,
+} from '../errors.ts';
 import { keepShape } from '../keep-shape.ts';
 import type { KeyFunction } from '../keys.ts';
 import { namesOf, requireNames } from '../names.ts';
+import { requestKey } from '../request.ts';
 import { Failures } from './failures.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */
@@ -109,6 +117,11 @@ export class ItemExponentialFailureRateLimiter<T = string> implements RateLimite
   numRequeues(item: T): number {
     return this.#failures.count(item);
   }
+
+  /** @internal See {@link requireSameKeys}. */
+  get keyless(): boolean {
+    return this.#failures.keyless;
+  }
 }
 
 /**
@@ -159,6 +172,11 @@ export class ItemFastSlowRateLimiter<T = string> implements RateLimiter<T> {
 
   numRequeues(item: T): number {
     return this.#failures.count(item);
+  }
+
+  /** @internal See {@link requireSameKeys}. */
+  get keyless(): boolean {
+    return this.#failures.keyless;
   }
 }
 
@@ -233,6 +251,11 @@ export class MaxOfRateLimiter<T = string> implements RateLimiter<T> {
     for (const limiter of this.#limiters) limiter.forget(item);
   }
 
+  /** @internal See {@link requireSameKeys}. */
+  get keyless(): boolean {
+    return this.#limiters.some(isKeyless);
+  }
+
   numRequeues(item: T): number {
     let most = 0;
     for (const limiter of this.#limiters) most = Math.max(most, limiter.numRequeues(item));
@@ -265,9 +288,30 @@ export class WithMaxWaitRateLimiter<T = string> implements RateLimiter<T> {
     this.#limiter.forget(item);
   }
 
+  /** @internal See {@link requireSameKeys}. */
+  get keyless(): boolean {
+    return isKeyless(this.#limiter);
+  }
+
   numRequeues(item: T): number {
     return this.#limiter.numRequeues(item);
   }
+}
+
+function isKeyless<T>(limiter: RateLimiter<T>): boolean {
+  return (limiter as { keyless?: unknown }).keyless === true;
+}
+
+/**
+ * Throws CapstanError INVALID_ARGUMENT for one of the limiters here without a `key` in a queue that
+ * has one: it would refuse the first item that fails. Requests it knows without one.
+ */
+export function requireSameKeys<T>(limiter: RateLimiter<T>, key: KeyFunction<T> | undefined): void {
+  if (key === undefined || (key as unknown) === requestKey || !isKeyless(limiter)) return;
+  throw new CapstanError(
+    'INVALID_ARGUMENT',
+    '"limiter" expected the same key function as the queue, and has none: pass { key } to it too',
+  );
 }
 
 export function checkLimiter<T>(name: string, limiter: RateLimiter<T>): void {

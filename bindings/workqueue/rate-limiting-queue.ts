@@ -12,6 +12,7 @@ import {
   type OwnLimiter,
   ownedControllerRateLimiter,
   type RateLimiter,
+  requireSameKeys,
 } from './limiters.ts';
 import type { QueueOptions } from './options.ts';
 import type { QueuedKey } from './snapshot.ts';
@@ -36,6 +37,7 @@ export class RateLimitingQueue<T = string> extends DelayingQueue<T> {
     if (limiter !== undefined) checkLimiter('limiter', limiter);
     super(options);
     try {
+      if (limiter !== undefined) requireSameKeys(limiter, this.keyFunction);
       this.#own = limiter === undefined ? this.defaultLimiter() : undefined;
     } catch (error) {
       this.giveUp(); // nobody else can, and memory is short

@@ -15,7 +15,7 @@ import {
   kindSource,
   LowPriority,
 } from 'capstan/controller';
-import { ApiServer } from 'capstan/testing';
+import { ApiServer, fakeTransport } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
 import { answer, statusBody } from '../cache/live-server.ts';
@@ -369,10 +369,15 @@ describe('a kind that is not served yet', () => {
       problem: expect.stringContaining('does not serve things'),
     });
     const asked = paths.length;
-    await clock.run(9_999);
-    expect(paths).toHaveLength(asked);
+    await clock.run(4_999);
+    expect(reported).toEqual([]);
     await clock.run(1);
-    while (paths.length < 2 * asked) await clock.settle();
+    while (reported.length === 0) await clock.settle();
+    const told5 = paths.length; // with what the server has instead
+    await clock.run(4_999);
+    expect(paths).toHaveLength(told5);
+    await clock.run(1);
+    while (paths.length < told5 + asked) await clock.settle();
     expect(source.status?.().problem).toContain('does not serve');
 
     await create('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', crd);
@@ -387,13 +392,38 @@ describe('a kind that is not served yet', () => {
     await source.waitForSync?.({ signal });
     expect(told).toEqual(['initial default/a']);
     expect(source.status?.().problem).toBeUndefined();
-    expect(reported).toEqual([]);
+    // Without a logger nothing was said for two minutes.
+    expect(reported).toHaveLength(1);
+    expect(String(reported[0]?.error)).toContain('does not serve things');
+  });
+
+  // A wrong plural looks like a definition that is not installed.
+  test('is told with the plural that the server has for the kind', async () => {
+    const clock = new FakeClock();
+    const Wrong = defineResource<Thing>()({
+      group: 'apps',
+      version: 'v1',
+      kind: 'Deployment',
+      plural: 'deployment',
+      namespaced: true,
+    });
+    const transport = fakeTransport({ clock });
+    const cache = newSharedInformerFactory(transport, { clock });
+    onTestFinished(() => cache.shutdown());
+    const logger = new RecordingLogger();
+    const source = kindSource({ cache, resource: Wrong, handler: telling([]), clock });
+    await started(source, logger);
+    while (logger.lines.length === 0) await clock.settle();
+    expect(logger.lines[0]?.message).toBe(
+      'the server does not serve deployment.apps/v1: it is asked again each 10 s. But it has the kind Deployment as "deployments" in apps/v1: is that what was meant?',
+    );
+    expect(source.status?.().problem).toContain('"deployments"');
   });
 
   // Nobody asks a source for its status: whoever forgot the definition saw nothing for two minutes,
   // and then the end of the process.
   test('is told to the logger each time that the server has answered', async () => {
-    const { clock, paths, logger, stop } = await unserved();
+    const { clock, logger, stop } = await unserved();
     const line = {
       level: 'warn',
       message: expect.stringMatching(
@@ -401,10 +431,10 @@ describe('a kind that is not served yet', () => {
       ),
       fields: { source: 'kind Thing' },
     };
+    while (logger.lines.length === 0) await clock.settle();
     expect(logger.lines).toEqual([line]);
-    const asked = paths.length;
     await clock.run(10_000);
-    while (paths.length < 2 * asked || logger.lines.length < 2) await clock.settle();
+    while (logger.lines.length < 2) await clock.settle();
     expect(logger.lines).toEqual([line, line]);
     stop();
     await clock.run(60_000);

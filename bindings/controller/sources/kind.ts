@@ -17,7 +17,8 @@ import type { SharedIndexInformer } from '../../cache/informer.ts';
 import type { Resource } from '../../cache/resource.ts';
 import { abortable, deferred, sleep } from '../../cache/wait.ts';
 import { textOfError } from '../../error-text.ts';
-import { invalid, requireFunction } from '../../errors.ts';
+import { CapstanError, invalid, requireFunction } from '../../errors.ts';
+import { handleError } from '../../handle-error.ts';
 import { namesOf, requireNames } from '../../names.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './pipe.ts';
@@ -43,6 +44,8 @@ const KIND_NAMES = namesOf<KindSourceOptions<never>>()({
 
 /** controller-runtime: kind.go, the interval of PollUntilContextCancel. */
 const POLL_MS = 10_000;
+/** A definition that is installed together with its controller needs no word. */
+const SAY_UNSERVED_MS = 5000;
 
 /**
  * The objects of a resource, as a cache has them: create events for those that are there
@@ -76,12 +79,13 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
   const key = cache.nameOf(resource, selection); // refuses a selection that makes no sense
   const isServed = (signal: AbortSignal): Promise<boolean> =>
     cache.isServed(resource, { selection, signal });
+  const instead = (signal: AbortSignal): Promise<string> => cache.servedInstead(resource, signal);
   const informer = (): SharedIndexInformer<T, never> => {
     const informer = cache.informerFor(resource as Resource<T, never>, selection);
     cache.start();
     return informer;
   };
-  return new InformerSource<T>(pipe, { key, informer, isServed, kind: resource.kind });
+  return new InformerSource<T>(pipe, { key, informer, isServed, instead, kind: resource.kind });
 }
 
 export interface InformerSourceOptions<T extends object, I extends string>
@@ -116,6 +120,8 @@ const INFORMER_NAMES = namesOf<InformerSourceOptions<never, never>>()({
 interface Where<T extends object> {
   informer(): SharedIndexInformer<T, never>;
   isServed?(signal: AbortSignal): Promise<boolean>;
+  /** What the server has in place of it, in words. */
+  instead?(signal: AbortSignal): Promise<string>;
   /** The informer's name in reports. */
   key?: string;
   kind?: string;
@@ -130,6 +136,9 @@ class InformerSource<T extends object> implements Source {
   #informer: SharedIndexInformer<T, never> | undefined;
   #registration: Registration | undefined;
   #unserved = false;
+  /** What the server has instead. */
+  #instead = '';
+  #saidUnserved = false;
   /** Why it could not begin. */
   #failure: { error: unknown } | undefined;
 
@@ -173,12 +182,25 @@ class InformerSource<T extends object> implements Source {
       // server.
       this.#unserved = (await Promise.race([isServed(either), pause])) === false;
       if (this.#unserved) {
-        this.#pipe.logger?.warn(this.#problem(false) ?? '', { source: this.name });
+        await Promise.race([this.#tellUnserved(either), pause]);
         await pause;
       }
       over.abort();
       if (!this.#unserved) return;
     }
+  }
+
+  /** The logger each time; without one the hook for errors, once and after a while. */
+  async #tellUnserved(signal: AbortSignal): Promise<void> {
+    const { logger, clock } = this.#pipe;
+    if (logger === undefined && this.#saidUnserved) return;
+    if (logger === undefined) await sleep(clock, SAY_UNSERVED_MS, signal);
+    if (!this.#saidUnserved) this.#instead = (await this.#where.instead?.(signal)) ?? '';
+    if (signal.aborted) return;
+    this.#saidUnserved = true;
+    const problem = this.#problem(false) ?? '';
+    if (logger !== undefined) logger.warn(problem, { source: this.name });
+    else handleError(new CapstanError('SOURCE_FAILED', problem), `source "${this.name}"`);
   }
 
   /**
@@ -211,8 +233,13 @@ class InformerSource<T extends object> implements Source {
 
   #problem(synced: boolean): string | undefined {
     if (this.#failure !== undefined) return textOfError(this.#failure.error);
-    if (this.#unserved)
-      return `the server does not serve ${this.#where.key}: it is asked again each 10 s. Is the CustomResourceDefinition installed?`;
+    if (this.#unserved) {
+      const advice =
+        this.#instead === ''
+          ? 'Is the CustomResourceDefinition installed?'
+          : `But ${this.#instead}: is that what was meant?`;
+      return `the server does not serve ${this.#where.key}: it is asked again each 10 s. ${advice}`;
+    }
     if (this.#informer === undefined) return undefined;
     if (!this.#informer.hasStarted()) return 'its informer has not been started';
     if (this.#informer.isStopped()) return 'its informer has been stopped';

@@ -254,6 +254,8 @@ function selectableOf({ selectableFields }: JsonObject): string[] {
 export class Kinds {
   readonly #byResource = new Map<string, Kind>();
   readonly #builtInKinds = new Set<string>();
+  /** By group. */
+  readonly #builtInVersions = new Map<string, readonly string[]>();
   /** The custom resources with a status; undefined: all but those that are defined otherwise. */
   #statusOf: ReadonlySet<string> | undefined;
 
@@ -261,6 +263,9 @@ export class Kinds {
     for (const kind of builtIns()) {
       this.#byResource.set(resourceKey(kind), kind);
       this.#builtInKinds.add(`${apiVersionOf(kind)}/${kind.kind}`);
+      const versions = this.#builtInVersions.get(kind.group) ?? [];
+      if (!versions.includes(kind.version))
+        this.#builtInVersions.set(kind.group, [...versions, kind.version]);
     }
   }
 
@@ -293,6 +298,11 @@ export class Kinds {
   /** Whether a built-in kind of that name exists, whatever its resource. */
   isBuiltIn(apiVersion: string, kind: string): boolean {
     return this.#builtInKinds.has(`${apiVersion}/${kind}`);
+  }
+
+  /** The versions of one of Kubernetes' own groups; none: the group is anybody's. */
+  builtInVersions(group: string): readonly string[] {
+    return this.#builtInVersions.get(group) ?? [];
   }
 
   /** An object was created: its kind and scope are from now on the resource's. */

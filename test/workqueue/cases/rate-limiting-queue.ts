@@ -1,12 +1,17 @@
 /** The behaviour of RateLimitingQueue, for any implementation. */
 import {
+  BucketRateLimiter,
   DelayingQueue,
   type DelayMode,
   FakeClock,
   ItemExponentialFailureRateLimiter,
+  MaxOfRateLimiter,
+  PriorityQueue,
   type RateLimiter,
+  RateLimitingQueue,
   type Request,
   requestKey,
+  WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { drain, expectError, wrong } from '../helpers.ts';
@@ -20,6 +25,26 @@ export function rateLimitingQueueCases(make: Implementation): void {
   }
 
   describe(`RateLimitingQueue (${make.name})`, () => {
+    // It failed at the first item whose reconcile failed, within the error path of a worker.
+    test('refuses a limiter without a key where the queue has one', () => {
+      const key = ({ id }: { id: number }): string => String(id);
+      const [own, without] = make.within(() => [
+        new ItemExponentialFailureRateLimiter<{ id: number }>(5, 10, { key }),
+        new ItemExponentialFailureRateLimiter<{ id: number }>(5, 10),
+      ]) as [RateLimiter<{ id: number }>, RateLimiter<{ id: number }>];
+      const mixed = new MaxOfRateLimiter<{ id: number }>(new BucketRateLimiter(1, 1), without);
+      for (const limiter of [without, mixed, new WithMaxWaitRateLimiter(mixed, 5)])
+        for (const Queue of [RateLimitingQueue, PriorityQueue])
+          expectError(() => new Queue(limiter, { key }), 'INVALID_ARGUMENT', /same key function/);
+      new RateLimitingQueue(own, { key }).addRateLimited({ id: 1 });
+      new RateLimitingQueue(new BucketRateLimiter<{ id: number }>(1, 1), { key });
+      const ofRequests = new ItemExponentialFailureRateLimiter<Request>(5, 10);
+      new PriorityQueue(ofRequests, { key: requestKey }).addRateLimited({
+        namespace: '',
+        name: 'a',
+      });
+    });
+
     test('adds after what the limiter says, and forget starts over', () => {
       const { clock, queue } = start();
       for (const delay of [5, 10, 20]) {
