@@ -85,6 +85,8 @@ export type ErrorCode =
   | 'FINALIZER_EXISTS'
   /** Some finalizers failed: see FinalizeError. */
   | 'FINALIZE'
+  /** Reconciles write again and again what changes nothing. It is told, never thrown. */
+  | 'HOT_LOOP'
   /** An Event could not be recorded; nothing else is harmed. */
   | 'EVENT'
   /** A schema says what a CustomResourceDefinition cannot: see SchemaError. */

@@ -13,6 +13,7 @@
  * something else of the same state.
  */
 import { type Clock, systemClock } from '../clock.ts';
+import { hashOf, inOrder } from '../json-print.ts';
 import { sameJson } from './merge-from.ts';
 import type { Client } from './types.ts';
 import { innermost } from './wrapped-client.ts';
@@ -165,7 +166,7 @@ export class AnsweredWrites {
   /** Two hashes of 53 bits: that another value has both is not to be expected in any lifetime. */
   #print(value: unknown): string {
     const text = JSON.stringify(inOrder(value)) ?? '';
-    return this.#seeds.map((seed) => hash(text, seed).toString(36)).join('-');
+    return this.#seeds.map((seed) => hashOf(text, seed).toString(36)).join('-');
   }
 }
 
@@ -276,28 +277,3 @@ const namesOf = (a: unknown, b: unknown): string[] => [
 
 const own = (object: unknown, name: string): unknown =>
   Object.hasOwn(object as object, name) ? (object as Members)[name] : undefined;
-
-/** With the members of objects sorted: what a cache has may be in another order than an answer. */
-function inOrder(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(inOrder);
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => [name, inOrder(member)]),
-  );
-}
-
-/** cyrb53, which is in the public domain. */
-function hash(text: string, seed: number): number {
-  let a = 0xdeadbeef ^ seed;
-  let b = 0x41c6ce57 ^ seed;
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    a = Math.imul(a ^ unit, 2654435761);
-    b = Math.imul(b ^ unit, 1597334677);
-  }
-  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
-  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
-  return 4294967296 * (2097151 & b) + (a >>> 0);
-}

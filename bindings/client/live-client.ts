@@ -40,6 +40,7 @@ import type {
   SubResourceWriteOptions,
   WriteOptions,
 } from './types.ts';
+import { tellWritten } from './written.ts';
 
 /** Is told of writes that the server carried out; never of dry runs. */
 export interface WriteObserver {
@@ -332,7 +333,11 @@ export class LiveClient implements Client {
       return undefined;
     }
     const object = objectFrom<T>(answer, `${sent.method} ${sent.path}`, wanted);
-    if (!options.dryRun) this.#observer?.wrote(resource, object);
+    if (!options.dryRun) {
+      this.#observer?.wrote(resource, object);
+      const { method, contentType } = sent;
+      tellWritten({ resource, method, body, contentType, answer: object });
+    }
     return object;
   }
 

@@ -57,7 +57,13 @@ export {
   type Result,
   TerminalError,
 } from './reconcile.ts';
-export type { ControllerReport, ErrorReport, KeyReport, RunReport } from './report.ts';
+export type {
+  ControllerReport,
+  ErrorReport,
+  HotLoopReport,
+  KeyReport,
+  RunReport,
+} from './report.ts';
 export type {
   Cause,
   CauseObject,

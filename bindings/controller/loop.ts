@@ -158,6 +158,7 @@ export class ReconcileLoop<T extends object> implements Controller {
         causes: this.#causes,
         journal: this.#journal,
         running: this.#started?.work.running() ?? [],
+        hotLoops: this.#started?.work.hotLoops,
       },
       options,
     );

@@ -22,6 +22,7 @@ export class Figures {
   requeueAfter = 0;
   errors = 0;
   terminal = 0;
+  hotLoopWrites = 0;
   panics = 0;
   timeouts = 0;
   workers = 0;
@@ -138,6 +139,12 @@ export class ControllerMetrics implements Collector {
       'counter',
       'Total number of terminal reconciliation errors per controller',
       (f) => f.terminal,
+    );
+    const loops = 'capstan_controller_hot_loop_writes_total';
+    lines.push(
+      `# HELP ${loops} Total number of writes that changed nothing and led to the next one`,
+      `# TYPE ${loops} counter`,
+      ...all.map(([controller, f]) => `${loops}{${label(controller)}} ${f.hotLoopWrites}`),
     );
     return `${lines.join('\n')}\n`;
   }

@@ -10,6 +10,7 @@ import type { Request } from '../request.ts';
 import type { QueuedKey } from '../workqueue/index.ts';
 import type { Causes } from './causes.ts';
 import type { Debounce } from './debounce.ts';
+import type { HotLoops } from './hot-loops.ts';
 import type { Failure, Journal } from './journal.ts';
 import type { ReportOptions } from './manager.ts';
 import type { Settings } from './options.ts';
@@ -27,6 +28,8 @@ export interface Parts {
   readonly causes: Causes;
   readonly journal: Journal;
   readonly running: readonly Run[];
+  /** Undefined before the start. */
+  readonly hotLoops: HotLoops | undefined;
 }
 
 const LIMIT = 100;
@@ -59,6 +62,7 @@ export function reportOf(
     keys: list.keys,
     recent,
     totals: { ...journal.totals },
+    hotLoops: parts.hotLoops?.report(now) ?? [],
     more: list.more,
   };
 }

@@ -34,8 +34,31 @@ export interface ControllerReport {
   /** The newest first. */
   readonly recent: readonly RunReport[];
   readonly totals: Readonly<Record<RunReport['outcome'], number>>;
+  /** Those of the last ten minutes, the newest first; at most twenty. */
+  readonly hotLoops: readonly HotLoopReport[];
   /** Whether `keys` was cut by the limit. */
   readonly more: boolean;
+}
+
+/**
+ * An object that the reconciles of a request write again and again, each because of the event of
+ * the write before, although nothing is different after it.
+ */
+export interface HotLoopReport {
+  /** Of the request. */
+  readonly namespace: string;
+  readonly name: string;
+  /** What is written: its kind and `namespace/name`. */
+  readonly object: string;
+  /**
+   * What the writes set, such as `spec.ingress`; at most five. `metadata.resourceVersion`: nothing
+   * that can be seen from outside.
+   */
+  readonly paths: readonly string[];
+  /** How many writes in a row. */
+  readonly writes: number;
+  /** Milliseconds since the last one. */
+  readonly agoMs: number;
 }
 
 /** A request in the queue, being reconciled, or given up. */

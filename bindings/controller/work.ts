@@ -8,12 +8,14 @@
  * controller-runtime, pkg/internal/controller/controller.go, reconcileHandler.
  */
 import { isThenable } from '../cache/wait.ts';
+import { onWritten } from '../client/written.ts';
 import { CapstanError, hasCode } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
 import { type Logger, silentLogger, withFields } from '../logger.ts';
 import { type Request, requestKey } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Causes, KnownCauses } from './causes.ts';
+import { HotLoops } from './hot-loops.ts';
 import type { Journal } from './journal.ts';
 import type { Settings } from './options.ts';
 import {
@@ -82,6 +84,10 @@ export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Requ
 /** What metrics and the queue hear of. */
 type Counted = Exclude<Outcome, { kind: 'aborted' }>;
 
+const HOT_LOOP =
+  'write only what is different (createOrUpdate, a status without the time), or let events of the ' +
+  'own writes not through (generationChangedPredicate)';
+
 /** A run that is under way. */
 interface Call {
   readonly run: Run;
@@ -94,6 +100,7 @@ export class Work<T extends object> {
   readonly #parts: WorkParts<T>;
   readonly #settings: Settings;
   readonly #queue: RequestQueue;
+  readonly hotLoops: HotLoops;
   /** In no order. */
   readonly #calls: Call[] = [];
 
@@ -106,11 +113,42 @@ export class Work<T extends object> {
       for (const { abort } of [...this.#calls]) abort.abort(stop.reason);
     };
     stop.addEventListener('abort', abortAll, { once: true });
+    this.hotLoops = this.#watchForLoops();
+    const unlisten = onWritten((written) => this.hotLoops.wrote(written));
+    stop.addEventListener('abort', unlisten, { once: true });
   }
 
   /** What is being reconciled. */
   running(): Run[] {
     return this.#calls.map(({ run }) => run);
+  }
+
+  #watchForLoops(): HotLoops {
+    const { clock, figures, groupKind, logOf, name } = this.#settings;
+    const get = this.#parts.get as CachedGet<object>;
+    return new HotLoops({
+      clock,
+      groupKind,
+      running: () => this.running(),
+      cached: (key, resource) => {
+        try {
+          return get(key, resource);
+        } catch {
+          return undefined; // it watches no such resource
+        }
+      },
+      count: () => {
+        figures.hotLoopWrites++;
+      },
+      tell: ({ object, paths, writes }, request) => {
+        const message = `Reconciles write ${object} again and again, each because of the write before: ${HOT_LOOP}`;
+        if (logOf !== undefined) logOf(request).warn(message, { object, paths, writes });
+        else {
+          const about = `${requestKey(request)}: ${message} (${paths.join(', ')}, ${writes} writes)`;
+          handleError(new CapstanError('HOT_LOOP', about), `controller "${name}"`);
+        }
+      },
+    });
   }
 
   /**

@@ -51,8 +51,31 @@ function readBuiltIn(kind: Kind, object: JsonObject, unknown: string[]): JsonObj
   return readStruct(typeOf(kind), object, '', '', walk) as JsonObject;
 }
 
+/** Members of objects as they were read, inside of which empty lists or maps were left out. */
+const emptied = new WeakSet<object>();
+
+/**
+ * Kinds whose strategy compares this member by `reflect.DeepEqual`, to which an empty list and none
+ * are two things: each write of an empty one is a new generation. kubernetes:
+ * pkg/registry/networking/networkpolicy, pkg/registry/admissionregistration.
+ */
+const TOLD_APART: Readonly<Record<string, string>> = {
+  networkpolicies: 'spec',
+  mutatingwebhookconfigurations: 'webhooks',
+  validatingwebhookconfigurations: 'webhooks',
+};
+
+/** Whether a write of the object is a new generation, although what is stored stays the same. */
+export function countsAnyway({ builtIn, plural }: Kind, read: JsonObject): boolean {
+  const member =
+    builtIn && Object.hasOwn(TOLD_APART, plural) ? read[TOLD_APART[plural] as string] : null;
+  return typeof member === 'object' && member !== null && emptied.has(member);
+}
+
 interface Walk {
   unknown: string[];
+  /** An empty list or map was left out. */
+  emptied?: boolean;
   /** The Go type whose field is read. */
   struct: string;
 }
@@ -78,6 +101,10 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
       ? member
       : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
     if (!isUnset(field, read)) members.push([name, read]);
+    else if (typeof read === 'object') walk.emptied = true;
+    if (path !== '' || walk.emptied !== true) continue;
+    if (typeof read === 'object' && read !== null) emptied.add(read);
+    walk.emptied = false;
   }
   return { ...type.map?.zero?.(), ...Object.fromEntries(members) };
 }

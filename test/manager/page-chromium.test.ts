@@ -99,6 +99,18 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(page, '.verdict')).toBe('');
   });
 
+  it('shows hot loops with what they write, and nothing where there are none', async () => {
+    const loop = { namespace: 'demo', name: 'shop', agoMs: 1200, writes: 312 };
+    show({ hotLoops: [{ ...loop, object: 'NetworkPolicy demo/shop', paths: ['spec.ingress'] }] });
+    const page = await open();
+    const table = 'table[aria-label="Hot loops"]';
+    expect(await text(page, `${table} tbody`)).toMatch(
+      /^demo\/shop ?NetworkPolicy demo\/shop ?spec.ingress ?312 ?1.2 s ago$/,
+    );
+    show({});
+    await page.until(`!document.querySelector('${table}')`);
+  });
+
   it('asks which one where several match, and takes the one that is pressed', async () => {
     const page = await open('demo/');
     expect(await text(page, '#answer')).toMatch(/^Which one\?.*demo\/docs.*demo\/shop/);

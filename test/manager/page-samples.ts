@@ -96,6 +96,7 @@ export function controllerOf(more: Partial<ControllerReport> = {}): ControllerRe
         informer: 'deployments.apps/v1',
       },
     ],
+    hotLoops: [],
     queue: { ready: 1, waiting: 2, processing: 1, hasPriorities: true },
     keys: [
       keyOf('docs', { state: 'processing', sinceMs: 3120 }),

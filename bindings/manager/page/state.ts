@@ -139,6 +139,9 @@ function cut(controller: ControllerReport, filter: string, limit: number): Contr
         ? source
         : { ...source, problem: redact(source.problem, strict) },
     ),
+    hotLoops: controller.hotLoops
+      .filter(wanted)
+      .map((loop) => ({ ...loop, paths: loop.paths.map((path) => redact(path, strict)) })),
     keys: sorted
       .slice(0, limit)
       .map((key) => ({ ...key, lastError: key.lastError && safe(key.lastError, strict) })),

@@ -15,9 +15,9 @@ import {
   requireTyped,
   type Writer,
 } from '../apply/ownership.ts';
-import { readFields } from '../fields.ts';
+import { FieldTypeError, readFields } from '../fields.ts';
 import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
-import { badRequest } from '../status.ts';
+import { ApiError, badRequest } from '../status.ts';
 import { apiVersionOf, type Kind } from './kinds.ts';
 import { typeIn, typeOf, zeroObject } from './types.ts';
 
@@ -163,12 +163,30 @@ export function applied(
   const empty = (value: Json | undefined): boolean =>
     typeof value === 'object' && Object.keys(value ?? {}).length === 0;
   return {
-    object: readFields(kind, object, undefined).object,
+    object: readApplied(kind, object),
     changed: result.object !== undefined,
     hollow: !kind.builtIn && Object.values(objectAt(object, 'metadata')).some(empty),
     managedFields,
   };
 }
+
+/** The words of the real server, which reads what an applied configuration led to. */
+function readApplied(kind: Kind, object: JsonObject): JsonObject {
+  try {
+    return readFields(kind, object, undefined).object;
+  } catch (error) {
+    if (!(error instanceof FieldTypeError)) throw error;
+    const { namespace, name } = objectAt(object, 'metadata');
+    const [what, as] = [`${namespace ?? ''}/${name}`, `${groupVersionOf(kind)}, Kind=${kind.kind}`];
+    throw new ApiError(
+      500,
+      `failed to convert new object (${what}; ${as}) to proper version: unable to convert unstructured object to ${as}: error decoding from json: ${error.message}`,
+    );
+  }
+}
+
+/** As Go shows a group and version: `apps/v1`, `/v1`. */
+const groupVersionOf = ({ group, version }: Kind): string => `${group}/${version}`;
 
 /** Throws for a configuration that is of another kind, or not of its kind's type. */
 export function checkConfiguration(kind: Kind, config: JsonObject): void {

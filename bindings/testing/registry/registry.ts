@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { sameButTimes } from '../apply/managers.ts';
-import { asKept } from '../fields.ts';
+import { asKept, countsAnyway } from '../fields.ts';
 import {
   type Json,
   type JsonObject,
@@ -44,6 +44,7 @@ import {
   ofResource,
   prepare,
   requireKind,
+  withNextGeneration,
 } from './strategy.ts';
 
 /** What a write answers: the status code and the object's text, or a Status. */
@@ -223,7 +224,9 @@ export class Registry {
     const prepared = prepare(kind, wanted);
     const by = { manager: options.manager, now: this.#now() };
     const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
-    return this.#write(kind, path, existing, withOwners(prepared, managedFields), options);
+    const counts = path.subresource === '' && countsAnyway(kind, wanted);
+    const next = withOwners(prepared, managedFields);
+    return this.#write(kind, path, existing, next, options, counts);
   }
 
   /** Applies a configuration: creates the object, or merges into it what its owners allow. */
@@ -266,9 +269,11 @@ export class Registry {
     existing: Stored,
     prepared: JsonObject,
     options: WriteOptions,
+    counts = false,
   ): Written {
     const make = path.subresource === 'status' ? forStatusUpdate : forUpdate;
-    const next = make(kind, asKept(kind, prepared), existing.object);
+    const made = make(kind, asKept(kind, prepared), existing.object);
+    const next = counts ? withNextGeneration(made, existing.object) : made;
     return {
       code: 200,
       json: this.#replace(kind, this.store(path.resource), existing, next, options),

@@ -231,6 +231,12 @@ function withGeneration(
   return same && sameMetadata ? metadata : { ...metadata, generation: was.generation + 1 };
 }
 
+/** With the generation after that of the object before. */
+export function withNextGeneration(object: JsonObject, old: JsonObject): JsonObject {
+  const generation = Number(metadataOf(old).generation ?? 0) + 1;
+  return { ...object, metadata: { ...metadataOf(object), generation } };
+}
+
 /** The object marked for deletion, waiting for these finalizers. */
 export function forDeletion(
   object: JsonObject,

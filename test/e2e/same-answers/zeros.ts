@@ -25,6 +25,12 @@ const limits = type('/api/v1', 'LimitRange', 'limitranges');
 const budgets = type('/apis/policy/v1', 'PodDisruptionBudget', 'poddisruptionbudgets');
 const slices = type('/apis/discovery.k8s.io/v1', 'EndpointSlice', 'endpointslices');
 const roles = type('/apis/rbac.authorization.k8s.io/v1', 'Role', 'roles');
+const policies = type('/apis/networking.k8s.io/v1', 'NetworkPolicy', 'networkpolicies');
+const webhooks = type(
+  '/apis/admissionregistration.k8s.io/v1',
+  'ValidatingWebhookConfiguration',
+  'validatingwebhookconfigurations',
+);
 const replicaSets = type('/apis/apps/v1', 'ReplicaSet', 'replicasets');
 
 const selector = { matchLabels: { app: 'a' } };
@@ -82,6 +88,48 @@ const BARE: [ResourceType, JsonObject][] = [
 ];
 
 export const zeros: Exchange[] = [
+  {
+    name: 'an empty list is a new generation each time, where Go tells it from none',
+    async run(api) {
+      const things = api.of(policies);
+      const spec = { podSelector: {}, policyTypes: ['Ingress'] };
+      await things.create(things.object('a', { spec: { ...spec, ingress: [] } }));
+      for (const more of [
+        { ingress: [] },
+        { ingress: [] },
+        { ingress: null },
+        {},
+        { podSelector: { matchLabels: {} } },
+        { ingress: [{ from: [] }] },
+        { ingress: [{ from: [] }] },
+        { ingress: [{}] },
+      ])
+        await things.put('a', things.object('a', { spec: { ...spec, ...(more as JsonObject) } }));
+      await things.patch('a', 'merge', { spec: { ingress: [] } });
+      await things.patch('a', 'merge', { metadata: { labels: { a: 'b' } } });
+      await things.patch('a', 'json', [{ op: 'add', path: '/spec/egress', value: [] }]);
+      const hooks = api.everywhere(webhooks);
+      const name = `${api.namespace}-a`;
+      const webhook = {
+        ...{ name: 'a.example.com', sideEffects: 'None', admissionReviewVersions: ['v1'] },
+        ...{ failurePolicy: 'Ignore', matchPolicy: 'Exact', timeoutSeconds: 1 },
+        ...{ namespaceSelector: {}, objectSelector: {} },
+        clientConfig: { url: 'https://127.0.0.1:1/' },
+        rules: [
+          {
+            apiGroups: ['none'],
+            apiVersions: ['v1'],
+            operations: ['*'],
+            resources: ['x'],
+            scope: '*',
+          },
+        ],
+      };
+      await hooks.create(hooks.object(name, { webhooks: [webhook] }));
+      for (const more of [{ matchConditions: [] }, { matchConditions: [] }, {}])
+        await hooks.patch(name, 'merge', { webhooks: [{ ...webhook, ...more }] });
+    },
+  },
   {
     name: 'zero values that Go leaves out are no change, and nobody owns them',
     async run(api) {

@@ -157,6 +157,7 @@ export function controller(
       amount('terminal', figure(totals.terminal), totals.terminal > 0),
     ),
     sources(report, caches),
+    hotLoops(report, actions),
     h('h3', {}, 'Queue', h('span', { class: 'soft' }, ` ${inQueue(report)}`)),
     keys.length === 0 ? h('p', { class: 'empty' }, none) : keyTable(report, now, actions),
     more && moreKeys(limit, actions),
@@ -169,6 +170,34 @@ export function controller(
         )
       : runTable(recent, now, actions),
   );
+}
+
+const LOOP_COLUMNS = [
+  { title: 'Object', kind: 'main' },
+  { title: 'Writes' },
+  { title: 'What', kind: 'wide' },
+  { title: 'Times', kind: 'figure' },
+  { title: 'Last', kind: 'time' },
+] as const;
+
+function hotLoops({ hotLoops }: ControllerReport, actions: Actions): Child {
+  if (hotLoops.length === 0) return undefined;
+  const rows = hotLoops.map(
+    (loop): Row => ({
+      key: `${label(loop)} ${loop.object}`,
+      cells: [
+        keyButton(loop, actions.choose),
+        loop.object,
+        loop.paths.join(', '),
+        figure(loop.writes),
+        `${span(loop.agoMs)} ago`,
+      ],
+    }),
+  );
+  return [
+    h('h3', {}, 'Hot loops', h('span', { class: 'soft' }, ' writes that change nothing')),
+    table('Hot loops', LOOP_COLUMNS, rows),
+  ];
 }
 
 /** What was given up is listed with the queue, but not in it. */

@@ -1,0 +1,274 @@
+/**
+ * Sees hot loops: a reconcile writes an object, the write is an event, the event asks for the next
+ * reconcile, which writes again, and nothing has changed but a version, a generation or a time.
+ *
+ * It looks at writes and not at events: the way from an event to a reconcile is as fast as without
+ * it. A write is taken for that of a run that is under way and has to do with its object. Runs that
+ * no event asked for (a timer, a retry) do not count. So a periodic reconcile is no loop, and
+ * neither is a write with new content in answer to a change from outside.
+ *
+ * These writes count, one in a run:
+ *
+ * - the content is that of the write before, also where others changed it back in between;
+ * - own writes alone asked for the run, and the content differs from one of the last ones in times
+ *   at most;
+ * - own writes alone asked for the run, whatever changes: a counter. Of these it takes ten times as
+ *   many, as work that goes on step by step looks the same.
+ *
+ * What is kept is bounded: the objects that were written last, and the loops that were told.
+ */
+import type { Resource } from '../cache/resource.ts';
+import type { Written } from '../client/written.ts';
+import type { Clock } from '../clock.ts';
+import { hashOf } from '../json-print.ts';
+import type { Request } from '../request.ts';
+import { contentOf, pathsBetween, pathsOfBody, withoutTimes } from './object-content.ts';
+import type { HotLoopReport } from './report.ts';
+import type { Run } from './run.ts';
+import type { Cause } from './source.ts';
+
+/** So many writes in a row are not looked at: most objects are not written so often. */
+export const FIRST_WRITES = 5;
+/** How many such writes in a row are a loop then, and how many where each has new content. */
+export const LOOP_WRITES = 10;
+export const LOOP_STEPS = 100;
+/** Writes that take longer than this together are no hot loop. */
+const WITHIN_MS = 600_000;
+/** Of how many objects the last writes are known. */
+const MOST_OBJECTS = 1024;
+/** Versions and contents of one object. */
+const MOST_VERSIONS = 8;
+const MOST_TOLD = 1000;
+const MOST_SHOWN = 20;
+const MOST_PATHS = 5;
+
+export interface HotLoopParts {
+  readonly clock: Clock;
+  /** `Website.demo.example`. */
+  readonly groupKind: string;
+  running(): readonly Run[];
+  /** What a cache of the controller has of an object, if any does. */
+  cached(key: Request, resource: Resource<object, never>): object | undefined;
+  /** Called for each write of a loop. */
+  count(): void;
+  /** Called once for each key and path. */
+  tell(loop: HotLoopReport, request: Request): void;
+}
+
+/** The last writes of one object. */
+interface Track {
+  /** Versions that runs have written. */
+  readonly versions: string[];
+  /** Hashes of what runs have written, without times: the newest last. */
+  readonly contents: number[];
+  /** That of the last one, with its times; undefined before the second write. */
+  content: number | undefined;
+  /** The object as it was answered last, once a loop is suspected. */
+  last: object | undefined;
+  paths: readonly string[];
+  runId: string;
+  /** How many were not looked at. */
+  passed: number;
+  count: number;
+  steps: number;
+  since: number;
+}
+
+interface Found {
+  readonly run: Run;
+  /** The object asked for it, or is what it is for, or belongs to that. */
+  readonly isRelated: boolean;
+}
+
+interface Shown extends Omit<HotLoopReport, 'agoMs'> {
+  readonly at: number;
+}
+
+export class HotLoops {
+  readonly #parts: HotLoopParts;
+  /** By kind, namespace and name, in the order of the last write. */
+  readonly #tracks = new Map<string, Track>();
+  readonly #told = new Set<string>();
+  /** By key and object, the newest last. */
+  readonly #shown = new Map<string, Shown>();
+
+  constructor(parts: HotLoopParts) {
+    this.#parts = parts;
+  }
+
+  /** Of how many objects the last writes are known. */
+  get size(): number {
+    return this.#tracks.size;
+  }
+
+  /** Loops of the last ten minutes, the newest first. */
+  report(now: number): HotLoopReport[] {
+    return [...this.#shown.values()]
+      .filter(({ at }) => now - at <= WITHIN_MS)
+      .map(({ at, ...loop }) => ({ ...loop, agoMs: Math.max(now - at, 0) }))
+      .reverse();
+  }
+
+  wrote(written: Written): void {
+    const { kind, namespace = '', name, version } = identityOf(written);
+    if (name === undefined || version === undefined) return;
+    const id = `${kind} ${namespace}/${name}`;
+    const track = this.#trackOf(id);
+    if (track.versions.includes(version)) return; // the server had nothing to change
+    const found = this.#runOf(written, id, namespace, name);
+    if (found === undefined) return;
+    this.#judge(track, found, written, id);
+    // afterwards: what asked for the run is older than what it writes
+    if (track.versions.push(version) > MOST_VERSIONS) track.versions.shift();
+  }
+
+  #trackOf(id: string): Track {
+    const track = this.#tracks.get(id) ?? {
+      ...{ versions: [], contents: [], content: undefined, last: undefined, paths: [] },
+      ...{ runId: '', passed: 0, count: 0, steps: 0, since: 0 },
+    };
+    this.#tracks.delete(id);
+    this.#tracks.set(id, track);
+    if (this.#tracks.size > MOST_OBJECTS) this.#tracks.delete(first(this.#tracks));
+    return track;
+  }
+
+  /** The run that has to do with the object, else the only one; undefined: nobody knows. */
+  #runOf({ answer }: Written, id: string, namespace: string, name: string): Found | undefined {
+    const { ownerReferences, resourceVersion } = (answer as { metadata: Metadata }).metadata;
+    // What asked for a run was not written by it: its event has overtaken the answer.
+    const running = this.#parts
+      .running()
+      .filter(({ causes }) =>
+        causes.every(
+          (cause) => cause.object?.resourceVersion !== resourceVersion || objectOf(cause) !== id,
+        ),
+      );
+    const [run] = running;
+    if (run === undefined) return undefined;
+    const ofKind = `${this.#parts.groupKind.split('.')[0]} `;
+    const isAbout = ({ request }: Run): boolean =>
+      (request.namespace === namespace && request.name === name && id.startsWith(ofKind)) ||
+      ownerReferences?.some(
+        (owner) => owner.name === request.name && ofKind === `${owner.kind} `,
+      ) === true;
+    const related =
+      running.find(({ causes }) => causes.some((cause) => objectOf(cause) === id)) ??
+      running.find(isAbout);
+    if (related !== undefined) return { run: related, isRelated: true };
+    return running.length === 1 ? { run, isRelated: false } : undefined;
+  }
+
+  #judge(track: Track, { run, isRelated }: Found, written: Written, id: string): void {
+    const now = this.#parts.clock.now();
+    const causes = run.causes.filter(({ object }) => object !== undefined);
+    if (causes.length === 0) return;
+    if (track.runId === '' || now - track.since > WITHIN_MS) {
+      Object.assign(track, { passed: 1, count: 0, steps: 0, since: now, last: undefined });
+      track.runId = run.id;
+      return;
+    }
+    if (track.passed < FIRST_WRITES) {
+      if (run.id !== track.runId) track.passed++;
+      track.runId = run.id;
+      return;
+    }
+    const text = contentOf(written.answer);
+    const content = hashOf(text, 0);
+    const timeless = hashOf(withoutTimes(text), 0);
+    const isFirst = track.content === undefined;
+    const same = content === track.content;
+    const timesOnly = timeless === track.contents.at(-1);
+    const known = track.contents.includes(timeless);
+    track.content = content;
+    remember(track.contents, timeless);
+    const isNext = run.id !== track.runId;
+    track.runId = run.id;
+    const byOwnWrites = causes.every((cause) => this.#isOwn(cause));
+    if (isNext) {
+      if ((same && isRelated) || (byOwnWrites && known)) track.count++;
+      else if (byOwnWrites || !timesOnly) track.count = 0;
+      track.steps = byOwnWrites ? track.steps + 1 : 0;
+      if (track.count === 0 && track.steps === 0) {
+        track.since = now;
+        if (!isFirst) Object.assign(track, { passed: 0, content: undefined });
+      }
+    }
+    this.#look(track, written);
+    if (!isNext || (track.count < LOOP_WRITES && track.steps < LOOP_STEPS)) return;
+    this.#parts.count();
+    this.#show(track, run, id, now);
+  }
+
+  /** Once a loop is suspected: what differs. */
+  #look(track: Track, written: Written): void {
+    if (track.count < LOOP_WRITES - 3 && track.steps < LOOP_STEPS - 3) return;
+    const { answer, body, contentType } = written;
+    if (track.last !== undefined) {
+      const { last } = track;
+      const ways = [
+        () => pathsBetween(last, answer),
+        () => pathsOfBody(contentType, body, last),
+        () => {
+          const { namespace = '', name = '' } = identityOf(written);
+          const resource = written.resource as Resource<object, never>;
+          const cached = this.#parts.cached({ namespace, name }, resource);
+          return cached === undefined ? [] : pathsBetween(cached, answer);
+        },
+      ];
+      const found = ways.map((way) => way()).find(({ length }) => length > 0);
+      if (found !== undefined) track.paths = found.slice(0, MOST_PATHS);
+    }
+    track.last = answer;
+  }
+
+  #isOwn({ object }: Cause): boolean {
+    const version = object?.resourceVersion;
+    if (object === undefined || version === undefined) return false;
+    const track = this.#tracks.get(`${object.kind} ${object.namespace}/${object.name}`);
+    return track?.versions.includes(version) === true;
+  }
+
+  #show(track: Track, { request }: Run, object: string, at: number): void {
+    const { namespace, name } = request;
+    const paths = track.paths.length === 0 ? ['metadata.resourceVersion'] : track.paths;
+    const key = `${namespace}/${name} ${object}`;
+    const times =
+      (this.#shown.get(key)?.writes ?? Math.max(track.count, track.steps) + FIRST_WRITES - 1) + 1;
+    const loop = { namespace, name, object, paths, writes: times };
+    this.#shown.delete(key);
+    this.#shown.set(key, { ...loop, at });
+    if (this.#shown.size > MOST_SHOWN) this.#shown.delete(first(this.#shown));
+    const isNews = paths.filter((path) => !this.#told.has(`${key} ${path}`));
+    if (isNews.length === 0) return;
+    for (const path of isNews) this.#told.add(`${key} ${path}`);
+    while (this.#told.size > MOST_TOLD) this.#told.delete(first(this.#told));
+    this.#parts.tell({ ...loop, agoMs: 0 }, request);
+  }
+}
+
+interface Metadata {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly resourceVersion?: string;
+  readonly ownerReferences?: readonly { readonly name?: string; readonly kind?: string }[];
+}
+
+function identityOf({ resource, answer }: Written) {
+  const { kind = resource.kind, metadata = {} } = answer as { kind?: string; metadata?: Metadata };
+  const { name, namespace, resourceVersion: version } = metadata;
+  return { kind, namespace, name: kind === resource.kind ? name : undefined, version };
+}
+
+const objectOf = ({ object }: Cause): string =>
+  object === undefined ? '' : `${object.kind} ${object.namespace}/${object.name}`;
+
+const first = <V>(entries: Map<string, V> | Set<string>): string =>
+  entries.keys().next().value as string;
+
+/** The newest last. */
+function remember(contents: number[], content: number): void {
+  const at = contents.indexOf(content);
+  if (at >= 0) contents.splice(at, 1);
+  if (contents.push(content) > MOST_VERSIONS) contents.shift();
+}
