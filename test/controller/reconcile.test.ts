@@ -468,6 +468,7 @@ describe('the metrics', () => {
       'controller_runtime_reconcile_timeouts_total',
       'controller_runtime_reconcile_total',
       'controller_runtime_terminal_reconcile_errors_total',
+      'capstan_controller_hot_loop_writes_total',
     ]);
     expect(figure(metrics, 'reconcile_total', { result: 'success' })).toBe(0);
     await start();
