@@ -22,7 +22,15 @@ import { Freshness } from './freshness.ts';
 import { isObject, type JsonObject, readJson } from './json.ts';
 import { choose, list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
-import { mediaType, patchTypeOf, type Shape, unsupportedBody, viewFor } from './media-types.ts';
+import {
+  mediaType,
+  patchTypeOf,
+  type Shape,
+  unsupportedBody,
+  viewFor,
+  wantsYaml,
+  YAML,
+} from './media-types.ts';
 import { deleteOptions, deletionWarnings, type FieldValidation, writeOptions } from './options.ts';
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
@@ -30,6 +38,7 @@ import { type Path, parsePath, type ResourcePath } from './paths.ts';
 import { type Kind, SCALE } from './registry/kinds.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { ofResource } from './registry/strategy.ts';
+import { deprecationOf } from './registry/warnings.ts';
 import {
   ApiError,
   badRequest,
@@ -40,8 +49,21 @@ import {
   notSupported,
 } from './status.ts';
 import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
+import { tableView } from './tables.ts';
 import { type View, viewOf, wholeObjects } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
+import { jsonOfYaml, yamlOfJson } from './yaml.ts';
+
+const warned = (answer: Answer, warnings: readonly string[]): Answer =>
+  warnings.length === 0
+    ? answer
+    : { ...answer, warnings: [...warnings, ...(answer.warnings ?? [])] };
+
+/** The answer as the client wants it written. */
+export async function inForm(request: Incoming, answer: Answer): Promise<Answer> {
+  const isYaml = answer.type === 'application/json' && wantsYaml(request.headers.accept);
+  return isYaml ? { ...answer, type: YAML, body: await yamlOfJson(answer.body) } : answer;
+}
 
 /** An answer that is not a stream. */
 export interface Answer {
@@ -144,10 +166,12 @@ export class Api {
   readonly registry: Registry;
   readonly #watches: Watches;
   readonly #freshness: Freshness;
+  readonly #wallTime: () => number;
   #tokens: ReadonlySet<string> | undefined;
 
   constructor(options: ApiOptions) {
     this.registry = new Registry(options);
+    this.#wallTime = options.wallTime;
     this.#freshness = new Freshness(
       this.registry.versions,
       options.clock,
@@ -170,6 +194,26 @@ export class Api {
     output: Output,
     server: { address: string; faults: readonly StreamFault[] },
   ): Promise<Answer | undefined> {
+    const { route } = target;
+    const kind = route.type === 'resource' ? this.registry.kinds.get(route.resource) : undefined;
+    const deprecation = kind === undefined ? [] : deprecationOf(kind);
+    try {
+      const answer = await this.#handle(target, request, output, server, deprecation);
+      if (answer === undefined) return undefined;
+      return inForm(request, warned(answer, deprecation));
+    } catch (error) {
+      if (error instanceof ApiError) error.warnings = [...deprecation, ...error.warnings];
+      throw error;
+    }
+  }
+
+  async #handle(
+    target: Target,
+    request: Incoming,
+    output: Output,
+    server: { address: string; faults: readonly StreamFault[] },
+    deprecation: readonly string[],
+  ): Promise<Answer | undefined> {
     const { route, method } = target;
     const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1];
     if (this.#tokens !== undefined && (token === undefined || !this.#tokens.has(token)))
@@ -190,11 +234,15 @@ export class Api {
       if (versions.length > 0) return text(404, NO_PAGE);
     }
     checkScope(kind, route);
-    const wanted = (shape: Shape | undefined): View => viewFor(request.headers.accept, kind, shape);
+    const table = (version: string): View =>
+      tableView(kind, version, target.query.get('includeObject') ?? '', this.#wallTime);
+    const wanted = (shape: Shape | undefined): View =>
+      viewFor(request.headers.accept, kind, shape, table);
     const view = viewOf(kind, wanted(shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
     if (target.verb === 'watch') {
-      await this.#watches.serve(route, target.query, output, view, server.faults);
+      const how = { view, faults: server.faults, warnings: deprecation };
+      await this.#watches.serve(route, target.query, output, how);
       return undefined;
     }
     const call: Call = {
@@ -293,12 +341,10 @@ export class Api {
         const type = patchTypeOf(kind, mediaType(request));
         const options = writeOptions(request, query, 'PatchOptions', type === 'apply');
         const body = await readBody(request);
-        if (type === 'apply')
-          return answer(
-            () => this.registry.apply(path, configurationFrom(body), options),
-            [],
-            written,
-          );
+        if (type === 'apply') {
+          const config = configurationFrom(await jsonOfApply(body));
+          return answer(() => this.registry.apply(path, config, options), [], written);
+        }
         const { change, warnings } = patchFrom(
           kind,
           this.registry.kinds,
@@ -339,8 +385,10 @@ export class Api {
       type === undefined ? undefined : type === 'apply',
     );
     const text = type === undefined ? await readObject(kind, request) : await readBody(request);
-    if (type === 'apply')
-      return answer(() => applyScale(registry, kind, path, configurationFrom(text), options), []);
+    if (type === 'apply') {
+      const config = configurationFrom(await jsonOfApply(text));
+      return answer(() => applyScale(registry, kind, path, config, options), []);
+    }
     if (type !== undefined) {
       const { change, warnings } = patchFrom(
         SCALE,
@@ -451,10 +499,17 @@ function checkSubresource(kind: Kind, path: ResourcePath, method: string): void 
 const versionOf = (query: URLSearchParams): number =>
   parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));
 
+/** An apply patch is YAML by its type; most clients write the part of YAML that is JSON. */
+async function jsonOfApply(body: string): Promise<string> {
+  if (/^\s*([{[]|$)/.test(body)) return body;
+  return jsonOfYaml(body);
+}
+
 /** A body without a content type counts as JSON. */
 async function readObject(kind: Kind, request: Incoming): Promise<string> {
   const body = await readBody(request);
   const type = mediaType(request);
+  if (type === YAML) return jsonOfYaml(body);
   if (type !== '' && type !== 'application/json') throw unsupportedBody(kind, type);
   return body;
 }
@@ -472,7 +527,8 @@ function answer(
   try {
     const written = write();
     const text = view === undefined ? written.json : shownIn(view, written.json);
-    return { ...json(written.code, text), ...(warnings.length > 0 ? { warnings } : {}) };
+    const all = [...warnings, ...(written.warnings ?? [])];
+    return { ...json(written.code, text), ...(all.length > 0 ? { warnings: all } : {}) };
   } catch (error) {
     if (error instanceof ApiError) error.warnings = warnings;
     throw error;

@@ -1,14 +1,14 @@
 /**
- * Media types: what a request sends and what it accepts. This server speaks JSON only. A type that
- * the real server does not take either is refused in its words; one that it takes and this server
- * does not (YAML, protobuf) is refused with the list of what this server takes. An apply patch is
- * JSON here, which is YAML too.
+ * Media types: what a request sends and what it accepts: JSON, and YAML by the peer `yaml`. A type
+ * that the real server does not take either is refused in its words; protobuf, which it takes and
+ * this server does not, is refused with the list of what this server takes.
  */
 import type { Incoming } from './body.ts';
 import type { Kind } from './registry/kinds.ts';
 import { ApiError, notAcceptable, unsupportedMediaType } from './status.ts';
 import { metadataViews, type View, wholeObjects } from './views.ts';
 
+export const YAML = 'application/yaml';
 const JSON_PATCH = 'application/json-patch+json';
 const MERGE_PATCH = 'application/merge-patch+json';
 const STRATEGIC = 'application/strategic-merge-patch+json';
@@ -42,28 +42,44 @@ export type Shape = 'object' | 'list';
 
 /**
  * How the client wants to see objects: the first range of its Accept header that this server can
- * serve. Tables are not offered: kubectl names plain JSON after them. Throws 406, also for metadata
+ * serve. Throws 406, also for metadata
  * in the form of one object where there is a list, and the other way round, as the real server
  * does.
  *
  * @param shape what there is to show; undefined for watches and writes, which begin with either
  *   form
  */
-export function viewFor(accept: string | undefined, kind: Kind, shape: Shape | undefined): View {
+export function viewFor(
+  accept: string | undefined,
+  kind: Kind,
+  shape: Shape | undefined,
+  table: (version: string) => View,
+): View {
   if (accept === undefined || accept.trim() === '') return wholeObjects;
   for (const range of accept.split(',')) {
     const [type = '', ...rest] = range.split(';').map((part) => part.trim());
-    if (type !== '*/*' && type !== 'application/*' && type !== 'application/json') continue;
+    if (!SERVED.includes(type)) continue;
     const parameters = new Map(rest.map((part) => part.split('=', 2) as [string, string]));
     const as = parameters.get('as');
     if (as === undefined) return wholeObjects;
-    const view = metadataViews.get(`${as} ${parameters.get('v')}`);
-    if (view === undefined || parameters.get('g') !== 'meta.k8s.io') continue;
+    if (parameters.get('g') !== 'meta.k8s.io') continue;
+    const version = parameters.get('v') ?? '';
+    if (as === 'Table' && /^v1(beta1)?$/.test(version)) return table(version);
+    const view = metadataViews.get(`${as} ${version}`);
+    if (view === undefined) continue;
     const isList = as.endsWith('List');
     if (shape !== undefined && isList !== (shape === 'list')) throw wrongShape(kind, as, isList);
     return view;
   }
   throw notAcceptable();
+}
+
+const SERVED = ['*/*', 'application/*', 'application/json', YAML];
+
+/** Whether the client wants YAML: the first of the types that it accepts and this server has. */
+export function wantsYaml(accept: string | undefined): boolean {
+  const types = (accept ?? '').split(',').map((range) => range.split(';')[0]?.trim() ?? '');
+  return types.find((type) => SERVED.includes(type)) === YAML;
 }
 
 /**
@@ -85,6 +101,6 @@ function wrongShape(kind: Kind, as: string, isList: boolean): ApiError {
 const REAL_BODIES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
 
 export function unsupportedBody(kind: Kind, type: string): ApiError {
-  if (REAL_BODIES.includes(type)) return unsupportedMediaType(['application/json']);
+  if (REAL_BODIES.includes(type)) return unsupportedMediaType(['application/json', YAML]);
   return unsupportedMediaType(kind.builtIn ? REAL_BODIES : REAL_BODIES.slice(0, 2));
 }

@@ -27,6 +27,9 @@ export interface Reply {
   once(event: 'close', run: () => void): unknown;
 }
 
+/** The value of a Warning header. */
+export const warningHeader = (why: string): string => `299 - ${JSON.stringify(why)}`;
+
 /** apiserver: endpoints/handlers/responsewriters/writers.go, defaultGzipThresholdBytes. */
 const GZIP_ABOVE = 128 * 1024;
 

@@ -60,8 +60,9 @@ const TRANSPORT_NAMES = namesOf<{ headers: Record<string, string> }>()({ headers
  *   kube-apiserver's own types, those of custom resources by their schema.
  * - watch: from any version in the history, bookmarks, timeoutSeconds, selector transitions,
  *   initial events; 410 as an event once the version is out of the history.
- * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), lists above 128
- *   KiB compressed with gzip for those who accept it, TLS.
+ * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), Tables as kubectl
+ *   asks for them, YAML where the peer `yaml` is installed, lists above 128 KiB compressed with gzip
+ *   for those who accept it, TLS.
  * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for
  *   the rest of a bad day.
  *
@@ -78,8 +79,7 @@ const TRANSPORT_NAMES = namesOf<{ headers: Record<string, string> }>()({ headers
  * None, also where a definition has a webhook for it; a definition is gone with its objects at
  * once, whatever finalizers they have, and so is a namespace; the formats of strings beyond
  * date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are
- * written, and owner references and the members of embedded resources are not judged; apply patches
- * are JSON, not YAML; an eviction looks at no disruption budget, and a Pod on a node is gone at
+ * written, and owner references and the members of embedded resources are not judged; an eviction looks at no disruption budget, and a Pod on a node is gone at
  * once; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
  * `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server (say
  * `Background`); what a definition's schema once cut from a stored object does not come back with a

@@ -4,12 +4,12 @@
  */
 import type { Clock } from '../clock.ts';
 import { handleError } from '../handle-error.ts';
-import { Api, failure, parseTarget, type Target } from './api.ts';
+import { Api, failure, inForm, parseTarget, type Target } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';
 import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
 import { type JsonObject, readJson } from './json.ts';
-import { type Headers, Output, type Reply } from './output.ts';
+import { type Headers, Output, type Reply, warningHeader } from './output.ts';
 import type { CheckedServing } from './serving-options.ts';
 import { ApiError, genericStatus } from './status.ts';
 
@@ -69,7 +69,8 @@ export class Serving {
     } catch (error) {
       if (output.closed || (request.errored ?? null) !== null) return;
       if (!(error instanceof ApiError)) handleError(error, 'embedded API server');
-      send(output, failure(error instanceof ApiError ? error : genericStatus(500)));
+      const answer = failure(error instanceof ApiError ? error : genericStatus(500));
+      send(output, await inForm(request, answer));
     }
   }
 
@@ -91,8 +92,7 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
     'Cache-Control': 'no-cache, private',
   };
   if (answer.retryAfter !== undefined) headers['Retry-After'] = answer.retryAfter;
-  if (answer.warnings !== undefined)
-    headers.Warning = answer.warnings.map((why) => `299 - ${JSON.stringify(why)}`);
+  if (answer.warnings !== undefined) headers.Warning = answer.warnings.map(warningHeader);
   output.send(answer.code, headers, answer.body);
 }
 

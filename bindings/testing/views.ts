@@ -23,6 +23,8 @@ export interface ListMetadata {
 
 export interface View {
   object(shown: Shown): string;
+  /** As an event of a watch shows it, where that differs; such a view is one watch's alone. */
+  event?(shown: Shown): string;
   list(kind: Kind, items: readonly Shown[], metadata: ListMetadata): string;
   /** What a bookmark carries: no object, but the members of one. */
   bookmark(kind: Kind, metadata: JsonObject): string;
@@ -143,6 +145,9 @@ export function viewOf(kind: Kind, view: View): View {
   if (made === undefined) {
     made = {
       object: (shown) => view.object(shownAs(kind, shown)),
+      ...(view.event === undefined
+        ? {}
+        : { event: (shown: Shown) => view.event?.(shownAs(kind, shown)) ?? '' }),
       list: (of, items, metadata) =>
         view.list(
           of,

@@ -14,7 +14,7 @@ import type { Freshness } from './freshness.ts';
 import { writeJson } from './json.ts';
 import { integer, parseVersion } from './list.ts';
 import { isTrue, wantsInitialEvents } from './list-options.ts';
-import type { Output } from './output.ts';
+import { type Output, warningHeader } from './output.ts';
 import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
@@ -55,13 +55,16 @@ class Frames {
     }
     let made = this.#made.get(type);
     if (made === undefined) {
-      const json = this.#view.object(type === 'DELETED' ? lastState(event) : (event.now as Stored));
+      const shown = type === 'DELETED' ? lastState(event) : (event.now as Stored);
+      const json = eventOf(this.#view, shown);
       made = { type, key: event.key, bytes: frameBytes(type, json) };
       this.#made.set(type, made);
     }
     return made;
   }
 }
+
+const eventOf = (view: View, shown: Shown): string => view.event?.(shown) ?? view.object(shown);
 
 /**
  * Removed, or no longer matched: the object as it last was, with the version at which it is gone.
@@ -220,9 +223,9 @@ export class Watches {
     path: ResourcePath,
     query: URLSearchParams,
     output: Output,
-    view: View,
-    faults: readonly StreamFault[],
+    how: { view: View; faults: readonly StreamFault[]; warnings: readonly string[] },
   ): Promise<void> {
+    const { view, faults, warnings } = how;
     const kind = this.#registry.kinds.get(path.resource);
     const store = this.#registry.store(path.resource);
     const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
@@ -238,7 +241,11 @@ export class Watches {
     if (output.closed) return;
 
     const stream = new EventStream(output, faults);
-    const headers = { 'Content-Type': 'application/json', 'Cache-Control': 'no-cache, private' };
+    const headers = {
+      'Content-Type': 'application/json',
+      'Cache-Control': 'no-cache, private',
+      ...(warnings.length === 0 ? {} : { Warning: warnings.map(warningHeader) }),
+    };
     output.begin(200, headers, this.#options.compressWatches);
     stream.begin();
     const failure = this.#outOfReach(store, version, fresh);
@@ -269,7 +276,7 @@ export class Watches {
         watch.write({
           type: 'ADDED',
           key: stored.key,
-          bytes: frameBytes('ADDED', view.object(stored)),
+          bytes: frameBytes('ADDED', eventOf(view, stored)),
         });
       }
       if (bookmarks) watch.bookmark(current, true);

@@ -22,7 +22,8 @@ const RULES: Rules = {
   },
   gatherer: { file: 'bindings/index.ts', folders: ['workqueue', 'cache', 'controller'] },
   node: ['client-node', 'manager', 'testing'],
-  packages: { '@kubernetes/client-node': 'client-node' },
+  packages: { '@kubernetes/client-node': 'client-node', yaml: 'testing' },
+  loadedLater: ['yaml'],
 };
 
 const LONGEST_FILE = 600;

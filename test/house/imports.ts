@@ -153,8 +153,13 @@ export interface Rules {
   readonly gatherer: { readonly file: string; readonly folders: readonly string[] };
   /** Folders that may import `node:` modules. */
   readonly node: readonly string[];
-  /** Package → the folder that alone may name it, and its types only. */
+  /**
+   * Package → the folder that alone may name it: its types, and those that are loaded only where
+   * they are needed (`import()`).
+   */
   readonly packages: Readonly<Record<string, string>>;
+  /** Those of the packages that are loaded only where they are needed. */
+  readonly loadedLater: readonly string[];
 }
 
 /** The root files of bindings/ as a folder of their own. */
@@ -187,7 +192,10 @@ function judge(path: string, { specifier, typeOnly }: Import, rules: Rules): str
     const owner = rules.packages[specifier];
     if (owner === undefined) return 'no package may be imported';
     if (owner !== folder) return `only ${owner} may name this package`;
-    return typeOnly ? undefined : 'only types may be imported from this package (import type)';
+    const later = rules.loadedLater.includes(specifier);
+    return typeOnly || later
+      ? undefined
+      : 'only types may be imported from this package (import type)';
   }
   const target = folderOf(resolve(path, specifier));
   if (!resolve(path, specifier).startsWith('bindings/')) return 'leaves bindings/';

@@ -58,11 +58,12 @@ async function browserInputs(contents: string): Promise<string[]> {
 }
 
 describe('the manifest', () => {
-  it('has no runtime dependencies, and client-node as an optional peer', () => {
+  it('has no runtime dependencies, and optional peers alone', () => {
     expect(Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })).toEqual([]);
-    expect(Object.keys(manifest.peerDependencies)).toEqual(['@kubernetes/client-node']);
+    expect(Object.keys(manifest.peerDependencies)).toEqual(['@kubernetes/client-node', 'yaml']);
     expect(manifest.peerDependencies['@kubernetes/client-node']).toMatch(/^\^2\./);
-    expect(manifest.peerDependenciesMeta['@kubernetes/client-node']?.optional).toBe(true);
+    for (const peer of Object.keys(manifest.peerDependencies))
+      expect(manifest.peerDependenciesMeta[peer]?.optional, peer).toBe(true);
   });
 
   it('is ESM without side effects, for Node 22.19 and newer, under Apache-2.0', () => {

@@ -111,7 +111,7 @@ test('discovery tells built-in resources and those that were seen', async () => 
   ]);
 });
 
-test('speaks JSON and says so', async () => {
+test('speaks JSON and YAML and says so', async () => {
   const { api } = await start();
   const accept = (value: string) => api.send('GET', CONFIG_MAPS, { headers: { accept: value } });
   expect((await accept('application/json')).header('content-type')).toBe('application/json');
@@ -120,9 +120,23 @@ test('speaks JSON and says so', async () => {
   );
   expect((await accept('*/*')).status).toBe(200);
   expect((await accept('application/vnd.kubernetes.protobuf')).status).toBe(406);
-  expect((await accept('application/json;as=Table;v=v1;g=meta.k8s.io')).status).toBe(406);
-  const yaml = await api.send('POST', CONFIG_MAPS, { body: 'a: 1', type: 'application/yaml' });
-  expect(yaml).toMatchObject({ status: 415, body: { reason: 'UnsupportedMediaType' } });
+  const yaml = await api.send('POST', CONFIG_MAPS, {
+    body: 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: first\ndata:\n  k: "1"\n',
+    type: 'application/yaml',
+  });
+  expect(yaml).toMatchObject({ status: 201, body: { data: { k: '1' } } });
+  const shown = await api.send('GET', `${CONFIG_MAPS}/first`, {
+    headers: { accept: 'application/yaml' },
+  });
+  expect(shown.header('content-type')).toBe('application/yaml');
+  expect(String(shown.body)).toMatch(/^apiVersion: v1\ndata:\n {2}k: "1"\nkind: ConfigMap\n/);
+  const broken = await api.send('POST', CONFIG_MAPS, { body: 'a: [', type: 'application/yaml' });
+  expect(broken.status).toBe(400);
+  const proto = { body: 'k8s', type: 'application/vnd.kubernetes.protobuf' };
+  expect(await api.send('POST', CONFIG_MAPS, proto)).toMatchObject({
+    status: 415,
+    body: { reason: 'UnsupportedMediaType' },
+  });
   const parameters = await api.send('POST', CONFIG_MAPS, {
     body: configMap('a'),
     type: 'application/json; charset=utf-8',

@@ -4,7 +4,7 @@
  * admission plugins that a kube-apiserver has by default, less ServiceAccount, which needs a
  * controller manager.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import type { Kind } from './kinds.ts';
 
 /** Hands out the addresses and ports of one server. */
@@ -184,7 +184,13 @@ function job(object: JsonObject, { uid, name }: Admission): JsonObject {
     ...objectAt(selector, 'matchLabels'),
     'batch.kubernetes.io/controller-uid': uid,
   };
-  return withSpec(object, {
+  // Labels that were taken from the template are one map with its labels in Go.
+  const own = objectAt(object, 'metadata');
+  const shared = sameJson(own.labels, metadata.labels);
+  const made = shared
+    ? { ...object, metadata: { ...own, labels: { ...objectAt(own, 'labels'), ...labels } } }
+    : object;
+  return withSpec(made, {
     selector: { ...selector, matchLabels },
     template: {
       ...template,

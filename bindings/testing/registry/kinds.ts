@@ -57,6 +57,10 @@ export interface Kind extends ResourceName {
   definition?: Definition;
   /** The fields of a custom resource that a selector may name: `spec.host`. */
   selectable?: readonly string[];
+  /** What a Table of custom resources shows, as its definition has it. */
+  printerColumns?: readonly JsonObject[];
+  /** What is warned of where a client uses this version. */
+  deprecation?: string;
   /** Where its scale subresource finds the replicas, if it has one. */
   scale?: ScalePaths;
 }
@@ -250,6 +254,16 @@ function selectableOf({ selectableFields }: JsonObject): string[] {
   return fields.map((field) => stringAt(field, 'jsonPath').replace(/^\./, ''));
 }
 
+function deprecationOf(
+  { deprecated, deprecationWarning }: JsonObject,
+  apiVersion: string,
+  kind: string,
+): { deprecation?: string } {
+  if (deprecated !== true) return {};
+  const warning = typeof deprecationWarning === 'string' ? deprecationWarning : '';
+  return { deprecation: warning || `${apiVersion} ${kind} is deprecated` };
+}
+
 /** All kinds of one server. */
 export class Kinds {
   readonly #byResource = new Map<string, Kind>();
@@ -376,6 +390,11 @@ export class Kinds {
         known: true,
         served: version.served !== false,
         selectable: selectableOf(version),
+        printerColumns: (Array.isArray(version.additionalPrinterColumns)
+          ? version.additionalPrinterColumns
+          : []
+        ).filter(isObject),
+        ...deprecationOf(version, apiVersionOf(name), kind),
         status: isObject(objectAt(version, 'subresources').status),
         ...schemaOf(version),
         definition,

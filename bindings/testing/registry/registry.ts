@@ -46,11 +46,14 @@ import {
   requireKind,
   withNextGeneration,
 } from './strategy.ts';
+import { warningsOf } from './warnings.ts';
 
 /** What a write answers: the status code and the object's text, or a Status. */
 export interface Written {
   code: number;
   json: string;
+  /** What the client is warned of. */
+  warnings?: readonly string[];
 }
 
 export interface DeleteOptions {
@@ -188,9 +191,10 @@ export class Registry {
         metadataOf(existing.object).deletionTimestamp !== undefined,
       );
     }
-    if (options.dryRun) return { code: 201, json: unstored(made) };
+    const warnings = warningsOf(kind, object);
+    if (options.dryRun) return { code: 201, json: unstored(made), warnings };
     this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
-    return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json };
+    return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json, warnings };
   }
 
   /**
@@ -277,6 +281,7 @@ export class Registry {
     return {
       code: 200,
       json: this.#replace(kind, this.store(path.resource), existing, next, options),
+      warnings: path.subresource === 'status' ? [] : warningsOf(kind, prepared),
     };
   }
 

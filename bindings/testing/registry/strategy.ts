@@ -106,7 +106,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
     creationTimestamp: set.now,
     labels: labelsOf(kind, given, set.name),
     annotations: given.annotations,
-    ownerReferences: given.ownerReferences,
+    ownerReferences: distinct(given.ownerReferences),
     finalizers: given.finalizers,
     managedFields: given.managedFields,
   };
@@ -199,7 +199,7 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
     deletionGracePeriodSeconds: was.deletionGracePeriodSeconds ?? given.deletionGracePeriodSeconds,
     labels: given.labels,
     annotations: given.annotations,
-    ownerReferences: given.ownerReferences,
+    ownerReferences: distinct(given.ownerReferences),
     finalizers: given.finalizers,
     managedFields: given.managedFields,
   });
@@ -254,6 +254,12 @@ export function forDeletion(
   });
   return { ...object, metadata };
 }
+
+/** The owners, each once. */
+const distinct = (owners: Json | undefined): Json | undefined =>
+  Array.isArray(owners)
+    ? owners.filter((each, at) => !owners.slice(0, at).some((other) => sameJson(other, each)))
+    : owners;
 
 /** Without members that are undefined or empty lists and maps, in the order given. */
 function compact(members: Record<string, Json | undefined>): JsonObject {

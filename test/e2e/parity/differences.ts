@@ -92,6 +92,53 @@ export const differences: readonly Difference[] = [
       ),
   },
   {
+    what: "the ages in a Table, and its columns' descriptions",
+    why: 'Ages go by two clocks; descriptions are the comments of Go types.',
+    blur: (entry) =>
+      inObjects(entry, (object) => {
+        if (object.kind !== 'Table') return object;
+        const definitions = Array.isArray(object.columnDefinitions) ? object.columnDefinitions : [];
+        const rows = Array.isArray(object.rows) ? object.rows : [];
+        return {
+          ...object,
+          columnDefinitions:
+            object.columnDefinitions === null
+              ? null
+              : definitions.map((column) =>
+                  isObject(column) ? { ...column, description: '' } : column,
+                ),
+          rows: rows.map((row) =>
+            isObject(row) && Array.isArray(row.cells)
+              ? {
+                  ...row,
+                  cells: row.cells.map((cell) =>
+                    typeof cell === 'string' && /^\d+[smhd](\d+[smhd])?$|^\d{4}-.*Z$/.test(cell)
+                      ? '<age>'
+                      : cell,
+                  ),
+                }
+              : row,
+          ),
+        };
+      }),
+  },
+  {
+    what: 'bookmarks but for the one that ends the initial events',
+    why: 'They come by the clock, at times that each server chooses.',
+    blur: (entry) =>
+      entry.events === undefined
+        ? entry
+        : {
+            ...entry,
+            events: entry.events.filter(
+              (event) =>
+                !isObject(event) ||
+                event.type !== 'BOOKMARK' ||
+                JSON.stringify(event).includes('initial-events-end'),
+            ),
+          },
+  },
+  {
     what: 'times that a server sets',
     why: 'Two clocks are read one after the other.',
     blur: (entry) =>

@@ -5,6 +5,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
+import { parse as parseYaml } from 'yaml';
 import type { Entry, Json } from '../same-answers/api.ts';
 import { filledIn, type ParityCase, type Step } from './case.ts';
 
@@ -108,7 +109,13 @@ export class Target {
             ...this.#headers,
             accept: accept ?? 'application/json',
             'user-agent': 'parity/1',
-            ...(text === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+            // Node sends a DELETE with neither a length nor chunks unless it is told.
+            ...(text === undefined
+              ? {}
+              : {
+                  'content-type': type ?? 'application/json',
+                  'content-length': Buffer.byteLength(text),
+                }),
             ...headers,
           },
         },
@@ -147,7 +154,7 @@ function entryOf(step: Step, answer: IncomingMessage, text: string): Transcript[
     request: `${step.method} ${step.path}`,
     status: answer.statusCode ?? 0,
     contentType: answer.headers['content-type'] ?? null,
-    body: parse(text),
+    body: /yaml/.test(answer.headers['content-type'] ?? '') ? parseYaml(text) : parse(text),
     ...(warning === undefined ? {} : { warning }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
   };

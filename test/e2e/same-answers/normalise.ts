@@ -40,6 +40,11 @@ export function normalise(transcript: readonly Entry[]): Json[] {
       shown.metadata = metadata(shown.metadata, isObjectVersion(json, type));
     if (isObject(shown.details)) shown.details = details(shown.details);
     if (Array.isArray(shown.items)) shown.items = shown.items.map((item) => body(item));
+    if (Array.isArray(shown.rows)) {
+      shown.rows = shown.rows.map((row) =>
+        isObject(row) && row.object !== undefined ? { ...row, object: body(row.object) } : row,
+      );
+    }
     return value(shown);
   }
 
@@ -148,6 +153,8 @@ class Versions {
     const add = (json: Json, type?: Json): void => {
       if (!isObject(json)) return;
       if (Array.isArray(json.items)) for (const item of json.items) add(item);
+      if (Array.isArray(json.rows))
+        for (const row of json.rows) if (isObject(row)) add(row.object ?? null);
       const version = isObject(json.metadata) ? json.metadata.resourceVersion : undefined;
       if (isVersion(version) && isObjectVersion(json, type)) found.add(BigInt(version));
     };
@@ -171,7 +178,12 @@ class Versions {
  * itself.
  */
 function isObjectVersion(body: JsonObject, type: Json | undefined): boolean {
-  return type !== 'BOOKMARK' && !Array.isArray(body.items) && body.kind !== 'Status';
+  return (
+    type !== 'BOOKMARK' &&
+    !Array.isArray(body.items) &&
+    !Array.isArray(body.rows) &&
+    body.kind !== 'Status'
+  );
 }
 
 /**

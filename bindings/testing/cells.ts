@@ -1,0 +1,384 @@
+/**
+ * What the cells of Tables say, kind by kind, in the words of kubectl. kubernetes:
+ * pkg/printers/internalversion/printers.go.
+ */
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
+import { metadataOf } from './registry/store.ts';
+
+export interface Column {
+  name: string;
+  type: string;
+  format: string;
+  description: string;
+  priority: number;
+}
+
+/** What the cells of a row are, in the order of the columns; `now` in milliseconds. */
+export type Cells = (object: JsonObject, now: number) => Json[];
+
+export interface Printer {
+  columns: Column[];
+  cells: Cells;
+}
+
+/** `Name`, `Data:integer` for a type, `Node*` for a column of the wide form alone. */
+export function column(text: string): Column {
+  const [, name = '', wide, type = 'string'] = /^(.*?)(\*)?(?::(\w+))?$/.exec(text) ?? [];
+  const format = name === 'Name' ? 'name' : '';
+  return { name, type, format, description: '', priority: wide === undefined ? 0 : 1 };
+}
+
+export const listAt = (object: JsonObject, ...path: string[]): Json[] => {
+  const value = at(object, ...path);
+  return Array.isArray(value) ? [...value] : [];
+};
+export const objects = (object: JsonObject, ...path: string[]): JsonObject[] =>
+  listAt(object, ...path).filter(isObject);
+export const at = (object: Json | undefined, ...path: string[]): Json | undefined =>
+  path.reduce<Json | undefined>(
+    (value, name) => (isObject(value) ? value[name] : undefined),
+    object,
+  );
+export const text = (object: JsonObject, ...path: string[]): string => {
+  const value = at(object, ...path);
+  return value === undefined || value === null ? '' : String(value);
+};
+export const number = (object: JsonObject, ...path: string[]): number => {
+  const value = at(object, ...path);
+  return typeof value === 'number' ? value : 0;
+};
+export const or = (value: string, none: string): string => (value === '' ? none : value);
+
+export const name = (object: JsonObject): string => stringAt(metadataOf(object), 'name');
+export const age = (object: JsonObject, now: number): string =>
+  sinceText(stringAt(metadataOf(object), 'creationTimestamp'), now);
+
+/** apimachinery: pkg/util/duration HumanDuration, of the time since. */
+export function sinceText(time: string, now: number): string {
+  const then = Date.parse(time);
+  if (Number.isNaN(then)) return '<unknown>';
+  return durationText(now - then);
+}
+
+export function durationText(ms: number): string {
+  const seconds = Math.floor(ms / 1000);
+  if (seconds < -1) return '<invalid>';
+  if (seconds < 120) return `${Math.max(seconds, 0)}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 10) return seconds % 60 === 0 ? `${minutes}m` : `${minutes}m${seconds % 60}s`;
+  if (minutes < 180) return `${minutes}m`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 8) return minutes % 60 === 0 ? `${hours}h` : `${hours}h${minutes % 60}m`;
+  if (hours < 48) return `${hours}h`;
+  const days = Math.floor(hours / 24);
+  if (days < 8) return hours % 24 === 0 ? `${days}d` : `${days}d${hours % 24}h`;
+  if (days < 365 * 2) return `${days}d`;
+  const years = Math.floor(days / 365);
+  if (years < 8) return days % 365 === 0 ? `${years}y` : `${years}y${days % 365}d`;
+  return `${years}y`;
+}
+
+/** `app=web,tier in (a,b)`; of a plain map of labels too. */
+export function selectorText(selector: Json | undefined, plain = false): string {
+  if (!isObject(selector)) return '<none>';
+  const labels = plain ? selector : objectAt(selector, 'matchLabels');
+  const parts = Object.entries(labels)
+    .map(([key, value]) => `${key}=${String(value)}`)
+    .sort();
+  const expressions = plain ? [] : objects(selector, 'matchExpressions');
+  for (const { key, operator, values } of expressions) {
+    const list = Array.isArray(values) ? values.join(',') : '';
+    if (operator === 'In') parts.push(`${String(key)} in (${list})`);
+    else if (operator === 'NotIn') parts.push(`${String(key)} notin (${list})`);
+    else parts.push(operator === 'Exists' ? String(key) : `!${String(key)}`);
+  }
+  return or(parts.join(','), '<none>');
+}
+
+export const containers = (
+  object: JsonObject,
+  ...path: string[]
+): [names: string, images: string] => {
+  const all = objects(object, ...path, 'containers');
+  return [
+    all.map((each) => text(each, 'name')).join(','),
+    all.map((each) => text(each, 'image')).join(','),
+  ];
+};
+
+export const MODES: Record<string, string> = {
+  ReadWriteOnce: 'RWO',
+  ReadOnlyMany: 'ROX',
+  ReadWriteMany: 'RWX',
+  ReadWriteOncePod: 'RWOP',
+};
+export const modes = (list: Json[]): string =>
+  [...new Set(list)].map((mode) => MODES[String(mode)] ?? String(mode)).join(',');
+
+export function pod(object: JsonObject, now: number): Json[] {
+  const all = objects(object, 'spec', 'containers');
+  const statuses = objects(object, 'status', 'containerStatuses');
+  const ready = statuses.filter(
+    (each) => each.ready === true && at(each, 'state', 'running') !== undefined,
+  ).length;
+  const restarts = statuses.reduce((sum, each) => sum + number(each, 'restartCount'), 0);
+  let phase = or(text(object, 'status', 'reason'), text(object, 'status', 'phase'));
+  for (const each of statuses.toReversed()) {
+    const waiting = text(each, 'state', 'waiting', 'reason');
+    const ended = text(each, 'state', 'terminated', 'reason');
+    if (waiting !== '') phase = waiting;
+    else if (ended !== '') phase = ended;
+  }
+  if (stringAt(metadataOf(object), 'deletionTimestamp') !== '') phase = 'Terminating';
+  const gates = objects(object, 'spec', 'readinessGates');
+  const open = gates.filter((gate) =>
+    objects(object, 'status', 'conditions').some(
+      (each) => each.type === gate.conditionType && each.status === 'True',
+    ),
+  ).length;
+  return [
+    name(object),
+    `${ready}/${all.length}`,
+    phase,
+    String(restarts),
+    age(object, now),
+    or(text(objects(object, 'status', 'podIPs')[0] ?? {}, 'ip'), '<none>'),
+    or(text(object, 'spec', 'nodeName'), '<none>'),
+    or(text(object, 'status', 'nominatedNodeName'), '<none>'),
+    gates.length === 0 ? '<none>' : `${open}/${gates.length}`,
+  ];
+}
+
+export function externalIP(object: JsonObject): string {
+  const type = text(object, 'spec', 'type');
+  const own = listAt(object, 'spec', 'externalIPs').map(String);
+  if (type === 'ExternalName') return text(object, 'spec', 'externalName');
+  if (type !== 'LoadBalancer') return or(own.join(','), '<none>');
+  const given = objects(object, 'status', 'loadBalancer', 'ingress').map(
+    (each) => text(each, 'ip') || text(each, 'hostname'),
+  );
+  return or([...given, ...own].join(','), '<pending>');
+}
+
+export function ports(object: JsonObject): string {
+  const all = objects(object, 'spec', 'ports').map(({ port, nodePort, protocol }) =>
+    nodePort
+      ? `${String(port)}:${String(nodePort)}/${String(protocol)}`
+      : `${String(port)}/${String(protocol)}`,
+  );
+  return or(all.join(','), '<none>');
+}
+
+export function endpoints(object: JsonObject): string {
+  const all = objects(object, 'subsets').flatMap((subset) => {
+    const addresses = objects(subset, 'addresses').map(({ ip }) => String(ip));
+    const numbers = objects(subset, 'ports').map(({ port }) => String(port));
+    if (numbers.length === 0) return addresses;
+    return numbers.flatMap((port) => addresses.map((ip) => `${ip}:${port}`));
+  });
+  if (all.length === 0) return '<none>';
+  return all.length <= 3
+    ? all.join(',')
+    : `${all.slice(0, 3).join(',')} + ${all.length - 3} more...`;
+}
+
+export function node(object: JsonObject, now: number): Json[] {
+  const ready = objects(object, 'status', 'conditions').find(({ type }) => type === 'Ready');
+  const status = [
+    ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady',
+    ...(at(object, 'spec', 'unschedulable') === true ? ['SchedulingDisabled'] : []),
+  ];
+  const labels = Object.entries(objectAt(metadataOf(object), 'labels'));
+  const roles = labels.flatMap(([key, value]) =>
+    key.startsWith('node-role.kubernetes.io/')
+      ? [key.slice('node-role.kubernetes.io/'.length)]
+      : key === 'kubernetes.io/role'
+        ? [String(value)]
+        : [],
+  );
+  const address = (type: string): string =>
+    or(
+      text(
+        objects(object, 'status', 'addresses').find((each) => each.type === type) ?? {},
+        'address',
+      ),
+      '<none>',
+    );
+  const info = (member: string): string =>
+    or(text(object, 'status', 'nodeInfo', member), '<unknown>');
+  return [
+    name(object),
+    status.join(','),
+    or(roles.sort().join(','), '<none>'),
+    age(object, now),
+    text(object, 'status', 'nodeInfo', 'kubeletVersion'),
+    address('InternalIP'),
+    address('ExternalIP'),
+    info('osImage'),
+    info('kernelVersion'),
+    info('containerRuntimeVersion'),
+  ];
+}
+
+export function event(object: JsonObject, now: number): Json[] {
+  const about =
+    objectAt(object, 'involvedObject').kind === undefined ? 'regarding' : 'involvedObject';
+  const first =
+    text(object, 'firstTimestamp') ||
+    text(object, 'deprecatedFirstTimestamp') ||
+    text(object, 'eventTime');
+  const series = text(object, 'series', 'lastObservedTime');
+  const last =
+    series || text(object, 'lastTimestamp') || text(object, 'deprecatedLastTimestamp') || first;
+  const count =
+    number(object, 'series', 'count') ||
+    number(object, 'count') ||
+    number(object, 'deprecatedCount') ||
+    1;
+  const kind = text(object, about, 'kind').toLowerCase();
+  const component =
+    text(object, 'source', 'component') ||
+    text(object, 'deprecatedSource', 'component') ||
+    text(object, 'reportingController') ||
+    text(object, 'reportingComponent');
+  const host =
+    text(object, 'source', 'host') ||
+    text(object, 'deprecatedSource', 'host') ||
+    text(object, 'reportingInstance');
+  return [
+    sinceText(last, now),
+    text(object, 'type'),
+    text(object, 'reason'),
+    `${kind}/${text(object, about, 'name')}`,
+    text(object, about, 'fieldPath'),
+    host === '' ? component : `${component}, ${host}`,
+    (text(object, 'message') || text(object, 'note')).trim(),
+    sinceText(first, now),
+    count,
+    name(object),
+  ];
+}
+
+export function job(object: JsonObject, now: number): Json[] {
+  const done = number(object, 'status', 'succeeded');
+  const wanted = at(object, 'spec', 'completions');
+  const parallel = number(object, 'spec', 'parallelism');
+  const completions =
+    typeof wanted === 'number'
+      ? `${done}/${wanted}`
+      : parallel > 1
+        ? `${done}/1 of ${parallel}`
+        : `${done}/1`;
+  const start = text(object, 'status', 'startTime');
+  const end = text(object, 'status', 'completionTime');
+  const duration =
+    start === '' ? '' : durationText((end === '' ? now : Date.parse(end)) - Date.parse(start));
+  const holds = (type: string): boolean =>
+    objects(object, 'status', 'conditions').some(
+      (each) => each.type === type && each.status === 'True',
+    );
+  const status =
+    ['Complete', 'Failed'].find(holds) ??
+    (stringAt(metadataOf(object), 'deletionTimestamp') !== ''
+      ? 'Terminating'
+      : (['Suspended', 'FailureTarget', 'SuccessCriteriaMet'].find(holds) ?? 'Running'));
+  return [
+    name(object),
+    status,
+    completions,
+    duration,
+    age(object, now),
+    ...containers(object, 'spec', 'template', 'spec'),
+    selectorText(at(object, 'spec', 'selector')),
+  ];
+}
+
+export function quota(object: JsonObject): [requests: string, limits: string] {
+  const hard = objectAt(objectAt(object, 'status'), 'hard');
+  const used = objectAt(objectAt(object, 'status'), 'used');
+  const rows = Object.keys(hard)
+    .sort()
+    .map((key) => {
+      const row = `${key}: ${String(used[key] ?? '0')}/${String(hard[key])}`;
+      return [key.startsWith('limits.'), row] as const;
+    });
+  const of = (limits: boolean): string =>
+    rows
+      .filter(([isLimit]) => isLimit === limits)
+      .map(([, row]) => row)
+      .join(', ');
+  return [of(false), of(true)];
+}
+
+export function targets(object: JsonObject): string {
+  const cpu = at(object, 'spec', 'targetCPUUtilizationPercentage');
+  if (cpu !== undefined) return `cpu: <unknown>/${String(cpu)}%`;
+  const all = objects(object, 'spec', 'metrics').map((metric) => {
+    const type = text(metric, 'type');
+    const of = objectAt(metric, type.charAt(0).toLowerCase() + type.slice(1));
+    const utilization = at(of, 'target', 'averageUtilization');
+    const value = text(of, 'target', 'averageValue') || text(of, 'target', 'value');
+    const shown = utilization === undefined ? value : `${String(utilization)}%`;
+    return type === 'Resource' ? `${text(of, 'name')}: <unknown>/${shown}` : `<unknown>/${shown}`;
+  });
+  if (all.length === 0) return '<none>';
+  return all.length > 2
+    ? `${all.slice(0, 2).join(', ')} + ${all.length - 2} more...`
+    : all.join(', ');
+}
+
+export function ingressPorts(object: JsonObject): string {
+  return listAt(object, 'spec', 'tls').length > 0 ? '80, 443' : '80';
+}
+
+export const balancer = (object: JsonObject): string =>
+  objects(object, 'status', 'loadBalancer', 'ingress')
+    .map((each) => text(each, 'ip') || text(each, 'hostname'))
+    .filter((each) => each !== '')
+    .join(',');
+
+export const roleRef = (object: JsonObject): string =>
+  `${text(object, 'roleRef', 'kind')}/${text(object, 'roleRef', 'name')}`;
+
+export const subjects = (object: JsonObject): string[] =>
+  ['User', 'Group', 'ServiceAccount'].map((kind) =>
+    objects(object, 'subjects')
+      .filter((each) => each.kind === kind)
+      .map((each) =>
+        kind === 'ServiceAccount'
+          ? `${text(each, 'namespace')}/${text(each, 'name')}`
+          : text(each, 'name'),
+      )
+      .join(', '),
+  );
+
+export const desired = (object: JsonObject, now: number): Json[] => [
+  name(object),
+  number(object, 'spec', 'replicas'),
+  number(object, 'status', 'replicas'),
+  number(object, 'status', 'readyReplicas'),
+  age(object, now),
+  ...containers(object, 'spec', 'template', 'spec'),
+];
+
+export const storedData = (object: JsonObject): number =>
+  Object.keys(objectAt(object, 'data')).length + Object.keys(objectAt(object, 'binaryData')).length;
+
+export const class_ = (object: JsonObject, member = 'volumeAttributesClassName'): string =>
+  or(text(object, 'spec', member), '<unset>');
+
+export const REPLICAS =
+  'Name|Desired:integer|Current:integer|Ready:integer|Age|Containers*|Images*|Selector*';
+export const EVENT =
+  'Last Seen|Type|Reason|Object|Subobject*|Source*|Message|First Seen*|Count*|Name*';
+export const BINDING = 'Name|Role|Age|Users*|Groups*|ServiceAccounts*';
+export const POLICY = 'Name|Validations:integer|ParamKind|Age';
+export const AGED = (object: JsonObject, now: number): Json[] => [name(object), age(object, now)];
+
+/** The first three of a list, and how many more. */
+export function some(all: readonly string[]): string {
+  if (all.length === 0) return '<unset>';
+  return all.length <= 3
+    ? all.join(',')
+    : `${all.slice(0, 3).join(',')} + ${all.length - 3} more...`;
+}

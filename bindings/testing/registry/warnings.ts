@@ -1,0 +1,51 @@
+/**
+ * What a client is warned of, whatever comes of its request: versions that are deprecated, and
+ * members that mean trouble. kubernetes: the kinds' strategies (WarningsOnCreate, WarningsOnUpdate).
+ */
+import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
+import type { Kind } from './kinds.ts';
+
+const ENDPOINTS = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
+const EXTERNAL_IPS =
+  'spec.externalIPs is deprecated and may no longer be implemented in some clusters';
+const TOKENS_IN_CONTEXT =
+  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to ' +
+  'prevent possible logging of tokens in volume attributes';
+
+/** Of every request for the kind. */
+export function deprecationOf(kind: Kind): readonly string[] {
+  if (kind.builtIn) return kind.group === '' && kind.plural === 'endpoints' ? [ENDPOINTS] : [];
+  return kind.deprecation === undefined ? [] : [kind.deprecation];
+}
+
+/** Of a create, an update or a patch that leads to this object. */
+export function warningsOf(kind: Kind, object: JsonObject): string[] {
+  const owners = duplicateOwners(objectAt(object, 'metadata').ownerReferences);
+  return kind.builtIn ? [...owners, ...ofKind(kind, objectAt(object, 'spec'))] : owners;
+}
+
+function ofKind(kind: Kind, spec: JsonObject): string[] {
+  const has = (member: Json | undefined): boolean => Array.isArray(member) && member.length > 0;
+  switch (`${kind.group}/${kind.plural}`) {
+    case '/services':
+      return has(spec.externalIPs) ? [EXTERNAL_IPS] : [];
+    case 'storage.k8s.io/csidrivers':
+      return has(spec.tokenRequests) && spec.serviceAccountTokenInSecrets === undefined
+        ? [TOKENS_IN_CONTEXT]
+        : [];
+    default:
+      return [];
+  }
+}
+
+/** apiserver: endpoints/handlers/rest.go dedupOwnerReferencesAndAddWarning. */
+function duplicateOwners(list: Json | undefined): string[] {
+  const uids = (Array.isArray(list) ? list : []).filter(isObject).map(({ uid }) => uid);
+  const twice = new Set(uids.filter((uid, at) => uids.indexOf(uid) !== at));
+  if (twice.size === 0) return [];
+  return [
+    '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in ' +
+      '1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate ' +
+      `UID(s) observed: ${[...twice].join(', ')}`,
+  ];
+}

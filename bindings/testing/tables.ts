@@ -1,0 +1,72 @@
+/**
+ * Objects as rows of a Table, the form in which kubectl asks for what it prints. apiserver:
+ * endpoints/handlers/response.go asTable.
+ */
+import { printerOf } from './columns.ts';
+import type { JsonObject } from './json.ts';
+import type { Kind } from './registry/kinds.ts';
+import { metadataOf } from './registry/store.ts';
+import { badRequest } from './status.ts';
+import type { ListMetadata, Shown, View } from './views.ts';
+
+/** What of an object is in its row. */
+const INCLUDED = ['', 'None', 'Metadata', 'Object'];
+
+/**
+ * @param included the query parameter includeObject; throws 400 for one that there is not
+ * @param now milliseconds since 1970
+ */
+export function tableView(kind: Kind, version: string, included: string, now: () => number): View {
+  if (!INCLUDED.includes(included))
+    throw badRequest(`unrecognized includeObject value: ${JSON.stringify(included)}`);
+  const apiVersion = `meta.k8s.io/${version}`;
+  const { columns, cells } = printerOf(kind);
+  const row = ({ object }: Shown): object => ({
+    cells: cells(object, now()),
+    object: includedOf(object),
+  });
+  const includedOf = (object: JsonObject): object | null => {
+    if (included === 'None') return null;
+    if (included === 'Object') return object;
+    return { kind: 'PartialObjectMetadata', apiVersion, metadata: metadataOf(object) };
+  };
+  const table = (metadata: object, rows: readonly Shown[], withColumns = true): string =>
+    JSON.stringify({
+      kind: 'Table',
+      apiVersion,
+      metadata,
+      columnDefinitions: withColumns ? columns : null,
+      rows: rows.map(row),
+    });
+  let began = false;
+  const one = (shown: Shown): string => {
+    const { resourceVersion } = metadataOf(shown.object);
+    return table({ resourceVersion }, [shown]);
+  };
+  return {
+    object: one,
+    // Of a stream the first event alone has the columns.
+    event(shown) {
+      const { resourceVersion } = metadataOf(shown.object);
+      const text = table({ resourceVersion }, [shown], !began);
+      began = true;
+      return text;
+    },
+    list: (_kind, items, { version, token, remaining }: ListMetadata) =>
+      table(
+        { resourceVersion: String(version), continue: token, remainingItemCount: remaining },
+        items,
+      ),
+    bookmark: (_kind, metadata) => {
+      const { resourceVersion } = metadata;
+      return JSON.stringify({
+        kind: 'Table',
+        apiVersion,
+        metadata: { resourceVersion },
+        columnDefinitions: began ? null : columns,
+        rows: [],
+      });
+    },
+    watchable: true,
+  };
+}

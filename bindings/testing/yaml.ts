@@ -1,0 +1,48 @@
+/**
+ * YAML, which clients may send and ask for in place of JSON, by the optional peer `yaml`. As the
+ * real server reads it, a document is what its JSON would be, and members are written in the order
+ * of their names.
+ */
+import { isObject, type Json } from './json.ts';
+import { badRequest, unsupportedMediaType } from './status.ts';
+
+type Library = typeof import('yaml');
+let library: Promise<Library | undefined> | undefined;
+
+/** Throws 415 where the peer is not installed. */
+async function peer(): Promise<Library> {
+  library ??= import('yaml').catch(() => undefined);
+  const loaded = await library;
+  if (loaded !== undefined) return loaded;
+  const error = unsupportedMediaType(['application/json']);
+  error.body.message = `${error.message} (YAML needs the package "yaml" beside capstan)`;
+  throw error;
+}
+
+/** The JSON text of a document. Throws 400 for what is none. */
+export async function jsonOfYaml(text: string): Promise<string> {
+  const { parse } = await peer();
+  try {
+    // go-yaml reads `yes` as true, as YAML 1.1 does.
+    return JSON.stringify(parse(text, { version: '1.1' }) ?? null);
+  } catch (error) {
+    const [line = ''] = String((error as Error).message).split('\n');
+    throw badRequest(`error converting YAML to JSON: yaml: ${line}`);
+  }
+}
+
+/** The document of a JSON text. */
+export async function yamlOfJson(json: string): Promise<string> {
+  const { stringify } = await peer();
+  return stringify(sorted(JSON.parse(json) as Json), { version: '1.1', lineWidth: 0 });
+}
+
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, sorted(value[name] as Json)]),
+  );
+}
