@@ -1,10 +1,19 @@
 /** Which headers a request may carry. A header may hold a token: no value is ever shown. */
-import { CapstanError, requireObject } from './errors.ts';
+import { CapstanError } from './errors.ts';
 
 /** RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
 /** Each character is sent as one byte, and none is a control character but the tab: section 5.5. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Throws CapstanError INVALID_ARGUMENT for anything but an object, without showing it: options of a
+ * transport, in whose place a token may have been given.
+ */
+export function requireUnshown(what: string, value: unknown): void {
+  if (typeof value !== 'object' || value === null)
+    throw wrong(what, `an object, got ${value === null ? 'null' : typeof value}`);
+}
 
 /**
  * A copy of the headers with names in lower case; none where none are given.
@@ -15,7 +24,6 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 export function requireHeaders(what: string, headers: unknown): Record<string, string> {
   const checked: Record<string, string> = {};
   if (headers === undefined) return checked;
-  if (typeof headers !== 'string') requireObject(what, headers);
   if (Object.prototype.toString.call(headers) !== '[object Object]')
     throw wrong(what, 'a plain object of names and values, not a list, Headers or text');
   Object.entries(headers as object).forEach(([name, value]: [string, unknown], i) => {

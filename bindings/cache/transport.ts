@@ -5,7 +5,7 @@
  * need to choose their reaction.
  */
 import { CapstanError, hasCode, requireFunction } from '../errors.ts';
-import { requireHeaders } from '../http-headers.ts';
+import { requireHeaders, requireUnshown } from '../http-headers.ts';
 import { namesOf, requireNames } from '../names.ts';
 import { serverURL } from '../server-url.ts';
 import { abortable } from './wait.ts';
@@ -170,6 +170,7 @@ const FETCH_NAMES = namesOf<FetchTransportOptions>()({ headers: 1, fetch: 1 });
  * const pods = new ListWatch(fetchTransport('http://localhost:8001'), Pod);
  */
 export function fetchTransport(server: string, options: FetchTransportOptions = {}): Transport {
+  requireUnshown('options', options);
   requireNames('options', options, 'option of fetchTransport()', FETCH_NAMES);
   const { url: address, authorization } = serverURL('server', server);
   const base = `${address.origin}${address.pathname.replace(/\/+$/, '')}`;
@@ -187,7 +188,7 @@ export function fetchTransport(server: string, options: FetchTransportOptions = 
       const url = requestURL(base, path, query);
       const init = {
         method,
-        headers: { ...common, ...requireHeaders('request.headers', headers) },
+        headers: new Headers({ ...common, ...requireHeaders('request.headers', headers) }),
         body: body as BodyInit | undefined,
         signal,
         redirect: 'manual' as const,

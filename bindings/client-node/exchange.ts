@@ -150,7 +150,8 @@ export function exchange(
         reject(aborted(request, route, signal));
         return;
       }
-      const cause = failure ?? error;
+      const cause: Error & { options?: unknown } = failure ?? error;
+      delete cause.options; // of an error of the package socks: the proxy's password is in it
       const refusal = failed(
         kindBeforeAnswer(cause, connected),
         `${describe(request, route)}: no answer`,

@@ -1,7 +1,7 @@
 /** A transport for a plain URL: fixed headers, fixed TLS material. */
 import type { Transport } from '../cache/transport.ts';
-import { invalid, requireObject } from '../errors.ts';
-import { requireHeaders } from '../http-headers.ts';
+import { invalid } from '../errors.ts';
+import { requireHeaders, requireUnshown } from '../http-headers.ts';
 import { namesOf, requireNames } from '../names.ts';
 import { serverURL } from '../server-url.ts';
 import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-transport.ts';
@@ -42,9 +42,10 @@ const NAMES = namesOf<HttpTransportOptions>()({ ...CONNECTION_NAMES, headers: 1,
  * const response = await transport.request({ method: 'GET', path: '/version' });
  */
 export function httpTransport(server: string, options: HttpTransportOptions = {}): Transport {
+  requireUnshown('options', options);
   requireNames('options', options, 'option of httpTransport()', NAMES);
   const { url, authorization } = serverURL('server', server);
-  if (options.tls !== undefined) requireObject('options.tls', options.tls);
+  if (options.tls !== undefined) requireUnshown('options.tls', options.tls);
   const tls = tlsMaterial(options.tls ?? {});
   if (url.protocol === 'http:' && Object.keys(tls).length > 0) {
     throw invalid('server', 'an https URL, because options.tls is given', url.origin);

@@ -62,7 +62,8 @@ export function kubeConfigTransport(
     typeof config?.applyToHTTPSOptions !== 'function' ||
     typeof config.getCurrentCluster !== 'function'
   ) {
-    throw invalid('config', 'a KubeConfig of @kubernetes/client-node', config);
+    const got = typeof config === 'object' ? config : typeof config; // not the text of a file
+    throw invalid('config', 'a KubeConfig of @kubernetes/client-node', got);
   }
   clusterOf(config);
   const credentials = new Credentials(config, options.clock);

@@ -302,6 +302,18 @@ describe.each([
     expect(inspect(error)).not.toMatch(/secret|se#cret/);
   });
 
+  test.each(['Bearer secret', null, 7])(
+    'refuses %j as options, and does not show it',
+    (options) => {
+      expect(() => make('http://host', options as never)).toThrow(
+        expect.objectContaining({
+          code: 'INVALID_ARGUMENT',
+          message: expect.not.stringContaining('secret'),
+        }),
+      );
+    },
+  );
+
   test.each([[['a', 'b']], ['Bearer secret'], [new Map()], [{ a: 1 }], [{ 'a b': 'secret' }]])(
     'refuses %s as headers',
     (headers) => {

@@ -192,6 +192,13 @@ test('a proxy that refuses says with which status, and without the password', as
   expect(inspect(error, { depth: 9 })).not.toContain('secret');
 });
 
+test('a SOCKS proxy that cannot be reached is an error without its password', async () => {
+  const asked = get(transportOf('http://a.invalid', 'socks5://jane:secret@127.0.0.1:1'));
+  const error = await asked.catch((e: unknown) => e);
+  expect(error).toMatchObject({ kind: 'refused' });
+  expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('secret');
+});
+
 test.each([
   'proxy:3128',
   'jane:secret@proxy:3128',
