@@ -42,7 +42,9 @@ describe('the status of an informer', () => {
       failures: { auth: 1 },
       lastFailure: { class: 'auth' },
     });
-    await informer.stop();
+    const stopping = informer.stop();
+    held.next(); // its call is waited for
+    await stopping;
     expect(informer.status()).toMatchObject({
       state: 'stopped',
       isStopped: true,
