@@ -106,15 +106,15 @@ test('a handler that never catches up delays the reading by some turns at a time
 
 test('a handler whose promise is waited for holds up nobody', async () => {
   const { made, read } = flooded();
-  const hanging = made.addEventHandler({
-    onUpdate: () => new Promise<never>(() => undefined) as never,
-  });
+  const gate = Promise.withResolvers<void>();
+  const hanging = made.addEventHandler({ onUpdate: () => gate.promise });
   const running = made.run();
   for (let turns = 0; !read(); turns++) {
     expect(turns).toBeLessThan(8 * 10); // the reader's own, of 4 ms, are 50
     await macrotask();
   }
   expect(hanging.pending()).toBe(FLOOD - 1);
+  gate.resolve();
   await made.stop();
   await running;
 });
