@@ -7,7 +7,10 @@ reports();
 
 describe('the status of an informer', () => {
   test('tells of the server, the cache and each handler', async () => {
-    const { clock, server, informer } = setUp({ watchErrorHandler: () => undefined });
+    const { clock, server, informer } = setUp({
+      watchErrorHandler: () => undefined,
+      shutdownTimeout: 0,
+    });
     expect(informer.status()).toMatchObject({
       state: 'stopped',
       hasSynced: false,
