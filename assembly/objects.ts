@@ -15,7 +15,7 @@ import { blockAlloc, blockFree, blockSize } from "./memory";
 import { NO_MEMORY, NOTHING } from "./record";
 import { META, TOP, cutEnd, cutStart, isAscii, isNamed, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
 import {
-  M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, hasName, indexIn, memberAt, shapeCount,
+  API_VERSION, KIND, METADATA, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, hasName, indexIn, memberAt, shapeCount,
 } from "./shapes";
 
 const OBJECTS_BYTES: u32 = 64;
@@ -150,11 +150,14 @@ export function storedLike(objects: usize, keys: usize): usize {
 /**
  * Where the member of a version at a place begins and ends, if it has the name; 0 in storedEnd if
  * not.
+ *
+ * @param place counted from that of the metadata, as kind and apiVersion may be absent
  */
 export let storedEnd: usize = 0;
-export function storedMember(at: usize, index: u32, name: usize, length: u32): usize {
+export function storedMember(at: usize, place: i32, name: usize, length: u32): usize {
   storedEnd = 0;
   const shape = <u32>load<u16>(at, V_TOP);
+  const index = <u32>(indexIn(shape, METADATA) + place);
   if (!hasName(shape, index, name, length)) return 0;
   const json = jsonOf(at);
   const span = at + V_SPANS + (<usize>index << 3);
@@ -295,19 +298,39 @@ export function sameBytes(a: usize, b: usize, length: u32): bool {
 }
 
 /**
- * The version of a slot once more, if the object scanned last has the same bytes; else it is
- * staged. For lists: of a list that brings nothing new, nothing is kept twice.
+ * Whether nothing but kind and apiVersion come before the metadata. Of objects of the expected kind
+ * that have the same bytes from the metadata on, these then say the same.
+ */
+@inline
+function isHeaded(shape: u32): bool {
+  const metadata = indexIn(shape, METADATA), kind = indexIn(shape, KIND), apiVersion = indexIn(shape, API_VERSION);
+  return metadata == <i32>(kind >= 0 && kind < metadata) + <i32>(apiVersion >= 0 && apiVersion < metadata);
+}
+
+/**
+ * The version of a slot once more, if the object scanned last is the same; else it is staged. For
+ * lists: of a list that brings nothing new, nothing is kept twice. Events have the kind and
+ * apiVersion that lists of built-in kinds leave out, so that what is in front of the metadata does
+ * not count.
  */
 export function objectStageLike(objects: usize, slot: i32): i32 {
   const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
   if (current < 0) return objectStage(objects);
   const at = objectAt(objects, <u32>current);
+  const stored = <u32>load<u16>(at, V_TOP);
+  let json = jsonOf(at), start = objectStart;
+  let left = load<u32>(at, V_LENGTH);
+  if (stored != topShape) {
+    if (!isHeaded(stored) || !isHeaded(topShape)) return objectStage(objects);
+    const skipped = load<u32>(spanOf(at, METADATA));
+    json += skipped;
+    left -= skipped;
+    start = <usize>load<u32>(memberAt(TOP, <u32>indexIn(topShape, METADATA)), M_VALUE);
+  }
   const cut = <u32>(cutEnd - cutStart);
-  const length = <u32>(objectEnd - objectStart) - cut;
-  if (load<u32>(at, V_LENGTH) != length) return objectStage(objects);
-  const json = jsonOf(at);
-  const head: u32 = cut == 0 ? length : <u32>(cutStart - objectStart);
-  if (!sameBytes(json, objectStart, head) || !sameBytes(json + head, cutEnd, length - head)) return objectStage(objects);
+  if (left != <u32>(objectEnd - start) - cut) return objectStage(objects);
+  const head: u32 = cut == 0 ? left : <u32>(cutStart - start);
+  if (!sameBytes(json, start, head) || !sameBytes(json + head, cutEnd, left - head)) return objectStage(objects);
   store<u32>(at, load<u32>(at, V_REFERENCES) + 1, V_REFERENCES);
   return current;
 }

@@ -151,11 +151,11 @@ export function scanLimit(end: usize): void {
  * (a hundredth of a nanosecond a byte) and not checked again (four times that). 0: check it.
  */
 @inline
-function endLikeStored(stored: usize, index: u32, name: usize, length: u32, value: usize): usize {
+function endLikeStored(stored: usize, place: i32, name: usize, length: u32, value: usize): usize {
   const c = <u32>load<u8>(value);
   // of others the end does not show in their own bytes
   if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0;
-  const from = storedMember(stored, index, name, length);
+  const from = storedMember(stored, place, name, length);
   return storedEnd == 0 ? 0 : endOfAlike(from, storedEnd, value, limit);
 }
 
@@ -169,6 +169,7 @@ export function scanObject(p: usize, around: u32): usize {
   cutEnd = 0;
   overflow = false;
   let hasMetadata = false;
+  let metadata: u32 = 0; // its place
   let stored: usize = 0;
   if (around + 1 >= deepest) return fail(TOO_DEEP, p);
   p = skipSpace(p + 1);
@@ -186,10 +187,11 @@ export function scanObject(p: usize, around: u32): usize {
         p = scanMetadata(value, around + 2);
         if (p == 0) return 0;
         hasMetadata = true;
+        metadata = topCount;
         metaShape = overflow ? NO_SHAPE : shapeOf(META, metaCount, metaShape);
         stored = hintObjects == 0 ? 0 : storedLike(hintObjects, hintKeys);
       } else {
-        const end: usize = stored == 0 ? 0 : endLikeStored(stored, topCount, name, <u32>(nameEnd - name), value);
+        const end: usize = stored == 0 ? 0 : endLikeStored(stored, <i32>(topCount - metadata), name, <u32>(nameEnd - name), value);
         if (end != 0) {
           p = end;
           if (!isStoredAscii(stored)) noteBeyondAscii();

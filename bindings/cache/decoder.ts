@@ -82,6 +82,30 @@ export interface ExpectedKind {
   listKind?: string;
   /** @internal A name of lists other than the usual one, which the server was seen to use. */
   otherListKind?: string;
+  /**
+   * What objects show in place of it: those that come as PartialObjectMetadata are still Pods.
+   * controller-runtime: pkg/cache/internal/informers.go newGVKFixupWatcher.
+   */
+  shown?: { apiVersion: string; kind: string } | undefined;
+}
+
+/**
+ * The object with its kind and apiVersion. API servers leave both out of the items of lists of
+ * built-in kinds; there they come first, as an event of a watch has them. An object that says it is
+ * of another kind stays as it is.
+ *
+ * @param object which JSON.parse gave, and nobody has seen
+ */
+export function withKind<T>(object: T, expected: ExpectedKind): T {
+  if (!isOf(object as KubeObject, expected)) return object;
+  const { apiVersion, kind } = object as KubeObject;
+  const { shown = expected } = expected;
+  if (apiVersion === shown.apiVersion && kind === shown.kind) return object;
+  const head: KubeObject = {};
+  if (kind === undefined) head.kind = shown.kind;
+  if (apiVersion === undefined) head.apiVersion = shown.apiVersion;
+  // the head comes first, and its values count where the object has null
+  return { ...head, ...object, kind: shown.kind, apiVersion: shown.apiVersion };
 }
 
 /**
@@ -121,7 +145,9 @@ class JsonFrameReader<T> implements FrameReader<T> {
     const raw = this.#frames.next();
     if (raw === undefined) return undefined;
     const frame = toFrame<T>(raw, this.#expected);
-    if (this.#trim !== undefined && 'object' in frame) trimValue(frame.object, this.#trim);
+    if (!('object' in frame)) return frame;
+    if (this.#trim !== undefined) trimValue(frame.object, this.#trim);
+    frame.object = withKind(frame.object, this.#expected);
     return frame;
   }
 
@@ -134,7 +160,7 @@ interface WithAnnotations extends KubeObject {
   metadata?: KubeObject['metadata'] & { annotations?: Record<string, unknown> };
 }
 
-/** Judges an event whose JSON has been parsed. Throws DECODE. */
+/** Judges an event whose JSON has been parsed; its object is as it came. Throws DECODE. */
 export function toFrame<T>({ type, object }: RawFrame, expected: ExpectedKind): Frame<T> {
   const what = `a watch of ${describeKind(expected)}`;
   if (type === 'ERROR') {
@@ -194,6 +220,7 @@ class JsonPageReader<T> implements PageReader<T> {
     for (const [at, item] of page.items.entries()) {
       requireItem(item, at, this.#expected, what);
       if (this.#trim !== undefined) trimValue(item, this.#trim);
+      page.items[at] = withKind(item, this.#expected);
     }
     return page as ListPage<T>;
   }

@@ -253,7 +253,12 @@ export class Indices<T extends object> {
   #pathOf(spec: IndexSpec<T>): PathBlock | undefined {
     if (spec === metaNamespaceIndexFunc)
       return new PathBlock(this.#core, ['metadata', 'namespace']);
-    return typeof spec === 'string' ? new PathBlock(this.#core, parsePath(spec)) : undefined;
+    if (typeof spec !== 'string') return undefined;
+    const names = parsePath(spec);
+    // of these the bytes need not say what the object shows
+    return names[0] === 'kind' || names[0] === 'apiVersion'
+      ? undefined
+      : new PathBlock(this.#core, names);
   }
 
   #checked(name: string, indexFunc: IndexFunc<T>): (object: T) => Values {

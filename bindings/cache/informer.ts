@@ -149,7 +149,9 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       freeze,
       transform: () => this.#transform,
     });
+    const { expected } = listWatch;
     this.#unseen = new UnseenWrites(this.#indexer, {
+      expected,
       ...{ transformer, limits: options, selection: () => listWatch.selection() },
       describe: this.#describe,
       onGone: (tombstone) => this.#distributor.onDelete(tombstone),

@@ -24,6 +24,7 @@ import {
 } from './decoder.ts';
 import { confirmAbsence, groupVersionPath } from './discovery.ts';
 import { type Exchange, tooLarge } from './exchange.ts';
+import { noteMetadataOnly } from './metadata-only.ts';
 import type { ListQuery } from './pager.ts';
 import { groupVersion, type Resource } from './resource.ts';
 import { type RepeatOptions, sendWithRepeats } from './rest.ts';
@@ -40,8 +41,9 @@ export interface ListWatchOptions {
   labelSelector?: string | undefined;
   fieldSelector?: string | undefined;
   /**
-   * Asks for PartialObjectMetadata: objects without spec, status and data. A server that sends
-   * whole objects is refused.
+   * Asks for PartialObjectMetadata: objects without spec, status and data. They show the kind and
+   * apiVersion of the resource, as in controller-runtime's cache. A server that sends whole objects
+   * is refused.
    */
   metadataOnly?: boolean | undefined;
   /**
@@ -177,6 +179,7 @@ export class ListWatch<T, I extends string = never> {
       this.#selectors[name] = selector;
     }
     this.#metadataOnly = metadataOnly;
+    if (metadataOnly) noteMetadataOnly(resource);
     this.#tweak = options.tweak;
     this.#idleTimeout = idleTimeout;
     this.#maxListBytes = options.maxListBytes;
@@ -187,6 +190,7 @@ export class ListWatch<T, I extends string = never> {
           apiVersion: 'meta.k8s.io/v1',
           kind: 'PartialObjectMetadata',
           listKind: 'PartialObjectMetadataList',
+          shown: whole,
         }
       : whole;
   }

@@ -87,7 +87,8 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const inWasm = bytes !== undefined || hashesInWasm(this.#core);
     this.#slots = textTable(this.#core, this.#table, inWasm);
     this.#indices = new Indices<T>(this.#core, inWasm, (...failed) => this.indexFailed(...failed));
-    const versions = bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes);
+    const versions =
+      bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes.shown ?? bytes);
     this.#column = new Column<T>(this.#core, this.#table, versions, (object) =>
       this.#keyOf(shown(object)),
     );

@@ -10,6 +10,7 @@
  */
 import { CapstanError, show } from '../errors.ts';
 import { handleError } from '../handle-error.ts';
+import { type ExpectedKind, withKind } from './decoder.ts';
 import { deepFreeze } from './freeze.ts';
 import {
   DeletedFinalStateUnknown,
@@ -33,6 +34,8 @@ export interface ShowingStore {
 export interface UnseenWritesOptions<T> {
   /** What the cache is restricted to; asked for at the first write. */
   selection(): Selection & { readonly metadataOnly: boolean };
+  /** What its objects show. */
+  expected: ExpectedKind;
   /** What it leaves out of its objects. */
   limits: Pick<DecoderOptions, 'drop' | 'keepManagedFields'>;
   /** What objects go through on their way into the cache. */
@@ -173,14 +176,17 @@ export class UnseenWrites<T extends object> {
   }
 
   #tell(key: string, json: string): void {
-    const { transformer, onGone, limits } = this.#options;
+    const { transformer, onGone, limits, expected } = this.#options;
     this.#told.add(key);
     const object = JSON.parse(json) as KubeObject;
-    const kept = this.#selection?.metadataOnly
-      ? { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
-      : object;
+    const kept = this.#selection?.metadataOnly ? { metadata: object.metadata } : object;
     trimValue(kept, trimOf(limits.drop ?? [], limits.keepManagedFields ?? false));
-    onGone(new DeletedFinalStateUnknown(key, deepFreeze(transformer(kept as T))));
+    onGone(
+      new DeletedFinalStateUnknown(
+        key,
+        deepFreeze(transformer(withKind(kept as T, expected.shown ?? expected))),
+      ),
+    );
   }
 
   /** Answers may come in another order than they were given. */

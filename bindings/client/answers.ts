@@ -2,6 +2,7 @@
  * What an answer has to be: the object or the list that was asked for. Proxies and gateways answer
  * for a server with 200 and something else; taken as the object, that would look like success.
  */
+import { withKind } from '../cache/decoder.ts';
 import { freezeParsed } from '../cache/freeze.ts';
 import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, isBuiltInGroup, type Resource } from '../cache/resource.ts';
@@ -47,9 +48,7 @@ export function objectFrom<T extends object>(answer: object, what: string, wante
   const isNamed = typeof name === 'string' && name !== '' && name === wantedName;
   if (!isNamed || (resource.namespaced && (namespace ?? key?.namespace) !== key?.namespace))
     throw unlike(answer, what, wanted);
-  return (
-    got.kind === undefined && isObject ? { apiVersion, kind: resource.kind, ...answer } : answer
-  ) as T;
+  return (isObject ? withKind(answer, { apiVersion, kind: resource.kind }) : answer) as T;
 }
 
 /** The answer to a deletion: a Status of success, or the object. Throws CapstanError DECODE. */
@@ -89,13 +88,14 @@ export function listFrom<T extends object>(
       `${what}: expected a list of ${describe(head)} with items, got ${described(answer)}`,
     );
   const complete = (item: (T & KubeObject) | null, i: number): T => {
-    const { kind = head.kind, apiVersion = head.apiVersion } = item ?? {};
+    const kind = item?.kind ?? head.kind;
+    const apiVersion = item?.apiVersion ?? head.apiVersion;
     if (kind !== head.kind || apiVersion !== head.apiVersion || !item?.metadata?.name)
       throw new CapstanError(
         'DECODE',
         `${what}: expected ${describe(head)} objects with a name, got items[${i}] ${described(item)}`,
       );
-    return item.kind === undefined || item.apiVersion === undefined ? { ...head, ...item } : item;
+    return withKind(item, head);
   };
   const list = ((items ?? []) as (T & KubeObject)[]).map(complete);
   return { items: freezeParsed(list), metadata: metadata ?? {} };

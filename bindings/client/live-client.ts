@@ -5,6 +5,7 @@
  */
 import { freezeParsed } from '../cache/freeze.ts';
 import type { KubeObject } from '../cache/keys.ts';
+import { hasMetadataAlone, mayBeMetadataOnly } from '../cache/metadata-only.ts';
 import type { Resource } from '../cache/resource.ts';
 import { isNotFound, isStatus } from '../cache/status-error.ts';
 import { CapstanError, invalid, requireInteger, requireObject, requireString } from '../errors.ts';
@@ -144,6 +145,7 @@ export class LiveClient implements Client {
     const body = bodyFor('object', bodyOf(resource, object));
     const key = keyOf(resource, object);
     const path = objectPath(resource, key);
+    await this.#requireWhole(resource, key, object, options);
     return this.#write<T>({ resource, key }, { method: 'PUT', path, body }, options);
   }
 
@@ -242,6 +244,7 @@ export class LiveClient implements Client {
             : bodyFor('options.body', options.body);
         const key = keyOf(resource, object);
         const path = objectPath(resource, key, name);
+        if (options.body === undefined) await this.#requireWhole(resource, key, object, options);
         return this.#write<B>(
           { resource, key, subresource: name, sentKind: sentKindOf(resource, options) },
           { method: 'PUT', path, body },
@@ -278,6 +281,28 @@ export class LiveClient implements Client {
     const query = { resourceVersion: resourceVersion || undefined };
     const answer = await this.#rest.send({ method: 'GET', path, query, signal });
     return freezeParsed(objectFrom<T>(answer, `GET ${path}`, wanted));
+  }
+
+  /**
+   * Refuses an object that was read as metadata alone: an update would delete the rest. Some kinds
+   * have no more than metadata, so that the server is asked.
+   */
+  async #requireWhole(
+    resource: AnyResource,
+    key: ObjectKey,
+    object: object,
+    { signal }: WriteOptions,
+  ): Promise<void> {
+    if (!mayBeMetadataOnly(resource, object)) return;
+    const there = await this.get(resource as Resource<object, string>, key, { signal });
+    const versionOf = (of: object): unknown => (of as KubeObject).metadata?.resourceVersion;
+    const isOlder = versionOf(object) && versionOf(object) !== versionOf(there); // a conflict
+    if (isOlder || hasMetadataAlone(there)) return;
+    throw new CapstanError(
+      'INVALID_ARGUMENT',
+      `"object" expected a whole ${resource.kind}, got metadata alone, as a cache with metadataOnly ` +
+        'has it: an update would delete the rest; patch it, or read it with { live: true }',
+    );
   }
 
   async #patch<T extends object>(wanted: Target, patch: Patch, options: WriteOptions): Promise<T> {
@@ -390,11 +415,17 @@ function patchBody(patch: Patch): { body: Body | string; contentType: string } {
     case 'json':
       if (!Array.isArray(patch.operations))
         throw invalid('patch.operations', 'an array', patch.operations);
-      return { body: bodyFor('patch.operations', patch.operations), contentType: MEDIA_TYPES.json };
+      return {
+        body: bodyFor('patch.operations', patch.operations.filter(keepsKind)),
+        contentType: MEDIA_TYPES.json,
+      };
     case 'merge':
     case 'strategic':
       requireObject('patch.body', patch.body);
-      return { body: bodyFor('patch.body', patch.body), contentType: MEDIA_TYPES[patch.type] };
+      return {
+        body: bodyFor('patch.body', withoutNullKind(patch.body)),
+        contentType: MEDIA_TYPES[patch.type],
+      };
     case 'raw':
       return { body: patch.data, contentType: patch.contentType };
     default:
@@ -404,6 +435,23 @@ function patchBody(patch: Patch): { body: Body | string; contentType: string } {
         (patch as { type?: unknown }).type,
       );
   }
+}
+
+/**
+ * No object can lose its kind or apiVersion. A difference of two states says so all the same where
+ * one of them lacks them, as an item of a list that a program has read by itself does.
+ */
+function withoutNullKind(body: object): object {
+  const { kind, apiVersion, ...rest } = body as KubeObject;
+  if (kind !== null && apiVersion !== null) return body;
+  return { ...rest, ...(kind && { kind }), ...(apiVersion && { apiVersion }) };
+}
+
+/** The same of an operation of a JSON patch. */
+function keepsKind(operation: unknown): boolean {
+  const { op, path, value } = (operation ?? {}) as { op?: string; path?: string; value?: unknown };
+  const removes = op === 'remove' || ((op === 'add' || op === 'replace') && value === null);
+  return !(removes && (path === '/kind' || path === '/apiVersion'));
 }
 
 function selectorsOf({

@@ -96,20 +96,31 @@ export function rawPatch(
 type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 type JsonObject = { [member: string]: Json };
 
-/** As JSON says it: members that are undefined are none. */
+/**
+ * As JSON says it: members that are undefined are none. Without kind and apiVersion, which no patch
+ * changes: a state may lack them, and a server refuses to have them removed.
+ */
 function plain(what: string, object: object): JsonObject {
-  return copyOf(object, toJson(what, object)) as JsonObject;
+  const copy = copyOf(object, toJson(what, object)) as JsonObject;
+  delete copy.kind;
+  delete copy.apiVersion;
+  return copy;
 }
 
 function difference(before: JsonObject, after: JsonObject, path: string): JsonObject {
   const changes = new Map<string, Json>();
-  for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) changes.set(name, null);
+  for (const name of Object.keys(before)) {
+    // which the server keeps, and caches leave out
+    if (path === '.metadata' && name === 'managedFields') continue;
+    if (!Object.hasOwn(after, name)) changes.set(name, null);
+  }
   for (const [name, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, name) ? (before[name] as Json) : undefined;
     if (old !== undefined && sameJson(old, value) && sameText(before, after, name)) continue;
-    if (isObject(old) && isObject(value))
-      changes.set(name, difference(old, value, `${path}.${name}`));
-    else changes.set(name, withoutNulls(value, `${path}.${name}`));
+    if (isObject(old) && isObject(value)) {
+      const inner = difference(old, value, `${path}.${name}`);
+      if (Object.keys(inner).length > 0) changes.set(name, inner);
+    } else changes.set(name, withoutNulls(value, `${path}.${name}`));
   }
   const patch = Object.fromEntries(changes);
   for (const name of changes.keys()) {

@@ -113,7 +113,7 @@ export function requireTypeMeta(
   if (!isObject(value)) throw refuse(value, `Go value of type ${TYPE_META}`);
   for (const name of ['apiVersion', 'kind']) {
     const member = value[name];
-    if (member === undefined || typeof member === 'string') continue;
+    if (member === undefined || member === null || typeof member === 'string') continue;
     throw refuse(member, `Go struct field .${name} of type string`);
   }
 }

@@ -11,8 +11,9 @@ import { jsonPatch, mergePatch } from './patch.ts';
 import type { Kind, Kinds } from './registry/kinds.ts';
 import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
 import type { Change } from './registry/registry.ts';
+import { metadataOf } from './registry/store.ts';
 import { typeOf } from './registry/types.ts';
-import { badRequest, fieldInvalid, invalidObject } from './status.ts';
+import { ApiError, badRequest, fieldInvalid, invalidObject } from './status.ts';
 import { strategicPatch } from './strategic.ts';
 
 const MAP = 'Go value of type map[string]interface {}';
@@ -44,10 +45,13 @@ export function patchFrom(
       return invalidObject({ group: '', what: '', name: '' }, [fieldInvalid('patch', shown, why)]);
     };
     const object = checkObject(kind, kinds, result, text, refuse);
+    if (!object.apiVersion && !kind.builtIn) throw missingVersion();
     let problems: string[];
     let read: JsonObject;
     try {
-      ({ object: read, problems } = readFields(kind, object, undefined));
+      ({ object: read, problems } = object.apiVersion
+        ? readFields(kind, object, undefined)
+        : ofNoVersion(object));
       normalizeMetadata(kind, read.metadata);
     } catch (error) {
       if (error instanceof FieldTypeError) throw refuse(error.message);
@@ -62,6 +66,7 @@ export function patchFrom(
     if (validation === 'Strict' && all.length > 0)
       throw refuse(`strict decoding error: ${all.join(', ')}`);
     if (validation === 'Warn') warnings.splice(0, warnings.length, ...all);
+    if (!object.apiVersion) throw nameless(existing, warnings);
     return read;
   };
   return { change, warnings };
@@ -78,6 +83,29 @@ function make(
   const { apiVersion, kind: name } = existing;
   // The real server changes what it has decoded by now, in which they do not count.
   return { ...strategicPatch(typeOf(kind), existing, patch as JsonObject), apiVersion, kind: name };
+}
+
+/** What the real server reads a built-in kind without apiVersion as knows none of its members. */
+function ofNoVersion(object: JsonObject): { object: JsonObject; problems: string[] } {
+  const { kind: _, apiVersion: __, ...members } = object;
+  const unknown = Object.keys(members).sort();
+  return { object, problems: unknown.map((name) => `unknown field "${name}"`) };
+}
+
+function nameless(existing: JsonObject, warnings: readonly string[]): ApiError {
+  const { name } = metadataOf(existing);
+  const why = 'was undeterminable: name must be provided';
+  const error = badRequest(`the name of the object (${name} based on URL) ${why}`);
+  error.warnings = warnings;
+  return error;
+}
+
+function missingVersion(): ApiError {
+  const message = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+  return new ApiError(500, `Internal error occurred: ${message}`, {
+    reason: 'InternalError',
+    details: { causes: [{ message }] },
+  });
 }
 
 const OPERATION = ['op', 'path', 'from', 'value'];

@@ -6,7 +6,7 @@
 
 /** One cause in `details.causes`. */
 export interface StatusCause {
-  reason: string;
+  reason?: string;
   message: string;
   field?: string;
 }

@@ -9,7 +9,8 @@ import { describe, expect, it } from 'vitest';
 import type { Decoder } from '../../bindings/cache/decoder.ts';
 import type { KubeObject } from '../../bindings/cache/keys.ts';
 import { Random, testSeed } from '../random.ts';
-import { decoders } from './decoders.ts';
+import { asShown } from './as-shown.ts';
+import { decoders, expectedKind } from './decoders.ts';
 import { Documents } from './documents.ts';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
 
@@ -113,7 +114,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     const some = documents();
     for (let i = 0; i < 60; i++) {
       const bytes = bytesOf(some.event('MODIFIED', some.object(1, { depth: 1 })));
-      const parsed = (JSON.parse(textOf(bytes)) as { object: unknown }).object;
+      const parsed = shownOf((JSON.parse(textOf(bytes)) as { object: unknown }).object);
       about(bytes, () => {
         sameAsParsed(objectIn(readFrame(make(), [bytes])), parsed);
         sameAsParsed(objectIn(readFrame(make(), byteByByte(bytes))), parsed);
@@ -130,7 +131,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     const some = documents();
     for (let i = 0; i < 100; i++) {
       const bytes = bytesOf(some.event('ADDED', some.object(4 + some.random.int(20))));
-      const parsed = (JSON.parse(textOf(bytes)) as { object: unknown }).object;
+      const parsed = shownOf((JSON.parse(textOf(bytes)) as { object: unknown }).object);
       about(bytes, () => {
         sameAsParsed(objectIn(readFrame(make(), cutAnywhere(bytes, some.random))), parsed);
         for (let n = 0; n < 5; n++) {
@@ -145,7 +146,9 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     const some = documents();
     for (let i = 0; i < 100; i++) {
       const bytes = bytesOf(some.event('ADDED', some.object(6)));
-      const parsed = (JSON.parse(textOf(bytes)) as { object: Record<string, unknown> }).object;
+      const parsed = shownOf(
+        (JSON.parse(textOf(bytes)) as { object: Record<string, unknown> }).object,
+      );
       about(bytes, () => {
         const object = objectIn(readFrame(make(), [bytes])) as Record<string, unknown>;
         const names = Object.keys(parsed);
@@ -178,10 +181,10 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
         }
         expect(got.length).toBe(texts.length);
         for (const [n, text] of texts.entries())
-          expectSameAsParsed(got[n], JSON.parse(text).object);
+          expectSameAsParsed(got[n], shownOf(JSON.parse(text).object));
         reader.close();
         for (const [n, text] of texts.entries())
-          expectSameAsParsed(got[n], JSON.parse(text).object);
+          expectSameAsParsed(got[n], shownOf(JSON.parse(text).object));
       });
     }
   });
@@ -194,7 +197,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
         some.object(small ? 1 : 5, { name: `n${n}` }),
       );
       const bytes = bytesOf(some.list(objects, '9'));
-      const parsed = (JSON.parse(textOf(bytes)) as { items: unknown[] }).items;
+      const parsed = (JSON.parse(textOf(bytes)) as { items: unknown[] }).items.map(shownOf);
       const items = (parts: Uint8Array[]): KubeObject[] => {
         const page = readPage(make(), parts);
         if ('error' in page) throw new Error(`expected a page, got ${page.error}`);
@@ -222,7 +225,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
       const text = `{"type":"ADDED","object":{"metadata":{"name":"n"},"spec":${some.nested(levels)}}}`;
       const object = objectIn(readFrame(make(), [bytesOf(text)]));
       expect(JSON.stringify(object), `${levels} levels`).toBe(
-        JSON.stringify(JSON.parse(text).object),
+        JSON.stringify(shownOf(JSON.parse(text).object)),
       );
     }
   });
@@ -238,7 +241,7 @@ describe.each(decoders)('an object of the decoder $name', ({ make, readOnly }) =
     ] as const) {
       sameAsParsed(
         objectIn(readFrame(make(), [bytesOf(`{"type":"ADDED","object":${text}}`)])),
-        expected,
+        shownOf(expected),
       );
     }
   });
@@ -274,7 +277,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
         const parsed = firstValue(bytes);
         if (outcome === undefined) expect(parsed, 'a complete value gave nothing').toBe(undefined);
         else if ('object' in outcome)
-          expectSameAsParsed(outcome.object, (parsed as { object?: unknown })?.object);
+          expectSameAsParsed(outcome.object, shownOf((parsed as { object: unknown }).object));
         else expect(['DECODE', 'foreign', 'ERROR', 'BOOKMARK']).toContain(outcome.error);
         if (parsed !== undefined && isUtf8(bytes) && isEvent(parsed))
           expect(outcome).toHaveProperty('object');
@@ -297,7 +300,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
           if (isUtf8(bytes)) expect(isList(parsed), 'a good list was refused').toBe(false);
         } else {
           expect(parsed, 'what JSON.parse refuses was taken').not.toBe(undefined);
-          expectSameAsParsed(page.items, parsed?.items ?? []);
+          expectSameAsParsed(page.items, ((parsed?.items ?? []) as unknown[]).map(shownOf));
         }
       });
     }
@@ -312,7 +315,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
       for (let at = 0; at <= bytes.length; at++) {
         const page = readPage(make(), cutAt(bytes, at));
         if ('error' in page) expect(page).toEqual({ error: 'DECODE' });
-        else expectSameAsParsed(page.items, [JSON.parse(last)]);
+        else expectSameAsParsed(page.items, [shownOf(JSON.parse(last))]);
       }
     }
   });
@@ -345,7 +348,7 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
       about(bytes, () => {
         const whole = readFrame(make(), [bytes]);
         if (whole !== undefined && 'object' in whole)
-          expectSameAsParsed(whole.object, JSON.parse(textOf(bytes)).object);
+          expectSameAsParsed(whole.object, shownOf(JSON.parse(textOf(bytes)).object));
         else expect(whole).toEqual({ error: 'DECODE' });
         for (let at = 0; at <= bytes.length; at++) {
           expect(shown(readFrame(make(), cutAt(bytes, at))), `split at ${at}`).toEqual(
@@ -356,6 +359,8 @@ describe.each(decoders)('bytes that are no JSON, to the decoder $name', ({ make 
     }
   });
 });
+
+const shownOf = <T>(parsed: T): T => asShown(parsed, expectedKind);
 
 const shown = (outcome: Outcome): unknown =>
   outcome !== undefined && 'object' in outcome ? JSON.stringify(outcome.object) : outcome;

@@ -7,7 +7,8 @@
 import { expect, test } from 'vitest';
 import type { CapstanError } from '../../bindings/errors.ts';
 import { Random, testSeed } from '../random.ts';
-import { ByteStore, bytes } from './byte-store.ts';
+import { asShown } from './as-shown.ts';
+import { ByteStore, bytes, expected } from './byte-store.ts';
 
 const OBJECT =
   '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a","namespace":"n"},"spec":{"l":[1,{"m":"x\\n"},[]],"n":"yé"},' +
@@ -81,7 +82,7 @@ function judge(object: string, runs: number, damaged: (random: Random) => Uint8A
       taken++;
       if (wanted === undefined) throw new Error(`taken: ${frame}`);
       delete (wanted as { metadata?: { managedFields?: unknown } }).metadata?.managedFields;
-      expect((got as { object: object }).object, frame).toStrictEqual(wanted);
+      expect((got as { object: object }).object, frame).toStrictEqual(asShown(wanted, expected));
     }
     frames.close();
     store.store.settle();

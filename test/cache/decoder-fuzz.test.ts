@@ -46,7 +46,9 @@ describe.each(subjects.map((subject) => [subject.name, subject] as const))(
       );
       const { object } = reader.next() as { object: object };
       const metadata = { name: 'a', ...(subject.cut ? {} : { managedFields: [2] }), labels: {} };
-      expect(JSON.stringify(object)).toBe(JSON.stringify({ metadata }));
+      expect(JSON.stringify(object)).toBe(
+        JSON.stringify({ kind: 'Thing', apiVersion: 'v1', metadata }),
+      );
       reader.close();
     });
   },

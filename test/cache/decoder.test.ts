@@ -36,7 +36,7 @@ describe('frames of the JSON decoder', () => {
     const text = event('ADDED', named()) + event('MODIFIED', named()) + event('DELETED', named());
     const want = ['ADDED', 'MODIFIED', 'DELETED'].map((type) => ({
       type,
-      object: named(),
+      object: { kind: 'ConfigMap', apiVersion: 'v1', ...named() },
       resourceVersion: '7',
     }));
     for (let cut = 0; cut <= bytes(text).length; cut++) expect(framesOf(text, cut)).toEqual(want);
@@ -93,8 +93,9 @@ describe('pages of the JSON decoder', () => {
       metadata: { resourceVersion: '3', continue: 'é' },
       items: [named()],
     });
+    const items = [{ kind: 'ConfigMap', apiVersion: 'v1', ...named() }];
     for (let cut = 0; cut <= bytes(text).length; cut++) {
-      expect(pageOf(text, cut)).toEqual({ items: [named()], resourceVersion: '3', continue: 'é' });
+      expect(pageOf(text, cut)).toEqual({ items, resourceVersion: '3', continue: 'é' });
     }
   });
 

@@ -13,10 +13,14 @@ export interface TestedDecoder {
   readOnly: boolean;
 }
 
-const expected = { apiVersion: 'v1', kind: 'ConfigMap' };
+export const expectedKind = { apiVersion: 'v1', kind: 'ConfigMap' };
 
 export const decoders: readonly TestedDecoder[] = [
-  { name: 'of JSON', make: (of = expected) => jsonDecoder<KubeObject>({ ...of }), readOnly: false },
+  {
+    name: 'of JSON',
+    make: (of = expectedKind) => jsonDecoder<KubeObject>({ ...of }),
+    readOnly: false,
+  },
   { name: 'of bytes', make: onBytes, readOnly: true },
 ];
 
@@ -24,12 +28,12 @@ let core: CacheCore | undefined;
 let versions: Versions | undefined;
 
 /** All in one core, as in an informer, whose streams follow each other. */
-function onBytes(of = expected): Decoder<KubeObject> {
-  if (of !== expected) {
+function onBytes(of = expectedKind): Decoder<KubeObject> {
+  if (of !== expectedKind) {
     const other = new CacheCore();
     return new ByteDecoder<KubeObject>(other, new Versions(other, other.x.keysNew(), of), of);
   }
   core ??= new CacheCore();
-  versions ??= new Versions(core, core.x.keysNew(), expected);
-  return new ByteDecoder<KubeObject>(core, versions, { ...expected });
+  versions ??= new Versions(core, core.x.keysNew(), expectedKind);
+  return new ByteDecoder<KubeObject>(core, versions, { ...expectedKind });
 }

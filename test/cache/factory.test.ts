@@ -511,9 +511,9 @@ describe('what this process has written', () => {
     factory.wrote(ConfigMaps, made('a'));
     await clock.settle();
     expect(told.sort()).toEqual([
-      'all default/a 7 undefined',
-      'label default/a 7 undefined',
-      'metadata default/a 7 PartialObjectMetadata',
+      'all default/a 7 ConfigMap',
+      'label default/a 7 ConfigMap',
+      'metadata default/a 7 ConfigMap',
     ]);
   });
 

@@ -8,7 +8,8 @@ import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
 import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import { Random, testSeed } from '../random.ts';
-import { ByteStore, bytes, type Thing } from './byte-store.ts';
+import { asShown } from './as-shown.ts';
+import { ByteStore, bytes, expected, type Thing } from './byte-store.ts';
 import { Documents } from './documents.ts';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
 
@@ -86,6 +87,8 @@ function about(text: string, judge: () => void): void {
     throw new Error(`${(cause as Error).message}\n  of ${JSON.stringify(text)}`, { cause });
   }
 }
+
+const shownOf = (text: string): unknown => asShown<unknown>(JSON.parse(text), expected);
 
 /** All that can be asked of an object that JSON.parse gives frozen. */
 function requireLikeParsed(object: unknown, parsed: unknown): void {
@@ -582,13 +585,13 @@ describe('sets of names', () => {
     for (const text of texts) {
       const object = world.object(text);
       if (versionOf(object) !== undefined) kept++;
-      if (kept % 2 === 0) assert.deepEqual(object, JSON.parse(text));
+      if (kept % 2 === 0) assert.deepEqual(object, shownOf(text));
       world.store.exchange(object, false);
     }
     expect(kept).toBeGreaterThan(1024 - 300);
     for (const text of texts) {
       const { metadata } = JSON.parse(text) as Thing;
-      assert.deepEqual(world.store.getByKey(metadata.name), JSON.parse(text));
+      assert.deepEqual(world.store.getByKey(metadata.name), shownOf(text));
     }
   });
 
@@ -597,7 +600,7 @@ describe('sets of names', () => {
     const inner = `{"metadata":{"name":"a"},"spec":{"x":1},"status":"${'x'.repeat(300)}"}`;
     const text = `{"metadata":{"name":"a"},"spec":${inner},"status":${inner}}`;
     const object = world.object(text) as Large;
-    requireLikeParsed(object, JSON.parse(text));
+    requireLikeParsed(object, shownOf(text));
     expect(isLazy(object.spec)).toBe(true);
     expect(versionOf(object.spec), 'a part is no object of the store').toBeUndefined();
     expect(versionOf(object.spec.metadata as object)).toBeUndefined();
@@ -606,7 +609,7 @@ describe('sets of names', () => {
     world.store.add(object.spec as unknown as Thing);
     expect(world.store.size()).toBe(1);
     requireLikeParsed(world.store.getByKey('a'), JSON.parse(inner));
-    requireLikeParsed(object, JSON.parse(text));
+    requireLikeParsed(object, shownOf(text));
   });
 });
 

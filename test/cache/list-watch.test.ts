@@ -237,7 +237,8 @@ describe('metadata alone', () => {
       items: [partial],
     };
     const server = new Replies(() => answer(200, JSON.stringify(body)));
-    expect((await listWatch(server).list(query, caller())).items).toEqual([partial]);
+    const whole = { ...partial, kind: 'ConfigMap', apiVersion: 'v1' };
+    expect((await listWatch(server).list(query, caller())).items).toEqual([whole]);
     expect(listWatch(server).describe()).toBe('v1 ConfigMap');
   });
 

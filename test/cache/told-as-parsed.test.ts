@@ -15,6 +15,7 @@ import {
 } from 'capstan/cache';
 import { expect, it, onTestFinished } from 'vitest';
 import { Random, testSeed } from '../random.ts';
+import { asShown } from './as-shown.ts';
 import { Documents } from './documents.ts';
 import { RawServer } from './raw-server.ts';
 import { expectSameAsParsed } from './same-as-parsed.ts';
@@ -30,6 +31,9 @@ const ConfigMaps = defineResource<KubeObject>()({
   plural: 'configmaps',
   namespaced: true,
 });
+
+const shownOf = (text: string): KubeObject =>
+  asShown(JSON.parse(text) as KubeObject, { apiVersion: 'v1', kind: 'ConfigMap' });
 
 interface Told {
   type: 'add' | 'update' | 'delete';
@@ -93,13 +97,13 @@ it('objects told and kept are as parsed, and stay so when they are replaced, del
   const listed = names.slice(0, 2).map((name) => documents.object(3, { name, version: '1' }));
   const server = new RawServer(bytesOf(documents.list(listed, '1')));
   const { informer, told, until, stop } = follow(server);
-  const expected = listed.map((text) => JSON.parse(text) as KubeObject);
+  const expected = listed.map(shownOf);
   const live = new Map(expected.map((object) => [keyOf(object), object]));
   const kept: [object: KubeObject, parsed: KubeObject][] = [];
   for (let version = 2; version < 200; version++) {
     const name = random.pick(names);
     const text = documents.object(1 + random.int(8), { name, version: String(version) });
-    const parsed = JSON.parse(text) as KubeObject;
+    const parsed = shownOf(text);
     const known = live.has(keyOf(parsed));
     const type = !known ? 'ADDED' : random.chance(0.3) ? 'DELETED' : 'MODIFIED';
     sendCut(server, bytesOf(documents.event(type, text)), random);
@@ -212,14 +216,10 @@ it('a change bit is on where a part has another value, and off where its text is
     const about = `${texts[i]}\n-> ${texts[i + 1]}`;
     assert.deepEqual(
       withoutManagedFields(object),
-      withoutManagedFields(JSON.parse(texts[i + 1]!)),
+      withoutManagedFields(shownOf(texts[i + 1]!)),
       about,
     );
-    assert.deepEqual(
-      withoutManagedFields(old!),
-      withoutManagedFields(JSON.parse(texts[i]!)),
-      about,
-    );
+    assert.deepEqual(withoutManagedFields(old!), withoutManagedFields(shownOf(texts[i]!)), about);
     const sameText = (...names: (typeof PARTS)[number][]) =>
       names.every((name) => before[name] === after[name]);
     const sameValue = (...names: (typeof PARTS)[number][]) =>

@@ -15,6 +15,8 @@ const object = (name: string, version: string, uid = `u-${name}`): Made => ({
 });
 
 /** A cache of which a test says what it takes over. */
+const shown = { apiVersion: 'v1', kind: 'ConfigMap' };
+
 function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
   const objects = new Map<string, Made>();
   const told: string[] = [];
@@ -33,6 +35,7 @@ function cacheWith(options: Partial<UnseenWritesOptions<Made>> = {}) {
         fieldSelector: '',
         metadataOnly: false,
       }),
+      expected: shown,
       limits: {},
       transformer: (made) => made,
       onGone: ({ key, obj }) =>
@@ -269,7 +272,7 @@ describe('what is kept', () => {
     unseen.wrote(object('a', '7'));
     list('9');
     expect(gone).toEqual([
-      new DeletedFinalStateUnknown('default/a', { metadata: object('a', '7').metadata }),
+      new DeletedFinalStateUnknown('default/a', { ...shown, metadata: object('a', '7').metadata }),
     ]);
     expect(Object.isFrozen((gone[0] as { obj: object }).obj)).toBe(true);
   });
@@ -289,7 +292,7 @@ describe('what is kept', () => {
       metadata: { ...metadata, ...{ managedFields: [{ manager: 'me' }] } },
     });
     list('9');
-    expect(gone[0]?.obj).toEqual({ metadata, ...rest });
+    expect(gone[0]?.obj).toEqual({ ...shown, metadata, ...rest });
     expect(Object.isFrozen(gone[0]?.obj?.metadata)).toBe(true);
   });
 
@@ -303,7 +306,7 @@ describe('what is kept', () => {
     const made = { metadata: { ...object('a', '7').metadata, managedFields: [{ manager: 'me' }] } };
     unseen.wrote(made);
     list('9');
-    expect(gone).toEqual([new DeletedFinalStateUnknown('default/a', made)]);
+    expect(gone).toEqual([new DeletedFinalStateUnknown('default/a', { ...shown, ...made })]);
   });
 
   test.each<[string, { namespace?: string; labelSelector?: string; fieldSelector?: string }]>([

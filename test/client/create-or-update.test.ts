@@ -238,16 +238,40 @@ describe('createOrPatch and the status', () => {
 // They were told to pass the resource that the object is of, which they had.
 test('what was read as metadata alone is not written back, and the error says why', async () => {
   const selections = new Map([[ConfigMaps, { metadataOnly: true }]]);
-  const { client } = await cached({ factoryOptions: { selections } });
+  const { client, transport } = await cached({ factoryOptions: { selections } });
   await client.create(ConfigMaps, configMap('a', { page: '1' }));
-  await expect(
-    client.update(ConfigMaps, await client.get(ConfigMaps, at('a'))),
-  ).rejects.toMatchObject({
-    code: 'INVALID_ARGUMENT',
-    message: expect.stringContaining('configmaps default/a would lose "data"'),
-  });
+  const read = await client.get(ConfigMaps, at('a'));
+  expect(read).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
+  for (const object of [read, { ...read }, structuredClone(read)])
+    await expect(client.update(ConfigMaps, object)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message: expect.stringContaining('configmaps default/a would lose "data"'),
+    });
+  // a client without that cache
+  const other = newClient({ transport });
+  for (const object of [read, { ...read }, structuredClone(read)])
+    await expect(other.update(ConfigMaps, object)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      message:
+        '"object" expected a whole ConfigMap, got metadata alone, as a cache with metadataOnly has it: ' +
+        'an update would delete the rest; patch it, or read it with { live: true }',
+    });
   const { result, object } = await createOrUpdate(client, ConfigMaps, at('a'), (draft) => {
     draft.data = { ...draft.data, more: '2' };
   });
   expect([result, object.data]).toEqual(['updated', { page: '1', more: '2' }]);
+});
+
+// Of some kinds there is no more.
+test('an object that has nothing but metadata is written back, also where metadata alone was read', async () => {
+  const selections = new Map([[ConfigMaps, { metadataOnly: true }]]);
+  const { client } = await cached({ factoryOptions: { selections } });
+  await client.create(ConfigMaps, configMap('bare'));
+  const bare = await client.get(ConfigMaps, at('bare'), { live: true });
+  const labels = { seen: 'true' };
+  const object = await client.update(ConfigMaps, {
+    ...bare,
+    metadata: { ...bare.metadata, labels },
+  });
+  expect(object.metadata.labels).toEqual(labels);
 });

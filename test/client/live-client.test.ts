@@ -13,6 +13,7 @@ import {
   listAll,
   listPages,
   newClient,
+  type Patch,
   rawPatch,
 } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
@@ -145,6 +146,35 @@ describe('patch', () => {
       'application/merge-patch+json',
     ]);
     expect(lines(requests)[1]).toBe(`PATCH ${WIDGETS}/w`);
+  });
+
+  // Differences that a program had made by itself, of an answer and an item of a list.
+  test('a patch that would take away kind and apiVersion leaves them', async () => {
+    const { client } = await live();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    const gone = { kind: null, apiVersion: null };
+    for (const [page, patch] of [
+      ['2', { type: 'merge', body: { ...gone, data: { page: '2' } } }],
+      ['3', { type: 'strategic', body: { ...gone, data: { page: '3' } } }],
+      [
+        '4',
+        {
+          type: 'json',
+          operations: [
+            { op: 'remove', path: '/kind' },
+            { op: 'replace', path: '/apiVersion', value: null },
+            { op: 'replace', path: '/data/page', value: '4' },
+          ],
+        },
+      ],
+    ] as [string, Patch][]) {
+      const { kind, apiVersion, data } = await client.patch(ConfigMaps, at('a'), patch);
+      expect({ kind, apiVersion, data }).toEqual({
+        kind: 'ConfigMap',
+        apiVersion: 'v1',
+        data: { page },
+      });
+    }
   });
 
   test('sends a strategic patch as such', async () => {

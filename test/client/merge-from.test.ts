@@ -31,6 +31,40 @@ describe('mergeFrom', () => {
     expect(mergeFrom(base).to(structuredClone(base)).body).toEqual({});
   });
 
+  // A real API server refuses to have the apiVersion removed: "the name of the object (a based on
+  // URL) was undeterminable". The one state was an answer, the other an item of a list.
+  test('never names kind or apiVersion, whichever of the states has them', async () => {
+    const head = { kind: 'ConfigMap', apiVersion: 'v1' };
+    const spec = { ...base.spec, list: [3], ref: head };
+    for (const [before, after] of [
+      [
+        { ...head, ...base },
+        { ...base, spec },
+      ],
+      [base, { ...head, ...base, spec }],
+      [
+        { ...head, ...base },
+        { ...base, spec, kind: null, apiVersion: undefined },
+      ],
+      [
+        { ...head, ...base },
+        { kind: 'Other', apiVersion: 'v2', ...base, spec },
+      ],
+    ])
+      expect(mergeFrom<object>(before as object).to(after as object).body).toEqual({
+        spec: { list: [3], ref: head },
+      });
+  });
+
+  // The object had come from a cache, which leaves them out.
+  test('takes no managedFields away', () => {
+    const answer = { ...base, metadata: { ...base.metadata, managedFields: [{ manager: 'me' }] } };
+    expect(mergeFrom<object>(answer).to(base).body).toEqual({});
+    expect(mergeFrom<object>(base).to(answer).body).toEqual({
+      metadata: { managedFields: [{ manager: 'me' }] },
+    });
+  });
+
   test('carries the version it began with, where that is asked for', () => {
     const { body } = mergeFrom(base, { optimisticLock: true }).to({
       ...base,

@@ -10,6 +10,65 @@ import {
   widget,
 } from './client.ts';
 
+// Answers of kube-apiserver 1.36. Built-in kinds took it, which hid patches that a real server
+// refuses.
+describe('a patch that takes the apiVersion away', () => {
+  const patches: [type: string, patch: unknown][] = [
+    [MERGE_PATCH, { apiVersion: null }],
+    [MERGE_PATCH, { apiVersion: '' }],
+    [MERGE_PATCH, { kind: null, apiVersion: null }],
+    [JSON_PATCH, [{ op: 'remove', path: '/apiVersion' }]],
+  ];
+
+  test.each(patches)('is refused for a built-in kind: %s %j', async (type, patch) => {
+    const { api } = await start();
+    await api.make(CONFIG_MAPS, configMap('a'));
+    expect(await api.patch(`${CONFIG_MAPS}/a`, patch, type)).toMatchObject({
+      status: 400,
+      body: {
+        reason: 'BadRequest',
+        message:
+          'the name of the object (a based on URL) was undeterminable: name must be provided',
+      },
+    });
+  });
+
+  test.each(patches)('is refused for a custom kind: %s %j', async (type, patch) => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a'));
+    const { kind } = patch as { kind?: null };
+    expect(await api.patch(`${WIDGETS}/a`, patch, type)).toMatchObject(
+      kind === null
+        ? { status: 422, body: { reason: 'Invalid' } }
+        : {
+            status: 500,
+            body: {
+              reason: 'InternalError',
+              message:
+                "Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
+            },
+          },
+    );
+  });
+
+  test.each([
+    [MERGE_PATCH, { kind: null }],
+    [MERGE_PATCH, { kind: '' }],
+    [STRATEGIC, { kind: null, apiVersion: null }],
+    [JSON_PATCH, [{ op: 'replace', path: '/kind', value: null }]],
+  ])(
+    'but not the kind alone of a built-in kind, nor a strategic one: %s %j',
+    async (type, patch) => {
+      const { api } = await start();
+      await api.make(CONFIG_MAPS, configMap('a'));
+      expect(await api.patch(`${CONFIG_MAPS}/a`, patch, type)).toMatchObject({
+        status: 200,
+        body: { kind: 'ConfigMap', apiVersion: 'v1' },
+      });
+    },
+  );
+});
+
 describe('patch', () => {
   test('merges objects, replaces lists and drops what is null', async () => {
     const { api } = await start();

@@ -20,6 +20,7 @@ import {
   saysKind,
   textOf,
   toFrame,
+  withKind,
 } from '../decoder.ts';
 import type { RawFrame } from '../frames.ts';
 import { deepFreeze } from '../freeze.ts';
@@ -164,9 +165,9 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   }
 
   /** Of an object that was parsed whole: as it would be, had it stayed bytes. */
-  finish(object: object): object {
+  finish<O extends object>(object: O): O {
     trimValue(object, this.#trim);
-    return deepFreeze(object);
+    return deepFreeze(withKind(object, this.expected));
   }
 }
 
@@ -293,7 +294,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     this.#stream.take();
     const { expected } = this.#decoder;
     const frame = toFrame<T>(rawFrame(text, describeKind(expected)), expected);
-    if ('object' in frame) this.#decoder.finish(frame.object);
+    if ('object' in frame) frame.object = this.#decoder.finish(frame.object);
     return frame;
   }
 }

@@ -108,13 +108,15 @@ function decode({ version, first }: Source, index: number): unknown {
   const { shape, copy } = version;
   if (first === 0) {
     if (index === shape.metadataIndex) return metadataOf(version);
+    const span = index - shape.implied;
     if (copy === undefined && shape.large[index] === true) {
-      const members = version.owner.members(version, index);
+      const members = version.owner.members(version, span);
       if (members !== undefined) {
         const { names, spans } = members;
         return makeObject(new Source(version, NESTED, names.length, spans), names);
       }
     }
+    return version.member(span);
   }
   return version.member(first + index);
 }
@@ -139,16 +141,13 @@ function metadataOf(version: Version): object {
   }
   if (model === READ) version.model = { ...lazyMetadata(version) };
   const resourceVersion =
-    version.known(shape.versionIndex) ?? version.member(shape.names.length + shape.versionIndex);
+    version.known(shape.versionIndex) ?? version.member(shape.spans + shape.versionIndex);
   return Object.freeze({ ...version.model, resourceVersion });
 }
 
 function lazyMetadata(version: Version): object {
-  const { names, metadataNames } = version.shape;
-  return makeObject(
-    new Source(version, names.length, metadataNames.length, undefined),
-    metadataNames,
-  );
+  const { spans, metadataNames } = version.shape;
+  return makeObject(new Source(version, spans, metadataNames.length, undefined), metadataNames);
 }
 
 function nestedValue(version: Version, spans: string, index: number): unknown {

@@ -8,8 +8,16 @@ import type { Versions } from './versions.ts';
 
 export interface Shape {
   readonly owner: Versions;
+  /** With the first {@link implied}, which no bytes say. */
   readonly names: readonly string[];
   readonly metadataNames: readonly string[];
+  /**
+   * How many of kind and apiVersion the server left out, as it does in lists of built-in kinds:
+   * they come first, as in its events.
+   */
+  readonly implied: number;
+  /** Members that have a span; those of the metadata come behind. */
+  readonly spans: number;
   readonly metadataIndex: number;
   /** Of these among the metadata's. */
   readonly versionIndex: number;
@@ -44,7 +52,7 @@ export class Shapes {
   #lastNumber = -1;
   #last: Shape | undefined;
 
-  /** @param constants the value of a member that is the same in all objects */
+  /** @param constants the value of a member that is the same in all objects, which all have */
   constructor(owner: Versions, core: CacheCore, constants: ReadonlyMap<string, string>) {
     this.#owner = owner;
     this.#core = core;
@@ -56,13 +64,17 @@ export class Shapes {
     if (number === this.#lastNumber && this.#last !== undefined) return this.#last;
     let shape = this.#shapes.get(number);
     if (shape === undefined) {
-      const names = this.namesOf(number & 0xffff);
+      const own = this.namesOf(number & 0xffff);
+      const implied = [...this.#constants.keys()].filter((name) => !own.includes(name));
+      const names = [...implied, ...own];
       const metadataNames = this.namesOf(number >>> 16);
       const versionIndex = metadataNames.indexOf('resourceVersion');
       shape = {
         owner: this.#owner,
         names,
         metadataNames,
+        implied: implied.length,
+        spans: own.length,
         metadataIndex: names.indexOf('metadata'),
         versionIndex,
         nameIndex: metadataNames.indexOf('name'),
@@ -70,7 +82,7 @@ export class Shapes {
         isModel: versionIndex >= 0 && !metadataNames.includes('managedFields'),
         large: names.map((name) => name === 'spec' || name === 'status'),
         constants: names.map((name) => this.#constants.get(name)),
-        jsonOffset: SPANS + 8 * (names.length + metadataNames.length),
+        jsonOffset: SPANS + 8 * (own.length + metadataNames.length),
       };
       this.#shapes.set(number, shape);
     }

@@ -98,9 +98,9 @@ export class Version {
 
   /** A member of the object's metadata, which are not made for it. */
   metadataMember(name: string): unknown {
-    const { names, metadataNames } = this.shape;
+    const { spans, metadataNames } = this.shape;
     const index = metadataNames.indexOf(name);
-    return index < 0 ? undefined : (this.known(index) ?? this.member(names.length + index));
+    return index < 0 ? undefined : (this.known(index) ?? this.member(spans + index));
   }
 
   /** What is known of the metadata and need not be decoded, by its place among them. */

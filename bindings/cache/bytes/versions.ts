@@ -62,9 +62,13 @@ export class Versions {
 
   /**
    * @param keys the key table of the store
-   * @param constants what apiVersion and kind are in every object, where it has them
+   * @param constants what kind and apiVersion every object shows
    */
-  constructor(core: CacheCore, keys: number, constants: { apiVersion: string; kind: string }) {
+  constructor(
+    core: CacheCore,
+    keys: number,
+    { apiVersion, kind }: { apiVersion: string; kind: string },
+  ) {
     this.core = core;
     this.#keys = keys;
     this.handle = core.x.objectsNew();
@@ -72,7 +76,7 @@ export class Versions {
     core.x.scanHint(this.handle, keys);
     this.#met = core.x.objectMet() >>> 2;
     this.#members = core.x.membersSpans() >>> 0;
-    this.#shapes = new Shapes(this, core, new Map(Object.entries(constants)));
+    this.#shapes = new Shapes(this, core, new Map(Object.entries({ kind, apiVersion })));
   }
 
   /**

@@ -3,6 +3,7 @@
  * grammar of our own, byte by byte, its content by JSON.parse of all its text, and what counts as
  * an event said once more.
  */
+import { asShown, isForeign } from '../as-shown.ts';
 import { EXPECTED } from './documents.ts';
 
 /** An event or an item as text that can be compared. */
@@ -78,7 +79,12 @@ export function expectedPage(bytes: Uint8Array, cut: boolean): Shown | undefined
   const kind = isGeneric ? undefined : (at(body, 'kind') ?? undefined);
   if (body.items === null && kind === undefined) return undefined;
   const items = body.items ?? [];
-  if (!Array.isArray(items) || !items.every(isNamed) || !items.every(isOurs)) return undefined;
+  if (
+    !Array.isArray(items) ||
+    !items.every(isNamed) ||
+    items.some((item) => isForeign(item, EXPECTED))
+  )
+    return undefined;
   const apiVersion = at(body, 'apiVersion') ?? EXPECTED.apiVersion;
   const isList =
     apiVersion === EXPECTED.apiVersion &&
@@ -89,7 +95,7 @@ export function expectedPage(bytes: Uint8Array, cut: boolean): Shown | undefined
   if (!isList && !(says && typeof kind === 'string' && kind !== 'Status')) return undefined;
   const metadata = at(body, 'metadata');
   return showPage(
-    items.map((item) => show(item, cut)),
+    items.map((item) => show(asShown(item, EXPECTED), cut)),
     stringAt(metadata, 'resourceVersion'),
     stringAt(metadata, 'continue'),
   );
@@ -121,7 +127,7 @@ function eventOf(value: unknown, cut: boolean): Shown | undefined {
   if (type === 'ERROR')
     return object.kind === 'Status' ? `ERROR ${JSON.stringify(object)}` : undefined;
   if (!['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'].includes(type)) return undefined;
-  if (!isOurs(object)) return 'foreign';
+  if (isForeign(object, EXPECTED)) return 'foreign';
   const metadata = at(object, 'metadata');
   const resourceVersion = stringAt(metadata, 'resourceVersion');
   if (type === 'BOOKMARK') {
@@ -130,13 +136,10 @@ function eventOf(value: unknown, cut: boolean): Shown | undefined {
       at(at(metadata, 'annotations'), 'k8s.io/initial-events-end') === 'true',
     );
   }
-  return isNamed(object) ? showEvent(type, show(object, cut), resourceVersion) : undefined;
+  return isNamed(object)
+    ? showEvent(type, show(asShown(object, EXPECTED), cut), resourceVersion)
+    : undefined;
 }
-
-const isOurs = (object: unknown): boolean =>
-  (['apiVersion', 'kind'] as const).every(
-    (name) => (at(object, name) ?? EXPECTED[name]) === EXPECTED[name],
-  );
 
 function isNamed(object: unknown): boolean {
   const metadata = at(object, 'metadata');

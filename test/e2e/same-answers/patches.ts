@@ -273,6 +273,26 @@ export const patches: Exchange[] = [
     },
   },
   {
+    name: 'a patch takes no kind and no apiVersion away',
+    async run(api) {
+      const builtIn = api.of(configMaps);
+      await builtIn.create(builtIn.object('one', { data: { a: '1' } }));
+      for (const body of [{ kind: null }, { kind: '' }, { kind: null, apiVersion: null }]) {
+        await builtIn.patch('one', 'merge', body);
+        await builtIn.patch('one', 'strategic', body);
+      }
+      await builtIn.patch('one', 'json', [{ op: 'remove', path: '/kind' }]);
+      const custom = api.of(widgets);
+      await custom.create(custom.object('one', { data: { a: '1' } }));
+      // where the kind is missing too, the answer has the object, with its members in another order
+      for (const things of [builtIn, custom]) {
+        for (const apiVersion of [null, '']) await things.patch('one', 'merge', { apiVersion });
+        await things.patch('one', 'json', [{ op: 'remove', path: '/apiVersion' }]);
+      }
+      await builtIn.patch('one', 'json', [{ op: 'replace', path: '/apiVersion', value: null }]);
+    },
+  },
+  {
     name: 'a JSON patch of more than 10000 operations is too large',
     async run(api) {
       const things = api.of(configMaps);
