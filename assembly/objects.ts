@@ -13,7 +13,7 @@ import { BLOCK_HEAD } from "./holes";
 import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { NO_MEMORY, NOTHING } from "./record";
-import { META, TOP, cutEnd, cutStart, isAscii, isNamed, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape } from "./scan";
+import { META, TOP, cutEnd, cutStart, isAscii, isNamed, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape, topValue } from "./scan";
 import {
   API_VERSION, KIND, METADATA, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, hasName, indexIn, memberAt, shapeCount,
 } from "./shapes";
@@ -301,10 +301,35 @@ export function sameBytes(a: usize, b: usize, length: u32): bool {
  * Whether nothing but kind and apiVersion come before the metadata. Of objects of the expected kind
  * that have the same bytes from the metadata on, these then say the same.
  */
-@inline
 function isHeaded(shape: u32): bool {
-  const metadata = indexIn(shape, METADATA), kind = indexIn(shape, KIND), apiVersion = indexIn(shape, API_VERSION);
-  return metadata == <i32>(kind >= 0 && kind < metadata) + <i32>(apiVersion >= 0 && apiVersion < metadata);
+  // of what is not there the index is -1, which as u32 is larger than any
+  const metadata = <u32>indexIn(shape, METADATA);
+  return metadata == <u32>(<u32>indexIn(shape, KIND) < metadata) + <u32>(<u32>indexIn(shape, API_VERSION) < metadata);
+}
+
+/** Whether a stored version is the same as the object scanned last. */
+function isScanned(at: usize): bool {
+  const shape = <u32>load<u16>(at, V_TOP);
+  let json = jsonOf(at), start = objectStart;
+  let left = load<u32>(at, V_LENGTH);
+  if (shape != topShape) {
+    if (!isHeaded(shape) || !isHeaded(topShape)) return false;
+    const skipped = load<u32>(at + V_SPANS + (<usize>indexIn(shape, METADATA) << 3));
+    json += skipped;
+    left -= skipped;
+    start = <usize>load<u32>(memberAt(TOP, <u32>indexIn(topShape, METADATA)), M_VALUE);
+  }
+  const cut = <u32>(cutEnd - cutStart);
+  if (left != <u32>(objectEnd - start) - cut) return false;
+  let length: u32 = cut == 0 ? left : <u32>(cutStart - start);
+  while (sameBytes(json, start, length)) {
+    left -= length;
+    if (left == 0) return true;
+    json += length;
+    start = cutEnd;
+    length = left;
+  }
+  return false;
 }
 
 /**
@@ -315,23 +340,8 @@ function isHeaded(shape: u32): bool {
  */
 export function objectStageLike(objects: usize, slot: i32): i32 {
   const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
-  if (current < 0) return objectStage(objects);
-  const at = objectAt(objects, <u32>current);
-  const stored = <u32>load<u16>(at, V_TOP);
-  let json = jsonOf(at), start = objectStart;
-  let left = load<u32>(at, V_LENGTH);
-  if (stored != topShape) {
-    if (!isHeaded(stored) || !isHeaded(topShape)) return objectStage(objects);
-    const skipped = load<u32>(spanOf(at, METADATA));
-    json += skipped;
-    left -= skipped;
-    start = <usize>load<u32>(memberAt(TOP, <u32>indexIn(topShape, METADATA)), M_VALUE);
-  }
-  const cut = <u32>(cutEnd - cutStart);
-  if (left != <u32>(objectEnd - start) - cut) return objectStage(objects);
-  const head: u32 = cut == 0 ? left : <u32>(cutStart - start);
-  if (!sameBytes(json, start, head) || !sameBytes(json + head, cutEnd, left - head)) return objectStage(objects);
-  store<u32>(at, load<u32>(at, V_REFERENCES) + 1, V_REFERENCES);
+  if (current < 0 || !isScanned(objectAt(objects, <u32>current))) return objectStage(objects);
+  objectRetain(objects, <u32>current);
   return current;
 }
 

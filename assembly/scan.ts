@@ -277,7 +277,6 @@ export function scanExpect(apiVersion: u32, kind: u32): void {
   kindBytes = kind;
 }
 
-@inline
 function isOrAbsent(member: usize, at: usize, bytes: u32): bool {
   if (member == 0) return true;
   const start = load<u32>(member, M_VALUE);
