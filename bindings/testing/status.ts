@@ -234,7 +234,9 @@ export function invalidObject(subject: Subject, errors: readonly FieldError[]): 
     reason: 'Invalid',
     details: details(
       subject,
-      errors.map(({ reason, message, field }) => ({ reason, message, field })),
+      errors.map(({ reason, message, field }) =>
+        field === '' ? { reason, message } : { reason, message, field },
+      ),
     ),
   });
 }

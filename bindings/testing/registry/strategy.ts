@@ -3,8 +3,7 @@
  * the server sets itself, and what is refused. apiserver: pkg/registry/rest (BeforeCreate,
  * BeforeUpdate) and the kinds' strategies.
  *
- * Of built-in kinds this server knows the habits that clients meet (status, generation, a Secret's
- * stringData, initial phases) and defaults; it does not validate `spec`.
+ * What built-in kinds are validated for is in ../validation.
  */
 import {
   goText,
@@ -21,11 +20,11 @@ import { withKindDefaults } from '../schema/kind-defaults.ts';
 import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
+import { validateBuiltIn } from '../validation/index.ts';
 import { type Admission, admitted } from './admission.ts';
 import { validateApproval, validateStoredVersions } from './definitions.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
-import { configKey } from './names.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
 import { namesOf } from './paths.ts';
 import { metadataOf } from './store.ts';
@@ -169,7 +168,9 @@ export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject)
     ...without(old, 'status'),
     ...(status === undefined || status === null ? {} : { status }),
   });
-  const found = kind.builtIn ? [...errors, ...errors] : validateStatus(kind, made, old);
+  const found = kind.builtIn
+    ? [...errors, ...errors, ...validateBuiltIn(kind, made, old, 'status')]
+    : validateStatus(kind, made, old);
   refuse(ofKind(kind, stringAt(was, 'name')), found);
   return made;
 }
@@ -315,14 +316,7 @@ function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefine
     return kind.schema === undefined ? [] : validateCustom(kind, kind.schema, object, old);
   if (kind.plural === 'customresourcedefinitions')
     return [...validateStoredVersions(object), ...validateApproval(object, old)];
-  if (kind.group !== '' || (kind.plural !== 'secrets' && kind.plural !== 'configmaps')) return [];
-  return ['data', 'binaryData'].flatMap((member) => {
-    const data = object[member];
-    const keys = isObject(data) ? Object.keys(data) : [];
-    return keys.flatMap((key) =>
-      configKey(key).map((why) => fieldInvalid(`${member}[${key}]`, key, why)),
-    );
-  });
+  return validateBuiltIn(kind, object, old);
 }
 
 function validateCustom(

@@ -10,13 +10,12 @@ const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 /** From 10^-9 on, by 10^3. */
 const DECIMAL = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'];
 
-/** The canonical form; undefined for what is no quantity. */
-export function canonicalQuantity(text: string): string | undefined {
+/** The parts of a quantity, and what it comes to in units of 10^-9, the smallest that there is. */
+function parsed(text: string) {
   const found = QUANTITY.exec(text)?.groups;
   if (found === undefined) return undefined;
   const { sign, whole = '', part = '', binary, decimal, exponent } = found;
   if (whole === '' && part === '') return undefined;
-  // in units of 10^-9, the smallest that there is
   const factor = binary === undefined ? 1n : 1024n ** BigInt(BINARY.indexOf(binary));
   const power = decimal === undefined ? Number(exponent ?? 0) : DECIMAL.indexOf(decimal) * 3 - 9;
   const scale = power - part.length + 9;
@@ -26,6 +25,20 @@ export function canonicalQuantity(text: string): string | undefined {
     const divisor = 10n ** BigInt(-scale);
     nanos = (nanos + divisor - 1n) / divisor; // rounded away from zero
   }
+  return { sign, whole, part, binary, exponent, power, nanos };
+}
+
+/** In units of 10^-9; undefined for what is no quantity. */
+export function quantityNanos(text: string): bigint | undefined {
+  const found = parsed(text);
+  return found?.sign === '-' ? -found.nanos : found?.nanos;
+}
+
+/** The canonical form; undefined for what is no quantity. */
+export function canonicalQuantity(text: string): string | undefined {
+  const found = parsed(text);
+  if (found === undefined) return undefined;
+  const { sign, whole, part, binary, exponent, power, nanos } = found;
   if (nanos === 0n) return '0';
   // Go keeps the text where the number is as short as it can be: `+1`, `01`, `1E3`.
   const isShort = binary === undefined && part === '' && !whole.endsWith('0') && power % 3 === 0;

@@ -1,0 +1,228 @@
+/**
+ * The language of the rules for built-in kinds: a rule is a function of a place in an object, which
+ * knows its path, its value, what the value was before an update, and where to report what is wrong.
+ * Places that are not there can be walked through, so that rules read as their sources in
+ * kubernetes/pkg/apis/&#42;/validation do.
+ */
+import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
+import {
+  type FieldError,
+  fieldForbidden,
+  fieldInvalid,
+  fieldNotSupported,
+  fieldRequired,
+  fieldTooLong,
+} from '../status.ts';
+
+/** Reports what is wrong at a place and below it, in the order of the real server. */
+export type Rule = (at: Place) => void;
+
+/** The rules of one kind: of the object, and of a write to `/status` where the server has some. */
+export interface KindRules {
+  object?: Rule;
+  status?: Rule;
+}
+
+/** By `group/plural`; of the core group `/pods`. */
+export type RuleTable = Readonly<Record<string, KindRules>>;
+
+export class Place {
+  readonly path: string;
+  readonly value: Json | undefined;
+  /** The value before the update; undefined at a create. */
+  readonly was: Json | undefined;
+  /** An object of before is there to compare with. */
+  readonly isUpdate: boolean;
+  readonly #errors: FieldError[];
+
+  constructor(
+    value: Json | undefined,
+    was: Json | undefined,
+    isUpdate: boolean,
+    errors: FieldError[],
+    path = '',
+  ) {
+    this.value = value ?? undefined;
+    this.was = was ?? undefined;
+    this.isUpdate = isUpdate;
+    this.path = path;
+    this.#errors = errors;
+  }
+
+  /** A member: `spec`, then `spec.type`. */
+  at(member: string): Place {
+    const path = this.path === '' ? member : `${this.path}.${member}`;
+    return this.#child(path, ownAt(this.value, member), ownAt(this.was, member));
+  }
+
+  /** A member through others: `at('spec').at('template')` is `in('spec.template')`. */
+  in(members: string): Place {
+    return members.split('.').reduce((place: Place, member) => place.at(member), this);
+  }
+
+  /** A value of a map, or an item that is named by its value: `spec.hard[cpu]`. */
+  key(key: string): Place {
+    return this.#child(`${this.path}[${key}]`, ownAt(this.value, key), ownAt(this.was, key));
+  }
+
+  /** The items of a list; none for what is no list. */
+  get items(): Place[] {
+    const { value, was } = this;
+    if (!Array.isArray(value)) return [];
+    const before: readonly Json[] = Array.isArray(was) ? was : [];
+    return value.map((item: Json, at) => this.#child(`${this.path}[${at}]`, item, before[at]));
+  }
+
+  /** The values of a map by their keys, in the order of the keys. */
+  get entries(): [key: string, value: Place][] {
+    return Object.keys(this.members)
+      .sort()
+      .map((key) => [key, this.key(key)]);
+  }
+
+  /** The same place, whose errors are told of another path. */
+  as(path: string): Place {
+    return this.#child(path, this.value, this.was);
+  }
+
+  /** The same place as of a create: nothing was there before. */
+  get alone(): Place {
+    return new Place(this.value, undefined, false, this.#errors, this.path);
+  }
+
+  #child(path: string, value: Json | undefined, was: Json | undefined): Place {
+    return new Place(value, was, this.isUpdate, this.#errors, path);
+  }
+
+  /** The members; none for what is no object. */
+  get members(): JsonObject {
+    return isObject(this.value) ? this.value : {};
+  }
+
+  get text(): string {
+    return typeof this.value === 'string' ? this.value : '';
+  }
+
+  get number(): number {
+    const { value } = this;
+    return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : 0;
+  }
+
+  /** Go has a pointer to a value. */
+  get isSet(): boolean {
+    return this.value !== undefined;
+  }
+
+  /** As Go's zero value: not set, empty, 0, false. */
+  get isEmpty(): boolean {
+    const { value } = this;
+    if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0;
+    return !value;
+  }
+
+  /** The update leads to another value. */
+  get isChanged(): boolean {
+    return this.isUpdate && !sameJson(this.value, this.was);
+  }
+
+  /** How much is wrong so far, here or elsewhere. */
+  get errorCount(): number {
+    return this.#errors.length;
+  }
+
+  report(error: FieldError): void {
+    this.#errors.push(error);
+  }
+
+  #fail(reason: FieldError['reason'], message: string): void {
+    this.report({ field: this.path, reason, message });
+  }
+
+  invalid(why: string): void {
+    this.report(fieldInvalid(this.path, this.value ?? null, why));
+  }
+
+  required(why = ''): void {
+    this.report(fieldRequired(this.path, why));
+  }
+
+  forbidden(why: string): void {
+    this.report(fieldForbidden(this.path, why));
+  }
+
+  notSupported(supported: readonly string[]): void {
+    this.report(fieldNotSupported(this.path, this.value ?? '', supported));
+  }
+
+  duplicate(): void {
+    this.#fail('FieldValueDuplicate', `Duplicate value: ${JSON.stringify(this.value)}`);
+  }
+
+  /** @param most bytes */
+  tooLong(most: number): void {
+    this.report(fieldTooLong(this.path, most));
+  }
+
+  tooMany(count: number, most: number): void {
+    this.#fail('FieldValueTooMany', `Too many: ${count}: must have at most ${most} items`);
+  }
+
+  typeInvalid(why: string): void {
+    this.#fail('FieldValueTypeInvalid', `Invalid value: ${JSON.stringify(this.value)}: ${why}`);
+  }
+
+  /** Required and not empty; whether it is. */
+  need(why = ''): boolean {
+    if (this.isEmpty) this.required(why);
+    return !this.isEmpty;
+  }
+
+  /** One of these texts; whether it is. */
+  among(values: readonly string[]): boolean {
+    const known = values.includes(this.text);
+    if (!known) this.notSupported(values);
+    return known;
+  }
+
+  /** Required, and one of these texts; whether it is. */
+  needAmong(values: readonly string[]): boolean {
+    return this.need() && this.among(values);
+  }
+
+  /** The text (another one, if it is given) by a rule for names, with each message of it. */
+  matches(check: (text: string) => readonly string[], text = this.text): void {
+    for (const why of check(text)) this.invalid(why);
+  }
+
+  /** A number from `least` on, if it is set. */
+  atLeast(least: number): void {
+    if (this.isSet && this.number < least) {
+      this.invalid(`must be greater than or equal to ${least}`);
+    }
+  }
+
+  /** A number in a range, if it is set. */
+  between(least: number, most: number): void {
+    if (this.isSet && (this.number < least || this.number > most))
+      this.invalid(`must be between ${least} and ${most}, inclusive`);
+  }
+
+  /** An update cannot change it. */
+  immutable(why = 'field is immutable'): void {
+    if (this.isChanged) this.invalid(why);
+  }
+
+  /** Each item once, by its value or by what `keyOf` says; later ones are duplicates. */
+  distinct(keyOf: (item: Place) => string = ({ value }) => JSON.stringify(value)): void {
+    const seen = new Set<string>();
+    for (const item of this.items) {
+      const key = keyOf(item);
+      if (seen.has(key)) item.duplicate();
+      seen.add(key);
+    }
+  }
+}
+
+function ownAt(value: Json | undefined, member: string): Json | undefined {
+  return isObject(value) && Object.hasOwn(value, member) ? value[member] : undefined;
+}
