@@ -234,7 +234,15 @@ export function aborted(what: string, reason: unknown): CapstanError {
 }
 
 export function requireObject(name: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null) throw invalid(name, 'an object', value);
+  if (typeof value === 'object' && value !== null) return;
+  throw invalidText(name, 'an object', value);
+}
+
+/** As {@link invalid}, of an argument that may be the text of a Secret: no more than a word is shown. */
+export function invalidText(name: string, expected: string, got: unknown): CapstanError {
+  if (typeof got !== 'string' || /^[\w.-]{0,20}$/.test(got)) return invalid(name, expected, got);
+  const message = `"${name}" expected ${expected}, got a text of ${got.length} characters`;
+  return new CapstanError('INVALID_ARGUMENT', message);
 }
 
 export function requireString(name: string, value: unknown): asserts value is string {

@@ -33,6 +33,7 @@ import {
   Discovery,
   defineCustomResource,
   discover,
+  Finalizers,
   finalizer,
   installCRDs,
   instrumentTransport,
@@ -87,6 +88,7 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { namesOf, requireMembers, requireNames } from '../bindings/names.ts';
+import { typeErrors } from './house/type-errors.ts';
 
 const Widget = defineResource<{ metadata: { name: string; namespace?: string } }>()({
   group: 'example.com',
@@ -193,6 +195,7 @@ const calls: [what: string, call: (given: never) => unknown, wrong: string, mean
     'fieldOwner',
   ],
   ['createOrUpdate', (o) => createOrUpdate(client, Widget, key, nothing, o), 'Live', 'live'],
+  ['finalize', (o) => new Finalizers().finalize(widget, o), 'abort', 'signal'],
   ['finalizer', (o) => finalizer(client, Widget, 'a/b', widget, o), 'Cleanup', 'cleanup'],
   ['listAll', (o) => listAll(client, Widget, o).next(), 'limit', 'pageSize'],
   ['mergeFrom', (o) => mergeFrom(widget, o), 'optimisticlock', 'optimisticLock'],
@@ -596,15 +599,17 @@ describe('an object with methods', () => {
 });
 
 test('a table does not compile without a name that its type has, nor with another', () => {
-  // @ts-expect-error size is missing
-  namesOf<{ size?: number; clock?: object }>()({ clock: 1 });
-  // @ts-expect-error sise is no member
-  namesOf<{ size?: number }>()({ size: 1, sise: 1 });
-  // @ts-expect-error nor is it one where it comes with another table
-  namesOf<{ size?: number }>()({
-    ...namesOf<{ sise: number; size: number }>()({ sise: 1, size: 1 }),
-  });
-});
+  const program = (table: string) =>
+    `import { namesOf } from '../../bindings/names.ts';\nnamesOf<{ size?: number; clock?: object }>()(${table});\n`;
+  const errors = (name: string, table: string) =>
+    typeErrors(`names-${name}`, program(table), { allowImportingTsExtensions: true });
+  const others = 'namesOf<{ sise: number }>()({ sise: 1 })';
+  expect(errors('right', '{ size: 1, clock: 1 }')).toBe('');
+  expect(errors('missing', '{ clock: 1 }')).toContain("Property 'size' is missing");
+  const refused = "is not assignable to type 'never'";
+  expect(errors('other', '{ size: 1, clock: 1, sise: 1 }')).toContain(refused);
+  expect(errors('spread', `{ size: 1, clock: 1, ...${others} }`)).toContain(refused);
+}, 60_000);
 
 /** The key was lost until the object changed: its result was taken for success. */
 test('a reconcile whose result has an unknown member has failed, and is called again', async () => {

@@ -8,6 +8,7 @@
  * first read.
  */
 import { CapstanError, show } from '../errors.ts';
+import { excerpt, notJson } from '../not-json.ts';
 import { FrameDecoder, type RawFrame } from './frames.ts';
 import type { KubeObject } from './keys.ts';
 import type { DecoderOptions } from './limits.ts';
@@ -235,12 +236,10 @@ function parseList(text: string, what: string, expected: ExpectedKind): ListPage
   try {
     body = JSON.parse(text);
   } catch (error) {
-    throw new CapstanError('DECODE', `${what}: the body is not JSON: ${show(text)}`, {
-      cause: error,
-    });
+    throw notJson(`${what}: the body`, text, error);
   }
   if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new CapstanError('DECODE', `${what}: expected a list with items, got ${show(text)}`);
+    throw new CapstanError('DECODE', `${what}: expected a list with items, got ${excerpt(text)}`);
   const { apiVersion, kind, items, metadata } = body as {
     apiVersion?: unknown;
     kind?: unknown;
@@ -294,7 +293,7 @@ export function requireList(head: ListHead, expected: ExpectedKind, what: string
   if (!Array.isArray(items) && (items !== null || kind === undefined))
     throw new CapstanError(
       'DECODE',
-      `${what}: expected a ${listKind} with items, got ${got} with items ${show(items)}`,
+      `${what}: expected a ${listKind} with items, got ${got} with items ${excerpt(items)}`,
     );
   const sameVersion = apiVersion === undefined || apiVersion === expected.apiVersion;
   if (kind === undefined && expected.listKind === undefined && sameVersion) return;
@@ -342,7 +341,7 @@ export function requireNamed(value: unknown, where: string): asserts value is Ku
     return;
   throw new CapstanError(
     'DECODE',
-    `${where} expected objects with metadata.name, got ${show(value)}`,
+    `${where} expected objects with metadata.name, got ${excerpt(value)}`,
   );
 }
 

@@ -8,6 +8,7 @@
 import { systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
 import { namesOf, requireNames } from '../names.ts';
+import { notJson } from '../not-json.ts';
 import { pathSegment } from '../path-segment.ts';
 import type { Caller } from './list-watch.ts';
 import { defineResource, groupVersion, isBuiltInGroup, type Resource } from './resource.ts';
@@ -244,13 +245,15 @@ async function getJson(transport: Transport, path: string, caller: Caller): Prom
   try {
     if (exchange.status !== 200)
       throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${path}`);
-    const body: unknown = JSON.parse(await exchange.text());
+    const text = await exchange.text();
+    let body: unknown;
+    try {
+      body = JSON.parse(text);
+    } catch (error) {
+      throw notJson(`GET ${path}: the body`, text, error);
+    }
     if (typeof body === 'object' && body !== null) return body;
-    throw new SyntaxError('not an object');
-  } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new CapstanError('DECODE', `GET ${path}: the body is no JSON object`, { cause: error });
-    throw error;
+    throw new CapstanError('DECODE', `GET ${path}: the body is no JSON object`);
   } finally {
     exchange.close();
   }

@@ -6,6 +6,7 @@
  * lost for good.
  */
 import { CapstanError, show } from '../errors.ts';
+import { excerpt, notJson } from '../not-json.ts';
 import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
 
 /**
@@ -168,7 +169,10 @@ export class FrameDecoder {
     if (at === this.#end) return false;
     if (this.#bytes[at] !== OPEN_BRACE) {
       const text = this.#text.decode(this.#bytes.subarray(at, Math.min(this.#end, at + 40)));
-      throw new CapstanError('DECODE', `a watch frame expected a JSON object, got ${show(text)}`);
+      throw new CapstanError(
+        'DECODE',
+        `a watch frame expected a JSON object, got ${excerpt(text)}`,
+      );
     }
     return true;
   }
@@ -178,9 +182,7 @@ export class FrameDecoder {
     try {
       return JSON.parse(text);
     } catch (error) {
-      throw new CapstanError('DECODE', `a watch frame is not JSON: ${show(text)}`, {
-        cause: error,
-      });
+      throw notJson('a watch frame', text, error);
     }
   }
 
@@ -248,7 +250,7 @@ function isObject(value: unknown): value is object {
 }
 
 function shape(value: unknown): string {
-  if (!isObject(value)) return show(value);
+  if (!isObject(value)) return excerpt(value);
   const { type, object } = value as { type?: unknown; object?: unknown };
-  return `type ${show(type)} and object ${show(object)}`;
+  return `type ${show(type)} and object ${excerpt(object)}`;
 }

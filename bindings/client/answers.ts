@@ -8,18 +8,24 @@ import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, isBuiltInGroup, type Resource } from '../cache/resource.ts';
 import { isStatus } from '../cache/status-error.ts';
 import { CapstanError, show } from '../errors.ts';
+import { excerpt } from '../not-json.ts';
 import type { AnyResource, ObjectKey, ObjectList } from './types.ts';
 
 /** What is asked for. */
 export interface Wanted {
   readonly resource: AnyResource;
-  /** Without a name, as one that the server makes from `generateName` is not known. */
+  /** Without a name where the server makes it. */
   readonly key?: Partial<ObjectKey> | undefined;
+  /** What a name begins with that the server makes. */
+  readonly generateName?: string | undefined;
   /** Of a subresource; "" is the object itself. */
   readonly subresource?: string | undefined;
   /** Of what was sent to a subresource. */
   readonly sentKind?: unknown;
 }
+
+/** How much of `generateName` is in a name at least. apiserver: names/generate.go. */
+const GENERATED = 58;
 
 /** Those whose answer is the object: all others may answer with kinds of their own. */
 const OF_OBJECT: ReadonlySet<string> = new Set(['', 'status']);
@@ -33,7 +39,7 @@ const OF_OBJECT: ReadonlySet<string> = new Set(['', 'status']);
  *   no metadata
  */
 export function objectFrom<T extends object>(answer: object, what: string, wanted: Wanted): T {
-  const { resource, key, subresource = '', sentKind } = wanted;
+  const { resource, key, subresource = '', sentKind, generateName = '' } = wanted;
   const apiVersion = groupVersion(resource);
   const got = answer as KubeObject;
   const isScale = subresource === 'scale';
@@ -45,11 +51,23 @@ export function objectFrom<T extends object>(answer: object, what: string, wante
   if (!isObject && !isScale) return answer as T;
   const { name, namespace } = got.metadata ?? {};
   const wantedName = key?.name ?? name;
-  const isNamed = typeof name === 'string' && name !== '' && name === wantedName;
-  if (!isNamed || (resource.namespaced && (namespace ?? key?.namespace) !== key?.namespace))
+  const isUnnamed =
+    !!got.metadata && name === undefined && key?.name === undefined && mayBeUnnamed(resource);
+  const isNamed =
+    typeof name === 'string' &&
+    name !== '' &&
+    name === wantedName &&
+    (key?.name !== undefined || name.startsWith(generateName.slice(0, GENERATED)));
+  if (
+    !(isNamed || isUnnamed) ||
+    (resource.namespaced && (namespace ?? key?.namespace) !== key?.namespace)
+  )
     throw unlike(answer, what, wanted);
   return (isObject ? withKind(answer, { apiVersion, kind: resource.kind }) : answer) as T;
 }
+
+/** Reviews are answered and not stored: no name is needed. */
+export const mayBeUnnamed = ({ kind }: AnyResource): boolean => kind.endsWith('Review');
 
 /** The answer to a deletion: a Status of success, or the object. Throws CapstanError DECODE. */
 export function requireDeletion(answer: object, what: string, wanted: Wanted): void {
@@ -60,40 +78,52 @@ export function requireDeletion(answer: object, what: string, wanted: Wanted): v
  * The answer to a deletion of many: a Status of success, or the list of what was deleted. Throws
  * CapstanError DECODE.
  */
-export function requireDeletions(answer: object, what: string, resource: AnyResource): void {
-  if (!isStatus(answer)) listFrom(resource as Resource<object, string>, answer, what);
+export function requireDeletions(
+  answer: object,
+  what: string,
+  resource: AnyResource,
+  namespace?: string,
+): void {
+  if (!isStatus(answer)) listFrom(resource as Resource<object, string>, answer, what, namespace);
 }
 
 /**
  * The list, read-only. Items of built-in kinds come without apiVersion and kind; here they have
  * them, as single objects do.
  *
+ * @param namespace that was asked for; none or "": all
  * @throws CapstanError DECODE for a list of another kind, and for an item that is no object of this
- *   kind with a name, by its place
+ *   kind and namespace with a name, by its place
  */
 export function listFrom<T extends object>(
   resource: Resource<T, string>,
   answer: object,
   what: string,
+  namespace?: string,
 ): ObjectList<T> {
   const { kind, apiVersion, items, metadata } = answer as KubeObject & {
     items?: unknown;
     metadata?: ObjectList<T>['metadata'] | null;
   };
   const head = { apiVersion: groupVersion(resource), kind: resource.kind };
-  const isList = items === null ? kind !== undefined : Array.isArray(items);
+  const hasItems = items === null ? kind !== undefined : Array.isArray(items);
+  const isList = hasItems && typeof (metadata ?? {}) === 'object';
   if (!isList || !isListKind(resource, apiVersion, kind))
     throw new CapstanError(
       'DECODE',
       `${what}: expected a list of ${describe(head)} with items, got ${described(answer)}`,
     );
+  const where = namespace && resource.namespaced ? ` in ${namespace}` : '';
   const complete = (item: (T & KubeObject) | null, i: number): T => {
     const kind = item?.kind ?? head.kind;
     const apiVersion = item?.apiVersion ?? head.apiVersion;
-    if (kind !== head.kind || apiVersion !== head.apiVersion || !item?.metadata?.name)
+    const { name, namespace: of } = item?.metadata ?? {};
+    const isNamed = typeof name === 'string' && name !== '';
+    const isThere = !resource.namespaced || !namespace || (of ?? namespace) === namespace;
+    if (kind !== head.kind || apiVersion !== head.apiVersion || !item || !isNamed || !isThere)
       throw new CapstanError(
         'DECODE',
-        `${what}: expected ${describe(head)} objects with a name, got items[${i}] ${described(item)}`,
+        `${what}: expected ${describe(head)} objects with a name${where}, got items[${i}] ${described(item)}`,
       );
     return withKind(item, head);
   };
@@ -134,7 +164,7 @@ const describe = ({ apiVersion, kind }: { apiVersion: string; kind: string }): s
 
 /** Bounded, and without the content, which may be a Secret's. */
 function described(answer: unknown): string {
-  if (typeof answer !== 'object' || answer === null) return show(answer);
+  if (typeof answer !== 'object' || answer === null) return excerpt(answer);
   const { apiVersion, kind, metadata, status, message } = answer as KubeObject & {
     status?: unknown;
     message?: unknown;

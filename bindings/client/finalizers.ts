@@ -158,6 +158,7 @@ export class Finalizers<T extends object> {
     object: T,
     options: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<FinalizeResult<T>> {
+    requireSignalOptions(options, 'finalize()');
     const deleted = isBeingDeleted(object);
     const errors = new Map<string, unknown>();
     let current = object;

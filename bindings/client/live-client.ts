@@ -8,9 +8,23 @@ import type { KubeObject } from '../cache/keys.ts';
 import { hasMetadataAlone, mayBeMetadataOnly } from '../cache/metadata-only.ts';
 import type { Resource } from '../cache/resource.ts';
 import { isNotFound, isStatus } from '../cache/status-error.ts';
-import { CapstanError, invalid, requireInteger, requireObject, requireString } from '../errors.ts';
+import {
+  CapstanError,
+  invalid,
+  invalidText,
+  requireInteger,
+  requireObject,
+  requireString,
+} from '../errors.ts';
 import { labelSelectorText } from '../selectors.ts';
-import { listFrom, objectFrom, requireDeletion, requireDeletions, type Wanted } from './answers.ts';
+import {
+  listFrom,
+  mayBeUnnamed,
+  objectFrom,
+  requireDeletion,
+  requireDeletions,
+  type Wanted,
+} from './answers.ts';
 import { type Body, bodyFor, settled } from './exact-body.ts';
 import { requireCallOptions, requirePatch } from './option-names.ts';
 import {
@@ -118,6 +132,7 @@ export class LiveClient implements Client {
       resource,
       await this.#rest.send({ method: 'GET', path, query, signal }),
       `GET ${path}`,
+      options.namespace,
     );
   }
 
@@ -126,15 +141,17 @@ export class LiveClient implements Client {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
-    const body = bodyFor('object', bodyOf(resource, object));
-    const { name, namespace, generateName } = metadataOf(object) as KubeObject['metadata'] & {
+    const isReview = mayBeUnnamed(resource);
+    const given = isReview ? { metadata: {}, ...object } : object;
+    const body = bodyFor('object', bodyOf(resource, given));
+    const { name, namespace, generateName } = metadataOf(given) as KubeObject['metadata'] & {
       generateName?: string;
     };
-    if (!name && !generateName)
-      throw invalid('object.metadata', 'a name or generateName', metadataOf(object));
+    if (!name && !generateName && !isReview)
+      throw invalid('object.metadata', 'a name or generateName', metadataOf(given));
     const path = collectionPath(resource, requireNamespace(resource, namespace));
     const key = { ...(name && { name }), namespace };
-    return this.#write<T>({ resource, key }, { method: 'POST', path, body }, options);
+    return this.#write<T>({ resource, key, generateName }, { method: 'POST', path, body }, options);
   }
 
   async update<T extends object>(
@@ -192,7 +209,7 @@ export class LiveClient implements Client {
       query: { ...query, ...selectorsOf(options) },
       ...rest,
     });
-    requireDeletions(answer, `DELETE ${path}`, resource);
+    requireDeletions(answer, `DELETE ${path}`, resource, options.namespace);
     if (!options.dryRun) this.#observer?.deletedAll(resource, answer);
   }
 
@@ -358,7 +375,7 @@ export class LiveClient implements Client {
       return undefined;
     }
     const object = objectFrom<T>(answer, `${sent.method} ${sent.path}`, wanted);
-    if (!options.dryRun) {
+    if (!options.dryRun && (object as KubeObject).metadata?.name !== undefined) {
       this.#observer?.wrote(resource, object);
       const { method, contentType } = sent;
       tellWritten({ resource, method, body, contentType, answer: object });
@@ -414,7 +431,7 @@ function patchBody(patch: Patch): { body: Body | string; contentType: string } {
   switch (patch.type) {
     case 'json':
       if (!Array.isArray(patch.operations))
-        throw invalid('patch.operations', 'an array', patch.operations);
+        throw invalidText('patch.operations', 'an array', patch.operations);
       return {
         body: bodyFor('patch.operations', patch.operations.filter(keepsKind)),
         contentType: MEDIA_TYPES.json,

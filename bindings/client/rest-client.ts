@@ -7,10 +7,11 @@ import { goesOn, isLongWait, type RepeatOptions, sendWithRepeats } from '../cach
 import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import type { Clock } from '../clock.ts';
-import { CapstanError, show } from '../errors.ts';
+import { CapstanError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { tell } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
+import { excerpt, notJson } from '../not-json.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
 import { type Warning, warningsIn } from './warnings.ts';
 
@@ -114,10 +115,10 @@ function parse(text: string, what: string): object {
   try {
     body = parseJson(text);
   } catch (cause) {
-    throw new CapstanError('DECODE', `${what}: expected JSON, got ${show(text)}`, { cause });
+    throw notJson(`${what}: the answer`, text, cause);
   }
   if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
-  throw new CapstanError('DECODE', `${what}: expected a JSON object, got ${show(body)}`);
+  throw new CapstanError('DECODE', `${what}: expected a JSON object, got ${excerpt(body)}`);
 }
 
 /** A Status of failure under a code of success, which client-go takes as what it says. */

@@ -7,6 +7,7 @@ import { isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.t
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import { aborted, CapstanError } from '../errors.ts';
+import { excerpt, notJson } from '../not-json.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 
@@ -68,16 +69,10 @@ async function answerOf(
     try {
       body = JSON.parse(text);
     } catch (error) {
-      throw new CapstanError(
-        'DECODE',
-        `${what} expected JSON, got ${JSON.stringify(text.slice(0, 60))}`,
-        {
-          cause: error,
-        },
-      );
+      throw notJson(`${what}: the answer`, text, error);
     }
     if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
-    throw new CapstanError('DECODE', `${what} expected a JSON object, got ${text.slice(0, 60)}`);
+    throw new CapstanError('DECODE', `${what} expected a JSON object, got ${excerpt(text)}`);
   } finally {
     exchange.close();
   }

@@ -1,5 +1,5 @@
 /** Answers with a code of success that are not what was asked for: each is an error, to each verb. */
-import { newSharedInformerFactory, type Transport } from 'capstan/cache';
+import { defineResource, newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { type Client, newClient, newNamespacedClient, withInterceptors } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
 import { at, ConfigMaps, configMap, Namespaces, Widgets, widget } from './fixtures.ts';
@@ -97,14 +97,50 @@ describe('other answers', () => {
   const client = (answer: object | string) =>
     newClient({ transport: answering(answer).transport, fieldOwner: 'me' });
   const list = { apiVersion: 'v1', kind: 'ConfigMapList', metadata: {} };
+  const elsewhere = { ...right, metadata: { ...right.metadata, namespace: 'other' } };
 
-  test('a name that the server makes is any name', async () => {
+  test('a name that the server makes begins as it was asked to', async () => {
     const made = { ...right, metadata: { ...right.metadata, name: 'a-x7k2p' } };
     const { name: _, ...metadata } = { ...right.metadata, generateName: 'a-' };
     expect(await client(made).create(ConfigMaps, { metadata })).toEqual(made);
+    await expect(client(right).create(ConfigMaps, { metadata })).rejects.toMatchObject({
+      code: 'DECODE',
+    });
+    // a long one is cut to leave five characters
+    const long = { ...right, metadata: { ...right.metadata, name: `${'a'.repeat(58)}x7k2p` } };
+    const cut = { ...metadata, generateName: `${'a'.repeat(70)}-` };
+    expect(await client(long).create(ConfigMaps, { metadata: cut })).toEqual(long);
     await expect(client(success).create(ConfigMaps, { metadata })).rejects.toMatchObject({
       code: 'DECODE',
     });
+  });
+
+  // `create` asked for a name, which no program gives a review, and looked for one in the answer.
+  test('a review needs no name, nor metadata, and may be answered without one', async () => {
+    const review = <T extends object>(kind: string) =>
+      defineResource<T>()({
+        group: 'authorization.k8s.io',
+        version: 'v1',
+        kind,
+        plural: `${kind.toLowerCase()}s`,
+        namespaced: kind.startsWith('Local'),
+      });
+    const of = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview' };
+    const answer = { ...of, metadata: {}, status: { allowed: true } };
+    const all = review<{ metadata?: object; spec: object }>('SubjectAccessReview');
+    expect(await client(answer).create(all, { spec: { user: 'a' } })).toEqual(answer);
+    for (const wrong of [of, { ...answer, kind: 'TokenReview' }, success])
+      await expect(client(wrong).create(all, { spec: {} })).rejects.toMatchObject({
+        code: 'DECODE',
+      });
+    const local = { ...answer, kind: 'LocalSubjectAccessReview', metadata: { namespace: 'a' } };
+    const inNamespace = review<{ metadata: object }>('LocalSubjectAccessReview');
+    const metadata = { namespace: 'a' };
+    expect(await client(local).create(inNamespace, { metadata })).toEqual(local);
+    await expect(client(local).create(inNamespace, { metadata: {} })).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+    await expect(client(right).create(ConfigMaps, { metadata })).rejects.toThrow('generateName');
   });
 
   test('what has no namespace is known by its name', async () => {
@@ -129,7 +165,12 @@ describe('other answers', () => {
     const all = { namespace: 'default' };
     await client(success).deleteAllOf(ConfigMaps, all);
     await client({ ...list, items: [right] }).deleteAllOf(ConfigMaps, all);
-    for (const answer of [right, { ...list, items: [null] }, { ...list, kind: 'SecretList' }])
+    for (const answer of [
+      right,
+      { ...list, items: [null] },
+      { ...list, items: [elsewhere] },
+      { ...list, kind: 'SecretList' },
+    ])
       await expect(client(answer).deleteAllOf(ConfigMaps, all)).rejects.toMatchObject({
         code: 'DECODE',
       });
@@ -152,8 +193,11 @@ describe('other answers', () => {
     ['an item of another kind', { ...list, items: [{ ...right, kind: 'Secret' }] }, false],
     ['an item without metadata', { ...list, items: [right, head] }, false],
     ['an item without a name', { ...list, items: [{ ...head, metadata: {} }] }, false],
+    ['an item whose name is none', { ...list, items: [{ metadata: { name: {} } }] }, false],
+    ['an item of another namespace', { ...list, items: [elsewhere] }, false],
+    ['metadata that are a text', { ...list, metadata: 'a', items: [] }, false],
   ])('a list with %s', async (_, answer, isTaken) => {
-    const listed = client(answer).list(ConfigMaps, { live: true });
+    const listed = client(answer).list(ConfigMaps, { live: true, namespace: 'default' });
     if (isTaken)
       expect((await listed).items).toEqual('items' in answer ? (answer.items ?? []) : []);
     else await expect(listed).rejects.toMatchObject({ code: 'DECODE' });

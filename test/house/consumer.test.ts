@@ -2,39 +2,9 @@
  * The types as a program that installs the package sees them: the core without the types of Node,
  * and nothing skipped.
  */
-import { spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-
-const root = fileURLToPath(new URL('../..', import.meta.url));
-
-/** What tsc says about a program in a folder of its own, by the built declarations. */
-function typeErrors(name: string, program: string, compilerOptions: object): string {
-  const folder = `${root}/build/consumer-${name}`;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(`${folder}/program.ts`, program);
-  const strictest = {
-    target: 'es2023',
-    module: 'nodenext',
-    strict: true,
-    exactOptionalPropertyTypes: true,
-    noUncheckedIndexedAccess: true,
-    skipLibCheck: false,
-    noEmit: true,
-    ...compilerOptions,
-  };
-  writeFileSync(
-    `${folder}/tsconfig.json`,
-    JSON.stringify({ compilerOptions: strictest, include: ['program.ts'] }),
-  );
-  const tsc = `${root}/node_modules/typescript/bin/tsc`;
-  const result = spawnSync(process.execPath, [tsc, '-p', folder, '--pretty', 'false'], {
-    encoding: 'utf8',
-  });
-  return result.stdout + result.stderr;
-}
+import { root, typeErrors } from './type-errors.ts';
 
 const BROWSER = { lib: ['es2023', 'dom', 'dom.iterable', 'dom.asynciterable'], types: [] };
 

@@ -7,6 +7,7 @@
  */
 import type { CacheCore } from '../../cache-core.ts';
 import { CapstanError, show } from '../../errors.ts';
+import { excerpt, notJson } from '../../not-json.ts';
 import {
   type Decoder,
   describeKind,
@@ -304,9 +305,7 @@ function rawFrame(text: string, of: string): RawFrame {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new CapstanError('DECODE', `a watch of ${of}: a frame is not JSON: ${show(text)}`, {
-      cause,
-    });
+    throw notJson(`a watch of ${of}: a frame`, text, cause);
   }
   const { type, object } = value as { type?: unknown; object?: unknown };
   if (
@@ -317,7 +316,7 @@ function rawFrame(text: string, of: string): RawFrame {
   ) {
     return { type, object };
   }
-  const got = `type ${show(type)} and object ${show(object)}`;
+  const got = `type ${show(type)} and object ${excerpt(object)}`;
   throw new CapstanError(
     'DECODE',
     `a watch of ${of}: expected { type: string, object: object }, got ${got}`,
@@ -441,9 +440,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
     try {
       return JSON.parse(text);
     } catch (cause) {
-      throw new CapstanError('DECODE', `${this.#what}: an item is not JSON: ${show(text)}`, {
-        cause,
-      });
+      throw notJson(`${this.#what}: an item`, text, cause);
     }
   }
 

@@ -1,0 +1,40 @@
+/**
+ * Errors about a text that should have been JSON. It may be a part of a Secret, so that nothing of
+ * it is quoted that could be data: neither here nor by the cause, as V8 quotes what is around the
+ * fault.
+ */
+import { CapstanError, isError, show } from './errors.ts';
+
+const SHOWN = 60;
+
+/** A page of a proxy, or words; never JSON, nor a part of it, nor what could be base64. */
+const PROSE = /^\s*<[!a-z]|^[^"{}[\]\\=]*$/i;
+const LONG_WORD = /[^\s<>]{20}/;
+
+/** `{what} is not JSON: …`, code DECODE. */
+export function notJson(what: string, text: string, error: unknown): CapstanError {
+  return new CapstanError('DECODE', `${what} is not JSON: ${excerpt(text)}`, {
+    cause: unquoted(error),
+  });
+}
+
+/**
+ * What came, bounded: words and pages are shown, of another text its length and how it begins; of
+ * any other value its type.
+ */
+export function excerpt(value: unknown): string {
+  if (typeof value !== 'string') return show(value);
+  const start = value.slice(0, SHOWN);
+  if (PROSE.test(start) && /\s/.test(start) && !LONG_WORD.test(start)) return show(value);
+  const [first = ''] = value.trimStart();
+  const begin = '{["'.includes(first) && first !== '' ? ` that begin with ${first}` : '';
+  return `${value.length} characters${begin} (not shown)`;
+}
+
+/** The error of JSON.parse without what it quotes. */
+function unquoted(error: unknown): unknown {
+  if (!isError(error)) return undefined;
+  const [, at] = /at position (\d+)/.exec(error.message) ?? [];
+  const [begin = ''] = /^(?:JSON Parse error: )?[A-Za-z ]*/.exec(error.message) ?? [];
+  return new SyntaxError(at === undefined ? begin.trim() : `no JSON at position ${at}`);
+}
