@@ -163,6 +163,24 @@ describe('a version', () => {
     expect(object).toStrictEqual(PARSED);
   });
 
+  test('of a page does not hold the others of that page, nor they it', () => {
+    const world = new World();
+    const page = world.decoder.page();
+    const texts = Array.from({ length: 100 }, (_, i) => TEXT.replace('"12"', `"${1000 + i}"`));
+    page.push(encoder.encode(`{"metadata":{"resourceVersion":"20"},"items":[${texts}]}`));
+    const stored = page.end().items.map(versionIn);
+    page.close();
+    stored.forEach((version, slot) => {
+      world.versions.put(slot, version);
+    });
+    const live = world.live();
+    for (let slot = 0; slot < 100; slot++) if (slot !== 25) world.versions.remove(slot);
+    world.versions.settle();
+    expect(world.live()).toBe(live / 100);
+    world.versions.remove(25);
+    expect(world.live()).toBe(0);
+  });
+
   test('of a list is the stored one where the bytes are the same', () => {
     const world = new World();
     const stored = versionIn(world.object(TEXT));

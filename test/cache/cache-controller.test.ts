@@ -165,22 +165,32 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
       if (object.metadata.name === 'bad') throw new Error('cannot be transformed');
       return { ...object, data: { v: `new ${object.data?.v}` } };
     };
-    const { clock, server, told, store, run, abort } = setUp({
+    const told: string[] = [];
+    const { clock, server, store, run, abort } = setUp({
       queue,
       transform,
       resyncPeriod: 1000,
+      handler: {
+        ...recorder(told),
+        onAdd: (object) => void told.push(`add ${object.data?.v}`),
+        onDelete: (last) => void ('data' in last && told.push(`delete ${last.data?.v}`)),
+      },
     });
     server.put('a', { data: { v: '1' } });
     const running = run();
     await clock.run(1000);
     server.put('a', { data: { v: '2' } });
     await clock.settle();
+    expect(store.byIndex('value', 'new 2')).toHaveLength(1);
+    server.remove('a');
+    await clock.settle();
     expect(told).toEqual([
-      'initial add default/a',
+      'add new 1',
       'update default/a new 1→new 1',
       'update default/a new 1→new 2',
+      'delete new 2',
     ]);
-    expect(store.byIndex('value', 'new 2')).toHaveLength(1);
+    expect(store.list()).toEqual([]);
     expect(reported).toEqual([]);
     server.put('bad', { data: { v: 'as it came' } });
     await clock.settle();

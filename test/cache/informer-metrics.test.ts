@@ -9,6 +9,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/clock.ts';
+import { ConfigMaps } from './live-server.ts';
 import { heldHandler, reports, setUp } from './told.ts';
 
 const reported = reports();
@@ -145,6 +146,37 @@ describe('a provider of metrics', () => {
     await third.clock.settle();
     expect(reported).toHaveLength(1);
     await third.informer.stop();
+  });
+
+  test('tells informers apart by name and by resource (TestNewInformerName, TestWithResource)', async () => {
+    const { calls, provider } = recorder();
+    const settings = { ...ConfigMaps, plural: 'settings' };
+    const informers = [
+      setUp({ name: 'web', metricsProvider: provider }),
+      setUp({ name: 'api', metricsProvider: provider }),
+      setUp({ name: 'web', metricsProvider: provider, resource: settings }),
+    ];
+    for (const { informer } of informers) void informer.run();
+    for (const { clock } of informers) await clock.settle();
+    expect(reported).toEqual([]);
+    expect(new Set(calls.filter((call) => call.includes('queued')))).toEqual(
+      new Set(
+        ['web configmaps', 'api configmaps', 'web settings'].flatMap((of) => [
+          `${of} queued 1`,
+          `${of} queued 0`,
+        ]),
+      ),
+    );
+    for (const { informer } of informers) await informer.stop();
+  });
+
+  test('may be missing where the informer has a name (TestWithStoreMetricsDefaulting)', async () => {
+    const { clock, server, informer } = setUp({ name: 'web' });
+    server.put('a');
+    void informer.run();
+    await clock.settle();
+    expect([informer.getIndexer().listKeys(), reported]).toEqual([['default/a'], []]);
+    await informer.stop();
   });
 
   // The name stayed taken for ever.

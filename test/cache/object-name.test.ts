@@ -51,6 +51,25 @@ describe('names and keys', () => {
     expect(parseObjectName('default/web')).toEqual(objectName('default', 'web'));
     expect(parseObjectName('node-1')).toEqual(objectName('', 'node-1'));
     expect(objectToName({ metadata: { name: 'node-1' } })).toEqual(objectName('', 'node-1'));
+    // every text of four characters out of these
+    const chars = ['a', 'b', '/'];
+    const texts = chars.flatMap((a) =>
+      chars.flatMap((b) => chars.flatMap((c) => chars.map((d) => a + b + c + d))),
+    );
+    for (const text of texts) {
+      const [first = '', second, ...more] = text.split('/');
+      if (more.length > 0) {
+        expect(() => parseObjectName(text), text).toThrow(
+          expect.objectContaining({ code: 'INVALID_KEY' }),
+        );
+        continue;
+      }
+      const name = parseObjectName(text);
+      expect(name, text).toEqual(
+        second === undefined ? objectName('', first) : objectName(first, second),
+      );
+      expect(text.startsWith('/') ? `/${name}` : String(name)).toBe(text);
+    }
   });
 
   test('stand in the place of an object as an ExplicitKey', () => {

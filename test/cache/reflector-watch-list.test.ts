@@ -3,7 +3,15 @@
  * tools/cache/reflector_watchlist_test.go; the second what a server that does not know streams
  * makes of the request.
  */
-import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
+import {
+  type Delta,
+  DeltaFIFO,
+  Indexer,
+  ListWatch,
+  RealFIFO,
+  Reflector,
+  TransportError,
+} from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { jsonDecoder } from '../../bindings/cache/decoder.ts';
 import { FakeClock } from '../../bindings/clock.ts';
@@ -23,6 +31,8 @@ import { reflect as reflectAny } from './reflecting.ts';
 
 const reflect: typeof reflectAny = (server, options) =>
   reflectAny(server, { watchList: true, ...options });
+
+type FIFO = RealFIFO<ConfigMap> | DeltaFIFO<ConfigMap>;
 
 let reported: unknown[] = [];
 let previous: ReturnType<typeof setErrorHandler>;
@@ -271,6 +281,54 @@ describe('TestWatchList', () => {
     });
     await stop();
   });
+
+  test('TestInitialEventsEndBookmarkTicker: warns of nothing after the end, and not where it lists', async () => {
+    for (const watchList of [true, false]) {
+      const reply = watchList ? holding(bookmark('5', 'true')) : listing('5');
+      const { clock, stop } = await reflect(new Replies(reply, holding()), { watchList });
+      await clock.run(30_000);
+      expect(reported).toEqual([]);
+      await stop();
+    }
+  });
+
+  test.each<[string, (transformer: (object: ConfigMap) => ConfigMap) => FIFO]>([
+    ['RealFIFO', (transformer) => new RealFIFO({ transformer })],
+    ['DeltaFIFO', (transformer) => new DeltaFIFO({ transformer })],
+  ])(
+    'TestReflectorRespectStoreTransformer: a %s transforms each object of a stream once',
+    async (_, make) => {
+      let calls = 0;
+      const fifo = make((object) => {
+        calls++;
+        return { ...object, data: { v: `${object.data?.v ?? ''}!` } };
+      });
+      const server = new Replies(
+        holding(add('a', '1'), add('b', '2'), bookmark('3', 'true'), add('c', '4')),
+      );
+      const clock = new FakeClock();
+      const stop = new AbortController();
+      const options = { clock, watchList: true };
+      const running = new Reflector(new ListWatch(server, ConfigMaps), fifo, options).run({
+        signal: stop.signal,
+      });
+      await clock.settle();
+      const objects: ConfigMap[] = [];
+      const take = (delta: Delta<ConfigMap>): void => {
+        if (delta.type === 'ReplacedAll') objects.push(...delta.objects);
+        else if ('object' in delta) objects.push(delta.object as ConfigMap);
+      };
+      while (fifo.tryPop((deltas) => deltas.forEach(take)));
+      expect(objects.map(({ metadata, data }) => `${metadata.name}${data?.v}`)).toEqual([
+        'a!',
+        'b!',
+        'c!',
+      ]);
+      expect(calls).toBe(3);
+      stop.abort();
+      await running;
+    },
+  );
 });
 
 describe('a server that never ends its initial events', () => {

@@ -102,6 +102,33 @@ describe('a filtering handler', () => {
   });
 });
 
+describe('a handler', () => {
+  // client-go: TestTypedResourceEventHandlerFuncs, TestTypedResourceEventHandlerDetailedFuncs
+  test('has any of the three, is told what is for it, and of an addition whether it is initial', async () => {
+    const { clock, server, informer } = setUp();
+    const told: string[][] = [[], [], [], []];
+    const [all, added, updated, deleted] = told.map((into) => teller(into));
+    for (const handler of [
+      all ?? {},
+      { onAdd: added?.onAdd },
+      { onUpdate: updated?.onUpdate },
+      { onDelete: deleted?.onDelete },
+      {},
+    ])
+      informer.addEventHandler(handler);
+    server.put('a');
+    void informer.run();
+    await clock.settle();
+    server.put('b');
+    server.put('a');
+    server.remove('b');
+    await clock.settle();
+    expect(told).toEqual([['+a', 'b', '~a', '-b'], ['+a', 'b'], ['~a'], ['-b']]);
+    expect(reported).toEqual([]);
+    await informer.stop();
+  });
+});
+
 describe('shutting a handler down', () => {
   test('waits for the call that is under way, and nothing is told after it', async () => {
     const { clock, server, informer } = setUp();

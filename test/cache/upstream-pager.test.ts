@@ -90,6 +90,7 @@ async function take(
   pagesOf: ReturnType<typeof pages>,
   process: (item: number) => void,
   signal?: AbortSignal,
+  ahead = 10,
 ) {
   const abort = new AbortController();
   const fetch = async (query: ListQuery) => {
@@ -97,7 +98,7 @@ async function take(
     return pagesOf.fetch(query);
   };
   const given: number[] = [];
-  for await (const page of eachPage(fetch, '', 10, 10, { abort, signal })) {
+  for await (const page of eachPage(fetch, '', 10, ahead, { abort, signal })) {
     for (const item of page) {
       process(item);
       given.push(item);
@@ -154,10 +155,22 @@ describe('TestListPager_EachListItem', () => {
     expect([abort.signal.aborted, getEventListeners(signal, 'abort')]).toEqual([true, []]);
   });
 
-  test('cancel while processing: it ends with an error, as not all was given', async () => {
+  test('cancel while processing: the page is given to its end, then it ends with an error', async () => {
     const stop = new AbortController();
-    stop.abort();
-    await expect(take(pages(21, 10), () => undefined, stop.signal)).rejects.toThrow('aborted');
+    const given: number[] = [];
+    const process = (item: number): void => {
+      given.push(item);
+      if (item === 3) stop.abort();
+    };
+    await expect(take(pages(51, 10), process, stop.signal, 0)).rejects.toThrow('aborted');
+    expect(given).toEqual(numbers(0, 10));
+  });
+
+  test('cancelled before: it ends with an error, and gives nothing', async () => {
+    const given: number[] = [];
+    const taken = take(pages(21, 10), (item) => given.push(item), AbortSignal.abort());
+    await expect(taken).rejects.toThrow('aborted');
+    expect(given).toEqual([]);
   });
 });
 

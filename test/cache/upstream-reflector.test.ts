@@ -1,11 +1,10 @@
 /**
- * What client-go tests of its reflector (tools/cache/reflector_test.go,
- * retry_with_deadline_test.go), against Reflector. The tests of streams have their counterparts in
- * reflector-watch-list.test.ts.
+ * What client-go tests of its reflector (tools/cache/reflector_test.go), against Reflector. The
+ * tests of streams have their counterparts in reflector-watch-list.test.ts, those of internal errors
+ * and Tables in upstream-reflector-errors.test.ts.
  */
 import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { RetryWithDeadline } from '../../bindings/cache/retry-with-deadline.ts';
 import { FakeClock } from '../../bindings/clock.ts';
 import { setErrorHandler } from '../../bindings/handle-error.ts';
 import {
@@ -59,7 +58,7 @@ describe('the end of a reflector', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test('TestReflectorWatchStoppedAfter, TestReflectorHandleWatchStoppedBefore: a watch that opens as it stops is closed, and read no more', async () => {
+  test('TestReflectorWatchStoppedAfter, TestReflectorHandleWatchStoppedBefore, TestReflectorStopWatch: a watch that opens as it stops is closed, and read no more', async () => {
     const stop = new AbortController();
     let aborted = 0;
     const server = new Replies(lists('1'), ({ signal }) => {
@@ -76,7 +75,7 @@ describe('the end of a reflector', () => {
     expect([aborted, store.listKeys(), server.requests.length]).toEqual([1, [], 2]);
   });
 
-  test('TestRunUntil, TestReflectorStopWatch, TestReflectorHandleWatchStoppedAfter: the watch is closed once, in the middle of its events', async () => {
+  test('TestRunUntil, TestReflectorHandleWatchStoppedAfter: the watch is closed once, in the middle of its events', async () => {
     let aborted = 0;
     const server = new Replies(lists('1'), ({ signal }) => {
       signal?.addEventListener('abort', () => aborted++);
@@ -89,20 +88,40 @@ describe('the end of a reflector', () => {
   });
 });
 
-test('TestCloseWatchChannelOnError, TestReflectorHandleWatchResultChanClosedBefore: a stream that ends in an error or at once is closed, and everything asked for again', async () => {
-  for (const reply of [sends(event('ERROR', status(500, 'InternalError'))), sends()]) {
-    const server = new Replies(lists('1'), reply, lists('2', 'a'), holds);
-    const { clock, names, stop } = await reflect(server, off);
-    await clock.run(800);
-    expect([server.asked(), names()]).toEqual([
-      ['list 0 limit 500', 'watch 1', 'list 1', 'watch 2'],
-      ['a'],
-    ]);
-    await stop();
-  }
+test('TestCloseWatchChannelOnError: a stream with an error in it is closed, and everything asked for again', async () => {
+  let aborted = 0;
+  const fails: Reply = ({ signal }) => {
+    signal?.addEventListener('abort', () => aborted++);
+    return stream([event('ERROR', status(500, 'InternalError'))], 'hold', signal);
+  };
+  const server = new Replies(lists('1'), fails, lists('2', 'a'), holds);
+  const { clock, names, stop } = await reflect(server, off);
+  expect(aborted).toBe(1);
+  await clock.run(800);
+  expect([server.asked().slice(2), names()]).toEqual([['list 1', 'watch 2'], ['a']]);
+  await stop();
 });
 
-test('TestReflectorHandleWatchResultChanClosedAfter: a stream that ends after an event, or after a second, is simply opened again', async () => {
+test.each([
+  ['ClosedBefore: at once', 0],
+  ['ClosedAfter: soon', 10],
+])(
+  'TestReflectorHandleWatchResultChan%s: a stream that ends without an event means a list',
+  async (_, afterMs) => {
+    const clock = new FakeClock();
+    const short: Reply = () => {
+      clock.step(afterMs);
+      return stream([], 'close');
+    };
+    const server = new Replies(lists('1'), short, lists('2', 'a'), holds);
+    const { names, stop } = await reflect(server, { ...off, clock });
+    await clock.run(800);
+    expect([server.asked().slice(1), names()]).toEqual([['watch 1', 'list 1', 'watch 2'], ['a']]);
+    await stop();
+  },
+);
+
+test('a stream that ends after an event, or after a second, is simply opened again', async () => {
   const clock = new FakeClock();
   const slow: Reply = () => {
     clock.step(1000);
@@ -139,15 +158,16 @@ test('TestReflectorWatchHandler: an object of another kind is left out, the stor
 
 describe('TestReflectorListAndWatch', () => {
   test('without streams: version "0" in pages of 500, then a watch from the list\'s version with bookmarks', async () => {
-    const server = new Replies(lists('1'), ({ signal }) =>
-      stream([add('foo', '2'), add('bar', '3')], 'hold', signal),
-    );
-    const { names, stop } = await reflect(server, off);
+    const frames = [event('MODIFIED', configMap('foo', '2')), add('bar', '3'), add('baz', '4')];
+    const server = new Replies(lists('1', 'foo'), ({ signal }) => stream(frames, 'hold', signal));
+    const { store, stop } = await reflect(server, off);
     expect(server.requests.map(({ query }) => query)).toEqual([
       { resourceVersion: '0', limit: '500' },
       { watch: 'true', allowWatchBookmarks: 'true', resourceVersion: '1', timeoutSeconds: '300' },
     ]);
-    expect(names()).toEqual(['bar', 'foo']);
+    expect(
+      store.list().map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`),
+    ).toEqual(['foo@2', 'bar@3', 'baz@4']);
     await stop();
   });
 
@@ -232,76 +252,6 @@ describe('the back-off', () => {
   });
 });
 
-test('TestRetryInternalError: the window begins anew after a minute without an internal error', async () => {
-  const clock = new FakeClock();
-  let n = 0;
-  const failing: Reply = () => {
-    if (++n === 10) clock.step(60_000);
-    clock.step(1000);
-    return stream([event('ERROR', status(500, 'InternalError'))], 'close');
-  };
-  const server = new Replies(
-    lists('1'),
-    ...Array.from({ length: 41 }, () => failing),
-    lists('2'),
-    holds,
-  );
-  const { told, stop } = await reflect(server, {
-    ...off,
-    clock,
-    maxInternalErrorRetryDuration: 30_000,
-  });
-  expect(told().filter((one) => one === 'server → rewatch').length).toBe(40);
-  await stop();
-});
-
-describe('TestRetryWithDeadline', () => {
-  test.each<[string, number, [number, boolean][]]>([
-    [
-      'never, where the duration is zero',
-      0,
-      [
-        [0, false],
-        [1000, false],
-      ],
-    ],
-    [
-      'only within the duration, from the first on',
-      1000,
-      [
-        [1000, true],
-        [1000, true],
-        [1000, false],
-      ],
-    ],
-    [
-      'and anew after the window has closed',
-      1000,
-      [
-        [0, true],
-        [2000, false],
-        [0, true],
-      ],
-    ],
-    [
-      'and anew after a quiet minute',
-      1000,
-      [
-        [0, true],
-        [60_000, true],
-      ],
-    ],
-  ])('tries again %s', (_, duration, steps) => {
-    const clock = new FakeClock(1000);
-    const retry = new RetryWithDeadline(clock, duration);
-    const answers = steps.map(([ms]) => {
-      clock.step(ms);
-      return retry.again();
-    });
-    expect(answers).toEqual(steps.map(([, want]) => want));
-  });
-});
-
 test('TestReflectorResync, TestReflectorResyncChan: the store is told to resync each period while watching', async () => {
   const store = new Indexer<ConfigMap>();
   let resyncs = 0;
@@ -321,10 +271,18 @@ test('TestReflectorResync, TestReflectorResyncChan: the store is told to resync 
   await clock.run(2000);
   expect(resyncs, 'not while shouldResync says no').toBe(3);
   wanted = true;
+  const previous = setErrorHandler(() => undefined);
+  store.resync = () => {
+    resyncs++;
+    throw new Error('no');
+  };
+  await clock.run(2000);
+  setErrorHandler(previous);
+  expect(resyncs, 'also after one that failed').toBe(5);
   server.intercept = () => answer(500, JSON.stringify(status(500, 'InternalError')));
   server.closeWatches();
   await clock.run(60_000);
-  expect(resyncs, 'not while it waits to list').toBe(3);
+  expect(resyncs, 'not while it waits to list').toBe(5);
   await stop();
 });
 
@@ -532,17 +490,5 @@ test('TestReflectorReplacesStoreOnUnsafeDelete: an object that became unreadable
   expect(names()).toEqual(['corrupt', 'good']);
   await clock.run(800);
   expect(names()).toEqual(['good']);
-  await stop();
-});
-
-test('TestIsUnsupportedTableObject: a Table is no list, and no event', async () => {
-  const table = JSON.stringify({
-    kind: 'Table',
-    apiVersion: 'meta.k8s.io/v1',
-    metadata: {},
-    rows: [],
-  });
-  const { failures, stop } = await reflect(new Replies(() => answer(200, table)), off);
-  expect(failures).toMatchObject([{ class: 'decode', next: 'relist' }]);
   await stop();
 });

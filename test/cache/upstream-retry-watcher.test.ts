@@ -166,6 +166,7 @@ describe('TestRetryWatcher', () => {
     for await (const one of watcher) {
       seen.push(one);
       watcher.stop();
+      watcher.stop(); // a second time changes nothing
     }
     expect(seen).toEqual([{ type: 'ADDED', object: configMap('v2', '2'), resourceVersion: '2' }]);
     expect(clock.timers()).toBe(0);
