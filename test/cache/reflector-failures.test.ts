@@ -92,6 +92,9 @@ describe('every failure reaches the handler, with its class and what happens nex
 
   test.each<[string, Reply, [string, string, number]]>([
     ['403', refuses(403, 'Forbidden'), ['auth', 'relist', 800]],
+    ['403 without a body', () => answer(403, ''), ['auth', 'relist', 800]],
+    ['401', refuses(401, 'Unauthorized'), ['auth', 'relist', 800]],
+    ['401 without a body', () => answer(401, ''), ['auth', 'relist', 800]],
     ['410', refuses(410, 'Gone'), ['expired', 'relist', 800]],
     ['429', refuses(429, 'TooManyRequests'), ['throttled', 'rewatch', 800]],
     [

@@ -88,49 +88,51 @@ describe('the end of a reflector', () => {
   });
 });
 
-test('TestCloseWatchChannelOnError: a stream with an error in it is closed, and everything asked for again', async () => {
-  let aborted = 0;
-  const fails: Reply = ({ signal }) => {
-    signal?.addEventListener('abort', () => aborted++);
-    return stream([event('ERROR', status(500, 'InternalError'))], 'hold', signal);
-  };
-  const server = new Replies(lists('1'), fails, lists('2', 'a'), holds);
-  const { clock, names, stop } = await reflect(server, off);
-  expect(aborted).toBe(1);
-  await clock.run(800);
-  expect([server.asked().slice(2), names()]).toEqual([['list 1', 'watch 2'], ['a']]);
-  await stop();
-});
+describe('a watch that ends', () => {
+  test('TestCloseWatchChannelOnError: a stream with an error in it is closed, and everything asked for again', async () => {
+    let aborted = 0;
+    const fails: Reply = ({ signal }) => {
+      signal?.addEventListener('abort', () => aborted++);
+      return stream([event('ERROR', status(500, 'InternalError'))], 'hold', signal);
+    };
+    const server = new Replies(lists('1'), fails, lists('2', 'a'), holds);
+    const { clock, names, stop } = await reflect(server, off);
+    expect(aborted).toBe(1);
+    await clock.run(800);
+    expect([server.asked().slice(2), names()]).toEqual([['list 1', 'watch 2'], ['a']]);
+    await stop();
+  });
 
-test.each([
-  ['ClosedBefore: at once', 0],
-  ['ClosedAfter: soon', 10],
-])(
-  'TestReflectorHandleWatchResultChan%s: a stream that ends without an event means a list',
-  async (_, afterMs) => {
+  test('a stream that ends after an event, or after a second, is simply opened again', async () => {
     const clock = new FakeClock();
-    const short: Reply = () => {
-      clock.step(afterMs);
+    const slow: Reply = () => {
+      clock.step(1000);
       return stream([], 'close');
     };
-    const server = new Replies(lists('1'), short, lists('2', 'a'), holds);
-    const { names, stop } = await reflect(server, { ...off, clock });
-    await clock.run(800);
-    expect([server.asked().slice(1), names()]).toEqual([['watch 1', 'list 1', 'watch 2'], ['a']]);
+    const server = new Replies(lists('1'), sends(bookmark('2')), slow, holds);
+    const { failures, stop } = await reflect(server, { ...off, clock });
+    expect([server.asked().slice(1), failures]).toEqual([['watch 1', 'watch 2', 'watch 2'], []]);
     await stop();
-  },
-);
+  });
 
-test('a stream that ends after an event, or after a second, is simply opened again', async () => {
-  const clock = new FakeClock();
-  const slow: Reply = () => {
-    clock.step(1000);
-    return stream([], 'close');
-  };
-  const server = new Replies(lists('1'), sends(bookmark('2')), slow, holds);
-  const { failures, stop } = await reflect(server, { ...off, clock });
-  expect([server.asked().slice(1), failures]).toEqual([['watch 1', 'watch 2', 'watch 2'], []]);
-  await stop();
+  test.each([
+    ['ClosedBefore: at once', 0],
+    ['ClosedAfter: soon', 10],
+  ])(
+    'TestReflectorHandleWatchResultChan%s: a stream that ends without an event means a list',
+    async (_, afterMs) => {
+      const clock = new FakeClock();
+      const short: Reply = () => {
+        clock.step(afterMs);
+        return stream([], 'close');
+      };
+      const server = new Replies(lists('1'), short, lists('2', 'a'), holds);
+      const { names, stop } = await reflect(server, { ...off, clock });
+      await clock.run(800);
+      expect([server.asked().slice(1), names()]).toEqual([['watch 1', 'list 1', 'watch 2'], ['a']]);
+      await stop();
+    },
+  );
 });
 
 test('TestReflectorWatchHandler: an object of another kind is left out, the store follows the rest, the last version counts even if it is older', async () => {

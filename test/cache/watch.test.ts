@@ -145,6 +145,33 @@ describe('a watch without a cache', () => {
     }
   });
 
+  // client-go: TestDecoder_SourceClose, apimachinery: TestEmptyDecoder
+  test('ends a next() that waits when the server ends the stream, which may be empty', async () => {
+    const server = new LiveServer();
+    const events = watch(server, ConfigMaps);
+    const waiting = events.next();
+    await new FakeClock().settle();
+    expect(server.watches.size).toBe(1);
+    server.closeWatches();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    const empty = watch(new Replies(() => stream([], 'close')), ConfigMaps);
+    expect(await read(empty)).toEqual({ seen: [], error: undefined });
+  });
+
+  // apimachinery: TestStreamWatcherRace
+  test('that is stopped gives neither the events nor the error that had come by then', async () => {
+    const frames = [a, b, event('ERROR', status(500, 'InternalError'))];
+    for (const leave of ['signal', 'return']) {
+      const stop = new AbortController();
+      const server = new Replies(({ signal }) => stream(frames, 'hold', signal));
+      const events = watch(server, ConfigMaps, { signal: stop.signal });
+      expect((await events.next()).value).toMatchObject({ type: 'ADDED' });
+      if (leave === 'signal') stop.abort();
+      else await events.return();
+      expect(await events.next()).toEqual({ done: true, value: undefined });
+    }
+  });
+
   test('gives what its onBookmark throws to whoever iterates, also after the end', async () => {
     const stop = new AbortController();
     const mine = new Error('mine');

@@ -109,9 +109,9 @@ describe('a half-open connection', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('says why, and the next request takes another', async () => {
+  test('says why', async () => {
     const clock = new FakeClock();
-    const { server, proxy, transport } = await throughProxy(clock, {
+    const { proxy, transport } = await throughProxy(clock, {
       readIdleTimeout: 1000,
       pingTimeout: 500,
     });
@@ -120,8 +120,18 @@ describe('a half-open connection', () => {
     const end = reader.next().catch((error: unknown) => error);
     await clock.run(1500);
     expect(String(await end)).toMatch(/reset.*did not answer a PING within 500 ms/);
-    const direct = transportTo(server.url);
-    expect(await ask(direct)).toBe('2.0 GET /');
+  });
+
+  // client-go: TestReconnectBrokenTCP
+  test('is left for another by the next request, on the same way', async () => {
+    const clock = new FakeClock();
+    const { server, proxy, transport } = await throughProxy(clock);
+    const running = following(await watch(transport));
+    proxy.freeze('present');
+    await clock.run(45_000);
+    expect(await running.end).toBe('reset');
+    expect(await ask(transport)).toBe('2.0 GET /');
+    expect(server.sessions).toHaveLength(2);
   });
 
   test('that idled is asked at once when it is used again', async () => {

@@ -4,6 +4,7 @@ import {
   enqueueRequestForObject,
   enqueueRequestForOwner,
   enqueueRequestsFromMapFunc,
+  type HandlerQueue,
   handlerFuncs,
   LowPriority,
   withLowPriorityWhenUnchanged,
@@ -222,6 +223,8 @@ describe('enqueueRequestForOwner', () => {
   test('names the owners before and after an update, each once', () => {
     expect(handler.update(owned(reference('a')), owned(reference('b')))).toEqual(['n/a', 'n/b']);
     expect(handler.update(owned(reference('a')), owned(reference('a')))).toEqual(['n/a']);
+    const moved = thing('child', { namespace: 'n2', ownerReferences: [reference('b')] });
+    expect(handler.update(owned(reference('a')), moved)).toEqual(['n/a', 'n2/b']);
   });
 
   test('names no owner of another group or kind, and one of any version', () => {
@@ -324,6 +327,15 @@ type Way = [
   how: { after?: number; rateLimited?: boolean },
 ];
 
+const queueOptions = () => ({ key: requestKey, clock: new FakeClock() });
+/** A queue of client-go's kind, to which all ways of adding are one. */
+const withoutPriorities = () =>
+  Object.assign(new RateLimitingQueue<Request>(undefined, queueOptions()), {
+    addWithOpts(this: RateLimitingQueue<Request>, _: object, ...requests: Request[]) {
+      for (const request of requests) this.add(request);
+    },
+  });
+
 describe.each<Way>([
   ['enqueueRequestForObject', enqueueRequestForObject(), {}],
   [
@@ -376,6 +388,23 @@ describe.each<Way>([
   });
   test('is normal for an update that has another version', () =>
     expect(update('1', '2')).toEqual(normal));
+
+  test('does not count in a queue without priorities, which gets it too', () => {
+    const events: ((queue: HandlerQueue) => unknown)[] = [
+      (queue) => handler.create?.({ object: object(), isInInitialList: true }, queue),
+      (queue) =>
+        handler.update?.(
+          { objectOld: object('1'), objectNew: object('1'), change: unknownChange },
+          queue,
+        ),
+    ];
+    for (const tell of events) {
+      const queue = withoutPriorities();
+      tell(queue);
+      expect([queue.tryGet(), queue.tryGet()]).toEqual([me, undefined]);
+      queue.dispose();
+    }
+  });
 });
 
 test('a priority that a handler gives itself is kept', () => {
@@ -390,18 +419,10 @@ test('a priority that a handler gives itself is kept', () => {
 });
 
 test('the queues of this package are what handlers add to, those without priorities too', () => {
-  const options = { key: requestKey, clock: new FakeClock() };
-  const queues = [
-    new PriorityQueue<Request>(undefined, options),
-    Object.assign(new RateLimitingQueue<Request>(undefined, options), {
-      addWithOpts(this: RateLimitingQueue<Request>, _: object, ...requests: Request[]) {
-        for (const request of requests) this.add(request);
-      },
-    }),
-  ];
+  const queues = [new PriorityQueue<Request>(undefined, queueOptions()), withoutPriorities()];
   for (const queue of queues) {
     enqueueRequestForObject().create?.({ object: thing('a'), isInInitialList: true }, queue);
-    expect(queue.tryGet()).toEqual({ namespace: 'n', name: 'a' });
+    expect(queue.tryGet()).toEqual(me);
     queue.dispose();
   }
 });

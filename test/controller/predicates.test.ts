@@ -443,10 +443,20 @@ describe('a label selector', () => {
     ],
   ])('%s lets matching objects pass', (_, selector) => {
     const predicate = labelSelectorPredicate(selector);
-    expect(predicate.create?.(create({ foo: 'bar' }))).toBe(true);
-    expect(predicate.create?.(create({ foo: 'bar', baz: '' }))).toBe(false);
-    expect(predicate.create?.(create({ bar: 'foo' }))).toBe(false);
-    expect(predicate.create?.(create(undefined))).toBe(false);
+    for (const [labels, want] of [
+      [{ foo: 'bar' }, true],
+      [{ foo: 'bar', baz: '' }, false],
+      [{ bar: 'foo' }, false],
+      [undefined, false],
+    ] as const) {
+      const { object } = create(labels);
+      expect([
+        predicate.create?.({ object, isInInitialList: false }),
+        predicate.update?.({ ...update({}, {}), objectNew: object }),
+        predicate.delete?.({ object, deleteStateUnknown: false }),
+        predicate.generic?.({ object }),
+      ]).toEqual(Array(4).fill(want));
+    }
   });
 
   test('judges an update by its new state, and refuses what is no selector', () => {

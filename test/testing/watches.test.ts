@@ -253,6 +253,58 @@ test('initial events on request end with a bookmark that says so', async () => {
   expect((await api.get(WIDGETS, { watch: 'true', sendInitialEvents: 'true' })).status).toBe(422);
 });
 
+describe('initial events', () => {
+  // apiserver: RunWatchSemantics
+  test.for<[version: 'none' | '0' | 'current', initial: boolean | undefined, bookmarks: boolean]>(
+    (['none', '0', 'current'] as const).flatMap((version) =>
+      [true, false, undefined].flatMap((initial) =>
+        [true, false].map(
+          (bookmarks) => [version, initial, bookmarks] as [typeof version, typeof initial, boolean],
+        ),
+      ),
+    ),
+  )(
+    'from the version %s, with sendInitialEvents %s and bookmarks %s, a watch begins as of kube-apiserver',
+    async ([version, initial, bookmarks]) => {
+      const { api } = await start();
+      for (const name of ['a', 'b']) await api.make(WIDGETS, widget(name));
+      const query: Record<string, string> = {};
+      if (version !== 'none')
+        query.resourceVersion = version === '0' ? '0' : await api.version(WIDGETS);
+      if (bookmarks) query.allowWatchBookmarks = 'true';
+      if (initial !== undefined)
+        Object.assign(query, {
+          sendInitialEvents: String(initial),
+          resourceVersionMatch: 'NotOlderThan',
+        });
+      const watch = await api.watch(WIDGETS, query);
+      await api.make(WIDGETS, widget('c'));
+      const told = initial ?? version !== 'current';
+      const expected = [
+        ...(told ? ['ADDED a', 'ADDED b'] : []),
+        ...(told && bookmarks ? ['BOOKMARK undefined'] : []),
+        'ADDED c',
+      ];
+      expect((await watch.take(expected.length)).map(brief)).toEqual(expected);
+    },
+  );
+
+  // apiserver: RunWatchSemanticInitialEventsExtended
+  test('the bookmark at the end of initial events has the version of the whole server', async () => {
+    const { api } = await start();
+    await api.make(WIDGETS, widget('a'));
+    const elsewhere = await api.make('/apis/example.com/v1/namespaces/other/widgets', widget('a'));
+    const watch = await api.watch(WIDGETS, {
+      sendInitialEvents: 'true',
+      resourceVersionMatch: 'NotOlderThan',
+      allowWatchBookmarks: 'true',
+    });
+    const [added, end] = await watch.take(2);
+    expect(brief(added!)).toBe('ADDED a');
+    expect(end!.object.metadata.resourceVersion).toBe(elsewhere.metadata.resourceVersion);
+  });
+});
+
 // The socket was full after the first objects, so the bookmark was left out, and the client waited
 // for it in vain.
 test('initial events that are more than a socket takes end with their bookmark too', async () => {
@@ -311,6 +363,20 @@ describe('a slow reader', () => {
     expect(events.map((event) => event.object.spec.x)).toEqual(
       Array.from({ length: 40 }, (_, at) => at + 1),
     );
+    await slow.close();
+  });
+
+  // apiserver: RunTestWatcherTimeout
+  test('keeps no other one waiting', async () => {
+    const { api, server } = await start();
+    const { resourceVersion } = (await api.make(WIDGETS, big(0))).metadata;
+    const slow = new Client(server.transport());
+    for (let i = 0; i < 3; i++) await slow.watch(WIDGETS, { resourceVersion });
+    const watch = await api.watch(WIDGETS, { resourceVersion });
+    for (let x = 1; x <= 22; x++) {
+      await api.patch(`${WIDGETS}/big`, { spec: { x } });
+      expect((await watch.take(1))[0]!.object.spec.x).toBe(x);
+    }
     await slow.close();
   });
 
