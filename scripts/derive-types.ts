@@ -122,7 +122,7 @@ const LINE = 400;
 const VIEWS = [
   { group: 'autoscaling', version: 'v1', kind: 'Scale' },
   { group: 'policy', version: 'v1', kind: 'Eviction' },
-  { group: '', version: 'v1', kind: 'Binding' },
+  { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
 ];
 
 const HEAD = `/**

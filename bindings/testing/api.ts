@@ -4,7 +4,9 @@
  * nothing of Kubernetes.
  */
 import type { Clock } from '../clock.ts';
+import { Access, type AccessOptions, type Requester } from './auth/access.ts';
 import { decodeObject, type Incoming, parseJson, readBody } from './body.ts';
+import { connect, isConnect } from './connect.ts';
 import {
   AGGREGATED,
   acceptsAggregated,
@@ -16,6 +18,7 @@ import {
   VERSION,
   verbsOf,
 } from './discovery.ts';
+import { evict } from './eviction.ts';
 import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
@@ -31,24 +34,23 @@ import {
   wantsYaml,
   YAML,
 } from './media-types.ts';
-import { deleteOptions, deletionWarnings, type FieldValidation, writeOptions } from './options.ts';
+import {
+  deleteOptions,
+  deletionWarnings,
+  type FieldValidation,
+  type RequestOptions,
+  writeOptions,
+} from './options.ts';
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
-import { type Kind, SCALE } from './registry/kinds.ts';
+import { BINDING, EVICTION, type Kind, SCALE, TOKEN_REQUEST } from './registry/kinds.ts';
+import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
-import { ofResource } from './registry/strategy.ts';
 import { deprecationOf } from './registry/warnings.ts';
-import {
-  ApiError,
-  badRequest,
-  genericStatus,
-  methodNotAllowed,
-  noSuchPath,
-  notFound,
-  notSupported,
-} from './status.ts';
-import { applyScale, bind, evict, methodsOf, scaleOf, updateScale } from './subresources.ts';
+import { checkScope, checkSubresource, checkVerbs } from './route-checks.ts';
+import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
+import { applyScale, bind, requireBindingName, scaleOf, updateScale } from './subresources.ts';
 import { tableView } from './tables.ts';
 import { type View, viewOf, wholeObjects } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
@@ -152,9 +154,11 @@ interface Call {
    * Throws 406.
    */
   written: (shape: Shape) => View;
+  /** What is asked before a write; see auth/access.ts. */
+  by: Requester;
 }
 
-export interface ApiOptions extends WatchesOptions {
+export interface ApiOptions extends WatchesOptions, AccessOptions {
   clock: Clock;
   wallTime: () => number;
   historySize: number;
@@ -167,10 +171,11 @@ export class Api {
   readonly #watches: Watches;
   readonly #freshness: Freshness;
   readonly #wallTime: () => number;
-  #tokens: ReadonlySet<string> | undefined;
+  readonly #access: Access;
 
   constructor(options: ApiOptions) {
     this.registry = new Registry(options);
+    this.#access = new Access(this.registry, options);
     this.#wallTime = options.wallTime;
     this.#freshness = new Freshness(
       this.registry.versions,
@@ -184,7 +189,7 @@ export class Api {
    * From now on a request without one of these as its bearer token is 401; undefined: anybody may.
    */
   setTokens(tokens: readonly string[] | undefined): void {
-    this.#tokens = tokens === undefined ? undefined : new Set(tokens);
+    this.#access.setTokens(tokens);
   }
 
   /** The answer; undefined when a watch has taken over the response. Throws ApiError. */
@@ -215,9 +220,7 @@ export class Api {
     deprecation: readonly string[],
   ): Promise<Answer | undefined> {
     const { route, method } = target;
-    const token = /^Bearer (.*)$/.exec(request.headers.authorization ?? '')?.[1];
-    if (this.#tokens !== undefined && (token === undefined || !this.#tokens.has(token)))
-      throw genericStatus(401);
+    const by = this.#access.admit(target, request.headers);
     if (route.type !== 'resource') {
       if (method !== 'GET') throw methodNotAllowed();
       return this.#document(route, server.address, request.headers.accept);
@@ -240,6 +243,11 @@ export class Api {
       viewFor(request.headers.accept, kind, shape, table);
     const view = viewOf(kind, wanted(shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
+    else if (kind.verbs !== undefined) checkVerbs(kind, route, method, target.verb);
+    if (isConnect(route.subresource)) {
+      connect(this.registry, route, target.query);
+      return { code: 204, type: '', body: '' };
+    }
     if (target.verb === 'watch') {
       const how = { view, faults: server.faults, warnings: deprecation };
       await this.#watches.serve(route, target.query, output, how);
@@ -254,8 +262,9 @@ export class Api {
       output,
       view,
       written: wanted,
+      by,
     };
-    if (route.subresource !== '' && route.subresource !== 'status') return this.#subresource(call);
+    if (route.subresource !== '' && !isPart(route.subresource)) return this.#subresource(call);
     return route.name === '' ? this.#collection(call) : this.#object(call);
   }
 
@@ -268,6 +277,7 @@ export class Api {
     output,
     view,
     written,
+    by,
   }: Call): Promise<Answer> {
     // An object of a namespaced kind is created in one namespace, and a collection deleted in one.
     if (method !== 'GET' && kind.namespaced === true && path.namespace === '')
@@ -279,13 +289,17 @@ export class Api {
           await this.#freshness.answer(output, () => list(this.registry, path, query, view)),
         );
       case 'POST': {
-        const options = writeOptions(request, query, 'CreateOptions');
+        const options = { ...writeOptions(request, query, 'CreateOptions'), ...by };
         const { object, warnings } = this.#decode(
           kind,
           await readObject(kind, request),
           options.fieldValidation,
         );
-        return answer(() => this.registry.create(path, object, options), warnings, written);
+        const write = (): Written =>
+          kind.verbs === undefined
+            ? this.registry.create(path, object, options)
+            : this.#answered(kind, path, object, by, options);
+        return answer(write, warnings, written);
       }
       case 'DELETE': {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
@@ -315,6 +329,7 @@ export class Api {
     output,
     view,
     written,
+    by,
   }: Call): Promise<Answer> {
     switch (method) {
       case 'GET':
@@ -325,7 +340,7 @@ export class Api {
           ),
         );
       case 'PUT': {
-        const options = writeOptions(request, query, 'UpdateOptions');
+        const options = { ...writeOptions(request, query, 'UpdateOptions'), ...by };
         const { object, warnings } = this.#decode(
           kind,
           await readObject(kind, request),
@@ -339,7 +354,10 @@ export class Api {
       }
       case 'PATCH': {
         const type = patchTypeOf(kind, mediaType(request));
-        const options = writeOptions(request, query, 'PatchOptions', type === 'apply');
+        const options = {
+          ...writeOptions(request, query, 'PatchOptions', type === 'apply'),
+          ...by,
+        };
         const body = await readBody(request);
         if (type === 'apply') {
           const config = configurationFrom(await jsonOfApply(body));
@@ -365,6 +383,23 @@ export class Api {
       default:
         throw methodNotAllowed();
     }
+  }
+
+  /** What is created to be answered and not to be stored: a review, or a binding. */
+  #answered(
+    kind: Kind,
+    path: ResourcePath,
+    object: JsonObject,
+    by: Requester,
+    options: RequestOptions,
+  ): Written {
+    const { registry } = this;
+    const sent = registry.unstored(kind, path, object, options.manager);
+    if (kind.kind !== 'Binding') return this.#access.review(kind, sent, by);
+    const name = requireBindingName(sent);
+    const resource = { ...path.resource, plural: 'pods' };
+    const pod: ResourcePath = { ...path, resource, name, subresource: 'binding' };
+    return bind(registry, registry.kinds.get(resource), pod, sent, options.dryRun);
   }
 
   async #subresource({ kind, path, method, query, request, output }: Call): Promise<Answer> {
@@ -399,15 +434,22 @@ export class Api {
       );
       return answer(() => updateScale(registry, kind, path, change, options), warnings);
     }
-    const body = parseJson(text, (why) =>
-      badRequest(`couldn't get version/kind; json parse error: ${why}`),
-    );
-    const object = isObject(body) ? body : {};
-    if (method === 'PUT')
+    if (method === 'PUT') {
+      const body = parseJson(text, (why) =>
+        badRequest(`couldn't get version/kind; json parse error: ${why}`),
+      );
+      const object = isObject(body) ? body : {};
       return answer(() => updateScale(registry, kind, path, () => object, options), []);
-    if (path.subresource === 'binding')
-      return answer(() => bind(registry, kind, path, object, options.dryRun), []);
-    return answer(() => evict(registry, path, object, options.dryRun), []);
+    }
+    const sent = SENT[path.subresource] as Kind;
+    const { object, warnings } = this.#decode(sent, text, options.fieldValidation);
+    return answer(() => {
+      if (sent === TOKEN_REQUEST) return this.#access.tokens.create(path, object, options.manager);
+      const placed = registry.unstored(sent, path, object, options.manager);
+      return sent === BINDING
+        ? bind(registry, kind, path, placed, options.dryRun)
+        : evict(registry, path, placed, options.dryRun);
+    }, warnings);
   }
 
   /** The object of a body; what there is to say about its fields is refused or becomes warnings. */
@@ -473,28 +515,19 @@ export class Api {
   }
 }
 
+/** What is sent to the subresources that are created alone. */
+const SENT: Readonly<Record<string, Kind>> = {
+  binding: BINDING,
+  eviction: EVICTION,
+  token: TOKEN_REQUEST,
+};
+
 /** Of what is read; undefined where it does not count. */
 const shapeOf = (verb: Target['verb']): Shape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
 
 const found = (document: object | undefined): Answer =>
   document === undefined ? text(404, NO_PAGE) : json(200, JSON.stringify(document));
-
-/** A path in a scope that the resource does not have leads nowhere. */
-function checkScope(kind: Kind, path: ResourcePath): void {
-  if (kind.namespaced === undefined) return;
-  if (!kind.namespaced && path.namespace !== '') throw noSuchPath();
-  if (kind.namespaced && path.namespace === '' && path.name !== '') throw noSuchPath();
-}
-
-function checkSubresource(kind: Kind, path: ResourcePath, method: string): void {
-  const methods = methodsOf(kind, path.subresource);
-  if (methods === undefined)
-    throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
-  if (methods.includes(method)) return;
-  if (kind.builtIn) throw methodNotAllowed();
-  throw notSupported(method === 'POST' ? 'create' : 'delete', ofResource(kind, path.name));
-}
 
 const versionOf = (query: URLSearchParams): number =>
   parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));

@@ -3,7 +3,9 @@
  * resources and of all custom ones that were seen or defined. client-go's RESTMapper and kubectl
  * read these to turn kinds into paths.
  */
+import { createHash } from 'node:crypto';
 import { apiVersionOf, type Kind, type Kinds } from './registry/kinds.ts';
+import { type Subresource, subresourcesOf } from './registry/parts.ts';
 
 const CUSTOM_VERBS = [
   'delete',
@@ -47,6 +49,8 @@ const GROUPS = [
     'apiregistration.k8s.io',
     'apps',
     'events.k8s.io',
+    'authentication.k8s.io',
+    'authorization.k8s.io',
     'autoscaling',
     'batch',
     'certificates.k8s.io',
@@ -123,47 +127,10 @@ function byPriority(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-interface Subresource {
-  name: string;
-  group: string;
-  version: string;
-  kind: string;
-  verbs: readonly string[];
-}
-
-const READ_AND_WRITE = ['get', 'patch', 'update'];
-
-/** What this server serves below an object. */
-function subresourcesOf(kind: Kind): Subresource[] {
-  const own = { group: '', version: '', kind: kind.kind, verbs: READ_AND_WRITE };
-  const create = ['create'];
-  const found: Subresource[] = [];
-  if (kind.builtIn && kind.group === '' && kind.plural === 'pods') {
-    found.push({ ...own, name: 'binding', kind: 'Binding', verbs: create });
-    found.push({
-      name: 'eviction',
-      group: 'policy',
-      version: 'v1',
-      kind: 'Eviction',
-      verbs: create,
-    });
-  }
-  const scale = {
-    name: 'scale',
-    group: 'autoscaling',
-    version: 'v1',
-    kind: 'Scale',
-    verbs: READ_AND_WRITE,
-  };
-  if (kind.scale !== undefined && kind.builtIn) found.push(scale);
-  if (kind.status) found.push({ ...own, name: 'status' });
-  if (kind.scale !== undefined && !kind.builtIn) found.push(scale);
-  return found;
-}
-
 /** What may be done with the kind's objects. */
 export const verbsOf = (kind: Kind): readonly string[] => {
   if (!kind.builtIn) return CUSTOM_VERBS;
+  if (kind.verbs !== undefined) return kind.verbs;
   return kind.plural === 'namespaces' ? VERBS.filter((verb) => verb !== 'deletecollection') : VERBS;
 };
 
@@ -200,7 +167,28 @@ const resource = (kind: Kind): object => ({
   verbs: verbsOf(kind),
   ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
   ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
+  ...(kind.verbs === undefined ? { storageVersionHash: storageHash(kind) } : {}),
 });
+
+/** Built-in kinds that are stored in another form than they are served in. */
+const STORED_AS: Readonly<Record<string, string>> = {
+  'events.k8s.io/v1/Event': '/v1/Event',
+  'autoscaling/v1/HorizontalPodAutoscaler': 'autoscaling/v2/HorizontalPodAutoscaler',
+  ...Object.fromEntries(
+    [
+      'admissionregistration.k8s.io/v1/MutatingAdmissionPolicy',
+      'admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding',
+      'apiextensions.k8s.io/v1/CustomResourceDefinition',
+    ].map((name) => [name, name.replace('/v1/', '/v1beta1/')]),
+  ),
+};
+
+/** apiserver: pkg/endpoints/discovery/storageversionhash.go. */
+function storageHash({ group, version, kind, definition }: Kind): string {
+  const shown = `${definition?.storage ?? `${group}/${version}`}/${kind}`;
+  const stored = STORED_AS[shown] ?? shown;
+  return createHash('sha256').update(stored).digest().subarray(0, 8).toString('base64');
+}
 
 const subresource = (
   kind: Kind,

@@ -12,6 +12,7 @@ import {
 import { CapstanError } from '../errors.ts';
 import { namesOf, requireNames } from '../names.ts';
 import { parseTarget } from './api.ts';
+import { headersAs, requireUser, type ServerUser } from './auth/users.ts';
 import { closesPort, type Fault } from './faults.ts';
 import type { ResourceName } from './registry/kinds.ts';
 import { MemoryReply } from './reply.ts';
@@ -64,6 +65,12 @@ export interface FakeTransport extends Transport {
   expireHistory(): void;
   removeResource(resource: { group: string; version: string; plural: string }): () => void;
   setTokens(tokens: readonly string[] | undefined): void;
+  /**
+   * The same server as another user, by impersonation: a name, such as
+   * `system:serviceaccount:default:web`, or a name with groups.
+   * @throws CapstanError INVALID_ARGUMENT
+   */
+  as(user: string | ServerUser): Transport;
   /** Cuts all that is being read. */
   dropConnections(): void;
   /** Ends all that is being read; requests after it are refused. */
@@ -131,6 +138,16 @@ class InProcess implements FakeTransport {
 
   host(): string {
     return ADDRESS;
+  }
+
+  as(user: string | ServerUser): Transport {
+    requireUser('user', user);
+    const headers = headersAs(user);
+    return {
+      request: (request) =>
+        this.request({ ...request, headers: { ...headers, ...request.headers } }),
+      host: () => ADDRESS,
+    };
   }
 
   add(...objects: object[]): void {

@@ -4,6 +4,8 @@
  */
 export type { Transport } from '../cache/transport.ts';
 export { FakeClock } from '../clock.ts';
+export type { Authorization } from './auth/access.ts';
+export type { ServerUser } from './auth/users.ts';
 export { type FakeClient, type FakeClientOptions, fakeClient } from './fake-client.ts';
 export {
   type FakeResource,
@@ -12,5 +14,10 @@ export {
   fakeTransport,
 } from './fake-transport.ts';
 export type { Fault, FaultVerb, StreamFault, WatchPoint } from './faults.ts';
-export { ApiServer, type ApiServerOptions, type ServerTls } from './server.ts';
+export {
+  ApiServer,
+  type ApiServerOptions,
+  type ServerTls,
+  type ServerTransportOptions,
+} from './server.ts';
 export type { ServingOptions } from './serving-options.ts';

@@ -14,6 +14,7 @@ import { handleError } from '../handle-error.ts';
 import { namesOf, requireNames } from '../names.ts';
 import { requireNode } from '../node-version.ts';
 import { parseTarget } from './api.ts';
+import { headersAs, requireUser, type ServerUser } from './auth/users.ts';
 import { closesPort, type Fault } from './faults.ts';
 import { Serving } from './serving.ts';
 import {
@@ -44,16 +45,29 @@ const NAMES = namesOf<ApiServerOptions>()({
   port: 1,
   tls: namesOf<ServerTls>()({ key: 1, cert: 1, ca: 1 }),
 });
-const TRANSPORT_NAMES = namesOf<{ headers: Record<string, string> }>()({ headers: 1 });
+
+/** Of {@link ApiServer.transport}. */
+export interface ServerTransportOptions {
+  /** Sent with every request, such as `authorization`. */
+  headers?: Record<string, string> | undefined;
+  /**
+   * The user as whom requests are sent, by impersonation: a name, such as
+   * `system:serviceaccount:default:web`, or a name with groups.
+   */
+  as?: string | ServerUser | undefined;
+}
+
+const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 });
 
 /**
  * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and
  * with the answers of a real kube-apiserver. Any group, version and resource works without
- * registration; namespaces need not exist. There is no authorization, no admission and no garbage
- * collector, and nothing schedules a Pod. Without a socket: {@link fakeTransport}.
+ * registration; namespaces need not exist. There is no authorization unless `authorization` asks for
+ * it, no admission and no garbage collector, and nothing schedules a Pod. Without a socket: {@link fakeTransport}.
  *
  * - create (generateName), get, list (limit, continue, selectors), update, delete (finalizers,
- *   preconditions), deletecollection, `/status`, `/scale`, pods' `/binding` and `/eviction`;
+ *   preconditions), deletecollection, `/status`, `/scale`, and the other subresources of built-in
+ *   kinds;
  *   conflicts by resourceVersion; generation; dry run of every write.
  * - JSON, merge and strategic merge patch, and server-side apply: `managedFields` of every write,
  *   conflicts, `force`, removal of what is applied no longer; lists merge by the keys of
@@ -79,7 +93,8 @@ const TRANSPORT_NAMES = namesOf<{ headers: Record<string, string> }>()({ headers
  * None, also where a definition has a webhook for it; a definition is gone with its objects at
  * once, whatever finalizers they have, and so is a namespace; the formats of strings beyond
  * date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are
- * written, and owner references and the members of embedded resources are not judged; an eviction looks at no disruption budget, and a Pod on a node is gone at
+ * written, and owner references and the members of embedded resources are not judged; nobody counts the healthy Pods of a disruption budget, so that evictions go by the status that
+ * a test writes; no kubelet gives logs or runs commands; a Pod on a node is gone at
  * once; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
  * `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server (say
  * `Background`); what a definition's schema once cut from a stored object does not come back with a
@@ -148,13 +163,20 @@ export class ApiServer {
 
   /**
    * A transport to this server, with a connection pool of its own; over TLS it trusts the server.
-   * @param options `headers` are sent with every request, such as `authorization`
+   *
+   * @throws CapstanError INVALID_ARGUMENT
+   * @example
+   * const server = await ApiServer.start({ authorization: 'RBAC' });
+   * const transport = server.transport({ as: 'system:serviceaccount:default:web' });
    */
-  transport(options: { headers?: Record<string, string> | undefined } = {}): Transport {
+  transport(options: ServerTransportOptions = {}): Transport {
     requireNames('options', options, 'option of transport()', TRANSPORT_NAMES);
+    const { as } = options;
+    if (as !== undefined) requireUser('as', as);
+    const headers = { ...(as === undefined ? {} : headersAs(as)), ...options.headers };
     const connect = (): Transport =>
       httpTransport(this.url, {
-        ...options,
+        headers,
         ...(this.#ca === undefined ? {} : { tls: { ca: this.#ca } }),
       });
     const inner = connect();

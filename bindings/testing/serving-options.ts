@@ -6,6 +6,8 @@ import { type Clock, systemClock } from '../clock.ts';
 import { invalid, requireInteger } from '../errors.ts';
 import { namesOf } from '../names.ts';
 import type { ApiOptions } from './api.ts';
+import type { Authorization } from './auth/access.ts';
+import { requireUser, type ServerUser } from './auth/users.ts';
 
 /** How the embedded server serves; the defaults are as the real one's. */
 export interface ServingOptions {
@@ -46,6 +48,19 @@ export interface ServingOptions {
    * `setTokens`.
    */
   tokens?: readonly string[] | undefined;
+  /**
+   * Users by their bearer tokens. A request with another token is 401; one with none is that of
+   * `system:anonymous` under RBAC, and else 401. Tokens that the server made for a ServiceAccount
+   * are always good. With neither `users` nor `tokens` everybody is in `system:masters`.
+   */
+  users?: Readonly<Record<string, ServerUser>> | undefined;
+  /**
+   * `RBAC`: requests are judged by the Roles, ClusterRoles and bindings that the server holds, as
+   * kube-apiserver does with `--authorization-mode=RBAC`; the ClusterRoles that it begins with
+   * (`cluster-admin`, `admin`, `edit`, `view`, `system:discovery` and more) are there.
+   * `AlwaysAllow`, the default: every user may do everything.
+   */
+  authorization?: Authorization | undefined;
 }
 
 export const SERVING_NAMES = namesOf<ServingOptions>()({
@@ -57,7 +72,11 @@ export const SERVING_NAMES = namesOf<ServingOptions>()({
   watchBuffer: 1,
   compressWatches: 1,
   tokens: 1,
+  users: 1,
+  authorization: 1,
 });
+
+const AUTHORIZATIONS: readonly unknown[] = ['AlwaysAllow', 'RBAC'];
 
 export type CheckedServing = Omit<ApiOptions, 'wallTime'> &
   Required<Pick<ServingOptions, 'startTime'>>;
@@ -74,6 +93,8 @@ export function requireServingOptions(options: ServingOptions): CheckedServing {
     freshnessTimeout = 3000,
     watchBuffer = Number.POSITIVE_INFINITY,
     compressWatches = false,
+    users,
+    authorization = 'AlwaysAllow',
   } = options;
   if (!(bookmarkInterval > 0)) throw invalid('bookmarkInterval', 'a number > 0', bookmarkInterval);
   requireInteger('historySize', historySize, 0);
@@ -82,7 +103,12 @@ export function requireServingOptions(options: ServingOptions): CheckedServing {
   if (!(freshnessTimeout >= 0))
     throw invalid('freshnessTimeout', 'a number >= 0', freshnessTimeout);
   if (!(watchBuffer >= 0)) throw invalid('watchBuffer', 'a number >= 0', watchBuffer);
+  if (!AUTHORIZATIONS.includes(authorization))
+    throw invalid('authorization', '"AlwaysAllow" or "RBAC"', authorization);
+  for (const user of Object.values(users ?? {})) requireUser('users', user);
   return {
+    users,
+    authorization,
     bookmarkInterval,
     historySize,
     clock,

@@ -88,7 +88,7 @@ export class Serving {
 
 function send(output: Output, answer: ReturnType<typeof failure>): void {
   const headers: Headers = {
-    'Content-Type': answer.type,
+    ...(answer.type === '' ? {} : { 'Content-Type': answer.type }),
     'Cache-Control': 'no-cache, private',
   };
   if (answer.retryAfter !== undefined) headers['Retry-After'] = answer.retryAfter;

@@ -183,6 +183,7 @@ export interface FieldError {
     | 'FieldValueTooLong'
     | 'FieldValueTooMany'
     | 'FieldValueDuplicate'
+    | 'FieldValueNotFound'
     | 'FieldValueTypeInvalid';
   message: string;
 }
@@ -221,6 +222,18 @@ export const fieldTooLong = (field: string, most: number): FieldError => ({
   field,
   reason: 'FieldValueTooLong',
   message: `Too long: may not be more than ${most} bytes`,
+});
+
+export const fieldDuplicate = (field: string, value: unknown): FieldError => ({
+  field,
+  reason: 'FieldValueDuplicate',
+  message: `Duplicate value: ${quoted(value)}`,
+});
+
+export const fieldNotFound = (field: string, value: unknown): FieldError => ({
+  field,
+  reason: 'FieldValueNotFound',
+  message: `Not found: ${quoted(value)}`,
 });
 
 /**

@@ -20,15 +20,6 @@ import {
   type StatusBody,
 } from './status.ts';
 
-/** The methods that a subresource takes; undefined: the kind has no such one. */
-export function methodsOf(kind: Kind, subresource: string): readonly string[] | undefined {
-  const readAndWrite = ['GET', 'PUT', 'PATCH'];
-  if (subresource === 'status') return kind.status ? readAndWrite : undefined;
-  if (subresource === 'scale') return kind.scale === undefined ? undefined : readAndWrite;
-  const isPod = kind.builtIn && kind.group === '' && kind.plural === 'pods';
-  return isPod && (subresource === 'binding' || subresource === 'eviction') ? ['POST'] : undefined;
-}
-
 /** An object's scale, as autoscaling/v1 has it. */
 export function scaleOf(kind: Kind, object: JsonObject): JsonObject {
   const { specReplicas = '', statusReplicas = '', selector = '' } = kind.scale ?? {};
@@ -168,7 +159,7 @@ const SUCCESS: StatusBody = {
   status: 'Success',
   code: 201,
 };
-const success: Written = { code: 201, json: JSON.stringify(SUCCESS) };
+export const success: Written = { code: 201, json: JSON.stringify(SUCCESS) };
 
 /** Assigns a Pod to a node, as a scheduler does. */
 export function bind(
@@ -225,30 +216,14 @@ export function bind(
   return success;
 }
 
-/** Deletes a Pod. Disruption budgets are not looked at: nothing here counts what is healthy. */
-export function evict(
-  registry: Registry,
-  path: ResourcePath,
-  eviction: JsonObject,
-  dryRun: boolean,
-): Written {
-  requireName(path, eviction, 'Eviction');
-  const options = objectAt(eviction, 'deleteOptions');
-  const preconditions = objectAt(options, 'preconditions');
-  const [uid, resourceVersion] = [
-    stringAt(preconditions, 'uid'),
-    stringAt(preconditions, 'resourceVersion'),
-  ];
-  const dry = dryRun || (Array.isArray(options.dryRun) && options.dryRun.includes('All'));
-  registry.delete(path, {
-    ...(uid === '' ? {} : { uid }),
-    ...(resourceVersion === '' ? {} : { resourceVersion }),
-    dryRun: dry,
-  });
-  return success;
+/** The name of the Pod that a Binding without a path of its own is for. */
+export function requireBindingName(binding: JsonObject): string {
+  const name = stringAt(metadataOf(binding), 'name');
+  if (name === '') throw badRequest('Name parameter required.');
+  return name;
 }
 
-function requireName(path: ResourcePath, object: JsonObject, what: string): void {
+export function requireName(path: ResourcePath, object: JsonObject, what: string): void {
   if (stringAt(metadataOf(object), 'name') !== path.name) {
     throw badRequest(`name in URL does not match name in ${what} object`);
   }

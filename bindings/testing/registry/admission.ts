@@ -112,7 +112,7 @@ const PRIORITIES: Record<string, number> = {
 };
 
 /** pkg/apis/core/helper/qos. */
-function qosClass(spec: JsonObject): string {
+export function qosClass(spec: JsonObject): string {
   const all = [spec.containers, spec.initContainers].flatMap((list) =>
     Array.isArray(list) ? list.filter(isObject) : [],
   );

@@ -51,6 +51,8 @@ export interface Kind extends ResourceName {
   orphans: boolean;
   /** false: its definition was deleted, or it was removed; its paths lead nowhere. */
   served: boolean;
+  /** The verbs of a kind whose objects are not stored; others have all verbs. */
+  verbs?: readonly string[];
   /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
   schema?: Schema;
   /** What that says of all versions together. */
@@ -83,11 +85,12 @@ export interface ScalePaths {
  * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural,
  * flags, short names. n namespaced · s status subresource · g generation · c update needs a
  * resourceVersion · u an update may create · r a delete answers with the object · o it orphans
- * unless told otherwise · k scale subresource · a in the category `all` · x in `api-extensions`.
+ * unless told otherwise · k scale subresource · a in the category `all` · x in `api-extensions` ·
+ * v it is created alone, and nothing is stored · l it is read alone.
  */
 const BUILT_IN: Record<string, string> = {
   v1: `
-    ConfigMap configmaps n cm; Endpoints endpoints nu ep; Event events nu ev; LimitRange limitranges nu limits;
+    Binding bindings nv; ComponentStatus componentstatuses l cs; ConfigMap configmaps n cm; Endpoints endpoints nu ep; Event events nu ev; LimitRange limitranges nu limits;
     Namespace namespaces sr ns; Node nodes s no; PersistentVolume persistentvolumes sr pv;
     PersistentVolumeClaim persistentvolumeclaims nsr pvc; Pod pods nsgra po; PodTemplate podtemplates ngr;
     ReplicationController replicationcontrollers nsgoka rc; ResourceQuota resourcequotas nsr quota; Secret secrets n;
@@ -103,6 +106,11 @@ const BUILT_IN: Record<string, string> = {
   'apps/v1': `
     ControllerRevision controllerrevisions n; DaemonSet daemonsets nsga ds; Deployment deployments nsgka deploy;
     ReplicaSet replicasets nsgka rs; StatefulSet statefulsets nsgka sts`,
+  'authentication.k8s.io/v1': `
+    SelfSubjectReview selfsubjectreviews v; TokenReview tokenreviews v`,
+  'authorization.k8s.io/v1': `
+    LocalSubjectAccessReview localsubjectaccessreviews nv; SelfSubjectAccessReview selfsubjectaccessreviews v;
+    SelfSubjectRulesReview selfsubjectrulesreviews v; SubjectAccessReview subjectaccessreviews v`,
   'autoscaling/v1': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
   'autoscaling/v2': 'HorizontalPodAutoscaler horizontalpodautoscalers nsa hpa',
   'batch/v1': 'CronJob cronjobs nsga cj; Job jobs nsgoa',
@@ -172,6 +180,7 @@ function builtIns(): Kind[] {
         served: true,
         categories: has('a') ? ['all'] : has('x') ? ['api-extensions'] : [],
         ...(has('k') ? { scale: BUILT_IN_SCALE } : {}),
+        ...(has('v') ? { verbs: ['create'] } : has('l') ? { verbs: ['get', 'list'] } : {}),
       } satisfies Kind;
     }),
   );
@@ -216,6 +225,19 @@ export const SCALE: Kind = {
   known: true,
   namespaced: true,
 };
+
+/** A built-in kind that is sent to a subresource, and of no resource of its own. */
+const sent = (group: string, plural: string, kind: string): Kind => ({
+  ...guess({ group, version: 'v1', plural }),
+  kind,
+  builtIn: true,
+  known: true,
+  namespaced: true,
+});
+
+export const TOKEN_REQUEST = sent('authentication.k8s.io', 'tokenrequests', 'TokenRequest');
+export const BINDING = sent('', 'bindings', 'Binding');
+export const EVICTION = sent('policy', 'evictions', 'Eviction');
 
 /** The resources of a CustomResourceDefinition, one for each of its versions. */
 export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonObject }[] {

@@ -40,6 +40,7 @@ function filterOf(kind: Kind, subresource: string): Filter {
   if (subresource === 'scale') return (fields) => fields;
   if (subresource === '') return kind.status ? allBut(pathOf('status')) : (fields) => fields;
   if (!kind.builtIn) return nothingBut('status');
+  if (subresource !== 'status' && subresource !== 'approval') return (fields) => fields;
   const kept = KEPT_BY_STATUS[kind.plural] ?? [];
   return allBut(
     pathOf('spec'),

@@ -34,12 +34,12 @@ import { asStored, shownAs, storageKey } from './forms.ts';
 import { definedBy, type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
+import { makerOf } from './parts.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
 import {
+  assemble,
   forCreate,
   forDeletion,
-  forStatusUpdate,
-  forUpdate,
   ofKind,
   ofResource,
   prepare,
@@ -75,6 +75,8 @@ export interface WriteOptions {
   dryRun: boolean;
   /** The field manager. */
   manager: string;
+  /** Asked before an object of this kind is written; throws what is refused. */
+  guard?: ((kind: Kind, object: JsonObject, old: JsonObject | undefined) => void) | undefined;
   /** What is stored has empty lists or maps in its metadata. */
   hollow?: boolean | undefined;
 }
@@ -154,6 +156,15 @@ export class Registry {
     return this.#create(kind, path, this.#inNamespace(kind, path, body), options);
   }
 
+  /** An object that is answered and not stored, with its managers: a review. */
+  unstored(kind: Kind, path: ResourcePath, body: JsonObject, manager: string): JsonObject {
+    const object = this.#inNamespace(kind, path, body);
+    const by = { manager, now: this.#now() };
+    const managedFields = ownersAfter(kind, undefined, object, path.subresource, by);
+    const owned = withOwners(object, managedFields);
+    return assemble(kind, metadataOf(owned), owned);
+  }
+
   /** @param owners the `managedFields` where they are known: of an object that is applied */
   #create(
     kind: Kind,
@@ -171,6 +182,7 @@ export class Registry {
     requireKind(kind, object, name);
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
     const prepared = prepare(learned, object, owners !== undefined);
+    options.guard?.(learned, prepared, undefined);
     const now = this.#now();
     const managedFields =
       owners === undefined
@@ -275,13 +287,13 @@ export class Registry {
     options: WriteOptions,
     counts = false,
   ): Written {
-    const make = path.subresource === 'status' ? forStatusUpdate : forUpdate;
-    const made = make(kind, asKept(kind, prepared), existing.object);
+    options.guard?.(kind, prepared, existing.object);
+    const made = makerOf(path.subresource)(kind, asKept(kind, prepared), existing.object);
     const next = counts ? withNextGeneration(made, existing.object) : made;
     return {
       code: 200,
       json: this.#replace(kind, this.store(path.resource), existing, next, options),
-      warnings: path.subresource === 'status' ? [] : warningsOf(kind, prepared),
+      warnings: path.subresource !== '' ? [] : warningsOf(kind, prepared),
     };
   }
 

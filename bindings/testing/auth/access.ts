@@ -1,0 +1,120 @@
+/**
+ * Who may send a request: users, impersonation, and the authorizer that judges them. apiserver:
+ * pkg/server/config.go DefaultBuildHandlerChain, whose order this keeps.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Target } from '../api.ts';
+import type { JsonObject } from '../json.ts';
+import type { Kind } from '../registry/kinds.ts';
+import type { Registry, WriteOptions, Written } from '../registry/registry.ts';
+import { seed } from '../seed.ts';
+import { type Attributes, attributesOf, forbidden, type ResourceAttributes } from './attributes.ts';
+import { bootstrapRoles } from './bootstrap-roles.ts';
+import { requireGrantable } from './escalation.ts';
+import { type Authorizer, allowAll, Rbac } from './rbac.ts';
+import { review } from './reviews.ts';
+import { Tokens } from './tokens.ts';
+import {
+  type Impersonation,
+  impersonationOf,
+  type ServerUser,
+  serviceAccountOf,
+  Users,
+} from './users.ts';
+
+/** Who may do what. */
+export type Authorization = 'AlwaysAllow' | 'RBAC';
+
+export interface AccessOptions {
+  /** By token. */
+  users: Readonly<Record<string, ServerUser>> | undefined;
+  authorization: Authorization;
+  wallTime: () => number;
+}
+
+/** Who sent a request, and what is asked before it writes. */
+export interface Requester extends Pick<WriteOptions, 'guard'> {
+  user: ServerUser;
+}
+
+export class Access {
+  readonly tokens: Tokens;
+  readonly #users: Users;
+  readonly #authorizer: Authorizer;
+  readonly #rbac: Rbac | undefined;
+  readonly #wallTime: () => number;
+
+  constructor(registry: Registry, { users, authorization, wallTime }: AccessOptions) {
+    this.tokens = new Tokens(registry, wallTime);
+    this.#rbac = authorization === 'RBAC' ? new Rbac(registry) : undefined;
+    this.#authorizer = this.#rbac ?? allowAll;
+    this.#wallTime = wallTime;
+    if (this.#rbac !== undefined) seed(registry, bootstrapRoles(), timeOf(wallTime()));
+    const isServiceAccount = (token: string): ServerUser | undefined => this.tokens.userOf(token);
+    this.#users = new Users(users, isServiceAccount, this.#rbac !== undefined);
+  }
+
+  setTokens(tokens: readonly string[] | undefined): void {
+    this.#users.setTokens(tokens);
+  }
+
+  /** Who sends the request, where that user may. Throws 400, 401 or 403. */
+  admit(target: Target, headers: IncomingHttpHeaders): Requester {
+    const sender = this.#users.authenticate(headers);
+    const impersonation = impersonationOf(headers);
+    if (impersonation !== undefined) this.#requireImpersonation(sender, impersonation);
+    const user = impersonation?.user ?? sender;
+    const rbac = this.#rbac;
+    if (rbac === undefined) return { user };
+    const { method, route, path, query, verb } = target;
+    const attributes: Attributes =
+      route.type === 'resource'
+        ? attributesOf(method, route, query, verb === 'watch')
+        : { verb: method.toLowerCase(), path };
+    this.#require(user, attributes);
+    return {
+      user,
+      guard: (kind, object, old) => requireGrantable(rbac, user, kind, object, old),
+    };
+  }
+
+  /** Answers a review. */
+  review(kind: Kind, object: JsonObject, { user }: Requester): Written {
+    return review(kind, object, {
+      user,
+      users: this.#users,
+      tokens: this.tokens,
+      authorizer: this.#authorizer,
+      now: timeOf(this.#wallTime()),
+    });
+  }
+
+  #require(user: ServerUser, attributes: Attributes): void {
+    const { allowed, reason } = this.#authorizer.decide(user, attributes);
+    if (!allowed) throw forbidden(user, attributes, reason);
+  }
+
+  #requireImpersonation(sender: ServerUser, { asked }: Impersonation): void {
+    const { name, uid, groups = [], extra = {} } = asked;
+    const account = serviceAccountOf(name);
+    const of = (resource: string, more: Partial<ResourceAttributes>): void =>
+      this.#require(sender, {
+        verb: 'impersonate',
+        group: '',
+        resource,
+        subresource: '',
+        namespace: '',
+        name,
+        ...more,
+      });
+    if (account === undefined) of('users', {});
+    else of('serviceaccounts', account);
+    const group = 'authentication.k8s.io';
+    for (const each of groups) of('groups', { name: each });
+    for (const [key, values] of Object.entries(extra))
+      for (const each of values) of('userextras', { group, subresource: key, name: each });
+    if (uid !== undefined) of('uids', { group, name: uid });
+  }
+}
+
+const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

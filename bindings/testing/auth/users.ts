@@ -1,0 +1,172 @@
+/**
+ * Who sends a request: by the token that it carries and by its impersonation headers. apiserver:
+ * pkg/authentication, pkg/endpoints/filters/impersonation.
+ */
+import type { IncomingHttpHeaders } from 'node:http';
+import { invalid, requireObject } from '../../errors.ts';
+import { badRequest, genericStatus } from '../status.ts';
+
+/** A user of the embedded server. */
+export interface ServerUser {
+  readonly name: string;
+  readonly uid?: string | undefined;
+  /** Beside `system:authenticated`, in which everybody is who is known. */
+  readonly groups?: readonly string[] | undefined;
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+export const MASTERS = 'system:masters';
+const AUTHENTICATED = 'system:authenticated';
+const UNAUTHENTICATED = 'system:unauthenticated';
+const ANONYMOUS = 'system:anonymous';
+
+/** Everybody, where no users are configured. */
+const ADMIN: ServerUser = { name: 'kubernetes-admin', groups: [MASTERS, AUTHENTICATED] };
+
+/** `system:serviceaccount:<namespace>:<name>`; undefined for other users. */
+export function serviceAccountOf(
+  userName: string,
+): { namespace: string; name: string } | undefined {
+  const [, namespace, name] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(userName) ?? [];
+  return namespace === undefined || name === undefined ? undefined : { namespace, name };
+}
+
+export const serviceAccountName = (namespace: string, name: string): string =>
+  `system:serviceaccount:${namespace}:${name}`;
+
+export const serviceAccountGroups = (namespace: string): string[] => [
+  'system:serviceaccounts',
+  `system:serviceaccounts:${namespace}`,
+];
+
+/** The user whom a token of a ServiceAccount stands for; undefined: it is none, or not valid. */
+export type TokenLookup = (token: string) => ServerUser | undefined;
+
+export class Users {
+  readonly #users: ReadonlyMap<string, ServerUser> | undefined;
+  readonly #serviceAccount: TokenLookup;
+  readonly #anonymous: boolean;
+  #tokens: ReadonlySet<string> | undefined;
+
+  /** @param anonymous who has no token is `system:anonymous`, where users are configured */
+  constructor(
+    users: Readonly<Record<string, ServerUser>> | undefined,
+    serviceAccount: TokenLookup,
+    anonymous: boolean,
+  ) {
+    this.#users = users && new Map(Object.entries(users));
+    this.#serviceAccount = serviceAccount;
+    this.#anonymous = anonymous;
+  }
+
+  /** From now on these tokens are an administrator's, and others no longer anybody's. */
+  setTokens(tokens: readonly string[] | undefined): void {
+    this.#tokens = tokens === undefined ? undefined : new Set(tokens);
+  }
+
+  /** The user of a token; undefined: nobody's. */
+  ofToken(token: string): ServerUser | undefined {
+    const known = this.#users?.get(token) ?? this.#serviceAccount(token);
+    if (known !== undefined) return withGroup(known, AUTHENTICATED);
+    return this.#tokens?.has(token) ? ADMIN : undefined;
+  }
+
+  /** Throws 401. */
+  authenticate(headers: IncomingHttpHeaders): ServerUser {
+    const token = /^Bearer +(.*)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+    const user = token === '' ? undefined : this.ofToken(token);
+    if (user !== undefined) return user;
+    if (this.#users === undefined && this.#tokens === undefined) return ADMIN;
+    if (token !== '' || !this.#anonymous) throw genericStatus(401);
+    return { name: ANONYMOUS, groups: [UNAUTHENTICATED] };
+  }
+}
+
+function withGroup(user: ServerUser, group: string): ServerUser {
+  const groups = user.groups ?? [];
+  return groups.includes(group) ? user : { ...user, groups: [...groups, group] };
+}
+
+/** What the impersonation headers of a request ask for. */
+export interface Impersonation {
+  /** As it is named, before groups that come by themselves. */
+  readonly asked: ServerUser;
+  readonly user: ServerUser;
+}
+
+const EXTRA = 'impersonate-extra-';
+
+/** @returns undefined where nobody is impersonated. Throws 400. */
+export function impersonationOf(headers: IncomingHttpHeaders): Impersonation | undefined {
+  const name = textOf(headers['impersonate-user']);
+  const uid = textOf(headers['impersonate-uid']);
+  const groups = listOf(headers['impersonate-group']);
+  const extra = Object.fromEntries(
+    Object.entries(headers)
+      .filter(([header]) => header.startsWith(EXTRA))
+      .map(([header, value]) => [decode(header.slice(EXTRA.length)), listOf(value)]),
+  );
+  const hasExtra = Object.keys(extra).length > 0;
+  if (name === '') {
+    if (groups.length === 0 && uid === '' && !hasExtra) return undefined;
+    throw badRequest('requested groups, a uid or extras without impersonating a user name');
+  }
+  const asked: ServerUser = {
+    name,
+    ...(uid === '' ? {} : { uid }),
+    groups,
+    ...(hasExtra ? { extra } : {}),
+  };
+  const account = serviceAccountOf(name);
+  const named =
+    account !== undefined && groups.length === 0
+      ? { ...asked, groups: serviceAccountGroups(account.namespace) }
+      : asked;
+  if (name === ANONYMOUS) return { asked, user: withGroup(named, UNAUTHENTICATED) };
+  const known = !groups.includes(UNAUTHENTICATED);
+  return { asked, user: known ? withGroup(named, AUTHENTICATED) : named };
+}
+
+const textOf = (value: string | readonly string[] | undefined): string =>
+  typeof value === 'string' ? value : (value?.[0] ?? '');
+
+/** A header that stands several times: Node joins its values. */
+const listOf = (value: string | readonly string[] | undefined): string[] =>
+  (typeof value === 'string' ? value.split(', ') : [...(value ?? [])]).filter(
+    (each) => each !== '',
+  );
+
+function decode(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+/** The headers by which requests are sent as another user; those of a group are joined. */
+export function headersAs(user: string | ServerUser): Record<string, string> {
+  const { name, uid, groups = [], extra = {} } = typeof user === 'string' ? { name: user } : user;
+  return {
+    'Impersonate-User': name,
+    ...(uid === undefined ? {} : { 'Impersonate-Uid': uid }),
+    ...(groups.length === 0 ? {} : { 'Impersonate-Group': groups.join(', ') }),
+    ...Object.fromEntries(
+      Object.entries(extra).map(([key, values]) => [
+        `Impersonate-Extra-${encodeURIComponent(key)}`,
+        values.join(', '),
+      ]),
+    ),
+  };
+}
+
+/** Throws CapstanError INVALID_ARGUMENT. @param what how the value is called in the message */
+export function requireUser(what: string, user: unknown): void {
+  if (typeof user === 'string' && user !== '') return;
+  requireObject(what, user);
+  const { name, groups = [] } = user as { name?: unknown; groups?: unknown };
+  if (typeof name !== 'string' || name === '')
+    throw invalid(`${what}.name`, 'the name of a user', name);
+  if (!Array.isArray(groups) || groups.some((group) => typeof group !== 'string'))
+    throw invalid(`${what}.groups`, 'a list of names of groups', groups);
+}

@@ -1,0 +1,124 @@
+/**
+ * Evictions: a Pod is deleted unless its disruption budget is used up. kubernetes:
+ * pkg/registry/core/pod/storage/eviction.go. Nothing here counts what is healthy: the status of a
+ * budget is what was written to it, and until then every eviction is told to come again.
+ */
+import { type LabelSelector, labelMatcher } from '../selectors.ts';
+import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import type { ResourcePath } from './paths.ts';
+import type { Registry, Written } from './registry/registry.ts';
+import { metadataOf } from './registry/store.ts';
+import { ApiError, type StatusDetails } from './status.ts';
+import { requireName, success } from './subresources.ts';
+
+const BUDGETS = { group: 'policy', version: 'v1', plural: 'poddisruptionbudgets' };
+/** Seconds, of a budget whose status is not of its latest generation. */
+const AGAIN = 10;
+
+export function evict(
+  registry: Registry,
+  path: ResourcePath,
+  eviction: JsonObject,
+  dryRun: boolean,
+): Written {
+  requireName(path, eviction, 'Eviction');
+  const options = objectAt(eviction, 'deleteOptions');
+  const preconditions = objectAt(options, 'preconditions');
+  const [uid, resourceVersion] = [
+    stringAt(preconditions, 'uid'),
+    stringAt(preconditions, 'resourceVersion'),
+  ];
+  const dry = dryRun || (Array.isArray(options.dryRun) && options.dryRun.includes('All'));
+  const pod = registry.get({ ...path, subresource: '' }, 0).object;
+  if (!canIgnoreBudget(pod)) charge(registry, path, pod, dry);
+  registry.delete(path, {
+    ...(uid === '' ? {} : { uid }),
+    ...(resourceVersion === '' ? {} : { resourceVersion }),
+    dryRun: dry,
+  });
+  return success;
+}
+
+/** What has not begun, or is over, is nothing that a budget protects. */
+function canIgnoreBudget(pod: JsonObject): boolean {
+  const phase = stringAt(objectAt(pod, 'status'), 'phase');
+  const over = phase === 'Succeeded' || phase === 'Failed' || phase === 'Pending';
+  return over || metadataOf(pod).deletionTimestamp !== undefined;
+}
+
+const isReady = (pod: JsonObject): boolean => {
+  const { conditions } = objectAt(pod, 'status');
+  const all = Array.isArray(conditions) ? conditions.filter(isObject) : [];
+  return all.some(({ type, status }) => type === 'Ready' && status === 'True');
+};
+
+/** Takes one disruption from the budget of the Pod, if it has one. Throws 429. */
+function charge(registry: Registry, path: ResourcePath, pod: JsonObject, dryRun: boolean): void {
+  const { namespace } = path;
+  const labels = objectAt(metadataOf(pod), 'labels');
+  const budgets = registry
+    .store(BUDGETS)
+    .asOf(registry.versions.current, namespace, '')
+    .filter(({ object }) => {
+      const { selector } = objectAt(object, 'spec');
+      return isObject(selector) && labelMatcher(selector as LabelSelector)(labels);
+    });
+  const [budget, another] = budgets;
+  if (budget === undefined) return;
+  if (another !== undefined) {
+    const why = 'which the eviction subresource does not support.';
+    throw new ApiError(500, `This pod has more than one PodDisruptionBudget, ${why}`);
+  }
+  const spec = objectAt(budget.object, 'spec');
+  const status = objectAt(budget.object, 'status');
+  const count = (name: string): number => Number(status[name] ?? 0);
+  if (!isReady(pod)) {
+    const policy = stringAt(spec, 'unhealthyPodEvictionPolicy') || 'IfHealthyBudget';
+    if (policy === 'AlwaysAllow') return;
+    if (count('currentHealthy') >= count('desiredHealthy') && count('desiredHealthy') > 0) return;
+  }
+  const { name, generation } = metadataOf(budget.object);
+  if (count('observedGeneration') < Number(generation ?? 0)) {
+    const why = `The disruption budget ${String(name)} is still being processed by the server.`;
+    throw tooMany(why, AGAIN);
+  }
+  const left = count('disruptionsAllowed');
+  if (left <= 0) {
+    const needs = `needs ${count('desiredHealthy')} healthy pods and has ${count('currentHealthy')} currently`;
+    throw tooMany(`The disruption budget ${String(name)} ${needs}`);
+  }
+  const at: ResourcePath = { ...path, resource: BUDGETS, name: String(name), subresource: '' };
+  registry.modify(at, dryRun, (object, now) => {
+    const disrupted = { ...objectAt(status, 'disruptedPods'), [path.name]: now };
+    const next: JsonObject = {
+      ...status,
+      disruptedPods: disrupted,
+      disruptionsAllowed: left - 1,
+    };
+    return { ...object, status: left > 1 ? next : withCondition(next, Number(generation), now) };
+  });
+}
+
+/** The last disruption was taken. */
+function withCondition(status: JsonObject, generation: number, now: string): JsonObject {
+  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isObject) : [];
+  const others = conditions.filter(({ type }) => type !== 'DisruptionAllowed');
+  const condition = {
+    type: 'DisruptionAllowed',
+    status: 'False',
+    observedGeneration: generation,
+    lastTransitionTime: now,
+    reason: 'InsufficientPods',
+    message: '',
+  };
+  return { ...status, conditions: [...others, condition] };
+}
+
+function tooMany(message: string, retryAfterSeconds?: number): ApiError {
+  const details: StatusDetails = {
+    causes: [{ reason: 'DisruptionBudget', message }],
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  };
+  const why = "Cannot evict pod as it would violate the pod's disruption budget.";
+  return new ApiError(429, why, { reason: 'TooManyRequests', details });
+}

@@ -1,0 +1,38 @@
+/**
+ * Which paths and methods a resource has: what is none is refused before anything is read.
+ */
+import type { Target } from './api.ts';
+import type { ResourcePath } from './paths.ts';
+import type { Kind } from './registry/kinds.ts';
+import { methodsOf } from './registry/parts.ts';
+import { ofResource } from './registry/strategy.ts';
+import { methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
+
+/** A path in a scope that the resource does not have leads nowhere. */
+export function checkScope(kind: Kind, path: ResourcePath): void {
+  if (kind.namespaced === undefined) return;
+  if (!kind.namespaced && path.namespace !== '') throw noSuchPath();
+  if (kind.namespaced && path.namespace === '' && path.name !== '') throw noSuchPath();
+}
+
+export function checkSubresource(kind: Kind, path: ResourcePath, method: string): void {
+  const methods = methodsOf(kind, path.subresource);
+  if (methods === undefined)
+    throw kind.builtIn ? noSuchPath() : notFound(ofResource(kind, path.name));
+  if (methods.includes(method)) return;
+  if (kind.builtIn) throw methodNotAllowed();
+  throw notSupported(method === 'POST' ? 'create' : 'delete', ofResource(kind, path.name));
+}
+
+/** Of kinds that do not have all verbs. */
+export function checkVerbs(
+  kind: Kind,
+  path: ResourcePath,
+  method: string,
+  verb: Target['verb'],
+): void {
+  const verbs = kind.verbs ?? [];
+  if (path.name !== '' && !verbs.includes('get')) throw noSuchPath();
+  const wanted = method === 'DELETE' && path.name === '' ? 'deletecollection' : verb;
+  if (wanted === undefined || !verbs.includes(wanted)) throw methodNotAllowed();
+}

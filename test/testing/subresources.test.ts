@@ -1,0 +1,230 @@
+/** The subresources of built-in kinds beside status and scale. */
+import { describe, expect, test } from 'vitest';
+import { type Answer, type Client, MERGE_PATCH, STRATEGIC, start } from './client.ts';
+
+const PODS = '/api/v1/namespaces/default/pods';
+const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
+
+const container = { name: 'web', image: 'i', resources: { requests: { cpu: '1' } } };
+const pod = (name: string, more: object = {}): object => ({
+  metadata: { name, labels: { app: name } },
+  spec: { containers: [container], ...more },
+});
+const fieldsOf = ({ body }: Answer): string[] | undefined =>
+  body.details?.causes?.map(({ field }) => field);
+
+describe('ephemeral containers', () => {
+  test('are added, and nothing else changes', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const added = await api.patch(
+      `${PODS}/a/ephemeralcontainers`,
+      {
+        metadata: { labels: { b: 'c' } },
+        spec: { nodeName: 'n', ephemeralContainers: [{ name: 'debug', image: 'busybox' }] },
+      },
+      STRATEGIC,
+    );
+    expect(added.status).toBe(200);
+    expect(added.body).toMatchObject({
+      metadata: { generation: 2, labels: { app: 'a' } },
+      spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] },
+    });
+    expect(added.body.metadata.labels).toEqual({ app: 'a' });
+    expect(added.body.spec.nodeName).toBeUndefined();
+    expect((await api.get(`${PODS}/a/ephemeralcontainers`)).body).toEqual(added.body);
+  });
+
+  test.each<[string, object, string]>([
+    ['without an image', { name: 'debug' }, 'image'],
+    ['of a name that is taken', { name: 'web', image: 'i' }, 'name'],
+    ['with ports', { name: 'debug', image: 'i', ports: [{ containerPort: 1 }] }, 'ports'],
+    [
+      'with a probe',
+      { name: 'debug', image: 'i', livenessProbe: { exec: { command: ['a'] } } },
+      'livenessProbe',
+    ],
+    [
+      'for no container',
+      { name: 'debug', image: 'i', targetContainerName: 'x' },
+      'targetContainerName',
+    ],
+  ])('are refused %s', async (_, debug, field) => {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const path = `${PODS}/a/ephemeralcontainers`;
+    const answer = await api.patch(path, { spec: { ephemeralContainers: [debug] } }, STRATEGIC);
+    expect(answer.status).toBe(422);
+    expect(fieldsOf(answer)).toEqual([`spec.ephemeralContainers[0].${field}`]);
+  });
+
+  test('are neither changed nor removed', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const path = `${PODS}/a/ephemeralcontainers`;
+    const debug = (image: string) => ({
+      spec: { ephemeralContainers: [{ name: 'debug', image }] },
+    });
+    expect((await api.patch(path, debug('one'), STRATEGIC)).status).toBe(200);
+    expect(fieldsOf(await api.patch(path, debug('two'), STRATEGIC))).toEqual([
+      'spec.ephemeralContainers',
+    ]);
+    const none = { spec: { ephemeralContainers: null } };
+    expect((await api.patch(path, none, MERGE_PATCH)).status).toBe(422);
+  });
+});
+
+describe('a resize', () => {
+  const resize = (api: Client, resources: unknown): Promise<Answer> =>
+    api.patch(
+      `${PODS}/a/resize`,
+      { spec: { nodeName: 'n', containers: [{ name: 'web', image: 'other', resources }] } },
+      STRATEGIC,
+    );
+
+  test('changes processors and memory alone', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const { status, body } = await resize(api, { requests: { cpu: '2' } });
+    expect(status).toBe(200);
+    expect(body.metadata.generation).toBe(2);
+    expect(body.spec).toMatchObject({
+      containers: [{ name: 'web', image: 'i', resources: { requests: { cpu: '2' } } }],
+    });
+    expect(body.spec.nodeName).toBeUndefined();
+  });
+
+  test('does not change the class, nor other resources, nor which containers there are', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const refused = async (answer: Promise<Answer>): Promise<unknown> => {
+      const { status } = await answer;
+      return status === 422 ? fieldsOf(await answer) : status;
+    };
+    expect(await refused(resize(api, null))).toContain('spec');
+    expect(await refused(resize(api, { requests: { 'example.com/x': '1' } }))).toEqual(['spec']);
+    const more = { spec: { containers: [container, { name: 'more', image: 'i' }] } };
+    expect(await refused(api.patch(`${PODS}/a/resize`, more))).toContain('spec.containers');
+  });
+});
+
+describe('an eviction', () => {
+  const evict = (api: Client, name = 'a', query = {}): Promise<Answer> =>
+    api.send('POST', `${PODS}/${name}/eviction`, { body: { metadata: { name } }, query });
+
+  async function withBudget(): Promise<Client> {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const ready = { conditions: [{ type: 'Ready', status: 'True' }], phase: 'Running' };
+    await api.patch(`${PODS}/a/status`, { status: ready });
+    await api.make(BUDGETS, {
+      metadata: { name: 'b' },
+      spec: { minAvailable: 1, selector: { matchLabels: { app: 'a' } } },
+    });
+    return api;
+  }
+
+  test('of a Pod whose budget nobody has counted yet is told to come again', async () => {
+    const api = await withBudget();
+    const answer = await evict(api);
+    expect(answer.status).toBe(429);
+    expect(answer.header('retry-after')).toBe('10');
+    expect(answer.body.details).toMatchObject({
+      causes: [{ reason: 'DisruptionBudget' }],
+      retryAfterSeconds: 10,
+    });
+    expect((await api.get(`${PODS}/a`)).status).toBe(200);
+  });
+
+  test('takes a disruption from the budget, and is refused where none is left', async () => {
+    const api = await withBudget();
+    const status = (disruptionsAllowed: number) =>
+      api.patch(`${BUDGETS}/b/status`, {
+        status: { observedGeneration: 1, disruptionsAllowed, currentHealthy: 1, desiredHealthy: 1 },
+      });
+    await status(0);
+    const refused = await evict(api);
+    expect(refused.status).toBe(429);
+    expect(refused.header('retry-after')).toBeNull();
+    await status(1);
+    expect((await evict(api, 'a', { dryRun: 'All' })).status).toBe(201);
+    expect((await evict(api)).status).toBe(201);
+    expect((await api.get(`${PODS}/a`)).status).toBe(404);
+    expect((await api.get(`${BUDGETS}/b`)).body.status).toMatchObject({
+      disruptionsAllowed: 0,
+      disruptedPods: { a: expect.any(String) },
+      conditions: [{ type: 'DisruptionAllowed', status: 'False' }],
+    });
+  });
+
+  test('of a Pod that has not begun is not its budget’s', async () => {
+    const api = await withBudget();
+    await api.patch(`${PODS}/a/status`, { status: { phase: 'Pending' } });
+    expect((await evict(api)).status).toBe(201);
+  });
+});
+
+describe('what leads to a node', () => {
+  test('has no logs, and no host', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const log = await api.get(`${PODS}/a/log`);
+    expect([log.status, log.body, log.header('content-type')]).toEqual([204, '', null]);
+    expect((await api.get(`${PODS}/a/log`, { container: 'x' })).status).toBe(400);
+    expect(fieldsOf(await api.get(`${PODS}/a/log`, { tailLines: '-1' }))).toEqual(['tailLines']);
+    expect((await api.get(`${PODS}/none/log`)).status).toBe(404);
+    for (const method of ['GET', 'POST'])
+      expect((await api.send(method, `${PODS}/a/exec`)).body.message).toBe(
+        'pod a does not have a host assigned',
+      );
+    expect((await api.put(`${PODS}/a/exec`, {})).status).toBe(405);
+    expect((await api.get(`${PODS}/a/proxy/x/y`)).status).toBe(400);
+  });
+});
+
+test('a binding is created below bindings too', async () => {
+  const { api } = await start();
+  await api.make(PODS, pod('a'));
+  const path = '/api/v1/namespaces/default/bindings';
+  const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n' } };
+  expect(await api.make(path, binding)).toMatchObject({ kind: 'Status', status: 'Success' });
+  expect((await api.get(`${PODS}/a`)).body.spec.nodeName).toBe('n');
+  expect((await api.send('POST', path, { body: binding })).status).toBe(409);
+  expect((await api.get(path)).status).toBe(405);
+});
+
+test('a Namespace is finalized by PUT alone', async () => {
+  const { api } = await start();
+  await api.make('/api/v1/namespaces', { metadata: { name: 'n' } });
+  const path = '/api/v1/namespaces/n/finalize';
+  const put = await api.put(path, { metadata: { name: 'n' }, spec: { finalizers: ['a.b/c'] } });
+  expect(put.body.spec).toEqual({ finalizers: ['a.b/c'] });
+  expect((await api.get(path)).status).toBe(405);
+  expect((await api.patch(path, {})).status).toBe(405);
+});
+
+test('discovery tells reviews, bindings and all subresources', async () => {
+  const { api } = await start();
+  const names = async (path: string): Promise<string[]> => {
+    const { resources } = (await api.get(path)).body as unknown as {
+      resources: { name: string; verbs: string[] }[];
+    };
+    return resources.map(({ name, verbs }) => `${name} ${verbs.join(',')}`);
+  };
+  expect(await names('/api/v1')).toEqual(
+    expect.arrayContaining([
+      'bindings create',
+      'pods/ephemeralcontainers get,patch,update',
+      'pods/eviction create',
+      'pods/log get',
+      'pods/resize get,patch,update',
+      'serviceaccounts/token create',
+      'namespaces/finalize update',
+    ]),
+  );
+  expect(await names('/apis/authentication.k8s.io/v1')).toEqual([
+    'selfsubjectreviews create',
+    'tokenreviews create',
+  ]);
+  expect(await names('/apis/authorization.k8s.io/v1')).toHaveLength(4);
+});
