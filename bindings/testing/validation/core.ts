@@ -1,7 +1,11 @@
 /** The rules of the kinds of the core group. kubernetes: pkg/apis/core/validation/validation.go. */
 import { isObject, readJson } from '../json.ts';
 import { configKey } from '../registry/names.ts';
+import { claim, claimStatus } from './claims.ts';
+import { persistentVolume } from './persistent-volumes.ts';
 import type { Place, RuleTable } from './place.ts';
+import { podTemplate } from './pod-spec.ts';
+import { pod, podStatus } from './pods.ts';
 
 /** The size of all values of a ConfigMap or a Secret, in bytes. */
 const MOST_DATA = 1024 * 1024;
@@ -74,5 +78,9 @@ function isJsonObject(base64: string): boolean {
 
 export const core: RuleTable = {
   '/configmaps': { object: configMap },
+  '/persistentvolumeclaims': { object: claim, status: claimStatus },
+  '/persistentvolumes': { object: persistentVolume },
+  '/pods': { object: pod, status: podStatus },
+  '/podtemplates': { object: (object) => podTemplate(object.at('template')) },
   '/secrets': { object: secret },
 };

@@ -3,6 +3,7 @@
  * in registry/names.ts. Rules on a place report there; checks of a text give what is wrong with it.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
+import type { JsonObject } from '../json.ts';
 import { labelValue, qualifiedName } from '../registry/names.ts';
 import { quantityNanos } from '../schema/quantity.ts';
 import type { Place } from './place.ts';
@@ -91,9 +92,9 @@ export const amount = (at: Place): bigint =>
     ? quantityNanos(String(at.value))
     : undefined) ?? 0n;
 
-/** A quantity that is not negative. */
-export function quantity(at: Place): void {
-  if (amount(at) < 0n) at.invalid('must be greater than or equal to 0');
+/** Keys of annotations, told of the map. */
+export function annotationKeys(at: Place): void {
+  for (const [key] of at.entries) at.matches(qualifiedName, key.toLowerCase());
 }
 
 /** Keys and values of a map of labels, told of the map. */
@@ -123,4 +124,35 @@ export function labelSelector(at: Place, anyValue = false): void {
     item.at('key').matches(qualifiedName);
     if (!anyValue) for (const value of values.items) value.matches(labelValue);
   }
+}
+
+/**
+ * The selector as a predicate of labels: one that is not set selects nothing. Undefined for what the
+ * real server cannot read. apimachinery: pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector.
+ */
+export function readSelector(at: Place): ((labels: JsonObject) => boolean) | undefined {
+  if (!at.isSet) return () => false;
+  const isLegal = (key: string, values: readonly string[]): boolean =>
+    qualifiedName(key).length === 0 && values.every((value) => labelValue(value).length === 0);
+  const tests: ((labels: JsonObject) => boolean)[] = [];
+  for (const [key, value] of at.at('matchLabels').entries) {
+    if (!isLegal(key, [value.text])) return undefined;
+    tests.push((labels) => labels[key] === value.text);
+  }
+  for (const item of at.at('matchExpressions').items) {
+    const [key, operator] = [item.at('key').text, item.at('operator').text];
+    const values = item.at('values').items.map(({ text }) => text);
+    const takesValues = operator === 'In' || operator === 'NotIn';
+    const isKnown = takesValues || operator === 'Exists' || operator === 'DoesNotExist';
+    if (!isKnown || !isLegal(key, values) || takesValues === (values.length === 0))
+      return undefined;
+    tests.push((labels) => {
+      const value = labels[key];
+      if (operator === 'Exists') return value !== undefined;
+      if (operator === 'DoesNotExist') return value === undefined;
+      const isIn = typeof value === 'string' && values.includes(value);
+      return operator === 'In' ? isIn : !isIn;
+    });
+  }
+  return (labels) => tests.every((test) => test(labels));
 }

@@ -5,10 +5,12 @@
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import type { FieldError } from '../status.ts';
+import { apps } from './apps.ts';
+import { batch } from './batch.ts';
 import { core } from './core.ts';
 import { Place, type RuleTable } from './place.ts';
 
-const RULES: RuleTable = { ...core };
+const RULES: RuleTable = { ...core, ...apps, ...batch };
 
 /**
  * @param old the object before an update; undefined at a create

@@ -90,6 +90,16 @@ export class Place {
     return new Place(this.value, undefined, false, this.#errors, this.path);
   }
 
+  /** The same place with another value. */
+  with(value: Json): Place {
+    return this.#child(this.path, value, this.was);
+  }
+
+  /** The place as it was before the update. */
+  get before(): Place {
+    return new Place(this.was, undefined, false, this.#errors, this.path);
+  }
+
   #child(path: string, value: Json | undefined, was: Json | undefined): Place {
     return new Place(value, was, this.isUpdate, this.#errors, path);
   }
@@ -158,6 +168,10 @@ export class Place {
     this.#fail('FieldValueDuplicate', `Duplicate value: ${JSON.stringify(this.value)}`);
   }
 
+  notFound(): void {
+    this.#fail('FieldValueNotFound', `Not found: ${JSON.stringify(this.value)}`);
+  }
+
   /** @param most bytes */
   tooLong(most: number): void {
     this.report(fieldTooLong(this.path, most));
@@ -221,6 +235,27 @@ export class Place {
       seen.add(key);
     }
   }
+}
+
+/** A member of a union: its rule, the name that its errors are told of, and that a second one has. */
+export type Choice = readonly [member: string, rule?: Rule, told?: string, second?: string];
+
+/**
+ * At most one of the members is set: later ones are forbidden, whatever is in them. How many are
+ * set that are looked at: 0 or 1.
+ */
+export function oneOf(at: Place, choices: readonly Choice[], why: string): number {
+  let found = 0;
+  for (const [member, rule, told = member, second = member] of choices) {
+    const chosen = at.at(member);
+    if (!chosen.isSet) continue;
+    if (found > 0) chosen.as(at.at(second).path).forbidden(why);
+    else {
+      found++;
+      rule?.(chosen.as(at.at(told).path));
+    }
+  }
+  return found;
 }
 
 function ownAt(value: Json | undefined, member: string): Json | undefined {

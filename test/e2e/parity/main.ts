@@ -3,7 +3,7 @@
  * real kube-apiserver, and what they answer is compared. Prints counts by group, and each failing
  * case, made smaller, as a line that can be run again. Needs KUBEBUILDER_ASSETS.
  *
- *     npm run test:parity -- [--seed N] [--count N] [--group NAME,…] [--no-shrink] [--summary]
+ *     npm run test:parity -- [--seed N] [--count N] [--group NAME,…] [--api v1,apps/v1,…] [--no-shrink] [--summary]
  *     npm run test:parity -- --case '{"group":"create","steps":[…]}'
  */
 import { writeFileSync } from 'node:fs';
@@ -22,6 +22,8 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: process.env.CAPSTAN_SEED ?? '' },
     count: { type: 'string', default: '1900' },
     group: { type: 'string', default: '' },
+    /** Only cases whose first request is for one of these API versions. */
+    api: { type: 'string', default: '' },
     case: { type: 'string' },
     'no-shrink': { type: 'boolean', default: false },
     /** The first difference of each case in a line, by what differs. */
@@ -45,8 +47,15 @@ if (!Number.isInteger(seed) || unknown.length > 0) {
 }
 const cases: ParityCase[] =
   options.case === undefined
-    ? generate(seed, Number(options.count), groups)
+    ? generate(seed, Number(options.count), groups).filter(isAsked)
     : [JSON.parse(options.case) as ParityCase];
+
+function isAsked({ steps }: ParityCase): boolean {
+  const path = steps[0]?.path ?? '';
+  return options.api
+    .split(',')
+    .some((api) => api === '' || path.startsWith(`/${api === 'v1' ? 'api' : 'apis'}/${api}/`));
+}
 
 interface Outcome {
   parityCase: ParityCase;

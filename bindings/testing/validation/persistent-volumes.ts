@@ -1,0 +1,63 @@
+/**
+ * PersistentVolumes. kubernetes: pkg/apis/core/validation/validation.go ValidatePersistentVolume and
+ * what it calls.
+ */
+import { sameJson, without } from '../json.ts';
+import { subdomain } from '../registry/names.ts';
+import { accessModes, notNegative, VOLUME_MODES } from './claims.ts';
+import { amount } from './formats.ts';
+import type { Place } from './place.ts';
+import { nodeSelector } from './scheduling.ts';
+import { PERSISTENT_SOURCE_NAMES, persistentSource } from './volumes.ts';
+
+export function persistentVolume(object: Place): void {
+  const spec = object.at('spec');
+  const modes = spec.at('accessModes');
+  modes.need();
+  accessModes(modes);
+  const capacity = spec.at('capacity');
+  capacity.need();
+  const keys = Object.keys(capacity.members);
+  if (keys.length !== 1 || keys[0] !== 'storage') capacity.notSupported(['storage']);
+  for (const [, at] of capacity.entries) {
+    notNegative(at);
+    if (amount(at) <= 0n) at.invalid('must be greater than zero');
+  }
+  const policy = spec.at('persistentVolumeReclaimPolicy');
+  if (!policy.isEmpty) policy.among(['Delete', 'Recycle', 'Retain']);
+  const required = spec.in('nodeAffinity.required');
+  if (required.isSet) nodeSelector(required);
+  else if (spec.at('nodeAffinity').isSet)
+    required.required('must specify required node constraints');
+  persistentSource(spec);
+  if (spec.at('local').isSet && !spec.at('nodeAffinity').isSet)
+    spec.at('nodeAffinity').required('Local volume requires node affinity');
+  const path = spec.in('hostPath.path').text;
+  if (/^[/.]+$/.test(path) && path.startsWith('/') && policy.text === 'Recycle')
+    policy.forbidden("may not be 'recycle' for a hostPath mount of '/'");
+  if (!spec.at('storageClassName').isEmpty) spec.at('storageClassName').matches(subdomain);
+  if (spec.at('volumeMode').isSet) spec.at('volumeMode').among(VOLUME_MODES);
+  const attributes = spec.at('volumeAttributesClassName');
+  if (attributes.isSet) {
+    if (attributes.isEmpty) attributes.required('an empty string is disallowed');
+    else attributes.matches(subdomain);
+    if (!spec.at('csi').isSet)
+      spec.at('csi').required('has to be specified when using volumeAttributesClassName');
+  }
+  if (!object.isUpdate) return;
+  if (PERSISTENT_SOURCE_NAMES.some((name) => sourceChanged(spec.at(name))))
+    spec.at('persistentvolumesource').forbidden('is immutable after creation');
+  spec.at('volumeMode').as('volumeMode').immutable();
+  const affinity = spec.at('nodeAffinity');
+  if (affinity.was !== undefined) affinity.as('nodeAffinity').immutable();
+  if (attributes.was !== undefined && !attributes.isSet)
+    attributes.forbidden('update from non-nil value to nil is forbidden');
+}
+
+/** A CSI volume may be given the Secret by which it is expanded. */
+function sourceChanged(source: Place): boolean {
+  const ref = source.at('controllerExpandSecretRef');
+  const isAdded = source.was !== undefined && ref.was === undefined && ref.isSet;
+  const now = isAdded ? without(source.members, 'controllerExpandSecretRef') : source.value;
+  return !sameJson(now, source.was);
+}
