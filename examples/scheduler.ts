@@ -51,12 +51,11 @@ async function send(
   return (await answer.json()) as PodObject & { items: PodObject[] };
 }
 
-/**
- * The embedded server has no Binding. On a cluster: POST `<pod>/binding` with `{ metadata: { name
- * }, target: { kind: 'Node', name: node } }`.
- */
 const bind = (name: string, node: string) =>
-  send('PATCH', `${collection}/${name}`, { spec: { nodeName: node } });
+  send('POST', `${collection}/${name}/binding`, {
+    metadata: { name },
+    target: { kind: 'Node', name: node },
+  });
 
 const queue = new RateLimitingQueue<string>();
 const assumed = new Map<string, string>();
@@ -133,7 +132,9 @@ informer.addEventHandler({
 
 const running = informer.run();
 await waitForCacheSync({}, informer);
-for (let i = 0; i < PODS; i++) await send('POST', collection, { metadata: { name: `job-${i}` } });
+const spec = { containers: [{ name: 'work', image: 'registry.example/work:1' }] };
+for (let i = 0; i < PODS; i++)
+  await send('POST', collection, { metadata: { name: `job-${i}` }, spec });
 for await (const key of queue) {
   schedule(key);
   queue.done(key);

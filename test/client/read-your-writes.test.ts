@@ -40,7 +40,7 @@ describe('a read after a write', () => {
     const { client, clock, gate } = await behind();
     const pod = (name: string) => ({
       metadata: { namespace: 'default', name },
-      spec: { containers: [] },
+      spec: { containers: [{ name: 'c', image: 'i' }] },
     });
     for (const name of ['bound', 'evicted']) await client.create(Pods, pod(name));
     await client.list(Pods);

@@ -68,7 +68,8 @@ test('a volume is not released while only the cache does not know its claim', as
       metadata: { name: volumeNameOf(claim.uid) },
       spec: {
         capacity: { storage: '1Gi' },
-        accessModes: [],
+        accessModes: ['ReadWriteOnce'],
+        hostPath: { path: '/data' },
         claimRef: {
           apiVersion: 'v1',
           kind: 'PersistentVolumeClaim',
@@ -91,7 +92,11 @@ test('a volume is not released while only the cache does not know its claim', as
   await client.list(PersistentVolumeClaim).catch(() => undefined);
   const { metadata } = await client.create(PersistentVolumeClaim, {
     metadata: { namespace: 'default', name: 'lives' },
-    spec: { storageClassName: 'any', accessModes: [], resources: {} },
+    spec: {
+      storageClassName: 'any',
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '1Gi' } },
+    },
   });
   const name = volumeNameOf(metadata.uid ?? '');
   await createVolume({ name: 'lives', uid: metadata.uid ?? '' });

@@ -243,7 +243,7 @@ test('a volume that says its directory is elsewhere is not believed', async () =
     },
     spec: {
       capacity: { storage: '1Gi' },
-      accessModes: [],
+      accessModes: ['ReadWriteOnce'],
       persistentVolumeReclaimPolicy: 'Delete',
       hostPath: { path: elsewhere },
     },

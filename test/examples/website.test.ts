@@ -153,13 +153,13 @@ test('the status tells of the Deployment, and changes no more than that does', a
   await expect.poll(() => observed('a')).toBe(1);
   const synced = await condition('a', 'Synced');
   await api.patch(pathOf(Deployment, 'default', 'a', 'status'), {
-    status: { availableReplicas: 1 },
+    status: { replicas: 2, readyReplicas: 1, availableReplicas: 1 },
   });
   await expect
     .poll(async () => (await condition('a', 'Available'))?.message)
     .toBe('1 of 2 replicas are available');
   await api.patch(pathOf(Deployment, 'default', 'a', 'status'), {
-    status: { availableReplicas: 2 },
+    status: { replicas: 2, readyReplicas: 2, availableReplicas: 2 },
   });
   await expect.poll(async () => (await condition('a', 'Available'))?.status).toBe('True');
   expect(await condition('a', 'Synced')).toEqual(synced);

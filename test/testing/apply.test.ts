@@ -7,6 +7,7 @@ import {
   type Client,
   CONFIG_MAPS,
   configMap,
+  POD_SPEC,
   STRATEGIC,
   start,
   WIDGETS,
@@ -429,7 +430,10 @@ describe('a strategic merge patch', () => {
   // It was gone altogether, whatever Go has for it: a pointer stays, and an empty map is left out.
   test('leaves what is empty of what it deletes', async () => {
     const { api } = await start();
-    await api.make(TEMPLATES, pod({ nodeSelector: { x: '1' }, securityContext: { runAsUser: 1 } }));
+    await api.make(
+      TEMPLATES,
+      pod({ ...POD_SPEC, nodeSelector: { x: '1' }, securityContext: { runAsUser: 1 } }),
+    );
     const deleted = { $patch: 'delete' };
     const { body } = await api.patch(
       `${TEMPLATES}/a`,

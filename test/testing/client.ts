@@ -66,6 +66,13 @@ export const JSON_PATCH = 'application/json-patch+json';
 export const MERGE_PATCH = 'application/merge-patch+json';
 export const STRATEGIC = 'application/strategic-merge-patch+json';
 export const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+/** The least that a Pod must have. */
+export const POD_SPEC = { containers: [{ name: 'c', image: 'i' }] };
+/** The least that a Deployment and its like must have. */
+export const WORKLOAD = {
+  selector: { matchLabels: { app: 'x' } },
+  template: { metadata: { labels: { app: 'x' } }, spec: POD_SPEC },
+};
 export const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';
 
 /** A server and a client that end with the test. */

@@ -3,7 +3,7 @@
  * test/e2e/same-answers.
  */
 import { expect, test } from 'vitest';
-import { APPLY_PATCH, brief, CONFIG_MAPS, configMap, start } from './client.ts';
+import { APPLY_PATCH, brief, CONFIG_MAPS, configMap, POD_SPEC, start, WORKLOAD } from './client.ts';
 
 test('annotations above 256 KiB in all are refused', async () => {
   const { api } = await start();
@@ -24,18 +24,24 @@ test.for([
   ['deployments', '/apis/apps/v1/namespaces/default/deployments', [1, 2, 2, 3]],
   ['endpointslices', '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices', [1, 1, 2, 3]],
   ['daemonsets', '/apis/apps/v1/namespaces/default/daemonsets', [1, 1, 1, 1]],
-] as const)('of %s also some of the metadata is a generation', async ([, path, generations]) => {
-  const { api } = await start();
-  const seen = [(await api.make(path, { metadata: { name: 'a' } })).metadata.generation];
-  for (const metadata of [
-    { annotations: { a: '1' } },
-    { labels: { a: '1' } },
-    { annotations: null, labels: null },
-  ]) {
-    seen.push((await api.patch(`${path}/a`, { metadata })).body.metadata.generation);
-  }
-  expect(seen).toEqual(generations);
-});
+] as const)(
+  'of %s also some of the metadata is a generation',
+  async ([kind, path, generations]) => {
+    const { api } = await start();
+    const fields = kind === 'endpointslices' ? { addressType: 'IPv4' } : { spec: WORKLOAD };
+    const seen = [
+      (await api.make(path, { metadata: { name: 'a' }, ...fields })).metadata.generation,
+    ];
+    for (const metadata of [
+      { annotations: { a: '1' } },
+      { labels: { a: '1' } },
+      { annotations: null, labels: null },
+    ]) {
+      seen.push((await api.patch(`${path}/a`, { metadata })).body.metadata.generation);
+    }
+    expect(seen).toEqual(generations);
+  },
+);
 
 test('the name of a Namespace is a label of it, also one that the server makes', async () => {
   const { api } = await start();
@@ -81,8 +87,7 @@ test('a Pod that is deleted is marked first, also by an eviction', async () => {
   const { api } = await start();
   const path = '/api/v1/namespaces/default/pods';
   const watch = await api.watch(path, { resourceVersion: await api.version(path) });
-  for (const name of ['a', 'b'])
-    await api.make(path, { metadata: { name }, spec: { containers: [] } });
+  for (const name of ['a', 'b']) await api.make(path, { metadata: { name }, spec: POD_SPEC });
   const marked = {
     generation: 2,
     deletionGracePeriodSeconds: 0,

@@ -5,6 +5,7 @@ import {
   CONFIG_MAPS,
   configMap,
   MERGE_PATCH,
+  POD_SPEC,
   start,
   WIDGETS,
   widget,
@@ -353,9 +354,9 @@ describe('a field selector', () => {
   test('chooses by name and namespace, and Pods by node and phase', async () => {
     const { api } = await start();
     const pods = (namespace: string) => `/api/v1/namespaces/${namespace}/pods`;
-    await api.make(pods('a'), { metadata: { name: 'one' }, spec: { nodeName: 'n1' } });
-    await api.make(pods('a'), { metadata: { name: 'two' }, spec: {} });
-    await api.make(pods('b'), { metadata: { name: 'one' }, spec: { nodeName: 'n1' } });
+    await api.make(pods('a'), { metadata: { name: 'one' }, spec: { ...POD_SPEC, nodeName: 'n1' } });
+    await api.make(pods('a'), { metadata: { name: 'two' }, spec: POD_SPEC });
+    await api.make(pods('b'), { metadata: { name: 'one' }, spec: { ...POD_SPEC, nodeName: 'n1' } });
     await api.patch(`${pods('b')}/one/status`, { status: { phase: 'Succeeded' } });
     const chosen = async (fieldSelector: string) =>
       (await api.get('/api/v1/pods', { fieldSelector })).body.items.map(

@@ -1,5 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { brief, CONFIG_MAPS, configMap, JSON_PATCH, start, WIDGETS, widget } from './client.ts';
+import {
+  brief,
+  CONFIG_MAPS,
+  configMap,
+  JSON_PATCH,
+  POD_SPEC,
+  start,
+  WIDGETS,
+  WORKLOAD,
+  widget,
+} from './client.ts';
 
 describe('create', () => {
   test('gives the object a uid, a creation time, a version and its namespace', async () => {
@@ -491,8 +501,13 @@ describe('delete', () => {
     const jobs = '/apis/batch/v1/namespaces/default/jobs';
     const controllers = '/api/v1/namespaces/default/replicationcontrollers';
     const finalizers = ['foregroundDeletion'];
-    for (const path of [jobs, controllers]) {
-      await api.make(path, { metadata: { name: 'a' } });
+    const controller = { template: WORKLOAD.template, selector: WORKLOAD.selector.matchLabels };
+    const job = { template: { spec: { ...POD_SPEC, restartPolicy: 'Never' } } };
+    for (const [path, spec] of [
+      [jobs, job],
+      [controllers, controller],
+    ] as const) {
+      await api.make(path, { metadata: { name: 'a' }, spec });
       const { body, header } = await api.delete(`${path}/a`);
       expect(body.metadata).toMatchObject({ finalizers: ['orphan'], generation: 2 });
       expect(header('warning')?.includes('child pods are preserved by default') ?? false).toBe(
@@ -501,7 +516,7 @@ describe('delete', () => {
       expect((await api.delete(`${path}/a`, { propagationPolicy: 'Background' })).body.status).toBe(
         'Success',
       );
-      await api.make(path, { metadata: { name: 'a', finalizers } });
+      await api.make(path, { metadata: { name: 'a', finalizers }, spec });
       expect((await api.delete(`${path}/a`)).body.metadata).toMatchObject({ finalizers });
     }
   });

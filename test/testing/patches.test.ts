@@ -7,6 +7,7 @@ import {
   STRATEGIC,
   start,
   WIDGETS,
+  WORKLOAD,
   widget,
 } from './client.ts';
 
@@ -219,7 +220,7 @@ test('a built-in object keeps its kind and version', async () => {
 test('the generation of a Deployment counts its spec alone, a ConfigMap has none', async () => {
   const { api } = await start();
   const deployments = '/apis/apps/v1/namespaces/default/deployments';
-  await api.make(deployments, { metadata: { name: 'a' }, spec: { replicas: 1 } });
+  await api.make(deployments, { metadata: { name: 'a' }, spec: { ...WORKLOAD, replicas: 1 } });
   const generations: (number | undefined)[] = [];
   for (const patch of [
     { metadata: { labels: { a: 'b' } } },
@@ -266,7 +267,11 @@ describe('status', () => {
   test('exists where the real kind has one, and is a path to nowhere elsewhere', async () => {
     const { api } = await start();
     const deployments = '/apis/apps/v1/namespaces/default/deployments';
-    await api.make(deployments, { metadata: { name: 'a' }, spec: {}, status: { replicas: 5 } });
+    await api.make(deployments, {
+      metadata: { name: 'a' },
+      spec: WORKLOAD,
+      status: { replicas: 5 },
+    });
     const { body } = await api.patch(`${deployments}/a/status`, { status: { replicas: 1 } });
     expect(body.status).toEqual({ replicas: 1 });
     await api.make(CONFIG_MAPS, configMap('a'));

@@ -5,7 +5,16 @@
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { judge } from '../client/random-schemas.ts';
-import { APPLY_PATCH, type Client, CONFIG_MAPS, configMap, JSON_PATCH, start } from './client.ts';
+import {
+  APPLY_PATCH,
+  type Client,
+  CONFIG_MAPS,
+  configMap,
+  JSON_PATCH,
+  POD_SPEC,
+  start,
+  WORKLOAD,
+} from './client.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';
@@ -430,7 +439,12 @@ describe('a scale', () => {
     ];
     await api.make(deployments, {
       metadata: { name: 'a' },
-      spec: { replicas: 1, selector: { matchLabels: { app: 'x' }, matchExpressions } },
+      spec: {
+        ...WORKLOAD,
+        replicas: 1,
+        selector: { ...WORKLOAD.selector, matchExpressions },
+        template: { ...WORKLOAD.template, metadata: { labels: { app: 'x', tier: 'a' } } },
+      },
     });
     expect((await api.get(`${deployments}/a/scale`)).body.status).toEqual({
       replicas: 0,
@@ -559,7 +573,7 @@ describe('a definition', () => {
 test('a Pod is bound to a node once, and evicted', async () => {
   const { api } = await start();
   const pods = '/api/v1/namespaces/default/pods';
-  await api.make(pods, { metadata: { name: 'a' }, spec: { containers: [{ name: 'c' }] } });
+  await api.make(pods, { metadata: { name: 'a' }, spec: POD_SPEC });
   const binding = { metadata: { name: 'a' }, target: { kind: 'Node', name: 'n1' } };
   expect(
     (await api.send('POST', `${pods}/a/binding`, { body: binding, query: { dryRun: 'All' } }))

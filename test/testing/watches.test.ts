@@ -6,6 +6,7 @@ import {
   Client,
   CONFIG_MAPS,
   configMap,
+  POD_SPEC,
   start,
   type WatchEvent,
   WIDGETS,
@@ -124,7 +125,7 @@ describe('through a selector', () => {
     const pods = '/api/v1/namespaces/default/pods';
     const fieldSelector = 'metadata.name=a,status.phase!=Succeeded';
     const watch = await api.watch(pods, { fieldSelector });
-    for (const name of ['a', 'b']) await api.make(pods, { metadata: { name }, spec: {} });
+    for (const name of ['a', 'b']) await api.make(pods, { metadata: { name }, spec: POD_SPEC });
     for (const name of ['b', 'a'])
       await api.patch(`${pods}/${name}/status`, { status: { phase: 'Succeeded' } });
     expect((await watch.take(2)).map(brief)).toEqual(['ADDED a', 'DELETED a']);

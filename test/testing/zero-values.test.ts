@@ -7,7 +7,7 @@ import { defineResource, type Transport } from 'capstan/cache';
 import { createOrUpdate, newClient } from 'capstan/client';
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, JSON_PATCH, MERGE_PATCH, start } from './client.ts';
+import { type Body, JSON_PATCH, MERGE_PATCH, POD_SPEC, start } from './client.ts';
 
 const IN = 'namespaces/default';
 const DEPLOYMENTS = `/apis/apps/v1/${IN}/deployments`;
@@ -27,7 +27,7 @@ const Deployment = defineResource<DeploymentObject>()({
 const labels = { app: 'a' };
 const template = (pod: object = {}) => ({
   metadata: { labels },
-  spec: { containers: [{ name: 'a' }], ...pod },
+  spec: { containers: [{ name: 'a', image: 'i' }], ...pod },
 });
 const deployment = (spec: object = {}): DeploymentObject => ({
   ...{ apiVersion: 'apps/v1', kind: 'Deployment' },
@@ -63,7 +63,7 @@ describe('zero values that Go leaves out', () => {
       'a member of an item',
       '',
       MERGE_PATCH,
-      { spec: { template: template({ containers: [{ name: 'a', tty: false }] }) } },
+      { spec: { template: template({ containers: [{ name: 'a', image: 'i', tty: false }] }) } },
     ],
     [
       'an applied flag',
@@ -176,14 +176,14 @@ describe('what Go always writes', () => {
       {
         spec: {
           schedule: '* * * * *',
-          jobTemplate: { spec: { template: { spec: { containers: null } } } },
+          jobTemplate: { spec: { template: { spec: { ...POD_SPEC, restartPolicy: 'Never' } } } },
         },
       },
       {
         spec: {
           jobTemplate: {
             metadata: {},
-            spec: { template: { metadata: {}, spec: { containers: null } } },
+            spec: { template: { metadata: {}, spec: { containers: [{ resources: {} }] } } },
           },
         },
       },
