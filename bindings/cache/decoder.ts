@@ -78,7 +78,7 @@ export interface ExpectedKind {
   apiVersion: string;
   kind: string;
   /**
-   * Where it is set, no list of another kind will do; see {@link requireList} for where it is not.
+   * Where it is set, no list of another kind will do; see `requireList` for where it is not.
    */
   listKind?: string;
   /** @internal A name of lists other than the usual one, which the server was seen to use. */
