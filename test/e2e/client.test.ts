@@ -283,8 +283,8 @@ describe('each verb', () => {
       };
       const patch = mergeFrom(made).to(rest);
       expect((await client.patch(Deployments, at('kinds'), patch)).spec?.replicas).toBe(3);
-      await expect(cached.update(ConfigMaps, { ...metadata })).rejects.toThrow(/metadata alone/);
-      await expect(client.update(ConfigMaps, { ...metadata })).rejects.toThrow(/metadata alone/);
+      await expect(cached.update(ConfigMaps, { ...metadata })).rejects.toThrow(/metadataOnly/);
+      await expect(client.update(ConfigMaps, { ...metadata })).rejects.toThrow(/metadataOnly/);
       expect((await client.get(ConfigMaps, at('kinds'))).data).toEqual({ page: '1' });
     } finally {
       await factory.shutdown();
