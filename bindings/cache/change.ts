@@ -4,6 +4,7 @@
  * kept as bytes the bytes were compared when one replaced the other; any other two objects are
  * compared by structure.
  */
+import { ownMember } from '../json-object.ts';
 import { changesBetween } from './bytes/lazy.ts';
 
 /** `false` proves that the part is unchanged. */
@@ -120,7 +121,7 @@ export class LazyChange implements Change {
   }
 
   #memberDiffers(name: string): boolean {
-    return differs(own(this.#old.metadata, name), own(this.#now.metadata, name));
+    return differs(ownMember(this.#old.metadata, name), ownMember(this.#now.metadata, name));
   }
 
   #once(part: number, compare: () => boolean): boolean {
@@ -140,12 +141,6 @@ export function sameResourceVersion(old: object, now: object): boolean {
 
 function versionOf(object: object): unknown {
   return (object as Parts).metadata?.resourceVersion;
-}
-
-function own(object: Record<string, unknown> | undefined, name: string): unknown {
-  return object !== undefined && object !== null && Object.hasOwn(object, name)
-    ? object[name]
-    : undefined;
 }
 
 /** Whether two JSON values may differ. Too deep to tell is "may". */

@@ -6,6 +6,7 @@
  * lost for good.
  */
 import { CapstanError, show } from '../errors.ts';
+import { isJsonObject } from '../json-object.ts';
 import { excerpt, notJson } from '../not-json.ts';
 import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
 
@@ -230,14 +231,9 @@ function isSpace(byte: number | undefined): boolean {
 }
 
 function toFrame(value: unknown): RawFrame {
-  if (
-    isObject(value) &&
-    'type' in value &&
-    typeof value.type === 'string' &&
-    'object' in value &&
-    isObject(value.object)
-  ) {
-    return { type: value.type, object: value.object };
+  if (isJsonObject(value)) {
+    const { type, object } = value;
+    if (typeof type === 'string' && isJsonObject(object)) return { type, object };
   }
   throw new CapstanError(
     'DECODE',
@@ -245,12 +241,8 @@ function toFrame(value: unknown): RawFrame {
   );
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function shape(value: unknown): string {
-  if (!isObject(value)) return excerpt(value);
-  const { type, object } = value as { type?: unknown; object?: unknown };
+  if (!isJsonObject(value)) return excerpt(value);
+  const { type, object } = value;
   return `type ${show(type)} and object ${excerpt(object)}`;
 }

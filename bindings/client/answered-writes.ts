@@ -13,6 +13,7 @@
  * something else of the same state.
  */
 import { type Clock, systemClock } from '../clock.ts';
+import { ownMember } from '../json-object.ts';
 import { hashOf, inOrder } from '../json-print.ts';
 import { sameJson } from './merge-from.ts';
 import type { Client } from './types.ts';
@@ -217,7 +218,7 @@ function differenceOf(sent: unknown, answer: unknown): Difference | undefined {
   if (!arePaired(sent, answer)) return sent === undefined ? { x: 1 } : { v: sent };
   const m: Record<string, Difference> = {};
   for (const name of namesOf(sent, answer)) {
-    const difference = differenceOf(own(sent, name), own(answer, name));
+    const difference = differenceOf(ownMember(sent, name), ownMember(answer, name));
     if (difference !== undefined) m[name] = difference;
   }
   return { m };
@@ -232,9 +233,9 @@ function says(difference: Difference | undefined, there: unknown, draft: unknown
   if (!areAlike(there, draft)) return false;
   return namesOf(there, draft).every((name) =>
     says(
-      own(difference.m, name) as Difference | undefined,
-      own(there, name) as unknown,
-      own(draft, name) as unknown,
+      ownMember(difference.m, name) as Difference | undefined,
+      ownMember(there, name),
+      ownMember(draft, name),
     ),
   );
 }
@@ -251,17 +252,17 @@ function arePaired(a: unknown, b: unknown): boolean {
     const other = (b as unknown[])[i];
     if (!areAlike(element, other) || Array.isArray(element)) return false;
     const words = Object.keys(element).filter(
-      (name) => typeof element[name] !== 'object' && own(other, name) !== undefined,
+      (name) => typeof element[name] !== 'object' && ownMember(other, name) !== undefined,
     );
     if (words.length === 0) return agree(element, other);
-    return words.every((name) => element[name] === own(other, name));
+    return words.every((name) => element[name] === ownMember(other, name));
   });
 }
 
 function agree(a: unknown, b: unknown): boolean {
   if (a === undefined || b === undefined) return true;
   if (!areAlike(a, b)) return a === b;
-  return Object.keys(a).every((name) => agree(a[name], own(b, name)));
+  return Object.keys(a).every((name) => agree(a[name], ownMember(b, name)));
 }
 
 function areAlike(a: unknown, b: unknown): a is Members {
@@ -274,6 +275,3 @@ function areAlike(a: unknown, b: unknown): a is Members {
 const namesOf = (a: unknown, b: unknown): string[] => [
   ...new Set([...Object.keys(a as object), ...Object.keys(b as object)]),
 ];
-
-const own = (object: unknown, name: string): unknown =>
-  Object.hasOwn(object as object, name) ? (object as Members)[name] : undefined;

@@ -2,7 +2,7 @@
  * What an answer has to be: the object or the list that was asked for. Proxies and gateways answer
  * for a server with 200 and something else; taken as the object, that would look like success.
  */
-import { withKind } from '../cache/decoder.ts';
+import { describeKind, withKind } from '../cache/decoder.ts';
 import { freezeParsed } from '../cache/freeze.ts';
 import type { KubeObject } from '../cache/keys.ts';
 import { groupVersion, isBuiltInGroup, type Resource } from '../cache/resource.ts';
@@ -111,7 +111,7 @@ export function listFrom<T extends object>(
   if (!isList || !isListKind(resource, apiVersion, kind))
     throw new CapstanError(
       'DECODE',
-      `${what}: expected a list of ${describe(head)} with items, got ${described(answer)}`,
+      `${what}: expected a list of ${describeKind(head)} with items, got ${described(answer)}`,
     );
   const where = namespace && resource.namespaced ? ` in ${namespace}` : '';
   const complete = (item: (T & KubeObject) | null, i: number): T => {
@@ -123,7 +123,7 @@ export function listFrom<T extends object>(
     if (kind !== head.kind || apiVersion !== head.apiVersion || !item || !isNamed || !isThere)
       throw new CapstanError(
         'DECODE',
-        `${what}: expected ${describe(head)} objects with a name${where}, got items[${i}] ${described(item)}`,
+        `${what}: expected ${describeKind(head)} objects with a name${where}, got items[${i}] ${described(item)}`,
       );
     return withKind(item, head);
   };
@@ -147,7 +147,7 @@ function unlike(
   { resource, key, subresource }: Wanted,
 ): CapstanError {
   const { namespace, name } = key ?? {};
-  const of = [describe({ apiVersion: groupVersion(resource), kind: resource.kind })];
+  const of = [describeKind({ apiVersion: groupVersion(resource), kind: resource.kind })];
   if (name !== undefined) of.push(namespace ? `${namespace}/${name}` : name);
   const part = subresource ? `the ${subresource} of ` : '';
   const advice = what.startsWith('GET ')
@@ -158,9 +158,6 @@ function unlike(
     `${what}: expected ${part}the ${of.join(' ')}, got ${described(answer)}${advice}`,
   );
 }
-
-const describe = ({ apiVersion, kind }: { apiVersion: string; kind: string }): string =>
-  `${apiVersion} ${kind}`;
 
 /** Bounded, and without the content, which may be a Secret's. */
 function described(answer: unknown): string {

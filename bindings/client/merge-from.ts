@@ -6,6 +6,7 @@
 import type { KubeObject } from '../cache/keys.ts';
 import { CapstanError, invalid, requireObject } from '../errors.ts';
 import { copyOf, noteText, textOfNumber } from '../exact-json.ts';
+import { isJsonObject } from '../json-object.ts';
 import { namesOf, requireNames } from '../names.ts';
 import { toJson } from './paths.ts';
 import type { Patch } from './types.ts';
@@ -117,7 +118,7 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
   for (const [name, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, name) ? (before[name] as Json) : undefined;
     if (old !== undefined && sameJson(old, value) && sameText(before, after, name)) continue;
-    if (isObject(old) && isObject(value)) {
+    if (isJsonObject(old) && isJsonObject(value)) {
       const inner = difference(old, value, `${path}.${name}`);
       if (Object.keys(inner).length > 0) changes.set(name, inner);
     } else changes.set(name, withoutNulls(value, `${path}.${name}`));
@@ -140,13 +141,9 @@ function withoutNulls(value: Json, path: string): Json {
   } else if (value === null) {
     const why = `"modified${path}" expected no null, which a merge patch cannot set: leave the member out to remove it`;
     throw new CapstanError('INVALID_ARGUMENT', why);
-  } else if (isObject(value))
+  } else if (isJsonObject(value))
     for (const [name, member] of Object.entries(value)) withoutNulls(member, `${path}.${name}`);
   return value;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

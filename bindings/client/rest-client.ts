@@ -10,6 +10,7 @@ import type { Clock } from '../clock.ts';
 import { CapstanError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { tell } from '../handle-error.ts';
+import { isJsonObject } from '../json-object.ts';
 import type { Logger } from '../logger.ts';
 import { excerpt, notJson } from '../not-json.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
@@ -117,7 +118,7 @@ function parse(text: string, what: string): object {
   } catch (cause) {
     throw notJson(`${what}: the answer`, text, cause);
   }
-  if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+  if (isJsonObject(body)) return body;
   throw new CapstanError('DECODE', `${what}: expected a JSON object, got ${excerpt(body)}`);
 }
 

@@ -3,6 +3,7 @@
  * cache has left out, as whoever wrote it has never seen that.
  */
 import { CapstanError } from '../errors.ts';
+import { isJsonObject, ownMember } from '../json-object.ts';
 import { sameJson } from './merge-from.ts';
 import { describeObject } from './metadata.ts';
 import type { AnyResource } from './types.ts';
@@ -65,13 +66,13 @@ function lostAt(
   if (sameJson(now, kept)) return undefined;
   if (Array.isArray(now) && Array.isArray(given))
     return lostInList(now, Array.isArray(kept) ? kept : [], given, path);
-  if (isObject(now) && isObject(given)) {
-    const before = isObject(kept) ? kept : {};
+  if (isJsonObject(now) && isJsonObject(given)) {
+    const before = isJsonObject(kept) ? kept : {};
     for (const name of Object.keys(now)) {
       if (isPatch && !Object.hasOwn(given, name)) continue;
       const at = path === '' ? name : `${path}.${name}`;
       if (at === 'metadata.managedFields') continue; // which the server keeps
-      const lost = lostAt(now[name], own(before, name), own(given, name), at, isPatch);
+      const lost = lostAt(now[name], ownMember(before, name), ownMember(given, name), at, isPatch);
       if (lost !== undefined) return lost;
     }
     return undefined;
@@ -102,17 +103,11 @@ function lostInList(
 const has = (list: readonly unknown[], element: unknown): boolean =>
   list.some((each) => sameJson(each, element));
 
-const own = (object: Record<string, unknown>, name: string): unknown =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Whether a merge patch may replace what a cache has changed: it has a list, or names a member. */
 export function mayReplace(body: unknown): boolean {
   return (
-    isObject(body) && Object.values(body).some((value) => Array.isArray(value) || mayReplace(value))
+    isJsonObject(body) &&
+    Object.values(body).some((value) => Array.isArray(value) || mayReplace(value))
   );
 }
 

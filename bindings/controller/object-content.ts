@@ -3,10 +3,7 @@
  * changed anything, and what.
  */
 
-type Members = { readonly [name: string]: unknown };
-
-const isMembers = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+import { isJsonObject } from '../json-object.ts';
 
 /** Members of metadata that differ after each write, or with each object of the same name. */
 const VOLATILE = new Set([
@@ -18,9 +15,9 @@ const VOLATILE = new Set([
   'selfLink',
 ]);
 
-function shown(object: object): Members {
-  const { apiVersion: _, kind: __, metadata, ...rest } = object as Members;
-  if (!isMembers(metadata)) return rest;
+function shown(object: object): Record<string, unknown> {
+  const { apiVersion: _, kind: __, metadata, ...rest } = object as Record<string, unknown>;
+  if (!isJsonObject(metadata)) return rest;
   const kept = Object.entries(metadata).filter(([name]) => !VOLATILE.has(name));
   return { ...rest, metadata: Object.fromEntries(kept) };
 }
@@ -45,7 +42,7 @@ export const pathsBetween = (before: object, after: object): string[] =>
 function differing(before: unknown, after: unknown, path: string): string[] {
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
     return before.flatMap((item, i) => differing(item, after[i], `${path}[${i}]`));
-  if (isMembers(before) && isMembers(after))
+  if (isJsonObject(before) && isJsonObject(after))
     return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
       differing(before[name], after[name], path === '' ? name : `${path}.${name}`),
     );
@@ -73,14 +70,14 @@ export function pathsOfBody(
     return sent.flatMap(({ op, path }: { op?: string; path?: string }) =>
       op === 'test' || typeof path !== 'string' ? [] : [path.slice(1).replaceAll('/', '.')],
     );
-  if (!isMembers(sent)) return [];
+  if (!isJsonObject(sent)) return [];
   return contentType === undefined
     ? pathsBetween(before, sent)
     : namedIn(shown(sent), shown(before), '');
 }
 
 function namedIn(patch: unknown, before: unknown, path: string): string[] {
-  if (isMembers(patch) && isMembers(before))
+  if (isJsonObject(patch) && isJsonObject(before))
     return Object.entries(patch).flatMap(([name, member]) =>
       namedIn(member, before[name], path === '' ? name : `${path}.${name}`),
     );

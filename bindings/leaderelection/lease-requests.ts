@@ -7,6 +7,7 @@ import { isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.t
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import { aborted, CapstanError } from '../errors.ts';
+import { isJsonObject } from '../json-object.ts';
 import { excerpt, notJson } from '../not-json.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
@@ -71,7 +72,7 @@ async function answerOf(
     } catch (error) {
       throw notJson(`${what}: the answer`, text, error);
     }
-    if (typeof body === 'object' && body !== null && !Array.isArray(body)) return body;
+    if (isJsonObject(body)) return body;
     throw new CapstanError('DECODE', `${what} expected a JSON object, got ${excerpt(text)}`);
   } finally {
     exchange.close();

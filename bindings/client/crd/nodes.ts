@@ -3,6 +3,7 @@
  * What comes out says the same, in one object, of which only its sub-schemas may still have
  * references.
  */
+import { isJsonObject } from '../../json-object.ts';
 import type { JsonSchema } from './standard-schema.ts';
 import { SchemaError } from './structural-schema.ts';
 
@@ -14,15 +15,12 @@ export interface Scope {
   readonly refs: readonly string[];
 }
 
-export const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 export const sameValue = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
 
 /** JSON with members in one order. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
-    isNode(member)
+    isJsonObject(member)
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
       : member,
   );
@@ -48,7 +46,7 @@ export function normalise(
   path: string,
 ): { node: Node; scope: Scope } {
   if (value === true) return { node: {}, scope };
-  if (!isNode(value))
+  if (!isJsonObject(value))
     throw new SchemaError(path, 'expected a schema; one that nothing matches has no form here');
   const { $ref, ...own } = value;
   if (typeof $ref !== 'string') return { node: foldAllOf(value, scope, path), scope };
@@ -71,7 +69,7 @@ function resolve($ref: string, root: JsonSchema, path: string): unknown {
   let at: unknown = root;
   for (const part of $ref.split('/').slice(1)) {
     const name = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
-    at = isNode(at) && Object.hasOwn(at, name) ? at[name] : undefined;
+    at = isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined;
   }
   if (at === undefined) throw new SchemaError(path, `the reference ${$ref} points to nothing`);
   return at;
@@ -127,7 +125,7 @@ export function mergeKeyword(keyword: string, a: unknown, b: unknown, path: stri
   if (ANNOTATIONS.has(keyword)) return a;
   if (keyword === 'required' && Array.isArray(a) && Array.isArray(b))
     return [...new Set([...a, ...b])];
-  if (keyword === 'properties' && isNode(a) && isNode(b)) {
+  if (keyword === 'properties' && isJsonObject(a) && isJsonObject(b)) {
     const both: Node = { ...a };
     for (const [name, value] of Object.entries(b))
       both[name] = Object.hasOwn(both, name) ? { allOf: [both[name], value] } : value;

@@ -6,7 +6,8 @@
  * server does not know, and `additionalProperties: false`, as unknown members are pruned anyway;
  * those of other alternatives of a union are known.
  */
-import { isNode, type Node, normalise, type Scope } from './nodes.ts';
+import { isJsonObject } from '../../json-object.ts';
+import { type Node, normalise, type Scope } from './nodes.ts';
 import { annotations, nullableEnum, restrictions, valuesOf } from './restrictions.ts';
 import type { JsonSchema } from './standard-schema.ts';
 import { SchemaError, type StructuralSchema } from './structural-schema.ts';
@@ -134,9 +135,9 @@ export class Translation {
   #object(node: Node, scope: Scope, path: string): StructuralSchema {
     const schema: StructuralSchema = {};
     const { properties, additionalProperties: more, propertyNames, required } = node;
-    const names = isNode(properties) ? Object.keys(properties) : [];
+    const names = isJsonObject(properties) ? Object.keys(properties) : [];
     if (Array.isArray(required) && required.length > 0) schema.required = required as string[];
-    if (isNode(properties) && names.length > 0) {
+    if (isJsonObject(properties) && names.length > 0) {
       schema.properties = Object.fromEntries(
         names.map((name) => [name, this.schema(properties[name], scope, `${path}.${name}`)]),
       );
@@ -161,12 +162,12 @@ export class Translation {
         },
       };
     }
-    const open = more === true || (isNode(more) && Object.keys(more).length === 0);
+    const open = more === true || (isJsonObject(more) && Object.keys(more).length === 0);
     // `{ type: 'object' }` alone says nothing of members, and so allows them all; with
     // `properties`, even none, the others are pruned.
     if (open || (more === undefined && properties === undefined))
       return { ...schema, 'x-kubernetes-preserve-unknown-fields': true };
-    if (!isNode(more)) return schema;
+    if (!isJsonObject(more)) return schema;
     if (names.length > 0)
       throw new SchemaError(
         path,
@@ -219,7 +220,7 @@ const SPEAKS_OF_VALUES = new Set([
 
 /** The names that the keys of a record are restricted to; undefined for any. */
 function namesOf(propertyNames: unknown, path: string): string[] | undefined {
-  if (propertyNames === undefined || propertyNames === true || !isNode(propertyNames))
+  if (propertyNames === undefined || propertyNames === true || !isJsonObject(propertyNames))
     return undefined;
   const { type, enum: names, const: only, ...others } = propertyNames;
   if ((type !== undefined && type !== 'string') || Object.keys(others).length > 0)
