@@ -429,7 +429,9 @@ export class Reflector<T extends object, I extends string = never> {
     this.#wasAway = false;
     try {
       const before = this.#lastVersion;
-      const events = await this.#follow(stream, inOrder, signal);
+      const events = await this.#follow(stream, inOrder, signal).finally(() =>
+        this.#clock.clearTimer(doubt),
+      );
       if (signal.aborted) return now('begin');
       if (this.#lastVersion !== before || this.#clock.now() - started >= VERY_SHORT_WATCH_MS)
         this.#hasty = 0;
@@ -451,7 +453,6 @@ export class Reflector<T extends object, I extends string = never> {
         return this.#failed(error, 'rewatch', now('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     } finally {
-      this.#clock.clearTimer(doubt);
       stream.close();
     }
   }
