@@ -4,6 +4,7 @@
  * fault.
  */
 import { CapstanError, isError, show } from './errors.ts';
+import { isJsonObject } from './json-object.ts';
 
 const SHOWN = 60;
 
@@ -29,6 +30,30 @@ export function excerpt(value: unknown): string {
   const [first = ''] = value.trimStart();
   const begin = '{["'.includes(first) && first !== '' ? ` that begin with ${first}` : '';
   return `${value.length} characters${begin} (not shown)`;
+}
+
+/** What `parse` makes of a text; code DECODE where it is not JSON. */
+export function fromJson(
+  what: string,
+  text: string,
+  parse: (text: string) => unknown = JSON.parse,
+): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw notJson(what, text, error);
+  }
+}
+
+/** The same for an answer that has to be an object. */
+export function objectFromJson(
+  what: string,
+  text: string,
+  parse?: (text: string) => unknown,
+): Record<string, unknown> {
+  const value = fromJson(`${what}: the answer`, text, parse);
+  if (isJsonObject(value)) return value;
+  throw new CapstanError('DECODE', `${what}: expected a JSON object, got ${excerpt(value)}`);
 }
 
 /** The error of JSON.parse without what it quotes. */

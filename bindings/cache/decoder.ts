@@ -8,7 +8,8 @@
  * first read.
  */
 import { CapstanError, show } from '../errors.ts';
-import { excerpt, notJson } from '../not-json.ts';
+import { isJsonObject } from '../json-object.ts';
+import { excerpt, fromJson } from '../not-json.ts';
 import { FrameDecoder, type RawFrame } from './frames.ts';
 import type { KubeObject } from './keys.ts';
 import type { DecoderOptions } from './limits.ts';
@@ -232,13 +233,8 @@ class JsonPageReader<T> implements PageReader<T> {
 }
 
 function parseList(text: string, what: string, expected: ExpectedKind): ListPage<unknown> {
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (error) {
-    throw notJson(`${what}: the body`, text, error);
-  }
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
+  const body = fromJson(`${what}: the body`, text);
+  if (!isJsonObject(body))
     throw new CapstanError('DECODE', `${what}: expected a list with items, got ${excerpt(text)}`);
   const { apiVersion, kind, items, metadata } = body as {
     apiVersion?: unknown;

@@ -8,7 +8,7 @@
 import { systemClock } from '../clock.ts';
 import { CapstanError, invalid } from '../errors.ts';
 import { namesOf, requireNames } from '../names.ts';
-import { notJson } from '../not-json.ts';
+import { objectFromJson } from '../not-json.ts';
 import { pathSegment } from '../path-segment.ts';
 import type { Caller } from './list-watch.ts';
 import { defineResource, groupVersion, isBuiltInGroup, type Resource } from './resource.ts';
@@ -245,15 +245,7 @@ async function getJson(transport: Transport, path: string, caller: Caller): Prom
   try {
     if (exchange.status !== 200)
       throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), `GET ${path}`);
-    const text = await exchange.text();
-    let body: unknown;
-    try {
-      body = JSON.parse(text);
-    } catch (error) {
-      throw notJson(`GET ${path}: the body`, text, error);
-    }
-    if (typeof body === 'object' && body !== null) return body;
-    throw new CapstanError('DECODE', `GET ${path}: the body is no JSON object`);
+    return objectFromJson(`GET ${path}`, await exchange.text());
   } finally {
     exchange.close();
   }

@@ -7,7 +7,7 @@
  */
 import { CapstanError, show } from '../errors.ts';
 import { isJsonObject } from '../json-object.ts';
-import { excerpt, notJson } from '../not-json.ts';
+import { excerpt, fromJson } from '../not-json.ts';
 import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
 
 /**
@@ -91,7 +91,7 @@ export class FrameDecoder {
     if (end < 0) return undefined;
     const value = this.#decode(this.#start, end);
     this.#consume(end);
-    return toFrame(value);
+    return rawFrame('a watch frame', value);
   }
 
   /**
@@ -121,7 +121,7 @@ export class FrameDecoder {
       return undefined;
     }
     this.#consume(lineFeed + 1);
-    return toFrame(value);
+    return rawFrame('a watch frame', value);
   }
 
   /** Where the value that begins at start ends, or -1. Goes on where it left off. */
@@ -180,11 +180,7 @@ export class FrameDecoder {
 
   #decode(from: number, to: number): unknown {
     const text = this.#text.decode(this.#bytes.subarray(from, to));
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      throw notJson('a watch frame', text, error);
-    }
+    return fromJson('a watch frame', text);
   }
 
   #consume(to: number): void {
@@ -230,14 +226,14 @@ function isSpace(byte: number | undefined): boolean {
   return byte === LF || byte === CR || byte === SPACE || byte === TAB;
 }
 
-function toFrame(value: unknown): RawFrame {
+export function rawFrame(what: string, value: unknown): RawFrame {
   if (isJsonObject(value)) {
     const { type, object } = value;
     if (typeof type === 'string' && isJsonObject(object)) return { type, object };
   }
   throw new CapstanError(
     'DECODE',
-    `a watch frame expected { type: string, object: object }, got ${shape(value)}`,
+    `${what} expected { type: string, object: object }, got ${shape(value)}`,
   );
 }
 

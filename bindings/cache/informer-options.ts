@@ -2,7 +2,6 @@
 import { requireClock } from '../clock.ts';
 import { invalid, requireBoolean, requireFunction, requireMs, requireNumber } from '../errors.ts';
 import { namesOf, requireNames } from '../names.ts';
-import { BACKOFF_NAMES } from './backoff.ts';
 import { environmentSwitch, environmentVariable } from './environment.ts';
 import { type InformerMetricsProvider, requireMetrics } from './informer-metrics.ts';
 import {
@@ -12,7 +11,7 @@ import {
   requireBytesFree,
   requireCacheLimits,
 } from './limits.ts';
-import type { ReflectorOptions } from './reflector-options.ts';
+import { REFLECTOR_NAMES, type ReflectorOptions } from './reflector-options.ts';
 import type { ReflectorStatus } from './status.ts';
 
 /** What an informer leaves to its reflector. */
@@ -84,18 +83,11 @@ export interface SharedIndexInformerOptions<T extends object = never>
   metricsProvider?: InformerMetricsProvider | undefined;
 }
 
+const { shouldResync: _, decoder: __, ...FROM_REFLECTOR_NAMES } = REFLECTOR_NAMES;
+
 export const INFORMER_NAMES = namesOf<SharedIndexInformerOptions>()({
   ...LIMIT_NAMES,
-  clock: 1,
-  random: 1,
-  watchErrorHandler: 1,
-  watchList: 1,
-  watchListPageSize: 1,
-  minWatchTimeout: 1,
-  maxInternalErrorRetryDuration: 1,
-  backoff: BACKOFF_NAMES,
-  parkWhenGone: 1,
-  resyncPeriod: 1,
+  ...FROM_REFLECTOR_NAMES,
   queue: 1,
   transform: 1,
   freeze: 1,

@@ -7,12 +7,10 @@ import { goesOn, isLongWait, type RepeatOptions, sendWithRepeats } from '../cach
 import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import type { Clock } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
 import { parseJson } from '../exact-json.ts';
 import { tell } from '../handle-error.ts';
-import { isJsonObject } from '../json-object.ts';
 import type { Logger } from '../logger.ts';
-import { excerpt, notJson } from '../not-json.ts';
+import { objectFromJson } from '../not-json.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
 import { type Warning, warningsIn } from './warnings.ts';
 
@@ -77,7 +75,11 @@ export class RestClient {
           await exchange.explanation(),
           `${method} ${path}`,
         );
-      const body = parse(await exchange.text(maxAnswerBytes, TOO_LONG), `${method} ${path}`);
+      const body = objectFromJson(
+        `${method} ${path}`,
+        await exchange.text(maxAnswerBytes, TOO_LONG),
+        parseJson,
+      );
       if (isFailure(body)) throw new StatusError(exchange.status, body, `${method} ${path}`);
       return body;
     } finally {
@@ -109,17 +111,6 @@ function requestOf({
     ...(given.length === 0 ? {} : { query: Object.fromEntries(given) }),
     ...(body === undefined ? {} : { body }),
   };
-}
-
-function parse(text: string, what: string): object {
-  let body: unknown;
-  try {
-    body = parseJson(text);
-  } catch (cause) {
-    throw notJson(`${what}: the answer`, text, cause);
-  }
-  if (isJsonObject(body)) return body;
-  throw new CapstanError('DECODE', `${what}: expected a JSON object, got ${excerpt(body)}`);
 }
 
 /** A Status of failure under a code of success, which client-go takes as what it says. */

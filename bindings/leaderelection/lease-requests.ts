@@ -7,8 +7,7 @@ import { isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.t
 import { statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
 import { aborted, CapstanError } from '../errors.ts';
-import { isJsonObject } from '../json-object.ts';
-import { excerpt, notJson } from '../not-json.ts';
+import { objectFromJson } from '../not-json.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 
@@ -65,15 +64,7 @@ async function answerOf(
   try {
     if (exchange.status < 200 || exchange.status > 299)
       throw statusErrorFromAnswer(exchange.status, await exchange.explanation(), what);
-    const text = await exchange.text();
-    let body: unknown;
-    try {
-      body = JSON.parse(text);
-    } catch (error) {
-      throw notJson(`${what}: the answer`, text, error);
-    }
-    if (isJsonObject(body)) return body;
-    throw new CapstanError('DECODE', `${what} expected a JSON object, got ${excerpt(text)}`);
+    return objectFromJson(what, await exchange.text());
   } finally {
     exchange.close();
   }

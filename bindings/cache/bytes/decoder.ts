@@ -6,8 +6,8 @@
  * UTF-8.
  */
 import type { CacheCore } from '../../cache-core.ts';
-import { CapstanError, show } from '../../errors.ts';
-import { excerpt, notJson } from '../../not-json.ts';
+import { CapstanError } from '../../errors.ts';
+import { fromJson } from '../../not-json.ts';
 import {
   type Decoder,
   describeKind,
@@ -23,7 +23,7 @@ import {
   toFrame,
   withKind,
 } from '../decoder.ts';
-import type { RawFrame } from '../frames.ts';
+import { rawFrame } from '../frames.ts';
 import { deepFreeze } from '../freeze.ts';
 import {
   type Budget as BudgetOptions,
@@ -294,33 +294,11 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     );
     this.#stream.take();
     const { expected } = this.#decoder;
-    const frame = toFrame<T>(rawFrame(text, describeKind(expected)), expected);
+    const what = `a watch of ${describeKind(expected)}: a frame`;
+    const frame = toFrame<T>(rawFrame(what, fromJson(what, text)), expected);
     if ('object' in frame) frame.object = this.#decoder.finish(frame.object);
     return frame;
   }
-}
-
-function rawFrame(text: string, of: string): RawFrame {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw notJson(`a watch of ${of}: a frame`, text, cause);
-  }
-  const { type, object } = value as { type?: unknown; object?: unknown };
-  if (
-    typeof type === 'string' &&
-    typeof object === 'object' &&
-    object !== null &&
-    !Array.isArray(object)
-  ) {
-    return { type, object };
-  }
-  const got = `type ${show(type)} and object ${excerpt(object)}`;
-  throw new CapstanError(
-    'DECODE',
-    `a watch of ${of}: expected { type: string, object: object }, got ${got}`,
-  );
 }
 
 class BytePageReader<T extends object> implements PageReader<T> {
@@ -437,11 +415,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
       words[report + VALUE_START] as number,
       words[report + VALUE_END] as number,
     );
-    try {
-      return JSON.parse(text);
-    } catch (cause) {
-      throw notJson(`${this.#what}: an item`, text, cause);
-    }
+    return fromJson(`${this.#what}: an item`, text);
   }
 
   #parsed(item: unknown, at: number): T {
