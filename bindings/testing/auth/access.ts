@@ -8,19 +8,14 @@ import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import type { Registry, WriteOptions, Written } from '../registry/registry.ts';
 import { seed } from '../seed.ts';
-import { type Attributes, attributesOf, forbidden, type ResourceAttributes } from './attributes.ts';
+import { type Attributes, attributesOf, forbidden } from './attributes.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';
 import { requireGrantable } from './escalation.ts';
+import { requireImpersonation } from './impersonation.ts';
 import { type Authorizer, allowAll, Rbac } from './rbac.ts';
 import { review } from './reviews.ts';
 import { Tokens } from './tokens.ts';
-import {
-  type Impersonation,
-  impersonationOf,
-  type ServerUser,
-  serviceAccountOf,
-  Users,
-} from './users.ts';
+import { impersonationOf, type ServerUser, Users } from './users.ts';
 
 /** Who may do what. */
 export type Authorization = 'AlwaysAllow' | 'RBAC';
@@ -62,7 +57,6 @@ export class Access {
   admit(target: Target, headers: IncomingHttpHeaders): Requester {
     const sender = this.#users.authenticate(headers);
     const impersonation = impersonationOf(headers);
-    if (impersonation !== undefined) this.#requireImpersonation(sender, impersonation);
     const user = impersonation?.user ?? sender;
     const rbac = this.#rbac;
     if (rbac === undefined) return { user };
@@ -71,7 +65,10 @@ export class Access {
       route.type === 'resource'
         ? attributesOf(method, route, query, verb === 'watch')
         : { verb: method.toLowerCase(), path };
-    this.#require(user, attributes);
+    if (impersonation !== undefined)
+      requireImpersonation(rbac, sender, impersonation.asked, attributes);
+    const { allowed, reason } = rbac.decide(user, attributes);
+    if (!allowed) throw forbidden(user, attributes, reason);
     return {
       user,
       guard: (kind, object, old) => requireGrantable(rbac, user, kind, object, old),
@@ -87,33 +84,6 @@ export class Access {
       authorizer: this.#authorizer,
       now: timeOf(this.#wallTime()),
     });
-  }
-
-  #require(user: ServerUser, attributes: Attributes): void {
-    const { allowed, reason } = this.#authorizer.decide(user, attributes);
-    if (!allowed) throw forbidden(user, attributes, reason);
-  }
-
-  #requireImpersonation(sender: ServerUser, { asked }: Impersonation): void {
-    const { name, uid, groups = [], extra = {} } = asked;
-    const account = serviceAccountOf(name);
-    const of = (resource: string, more: Partial<ResourceAttributes>): void =>
-      this.#require(sender, {
-        verb: 'impersonate',
-        group: '',
-        resource,
-        subresource: '',
-        namespace: '',
-        name,
-        ...more,
-      });
-    if (account === undefined) of('users', {});
-    else of('serviceaccounts', account);
-    const group = 'authentication.k8s.io';
-    for (const each of groups) of('groups', { name: each });
-    for (const [key, values] of Object.entries(extra))
-      for (const each of values) of('userextras', { group, subresource: key, name: each });
-    if (uid !== undefined) of('uids', { group, name: uid });
   }
 }
 

@@ -5,7 +5,7 @@
 import { type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
-import { notFound } from '../status.ts';
+import { ApiError, notFound } from '../status.ts';
 import { forbiddenObject } from './attributes.ts';
 import { notCovered, RBAC_GROUP, type Rbac, type Rule, rulesIn } from './rbac.ts';
 import { MASTERS, type ServerUser } from './users.ts';
@@ -36,11 +36,12 @@ export function requireGrantable(
   if (isBinding) {
     const ref = objectAt(object, 'roleRef');
     const [refKind, refName] = [stringAt(ref, 'kind'), stringAt(ref, 'name')];
+    if (refKind !== 'ClusterRole' && refKind !== 'Role')
+      throw new ApiError(500, `unsupported role reference kind: ${JSON.stringify(refKind)}`);
     const plural = refKind === 'ClusterRole' ? 'clusterroles' : 'roles';
     if (may('bind', plural, refName)) return;
     const { rules, error } = rbac.rulesOfRole(ref, namespace);
-    if (error !== '')
-      throw notFound({ group: RBAC_GROUP, what: plural.slice(0, -1), name: refName });
+    if (error !== '') throw notFound({ group: RBAC_GROUP, what: kind.plural, name: refName });
     granted = rules;
   } else {
     if (may('escalate', kind.plural, name)) return;

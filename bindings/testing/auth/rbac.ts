@@ -28,9 +28,8 @@ export interface Rule {
 
 export interface Decision {
   readonly allowed: boolean;
+  /** Also which roles are not there that bindings name. */
   readonly reason: string;
-  /** What could not be looked up: roles that are not there. */
-  readonly error: string;
 }
 
 /** Who decides about requests. */
@@ -40,7 +39,7 @@ export interface Authorizer {
   rulesOf(user: ServerUser, namespace: string): readonly Rule[];
 }
 
-const ALLOWED: Decision = { allowed: true, reason: '', error: '' };
+const ALLOWED: Decision = { allowed: true, reason: '' };
 const ANY = ['*'];
 const NONE: readonly string[] = [];
 
@@ -74,11 +73,11 @@ export class Rbac implements Authorizer {
     for (const { rules, error, because } of this.#granted(user, namespace)) {
       if (error !== '') errors.push(error);
       if (rules.some((rule) => allows(rule, attributes)))
-        return { allowed: true, reason: `RBAC: allowed by ${because}`, error: '' };
+        return { allowed: true, reason: `RBAC: allowed by ${because}` };
     }
-    if (errors.length === 0) return { allowed: false, reason: '', error: '' };
+    if (errors.length === 0) return { allowed: false, reason: '' };
     const all = errors.length === 1 ? errors[0] : `[${errors.join(', ')}]`;
-    return { allowed: false, reason: `RBAC: ${all}`, error: `${all}` };
+    return { allowed: false, reason: `RBAC: ${all}` };
   }
 
   rulesOf(user: ServerUser, namespace: string): Rule[] {

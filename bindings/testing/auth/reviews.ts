@@ -105,12 +105,11 @@ function accessReview(
   // The real server names no kind in what it refuses here.
   const subject = { group: 'authorization.k8s.io', what: '', name: '' };
   if (errors.length > 0) throw invalidObject(subject, errors);
-  const { allowed, reason, error } = authorizer.decide(user, attributesIn(object));
+  const { allowed, reason } = authorizer.decide(user, attributesIn(object));
   const { metadata = {}, spec = {} } = object;
   const status = {
     allowed,
     ...(reason === '' ? {} : { reason }),
-    ...(error === '' ? {} : { evaluationError: error }),
   };
   return { metadata, spec, status };
 }

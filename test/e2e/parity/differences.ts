@@ -57,6 +57,12 @@ export function members(
 
 const ASSIGNED = new Set(['clusterIP', 'nodePort', 'healthCheckNodePort', 'token']);
 
+/** Rules in an order of their own. */
+const inOrder = (rules: Json): Json =>
+  Array.isArray(rules)
+    ? [...rules].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+    : rules;
+
 export const differences: readonly Difference[] = [
   {
     what: 'the wording of messages',
@@ -137,6 +143,21 @@ export const differences: readonly Difference[] = [
                 JSON.stringify(event).includes('initial-events-end'),
             ),
           },
+  },
+  {
+    what: 'the order of the rules in a SelfSubjectRulesReview',
+    why: 'The real server reads bindings in the order of a Go map.',
+    blur: (entry) =>
+      inObjects(entry, (object) => {
+        if (object.kind !== 'SelfSubjectRulesReview' || !isObject(object.status)) return object;
+        const { resourceRules = null, nonResourceRules = null, ...rest } = object.status;
+        const status = {
+          ...rest,
+          resourceRules: inOrder(resourceRules),
+          nonResourceRules: inOrder(nonResourceRules),
+        };
+        return { ...object, status };
+      }),
   },
   {
     what: 'times that a server sets',

@@ -129,10 +129,11 @@ export class Target {
 
 function filled(step: Step, namespace: string, answers: readonly unknown[]): Step {
   const fill = (text: string): string => filledIn(text, namespace, answers);
-  const { body } = step;
+  const { body, headers } = step;
   return {
     ...step,
     path: fill(step.path),
+    ...(headers === undefined ? {} : { headers: JSON.parse(fill(JSON.stringify(headers))) }),
     ...(body === undefined
       ? {}
       : { body: fill(typeof body === 'string' ? body : JSON.stringify(body)) }),

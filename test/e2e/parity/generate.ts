@@ -6,6 +6,7 @@ import type { ParityCase, Step } from './case.ts';
 import { definitionCases } from './definitions.ts';
 import { mutated } from './mutate.ts';
 import { collectionOf, nameOf, SAMPLES, type SampleKind, sampleOf } from './objects.ts';
+import { rbacCases } from './rbac.ts';
 
 const PATCHES = {
   merge: 'application/merge-patch+json',
@@ -1010,6 +1011,7 @@ const GROUPS: Record<string, { part: number; group: Group }> = {
   review: { part: 30, group: reviews },
   path: { part: 80, group: paths },
   definition: { part: 80, group: definitionCases },
+  rbac: { part: 60, group: rbacCases },
 };
 const WHOLE = Object.values(GROUPS).reduce((sum, { part }) => sum + part, 0);
 

@@ -62,14 +62,38 @@ interface Outcome {
   findings: Finding[];
 }
 
-const plane = await ControlPlane.start();
-const embeddedServer = await ApiServer.start();
-const real = new Target(plane.url, { ca: plane.authority, token: TOKEN });
-const embedded = new Target(embeddedServer.url);
+/** A real and an embedded server that are configured alike. */
+interface Pair {
+  real: Target;
+  embedded: Target;
+  stop(): Promise<void>;
+}
+
+async function startPair(rbac: boolean): Promise<Pair> {
+  const plane = await ControlPlane.start({ rbac });
+  const users = { [TOKEN]: { name: 'token-user', uid: 'token-user', groups: ['system:masters'] } };
+  const server = await ApiServer.start({ users, ...(rbac ? { authorization: 'RBAC' } : {}) });
+  const real = new Target(plane.url, { ca: plane.authority, token: TOKEN });
+  const embedded = new Target(server.url, { token: TOKEN });
+  const stop = async (): Promise<void> => {
+    real.close();
+    embedded.close();
+    await server.stop();
+    await plane.stop();
+  };
+  return { real, embedded, stop };
+}
+
+/** One that allows everything, and one that judges by roles; each where a case needs it. */
+const pairs = new Map<boolean, Pair>();
+for (const rbac of [false, true])
+  if (cases.some(({ group }) => (group === 'rbac') === rbac))
+    pairs.set(rbac, await startPair(rbac));
 let namespaces = 0;
 
 /** Runs the case on both servers, in a namespace of its own. */
 async function findingsOf(parityCase: ParityCase): Promise<Finding[]> {
+  const { real, embedded } = pairs.get(parityCase.group === 'rbac') as Pair;
   const namespace = `n${seed % 1_000_000}-${namespaces++}`;
   const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } };
   const made = { method: 'POST', path: '/api/v1/namespaces', body };
@@ -101,10 +125,7 @@ try {
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   status = await report();
 } finally {
-  real.close();
-  embedded.close();
-  await embeddedServer.stop();
-  await plane.stop();
+  for (const { stop } of pairs.values()) await stop();
 }
 process.exit(status);
 
