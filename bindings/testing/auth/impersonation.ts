@@ -12,6 +12,9 @@ import { MASTERS, type ServerUser, serviceAccountOf } from './users.ts';
 const NODE = 'system:node:';
 const GROUP = 'authentication.k8s.io';
 
+/** Who was last allowed to by the old verb: it is asked first then, and its refusal is told. */
+const byOldVerb = new WeakMap<Authorizer, Set<string>>();
+
 /** @param request what is to be done as the other user. Throws 403. */
 export function requireImpersonation(
   authorizer: Authorizer,
@@ -26,19 +29,32 @@ export function requireImpersonation(
   const mode = modeFor(asked);
   const constrained = (): void => {
     require({ ...request, verb: `impersonate-on:${mode}:${request.verb}` });
-    if (asked.groups?.includes(MASTERS)) throw forbidden(sender, ofGroup(asked, mode));
-    for (const each of partsOf(asked, `impersonate:${mode}`, GROUP)) require(each);
+    const isMaster = asked.groups?.includes(MASTERS) ?? false;
+    for (const each of partsOf(asked, `impersonate:${mode}`, GROUP)) {
+      if (isMaster && each.resource === 'groups')
+        throw forbidden(sender, { ...each, name: MASTERS }, 'it is not allowed to anybody');
+      require(each);
+    }
   };
-  // The first refusal is told, where the old verb does not help either.
-  let refused: ApiError | undefined;
-  if (mode !== undefined) {
-    refused = refusalOf(constrained);
-    if (refused === undefined) return;
-  }
-  const old = refusalOf(() => {
+  const unconstrained = (): void => {
     for (const each of partsOf(asked, 'impersonate', '')) require(each);
-  });
-  if (old !== undefined) throw refused ?? old;
+  };
+  const remembered = byOldVerb.get(authorizer) ?? new Set<string>();
+  byOldVerb.set(authorizer, remembered);
+  const key = JSON.stringify(sender);
+  const checks = mode === undefined ? [unconstrained] : [constrained, unconstrained];
+  if (remembered.has(key)) checks.reverse();
+  let first: ApiError | undefined;
+  for (const check of checks) {
+    const refused = refusalOf(check);
+    if (refused === undefined) {
+      if (check === unconstrained) remembered.add(key);
+      else remembered.delete(key);
+      return;
+    }
+    first ??= refused;
+  }
+  throw first;
 }
 
 function refusalOf(check: () => void): ApiError | undefined {
@@ -61,15 +77,6 @@ function modeFor({ name, uid, groups = [], extra }: ServerUser): string | undefi
   const onlyName = uid === undefined && groups.length === 0 && extra === undefined;
   return mode === 'user-info' || onlyName ? mode : undefined;
 }
-
-const ofGroup = (asked: ServerUser, mode: string | undefined): ResourceAttributes => ({
-  verb: `impersonate:${mode}`,
-  group: GROUP,
-  resource: 'groups',
-  subresource: '',
-  namespace: '',
-  name: asked.groups?.find((group) => group === MASTERS) ?? '',
-});
 
 /** What is asked for each part of the user. @param group that of users, nodes and groups */
 function partsOf(

@@ -55,7 +55,10 @@ export function members(
   );
 }
 
-const ASSIGNED = new Set(['clusterIP', 'nodePort', 'healthCheckNodePort', 'token']);
+const ASSIGNED = new Set([
+  ...['clusterIP', 'nodePort', 'healthCheckNodePort', 'token'],
+  'authentication.kubernetes.io/credential-id',
+]);
 
 /** Rules in an order of their own. */
 const inOrder = (rules: Json): Json =>
