@@ -160,7 +160,7 @@ describe('capstan init', () => {
         '--no-color',
       );
       expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
-      expect(stdout).toMatch(/Tests +6 passed \(6\)/);
+      expect(stdout).toMatch(/Tests +7 passed \(7\)/);
     });
 
     it('passes its own type check', { timeout: 60_000 }, async () => {

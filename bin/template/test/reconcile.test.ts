@@ -2,8 +2,11 @@
  * The controller against the API server of capstan/testing, in this process: no cluster, no ports,
  * no mocks.
  */
+import { readFileSync } from 'node:fs';
+import { loadAllYaml } from '@kubernetes/client-node';
+import { newClient } from 'capstan/client';
 import { newManager } from 'capstan/manager';
-import { type FakeClient, fakeClient } from 'capstan/testing';
+import { type FakeClient, fakeClient, fakeTransport } from 'capstan/testing';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { Greeting } from '../src/greeting.ts';
 import { ConfigMap, reconcile, setupWithManager } from '../src/reconcile.ts';
@@ -87,6 +90,33 @@ it('converges under a manager', async () => {
   await vi.waitFor(async () => expect(await message()).toBe('hi'));
   await client.delete(ConfigMap, key);
   await vi.waitFor(async () => expect(await message()).toBe('hi'));
+  end.abort();
+  await running;
+});
+
+it('needs no more than deploy/rbac.yaml grants', async () => {
+  const rbac = readFileSync(new URL('../deploy/rbac.yaml', import.meta.url), 'utf8');
+  const server = fakeTransport({
+    authorization: 'RBAC',
+    objects: loadAllYaml(rbac) as object[],
+    resources: [Greeting.resource],
+  });
+  client = fakeClient({ server });
+  const transport = server.as('system:serviceaccount:greeting-controller:greeting-controller');
+  const name = 'greeting-controller';
+  const manager = newManager({
+    transport,
+    client: { fieldOwner: name },
+    leaderElection: { id: name, namespace: name, releaseOnCancel: true },
+  });
+  setupWithManager(manager);
+  const end = new AbortController();
+  const running = manager.start({ signal: end.signal });
+  await create('hi');
+  await vi.waitFor(async () => expect((await current()).status?.observedGeneration).toBe(1));
+  expect(await message()).toBe('hi');
+  const refused = newClient({ transport }).delete(ConfigMap, key);
+  await expect(refused).rejects.toMatchObject({ reason: 'Forbidden' });
   end.abort();
   await running;
 });
