@@ -160,10 +160,10 @@ describe('a watch without a cache', () => {
 
   // apimachinery: TestStreamWatcherRace
   test('that is stopped gives neither the events nor the error that had come by then', async () => {
-    const frames = [a, b, event('ERROR', status(500, 'InternalError'))];
+    const all = a + b + event('ERROR', status(500, 'InternalError')); // in one read
     for (const leave of ['signal', 'return']) {
       const stop = new AbortController();
-      const server = new Replies(({ signal }) => stream(frames, 'hold', signal));
+      const server = new Replies(({ signal }) => stream([all], 'hold', signal));
       const events = watch(server, ConfigMaps, { signal: stop.signal });
       expect((await events.next()).value).toMatchObject({ type: 'ADDED' });
       if (leave === 'signal') stop.abort();
