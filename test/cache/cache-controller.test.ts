@@ -292,6 +292,62 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   });
 });
 
+describe('a controller that deletes what it is told of', () => {
+  const names = ['a-hello', 'b-controller', 'c-framework'];
+
+  test('hears of each deletion, in a handler (ExampleNewInformer)', async () => {
+    const deleted: string[] = [];
+    const { clock, server, store, run, abort } = setUp({
+      handler: {
+        onAdd: ({ metadata }) => server.remove(metadata.name),
+        onDelete: (object) => void deleted.push(keyOf(object)),
+      },
+    });
+    const running = run();
+    await clock.settle();
+    for (const name of names) server.put(name);
+    await clock.settle();
+    expect([deleted.sort(), store.list()]).toEqual([names.map((name) => `default/${name}`), []]);
+    abort.abort();
+    await running;
+  });
+
+  test('hears of each deletion, in the function of a queue (Example)', async () => {
+    const clock = new FakeClock();
+    const server = new LiveServer();
+    const downstream = newStore<ConfigMap>();
+    const queue = new RealFIFO<ConfigMap>({ atomicEvents: false, knownObjects: downstream });
+    const deleted: string[] = [];
+    const controller = new CacheController<ConfigMap, 'byValue'>({
+      queue,
+      listerWatcher: new ListWatch(server, ConfigMaps),
+      clock,
+      fullResyncPeriod: 100,
+      process(deltas) {
+        const newest = deltas.at(-1);
+        if (newest?.type === 'Deleted') {
+          downstream.delete(newest.object);
+          deleted.push(queue.keyOf(newest.object));
+        } else if (newest !== undefined && 'object' in newest) {
+          downstream.add(newest.object);
+          server.remove(newest.object.metadata.name);
+        }
+      },
+    });
+    const abort = new AbortController();
+    const running = controller.run({ signal: abort.signal });
+    await clock.settle();
+    for (const name of names) server.put(name);
+    await clock.run(1000);
+    expect([deleted.sort(), downstream.list()]).toEqual([
+      names.map((name) => `default/${name}`),
+      [],
+    ]);
+    abort.abort();
+    await running;
+  });
+});
+
 describe('a CacheController', () => {
   interface Parts {
     atomicEvents: boolean;
