@@ -184,48 +184,36 @@ function* membersOf(value: object): Generator<string, void, undefined> {
     yield* Object.getOwnPropertyNames(owner);
 }
 
-/** Names of client-go, controller-runtime and other clients, in lower case, and what they are here. */
+/** By a name here: those of client-go, controller-runtime and other clients, in lower case. */
 const SYNONYMS: Readonly<Record<string, string>> = {
-  abort: 'signal',
-  add: 'onAdd create',
-  after: 'requeueAfter',
-  backoff: 'rateLimiter',
-  change: 'onUpdate update',
-  concurrency: 'maxConcurrentReconciles',
-  context: 'signal',
-  create: 'onAdd',
-  ctx: 'signal',
-  delete: 'onDelete',
-  defaultnamespaces: 'namespaces',
-  delay: 'requeueAfter',
-  fields: 'fieldSelector',
-  filter: 'predicates',
-  handler: 'reconcile',
-  labels: 'labelSelector',
-  limit: 'pageSize watchListPageSize',
-  log: 'logger',
-  modify: 'onUpdate update',
-  newcontroller: 'reconcile',
-  ns: 'namespace',
-  onerror: 'watchErrorHandler',
-  ordering: 'queue',
-  owner: 'fieldManager',
-  fieldowner: 'fieldManager',
-  period: 'resyncPeriod',
-  remove: 'onDelete delete',
-  resource: 'for plural',
-  retry: 'requeueAfter',
-  scope: 'namespaced',
-  selector: 'labelSelector',
-  stop: 'signal',
-  stopch: 'signal',
-  sync: 'resyncPeriod',
-  syncperiod: 'resyncPeriod',
-  threads: 'maxConcurrentReconciles',
-  timer: 'clock',
-  update: 'onUpdate',
-  watch: 'watches',
-  workers: 'maxConcurrentReconciles',
+  signal: 'abort context ctx stop stopch',
+  onAdd: 'add create',
+  create: 'add',
+  requeueAfter: 'after delay retry',
+  rateLimiter: 'backoff',
+  onUpdate: 'change modify update',
+  update: 'change modify',
+  maxConcurrentReconciles: 'concurrency threads workers',
+  onDelete: 'delete remove',
+  namespaces: 'defaultnamespaces',
+  fieldSelector: 'fields',
+  predicates: 'filter',
+  reconcile: 'handler newcontroller',
+  labelSelector: 'labels selector',
+  pageSize: 'limit',
+  watchListPageSize: 'limit',
+  logger: 'log',
+  namespace: 'ns',
+  watchErrorHandler: 'onerror',
+  queue: 'ordering',
+  fieldManager: 'owner fieldowner',
+  resyncPeriod: 'period sync syncperiod',
+  delete: 'remove',
+  for: 'resource',
+  plural: 'resource',
+  namespaced: 'scope',
+  clock: 'timer',
+  watches: 'watch',
 };
 
 /** Of a Go method's, a unit's or another client's spelling. */
@@ -233,6 +221,13 @@ const ENDINGS = /(s|ed|d|func|fn|handler|ms|millis|milliseconds|seconds|secs|per
 
 function lower(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
+}
+
+/** The first known name of which `word` is a synonym. */
+function synonym(word: string, names: Names): string | undefined {
+  return Object.keys(SYNONYMS).find(
+    (name) => name in names && SYNONYMS[name]?.split(' ').includes(word),
+  );
 }
 
 /** The known name that differs from `wrong` by case, an ending, or is its synonym. */
@@ -243,9 +238,8 @@ function same(wrong: string, names: Names): string | undefined {
   return (
     candidates.find((name) => lower(name) === given) ??
     candidates.find((name) => name.includes('.') && lower(name.replace(/.*\./, '')) === given) ??
-    [given, bare]
-      .flatMap((one) => (Object.hasOwn(SYNONYMS, one) ? SYNONYMS[one]!.split(' ') : []))
-      .find((name) => name in names) ??
+    synonym(given, names) ??
+    synonym(bare, names) ??
     candidates.find((name) => lower(name).replace(ENDINGS, '') === bare)
   );
 }
