@@ -34,6 +34,8 @@ import {
   wantsYaml,
   YAML,
 } from './media-types.ts';
+import { openApi } from './openapi/answers.ts';
+import { Documents } from './openapi/documents.ts';
 import {
   deleteOptions,
   deletionWarnings,
@@ -41,7 +43,7 @@ import {
   type RequestOptions,
   writeOptions,
 } from './options.ts';
-import type { Output } from './output.ts';
+import type { Headers, Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
 import { BINDING, EVICTION, type Kind, SCALE, TOKEN_REQUEST } from './registry/kinds.ts';
@@ -74,8 +76,11 @@ export interface Answer {
   body: string;
   retryAfter?: number;
   warnings?: readonly string[];
+  /** Beside those that every answer has, or in place of them. */
+  headers?: Headers;
 }
 
+const HEALTH = ['/healthz', '/livez', '/readyz'];
 const NO_PAGE = '404 page not found\n';
 
 const json = (code: number, body: string): Answer => ({ code, type: 'application/json', body });
@@ -168,6 +173,7 @@ export interface ApiOptions extends WatchesOptions, AccessOptions {
 
 export class Api {
   readonly registry: Registry;
+  readonly #documents: Documents;
   readonly #watches: Watches;
   readonly #freshness: Freshness;
   readonly #wallTime: () => number;
@@ -176,6 +182,7 @@ export class Api {
   constructor(options: ApiOptions) {
     this.registry = new Registry(options);
     this.#access = new Access(this.registry, options);
+    this.#documents = new Documents(this.registry.kinds);
     this.#wallTime = options.wallTime;
     this.#freshness = new Freshness(
       this.registry.versions,
@@ -221,6 +228,12 @@ export class Api {
   ): Promise<Answer | undefined> {
     const { route, method } = target;
     const by = this.#access.admit(target, request.headers);
+    if (route.type === 'openapi') {
+      const { query } = target;
+      const at = this.#wallTime();
+      const document = await openApi(this.#documents, route.path, query, request.headers, at);
+      return document ?? text(404, NO_PAGE);
+    }
     if (route.type !== 'resource') {
       if (method !== 'GET') throw methodNotAllowed();
       return this.#document(route, server.address, request.headers.accept);
@@ -502,7 +515,15 @@ export class Api {
         return json(
           200,
           JSON.stringify({
-            paths: ['/api', '/api/v1', '/apis', '/healthz', '/livez', '/readyz', '/version'],
+            paths: [
+              '/api',
+              '/api/v1',
+              '/apis',
+              ...HEALTH,
+              '/openapi/v2',
+              '/openapi/v3',
+              '/version',
+            ],
           }),
         );
       case 'group':

@@ -23,6 +23,7 @@ export type Path =
   | { type: 'groups' } // /apis
   | { type: 'group'; group: string } // /apis/apps
   | { type: 'resources'; group: string; version: string } // /api/v1, /apis/apps/v1
+  | { type: 'openapi'; path: string } // /openapi/v3/apis/apps/v1: what follows the first part
   | { type: 'health' | 'version' | 'root' | 'unknown' };
 
 /** @param pathname still escaped, without the query */
@@ -46,6 +47,8 @@ export function parsePath(pathname: string): Path {
       if (second === undefined) return { type: 'groups' };
       if (third === undefined) return { type: 'group', group: second };
       return inGroup(second, third, parts.slice(3));
+    case 'openapi':
+      return { type: 'openapi', path: pathname.slice('/openapi/'.length) };
     default:
       return { type: 'unknown' };
   }

@@ -77,6 +77,8 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), Tables as kubectl
  *   asks for them, YAML where the peer `yaml` is installed, lists above 128 KiB compressed with gzip
  *   for those who accept it, TLS.
+ * - OpenAPI v2 and v3 as `kubectl explain`, `apply` and `diff` read it: of built-in kinds what
+ *   kube-apiserver says, of custom kinds what their definition does.
  * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for
  *   the rest of a bad day.
  *
@@ -89,7 +91,8 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * checked (times and null as Go reads them), and behave as the real ones do where clients notice
  * (status, generation, updates without a version, Secrets' stringData, Events under two names).
  *
- * What differs from a real server: the values of built-in kinds are not validated; rules in CEL are not evaluated; custom resources are converted as by the strategy
+ * What differs from a real server: OpenAPI comes as JSON alone, and describes all subresources of
+ * built-in kinds, also those that are not served; the values of built-in kinds are not validated; rules in CEL are not evaluated; custom resources are converted as by the strategy
  * None, also where a definition has a webhook for it; a definition is gone with its objects at
  * once, whatever finalizers they have, and so is a namespace; the formats of strings beyond
  * date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are

@@ -90,6 +90,7 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
   const headers: Headers = {
     ...(answer.type === '' ? {} : { 'Content-Type': answer.type }),
     'Cache-Control': 'no-cache, private',
+    ...answer.headers,
   };
   if (answer.retryAfter !== undefined) headers['Retry-After'] = answer.retryAfter;
   if (answer.warnings !== undefined) headers.Warning = answer.warnings.map(warningHeader);

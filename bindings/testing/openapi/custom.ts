@@ -1,0 +1,160 @@
+/**
+ * What OpenAPI says of custom kinds: the pattern with other names, and the schema of their
+ * definition. apiextensions-apiserver: pkg/controller/openapi/builder and v2.
+ */
+import { isObject, type Json, type JsonObject, objectAt, without } from '../json.ts';
+import { apiVersionOf, type Kind } from '../registry/kinds.ts';
+import {
+  additional,
+  isEmbedded,
+  isIntOrString,
+  keepsUnknown,
+  type Schema,
+  schemaAt,
+} from '../schema/structural.ts';
+import { CLUSTER, NAMESPACED, renamed, schemaName } from './pattern.ts';
+
+/** A document or a part of one, as far as it is put together here. */
+export interface Parts {
+  paths: JsonObject;
+  /** `components.schemas` of version 3, `definitions` of version 2. */
+  schemas: JsonObject;
+}
+
+const SCALES = ['Scale', 'ScaleSpec', 'ScaleStatus'].map((kind) =>
+  schemaName({ group: 'autoscaling.api.k8s.io', version: 'v1' }, kind),
+);
+
+/**
+ * The part of one kind.
+ *
+ * @param pattern the text of the pattern's part
+ */
+export function partOf(kind: Kind, pattern: Parts, v2: boolean): Parts {
+  const from = kind.namespaced === false ? CLUSTER : NAMESPACED;
+  const other = from === CLUSTER ? NAMESPACED : CLUSTER;
+  const ofKind = (name: string): boolean => !new RegExp(`${other.plural}|${other.kind}`).test(name);
+  const isServed = (path: string): boolean =>
+    ofKind(path) &&
+    (kind.status || !path.endsWith('/status')) &&
+    (kind.scale !== undefined || !path.endsWith('/scale'));
+  const isUsed = (name: string): boolean =>
+    ofKind(name) && (kind.scale !== undefined || !SCALES.includes(name));
+  const text = JSON.stringify({
+    paths: filtered(pattern.paths, isServed),
+    schemas: filtered(pattern.schemas, isUsed),
+  });
+  const { paths, schemas } = JSON.parse(renamed(text, from, kind)) as Parts;
+  const name = schemaName(kind, kind.kind);
+  const listName = schemaName(kind, kind.listKind);
+  const fields = selectableFields(kind);
+  return {
+    paths,
+    schemas: {
+      ...schemas,
+      [name]: { ...rootSchema(kind, objectAt(schemas, name), v2), ...fields },
+      [listName]: { ...objectAt(schemas, listName), ...fields },
+    },
+  };
+}
+
+const filtered = (all: JsonObject, wanted: (name: string) => boolean): JsonObject =>
+  Object.fromEntries(Object.entries(all).filter(([name]) => wanted(name)));
+
+const selectableFields = ({ selectable = [] }: Kind): JsonObject =>
+  some(
+    'x-kubernetes-selectable-fields',
+    selectable.map((fieldPath) => ({ fieldPath })),
+  );
+
+const GVK = 'x-kubernetes-group-version-kind';
+
+/** A kind without a definition is one that keeps what it does not know. */
+const UNDEFINED: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+
+function rootSchema(kind: Kind, pattern: JsonObject, v2: boolean): JsonObject {
+  const gvk: JsonObject = { [GVK]: pattern[GVK] ?? null };
+  const schema = kind.definition === undefined ? UNDEFINED : kind.schema;
+  if (schema === undefined || (v2 && keepsUnknown(schema))) return { type: 'object', ...gvk };
+  const own = objectAt(pattern, 'properties');
+  const { apiVersion = {}, kind: ofKind = {}, metadata = {} } = own;
+  const described = schemaFor(schema, v2, metadata);
+  return {
+    ...described,
+    properties: {
+      ...objectAt(described, 'properties'),
+      ...{ apiVersion, kind: ofKind, metadata },
+    },
+    ...gvk,
+  };
+}
+
+const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }];
+/** What version 2 has no words for. */
+const NOT_IN_V2 = ['allOf', 'oneOf', 'anyOf', 'not', 'nullable', 'default'];
+
+const EMBEDDED = {
+  apiVersion: {
+    description:
+      'apiVersion defines the versioned schema of this representation of an object. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#resources',
+    type: 'string',
+  },
+  kind: {
+    description:
+      'kind is a string value representing the type of this object. In CamelCase. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds',
+    type: 'string',
+  },
+};
+
+/** @param metadata what stands for ObjectMeta in this version */
+function schemaFor(schema: Schema, v2: boolean, metadata: Json): JsonObject {
+  let made: JsonObject = v2 ? without(schema, ...NOT_IN_V2) : schema;
+  if (isIntOrString(schema))
+    made = v2 ? without(made, 'type') : { anyOf: INT_OR_STRING, ...without(made, 'type') };
+  // Clients of version 2 take what has properties, items or a type for closed.
+  const open = v2 && (schema.nullable === true || keepsUnknown(schema));
+  if (open) {
+    const closes = schema.nullable === true || ['object', 'array'].includes(String(schema.type));
+    made = without(made, 'properties', 'items', ...(closes ? ['type'] : []));
+  }
+  const properties = schemaAt(made, 'properties');
+  if (properties !== undefined && Object.keys(properties).length === 0)
+    made = without(made, 'properties');
+  else if (properties !== undefined) {
+    made = { ...made, properties: each(properties, v2, metadata) };
+    const required = made.required;
+    if (v2 && Array.isArray(required)) {
+      const isSet = (name: Json): boolean => schemaAt(properties, String(name))?.nullable !== true;
+      made = { ...without(made, 'required'), ...some('required', required.filter(isSet)) };
+    }
+  }
+  const items = schemaAt(made, 'items');
+  if (items !== undefined) made = { ...made, items: schemaFor(items, v2, metadata) };
+  const rest = additional(made);
+  if (isObject(rest)) {
+    made = { ...made, additionalProperties: schemaFor(rest, v2, metadata) };
+    if (v2 && rest.nullable === true) made = without(made, 'required');
+  }
+  if (!isEmbedded(schema) || (v2 && keepsUnknown(schema))) return made;
+  const required = Array.isArray(made.required) ? made.required : [];
+  const missing = ['kind', 'apiVersion'].filter((name) => !required.includes(name));
+  return {
+    ...made,
+    required: [...required, ...missing],
+    properties: { ...objectAt(made, 'properties'), ...EMBEDDED, metadata },
+  };
+}
+
+const each = (schemas: JsonObject, v2: boolean, metadata: Json): JsonObject =>
+  Object.fromEntries(
+    Object.entries(schemas).map(([name, schema]) => [
+      name,
+      isObject(schema) ? schemaFor(schema, v2, metadata) : schema,
+    ]),
+  );
+
+const some = (name: string, list: readonly Json[]): JsonObject =>
+  list.length === 0 ? {} : { [name]: list };
+
+/** The names of the documents of version 3 that describe custom kinds. */
+export const documentName = (kind: Kind): string => `apis/${apiVersionOf(kind)}`;

@@ -1,0 +1,148 @@
+/**
+ * The OpenAPI documents of one server: those of Kubernetes' own kinds as a real kube-apiserver
+ * wrote them, from an archive that is unpacked at the first request of the process, and those of
+ * its custom kinds, made when they are asked for and kept until a definition changes.
+ */
+import { createHash } from 'node:crypto';
+import { brotliDecompressSync } from 'node:zlib';
+import { type JsonObject, objectAt, writeJson } from '../json.ts';
+import type { Kind, Kinds } from '../registry/kinds.ts';
+import { documentName, type Parts, partOf } from './custom.ts';
+
+export interface Document {
+  text: string;
+  /** What names this very text. */
+  hash: string;
+}
+
+type Archive = ReadonlyMap<string, () => Document>;
+
+const documentOf = (text: string): Document => ({
+  text,
+  hash: createHash('sha512').update(text).digest('hex').toUpperCase(),
+});
+
+let archive: Promise<Archive> | undefined;
+
+async function unpack(): Promise<Archive> {
+  const { ARCHIVE } = await import('./archive.ts');
+  const all = brotliDecompressSync(Buffer.from(ARCHIVE, 'base64'));
+  let at = all.indexOf('\n') + 1;
+  const index = JSON.parse(all.toString('utf8', 0, at)) as [name: string, length: number][];
+  return new Map(
+    index.map(([name, length]) => {
+      const bytes = all.subarray(at, at + length);
+      at += length;
+      let made: Document | undefined;
+      const document = (): Document => {
+        made ??= documentOf(bytes.toString('utf8'));
+        return made;
+      };
+      return [name, document];
+    }),
+  );
+}
+
+/** The documents at one time. */
+interface State {
+  kinds: readonly Kind[];
+  /** By what follows `/openapi/v3/`. */
+  v3: Map<string, () => Document>;
+  v2: () => Document;
+}
+
+export class Documents {
+  readonly #kinds: Kinds;
+  #state: State | undefined;
+
+  constructor(kinds: Kinds) {
+    this.#kinds = kinds;
+  }
+
+  /** The list of the documents of version 3, as text. */
+  async index(): Promise<string> {
+    const { v3 } = await this.#current();
+    const paths = [...v3].map(([name, document]) => [
+      name,
+      { serverRelativeURL: `/openapi/v3/${name}?hash=${document().hash}` },
+    ]);
+    return JSON.stringify({ paths: Object.fromEntries(paths) });
+  }
+
+  /** @param name as in the index */
+  async v3(name: string): Promise<Document | undefined> {
+    return (await this.#current()).v3.get(name)?.();
+  }
+
+  async v2(): Promise<Document> {
+    return (await this.#current()).v2();
+  }
+
+  async #current(): Promise<State> {
+    archive ??= unpack();
+    const known = await archive;
+    const kinds = this.#kinds.all().filter((kind) => !kind.builtIn && kind.known);
+    const had = this.#state;
+    // A kind of which something changes is another object.
+    if (had?.kinds.length === kinds.length && kinds.every((kind, at) => kind === had.kinds[at]))
+      return had;
+    this.#state = stateOf(known, kinds);
+    return this.#state;
+  }
+}
+
+const once = (make: () => Document): (() => Document) => {
+  let made: Document | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+};
+
+function stateOf(known: Archive, kinds: readonly Kind[]): State {
+  const parsed = (name: string): JsonObject => JSON.parse(known.get(name)?.().text ?? '{}');
+  const v3 = new Map<string, () => Document>();
+  for (const [name, document] of known) {
+    if (name.startsWith('v3/')) v3.set(name.slice(3), document);
+  }
+  for (const [name, group] of Map.groupBy(kinds, documentName)) {
+    const make = (): Document => {
+      const pattern = parsed('custom/v3');
+      const { paths, schemas } = together(group, partsOf(pattern, 'components'), false);
+      const components = { ...objectAt(pattern, 'components'), schemas };
+      return documentOf(writeJson({ ...pattern, paths, components }));
+    };
+    v3.set(name, once(make));
+  }
+  const v2 = (): Document => {
+    const own = known.get('v2')?.() ?? documentOf('{}');
+    if (kinds.length === 0) return own;
+    const document = JSON.parse(own.text) as JsonObject;
+    const parts = together(kinds, partsOf(parsed('custom/v2')), true);
+    return documentOf(
+      writeJson({
+        ...document,
+        paths: { ...objectAt(document, 'paths'), ...parts.paths },
+        definitions: { ...objectAt(document, 'definitions'), ...parts.schemas },
+      }),
+    );
+  };
+  const sorted = [...v3].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { kinds, v3: new Map(sorted), v2: once(v2) };
+}
+
+const partsOf = (document: JsonObject, under?: 'components'): Parts => ({
+  paths: objectAt(document, 'paths'),
+  schemas:
+    under === undefined
+      ? objectAt(document, 'definitions')
+      : objectAt(objectAt(document, under), 'schemas'),
+});
+
+function together(kinds: readonly Kind[], pattern: Parts, v2: boolean): Parts {
+  const parts = kinds.map((kind) => partOf(kind, pattern, v2));
+  return {
+    paths: Object.assign({}, ...parts.map(({ paths }) => paths)),
+    schemas: Object.assign({}, ...parts.map(({ schemas }) => schemas)),
+  };
+}

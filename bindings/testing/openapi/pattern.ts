@@ -1,0 +1,56 @@
+/**
+ * The two custom kinds whose OpenAPI, as a real kube-apiserver wrote it, is the pattern for all
+ * other custom kinds: every name in it is replaced.
+ */
+import type { Kind } from '../registry/kinds.ts';
+
+export interface Pattern {
+  kind: string;
+  plural: string;
+  scope: 'Namespaced' | 'Cluster';
+}
+
+export const GROUP = 'zz-g.example';
+export const VERSION = 'v9alpha9';
+export const NAMESPACED: Pattern = { kind: 'Zzkind', plural: 'zzplurals', scope: 'Namespaced' };
+export const CLUSTER: Pattern = { kind: 'Yykind', plural: 'yyplurals', scope: 'Cluster' };
+
+interface Named {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  listKind: string;
+}
+
+/** The name of a type's schema without the type: `com.example.v1`. */
+const prefixOf = ({ group, version }: { group: string; version: string }): string =>
+  `${group.split('.').reverse().join('.')}.${version}`;
+
+export const schemaName = (of: { group: string; version: string }, kind: string): string =>
+  `${prefixOf(of)}.${kind}`;
+
+const upper = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+const title = (group: string): string => group.split(/[.-]/).map(upper).join('');
+const lower = (word: string): string => word.charAt(0).toLowerCase() + word.slice(1);
+
+/** All that names a kind in the texts, the longer before what they begin with. */
+const namesOf = (of: Named): string[] => [
+  of.listKind,
+  of.kind,
+  of.plural,
+  prefixOf(of),
+  title(of.group) + upper(of.version),
+  `${lower(title(of.group))}_${of.version}`,
+  of.group,
+  of.version,
+];
+
+/** The text about a pattern's kind as one about another kind. */
+export function renamed(text: string, pattern: Pattern, kind: Kind): string {
+  const from = { ...pattern, listKind: `${pattern.kind}List`, group: GROUP, version: VERSION };
+  const to = namesOf(kind);
+  const names = new Map(namesOf(from).map((name, at) => [name, to[at] ?? '']));
+  const any = [...names.keys()].map((name) => name.replaceAll('.', '\\.')).join('|');
+  return text.replace(new RegExp(any, 'g'), (name) => names.get(name) ?? name);
+}
