@@ -4,7 +4,14 @@
  * client-go: tools/cache/controller.go Config, New, NewInformerWithOptions.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, hasCode, invalid, requireFunction, requireNumber } from '../errors.ts';
+import {
+  CapstanError,
+  hasCode,
+  invalid,
+  requireFunction,
+  requireMs,
+  requireNumber,
+} from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import { CacheIndexer } from './cache-indexer.ts';
@@ -12,6 +19,7 @@ import { LazyChange } from './change.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import { RealFIFO } from './fifo.ts';
 import { type DoneChecker, type ResourceEventHandler, requireHandler } from './handler.ts';
+import { SHUTDOWN_MS } from './informer-options.ts';
 import { intake } from './intake.ts';
 import type { ListWatch } from './list-watch.ts';
 import { type DeltaHandler, processDeltas, processDeltasInBatch } from './process-deltas.ts';
@@ -20,7 +28,7 @@ import { Reflector } from './reflector.ts';
 import { REFLECTOR_NAMES, type ReflectorOptions } from './reflector-options.ts';
 import type { IndexSpec } from './resource.ts';
 import type { Indexer } from './store.ts';
-import { TimeSlice } from './wait.ts';
+import { TimeSlice, within } from './wait.ts';
 
 /** Clock, jitter, watch error handler and whatever else a {@link Reflector} takes. */
 export type ReflectorSettings<T> = Omit<ReflectorOptions<T>, 'resyncPeriod' | 'shouldResync'>;
@@ -177,9 +185,15 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
   /**
    * Is told what happens to the store, in order, while the change is processed: a slow handler
    * holds up the queue. What it throws or rejects with is reported and costs it this notification;
-   * its promises are not waited for.
+   * its promises are waited for at the end alone.
    */
   handler?: ResourceEventHandler<T> | undefined;
+  /**
+   * How long `run` waits at its end for promises of the handler, in milliseconds. Default 10 000.
+   * Then that is reported (code TIMEOUT), and they go on. 0: not at all; Infinity: as long as they
+   * take.
+   */
+  shutdownTimeout?: number | undefined;
   /**
    * How often the handler is told of everything again, in milliseconds. 0, the default, is never.
    */
@@ -205,6 +219,7 @@ const INFORMER_NAMES = namesOf<NewInformerOptions<never, never, never>>()({
   indexers: 1,
   transform: 1,
   queue: 1,
+  shutdownTimeout: 1,
 });
 
 /**
@@ -233,8 +248,10 @@ export function newInformer<T extends object, I extends string = never, X extend
     indexers,
     transform,
     queue = 'real',
+    shutdownTimeout = SHUTDOWN_MS,
     ...rest
   } = options;
+  requireMs('options.shutdownTimeout', shutdownTimeout);
   requireHandler(handler);
   if (transform !== undefined) requireFunction('options.transform', transform);
   if (queue !== 'real' && queue !== 'delta')
@@ -248,7 +265,8 @@ export function newInformer<T extends object, I extends string = never, X extend
   const transformer =
     transform &&
     intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
-  const told = isolated(handler);
+  const calls = new Set<Promise<unknown>>();
+  const told = isolated(handler, calls);
   const name = `queue of ${listerWatcher.describe()}`;
   const fifo =
     queue === 'delta'
@@ -264,7 +282,7 @@ export function newInformer<T extends object, I extends string = never, X extend
       }
     };
   };
-  const controller = new CacheController<T, I>({
+  const controller = new InformerController<T, I>(calls, shutdownTimeout, {
     ...rest,
     listerWatcher,
     // Objects stay bytes unless something of the user's changes them.
@@ -277,9 +295,57 @@ export function newInformer<T extends object, I extends string = never, X extend
   return { store, controller };
 }
 
-/** The handler, never throwing: what comes after in the same list must be told too. */
-function isolated<T extends object>(handler: ResourceEventHandler<T>): DeltaHandler<T> {
-  const call = (run: () => unknown): void => tell(run, 'informer handler');
+/** Whose end is that of the handler's promises, too. */
+class InformerController<T extends object, I extends string> extends CacheController<T, I> {
+  readonly #calls: ReadonlySet<Promise<unknown>>;
+  readonly #shutdownTimeout: number;
+  readonly #clock: Clock;
+  readonly #what: string;
+
+  constructor(
+    calls: ReadonlySet<Promise<unknown>>,
+    shutdownTimeout: number,
+    config: CacheControllerConfig<T, I>,
+  ) {
+    super(config);
+    this.#calls = calls;
+    this.#shutdownTimeout = shutdownTimeout;
+    this.#clock = config.clock ?? systemClock;
+    this.#what = `controller of ${config.listerWatcher.describe()}`;
+  }
+
+  override async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    await super.run(options);
+    const ms = this.#shutdownTimeout;
+    const all = Promise.allSettled(this.#calls);
+    if (this.#calls.size === 0 || ms === 0 || (await within(this.#clock, ms, all))) return;
+    const late = `${this.#calls.size} calls of the handler have not ended ${ms} ms after the end of the ${this.#what}`;
+    handleError(
+      new CapstanError('TIMEOUT', `${late}. They go on: end them, or raise "shutdownTimeout"`),
+      this.#what,
+    );
+  }
+}
+
+/**
+ * The handler, never throwing: what comes after in the same list must be told too.
+ *
+ * @param calls has the promises of those that have not ended
+ */
+function isolated<T extends object>(
+  handler: ResourceEventHandler<T>,
+  calls: Set<Promise<unknown>>,
+): DeltaHandler<T> {
+  const call = (run: () => unknown): void =>
+    tell(() => {
+      const answer = run();
+      if (typeof answer !== 'object' || answer === null || !('then' in answer)) return undefined;
+      const call = Promise.resolve(answer);
+      const ended = (): unknown => calls.delete(call);
+      calls.add(call);
+      call.then(ended, ended);
+      return call;
+    }, 'informer handler');
   return {
     onAdd: (object, isInInitialList) => call(() => handler.onAdd?.(object, isInInitialList)),
     onUpdate: (old, now) => call(() => handler.onUpdate?.(old, now, new LazyChange(old, now))),

@@ -14,12 +14,6 @@ const LATENCY_BUCKETS: readonly number[] = [
   0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ];
 
-/**
- * Of so many that have ended the counts are kept, of those that ended last: who names informers
- * after what comes and goes has ever more of them.
- */
-const MOST_ENDED = 100;
-
 interface Figures {
   /** Set while it runs. */
   queued?: number;
@@ -29,8 +23,8 @@ interface Figures {
 }
 
 /**
- * Collects the metrics of every named informer that it is given to. What they have counted stays
- * when they have ended, of the last 100.
+ * Collects the metrics of every named informer that it is given to. What one has counted stays when
+ * it has ended, until another one ends.
  *
  * @example
  * const metrics = new InformerPrometheusProvider();
@@ -80,8 +74,9 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       const labels = labelsOf(id);
       this.#informers.delete(labels);
       this.#informers.set(labels, { latency });
-      const ended = [...this.#informers].filter(([, { queued }]) => queued === undefined);
-      for (const [oldest] of ended.slice(0, -MOST_ENDED)) this.#informers.delete(oldest);
+      // Programs that name informers after what comes and goes have ever more of them.
+      for (const [other, { queued }] of this.#informers)
+        if (other !== labels && queued === undefined) this.#informers.delete(other);
     };
   }
 

@@ -65,6 +65,9 @@ interface Entry {
   size: number;
 }
 
+/** Whether the server alone sets this member, such as `metadata.uid`. */
+export const isServerSet = (part: string): boolean => SERVER_SET.has(part);
+
 export class AnsweredWrites {
   readonly #clock: Clock;
   readonly #mostText: number;

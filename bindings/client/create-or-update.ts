@@ -8,7 +8,7 @@ import { CapstanError, requireFunction, requireObject } from '../errors.ts';
 import { copyOf } from '../exact-json.ts';
 import { namesOf, requireNames } from '../names.ts';
 import { explaining } from '../shared-object.ts';
-import { answeredWritesOf } from './answered-writes.ts';
+import { answeredWritesOf, isServerSet } from './answered-writes.ts';
 import { isDoubtful } from './exact-body.ts';
 import { mergeFrom, sameJson } from './merge-from.ts';
 import { WRITE_NAMES } from './option-names.ts';
@@ -37,7 +37,8 @@ export interface Operation<T> {
 
 /**
  * Changes the draft of an object in place, or gives another. Of an object that is not there it gets
- * one with apiVersion, kind and its names.
+ * one with apiVersion, kind and its names. Another object keeps the status, the version and what
+ * else of the metadata the server alone sets, where it does not have these members itself.
  */
 export type Mutate<T> = (draft: T) => Promise<T> | Promise<void> | T | void;
 
@@ -196,7 +197,7 @@ async function readAndMutate<T extends object>(
     metadata: namespace === '' ? { name } : { namespace, name },
   };
   const copy = plain(start) as T;
-  const draft = (await explaining(() => mutate(copy))) ?? copy;
+  const draft = withOwnParts((await explaining(() => mutate(copy))) ?? copy, copy, existing);
   const now = keyOf(resource, draft);
   if (now.name !== name || now.namespace !== namespace) {
     const why = `mutate expected to keep the name ${namespace}/${name}, and made it ${now.namespace}/${now.name}`;
@@ -204,6 +205,23 @@ async function readAndMutate<T extends object>(
   }
   markWhole(draft);
   return { existing, draft };
+}
+
+/**
+ * The draft. A new object says nothing of a status that it does not have, and what it lacks of the
+ * metadata that the server alone sets is as it was read: without the version it would overwrite
+ * what others have changed meanwhile, or be refused.
+ */
+function withOwnParts<T extends object>(draft: T, copy: T, existing: T | undefined): T {
+  if (draft === copy || existing === undefined || !isObject((draft as Plain).metadata))
+    return draft;
+  const { status, metadata } = plain(existing);
+  const own = Object.entries(metadata ?? {}).filter(([name]) => isServerSet(`metadata.${name}`));
+  return {
+    ...(status !== undefined && { status }),
+    ...draft,
+    metadata: { ...Object.fromEntries(own), ...(draft as Plain).metadata },
+  };
 }
 
 function writeOptions({

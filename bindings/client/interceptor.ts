@@ -155,37 +155,37 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
   const subResourceClient = (name: string): SubResourceClient =>
     interceptors.subResource?.(client, name) ?? intercepted(client, interceptors, name);
   // Methods are looked up at each call, as with any object: interceptors may be changed while a
-  // test goes on.
+  // test goes on. What one throws rejects the call.
   const wrapper: Client = {
-    get: (resource, key, options) =>
+    get: async (resource, key, options) =>
       interceptors.get
         ? interceptors.get(client, resource, key, options)
         : client.get(resource, key, options),
-    list: (resource, options) =>
+    list: async (resource, options) =>
       interceptors.list
         ? interceptors.list(client, resource, options)
         : client.list(resource, options),
-    create: (resource, object, options) =>
+    create: async (resource, object, options) =>
       interceptors.create
         ? interceptors.create(client, resource, object, options)
         : client.create(resource, object, options),
-    update: (resource, object, options) =>
+    update: async (resource, object, options) =>
       interceptors.update
         ? interceptors.update(client, resource, object, options)
         : client.update(resource, object, options),
-    patch: (resource, key, patch, options) =>
+    patch: async (resource, key, patch, options) =>
       interceptors.patch
         ? interceptors.patch(client, resource, key, patch, options)
         : client.patch(resource, key, patch, options),
-    apply: (resource, object, options) =>
+    apply: async (resource, object, options) =>
       interceptors.apply
         ? interceptors.apply(client, resource, object, options)
         : client.apply(resource, object, options),
-    delete: (resource, key, options) =>
+    delete: async (resource, key, options) =>
       interceptors.delete
         ? interceptors.delete(client, resource, key, options)
         : client.delete(resource, key, options),
-    deleteAllOf: (resource, options) =>
+    deleteAllOf: async (resource, options) =>
       interceptors.deleteAllOf
         ? interceptors.deleteAllOf(client, resource, options)
         : client.deleteAllOf(resource, options),
@@ -199,23 +199,23 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
 function intercepted(client: Client, interceptors: Interceptors, name: string): SubResourceClient {
   const inner = client.subResource(name);
   return {
-    get: (resource, key, options) =>
+    get: async (resource, key, options) =>
       interceptors.subResourceGet
         ? interceptors.subResourceGet(client, name, resource, key, options)
         : inner.get(resource, key, options),
-    create: (resource, key, body, options) =>
+    create: async (resource, key, body, options) =>
       interceptors.subResourceCreate
         ? interceptors.subResourceCreate(client, name, resource, key, body, options)
         : inner.create(resource, key, body, options),
-    update: (resource, object, options) =>
+    update: async (resource, object, options) =>
       interceptors.subResourceUpdate
         ? interceptors.subResourceUpdate(client, name, resource, object, options)
         : inner.update(resource, object, options),
-    patch: (resource, key, patch, options) =>
+    patch: async (resource, key, patch, options) =>
       interceptors.subResourcePatch
         ? interceptors.subResourcePatch(client, name, resource, key, patch, options)
         : inner.patch(resource, key, patch, options),
-    apply: (resource, object, options) =>
+    apply: async (resource, object, options) =>
       interceptors.subResourceApply
         ? interceptors.subResourceApply(client, name, resource, object, options)
         : inner.apply(resource, object, options),

@@ -75,6 +75,39 @@ function setUp(options: Partial<NewInformerOptions<ConfigMap, 'byValue', 'value'
 }
 
 describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (queue) => {
+  // `run` was over while the handler still wrote, so that the process ended in the middle of it.
+  test.each([
+    ['as long as the handler takes', Number.POSITIVE_INFINITY],
+    ['no longer than it may', 5000],
+    ['not at all', 0],
+  ])('waits at its end for promises of the handler: %s', async (_, shutdownTimeout) => {
+    const hold = Promise.withResolvers<void>();
+    const { clock, server, abort, run } = setUp({
+      queue,
+      shutdownTimeout,
+      handler: { onAdd: () => hold.promise },
+    });
+    server.put('a');
+    let ended = false;
+    const running = run().then(() => {
+      ended = true;
+    });
+    await clock.settle();
+    abort.abort();
+    await clock.settle();
+    expect(ended).toBe(shutdownTimeout === 0);
+    await clock.run(5000);
+    expect(ended).toBe(shutdownTimeout !== Number.POSITIVE_INFINITY);
+    hold.resolve();
+    await running;
+    expect(reported).toEqual(
+      shutdownTimeout === 5000
+        ? [expect.stringContaining('1 calls of the handler have not ended 5000 ms after the end')]
+        : [],
+    );
+    reported.length = 0;
+  });
+
   test('fills its store and tells the handler, the store first (ExampleNewInformer)', async () => {
     const { clock, server, told, store, controller, abort, run } = setUp({
       queue,
@@ -575,6 +608,7 @@ describe('a CacheController', () => {
       { handler: { onAdd: 1 } },
       { transform: 1 },
       { queue: 'fast' },
+      { shutdownTimeout: -1 },
       { indexers: { a: 1 } },
     ]) {
       expect(() => newInformer({ listerWatcher, ...(bad as object) }), JSON.stringify(bad)).toThrow(

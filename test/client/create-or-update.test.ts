@@ -101,6 +101,25 @@ describe.each([
     expect((await turn(mock, { data: { page: '2' } })).result).toBe('updated');
   });
 
+  // A function that returned a new object without a status had the status patched away, and without
+  // a version it overwrote what others had changed since the read.
+  test('keeps the status and the version where the function gives a new object', async () => {
+    const { client, requests } = await live();
+    await client.create(Widgets, widget('a', { size: 1 }));
+    const status = { type: 'merge', body: { status: { ready: true } } } as const;
+    await client.status().patch(Widgets, at('a'), status);
+    const { object } = await bring(client, Widgets, at('a'), () => widget('a', { size: 2 }));
+    expect(object).toMatchObject({ spec: { size: 2 }, status: { ready: true } });
+    expect(await client.get(Widgets, at('a'))).toMatchObject({ status: { ready: true } });
+    expect(requests.filter(({ path }) => path.endsWith('/status'))).toHaveLength(1);
+    if (bring === createOrPatch) return;
+    const faster = bring(client, Widgets, at('a'), async () => {
+      await client.patch(Widgets, at('a'), { type: 'merge', body: { spec: { size: 3 } } });
+      return widget('a', { size: 4 });
+    });
+    expect(isConflict(await faster.catch((error: unknown) => error))).toBe(true);
+  });
+
   test('takes another object from the function', async () => {
     const { client } = await live();
     const { object } = await bring(client, ConfigMaps, at('a'), (draft) => ({

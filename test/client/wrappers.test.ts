@@ -311,6 +311,21 @@ describe('interceptors', () => {
     expect(requests).toHaveLength(1);
   });
 
+  // What an interceptor threw was thrown where a promise was expected, past `.catch()`.
+  test.each(calls)('%s rejects with what it throws', async (name, call) => {
+    const { client } = await live();
+    const failing = withInterceptors(client, {
+      [name]: () => {
+        throw new Error('at once');
+      },
+    });
+    let promise: Promise<unknown> | undefined;
+    expect(() => {
+      promise = call(failing);
+    }).not.toThrow();
+    await expect(promise).rejects.toThrow('at once');
+  });
+
   test('status() is the subresource of that name', async () => {
     const { client } = await live();
     const names: string[] = [];

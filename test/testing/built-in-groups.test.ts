@@ -38,6 +38,17 @@ test.each([
   await expect(client.patch(resource, named, merge)).rejects.toMatchObject(refused);
 });
 
+test('a declared resource is no other plural of a built-in kind', () => {
+  const wrong = define('apps', 'v1', 'Deployment', 'deployment');
+  const said = '"deployment" is no resource of apps/v1: its kind Deployment is "deployments"';
+  expect(() => fakeTransport({ resources: [wrong] })).toThrow(said);
+  const transport = fakeTransport({
+    resources: [define('apps', 'v1', 'Deployment', 'deployments')],
+  });
+  expect(() => transport.define(wrong)).toThrow(said);
+  transport.define(define('example.com', 'v1', 'Deployment', 'deployment'));
+});
+
 test.each([
   ['of a domain', define('example.com', 'v1', 'Widget', 'widgets')],
   ['beside those of Kubernetes', define('gateway.networking.k8s.io', 'v1', 'Route', 'routes')],

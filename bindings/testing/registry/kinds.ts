@@ -8,6 +8,7 @@
  * has one unless its CustomResourceDefinition says otherwise. Where there is one, writes to the
  * object leave `status` alone and writes to `/status` leave everything else alone.
  */
+import { CapstanError } from '../../errors.ts';
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
 
@@ -355,13 +356,19 @@ export class Kinds {
 
   /**
    * A custom resource is known before its first object. Of one that is defined, or built in,
-   * nothing changes.
+   * nothing changes. Throws CapstanError INVALID_ARGUMENT for another plural of a built-in kind.
    */
   declare(resource: ResourceName & { kind: string; namespaced: boolean }): void {
     const { group, version, plural, kind, namespaced } = resource;
     const name = { group, version, plural };
     const known = this.get(name);
     if (known.known) return;
+    for (const other of this.#byResource.values())
+      if (other.builtIn && other.group === group && other.kind === kind && other.plural !== plural)
+        throw new CapstanError(
+          'INVALID_ARGUMENT',
+          `"${plural}" is no resource of ${apiVersionOf(name)}: its kind ${kind} is "${other.plural}"`,
+        );
     const status = this.#statusOf === undefined || this.#statusOf.has(resourceKey(name));
     const singular = kind.toLowerCase();
     this.#byResource.set(resourceKey(name), {
