@@ -21,6 +21,7 @@ import {
   statusErrorFromAnswer,
 } from './status-error.ts';
 import type { Transport } from './transport.ts';
+import { within } from './wait.ts';
 
 /**
  * An answer to discovery is some 100 KB at most; without a byte for this long the connection is
@@ -203,6 +204,43 @@ export async function servedInstead(
     // the server was not asked to say more
   }
   return '';
+}
+
+/** How long an error waits for what it may say more, in milliseconds. */
+const ADVICE_MS = 2000;
+
+/**
+ * What a refusal with 404 lacks, as it follows in its message: what the server has in place of a
+ * resource that it does not serve. "" for what the server does not say within two seconds, and
+ * where it has nothing like it; undefined for the 404 of an object. Never rejects.
+ *
+ * @param text of the refusal
+ */
+export async function adviceOn404(
+  transport: Transport,
+  resource: GroupVersionResource & { kind: string },
+  caller: Caller,
+  text: string,
+): Promise<string | undefined> {
+  if (isOfObject(text)) return undefined;
+  const late = new AbortController();
+  const { clock } = caller;
+  const asking = servedInstead(transport, resource, {
+    clock,
+    signal: AbortSignal.any([caller.signal, late.signal]),
+  });
+  const instead = (await within(clock, ADVICE_MS, asking)) ? await asking : '';
+  late.abort();
+  return instead && `; ${instead}`;
+}
+
+function isOfObject(text: string): boolean {
+  try {
+    const body = JSON.parse(text) as { details?: { name?: unknown } } | null;
+    return (body?.details?.name ?? '') !== '';
+  } catch {
+    return false; // 404 page not found
+  }
 }
 
 /** None where the server does not list the group. */

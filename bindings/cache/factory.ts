@@ -322,7 +322,7 @@ export class SharedInformerFactory {
         // A server that learns of a custom resource by its first use has no discovery of it before.
         await this.#listWatch(resource, selection).list(
           { resourceVersion: '', limit: 1, continue: '' },
-          caller,
+          { ...caller, terse: true },
         );
     } catch (error) {
       if (isNotFound(error)) return false;

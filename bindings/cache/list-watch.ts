@@ -22,7 +22,7 @@ import {
   type ListPage,
   type PageReader,
 } from './decoder.ts';
-import { confirmAbsence, groupVersionPath } from './discovery.ts';
+import { adviceOn404, confirmAbsence, groupVersionPath } from './discovery.ts';
 import { type Exchange, tooLarge } from './exchange.ts';
 import { noteMetadataOnly } from './metadata-only.ts';
 import type { ListQuery } from './pager.ts';
@@ -100,6 +100,8 @@ export interface Caller {
    * Must not throw.
    */
   onRepeat?: (error: CapstanError, afterMs: number) => void;
+  /** A refusal with 404 is all that matters, and not what the server has instead. */
+  terse?: boolean;
 }
 
 export interface WatchQuery {
@@ -145,6 +147,8 @@ export class ListWatch<T, I extends string = never> {
   readonly expected: ExpectedKind;
   readonly #transport: Transport;
   readonly #path: string;
+  #advice: Promise<string | undefined> | undefined;
+  #served = false;
   readonly #namespace: string;
   readonly #selectors: Record<string, string>;
   readonly #metadataOnly: boolean;
@@ -331,6 +335,13 @@ export class ListWatch<T, I extends string = never> {
     return `; a cache needs the rule ${rule} in ${where}`;
   }
 
+  /** Asked for once, and not of a resource that has been served. */
+  async #instead(text: string, { clock, signal, terse }: Caller): Promise<string> {
+    if (this.#served || terse) return '';
+    this.#advice ??= adviceOn404(this.#transport, this.resource, { clock, signal }, text);
+    return (await this.#advice) ?? '';
+  }
+
   #change(query: Record<string, string>): void {
     const answer: unknown = this.#tweak?.(query);
     // What it changes later is in no request.
@@ -357,14 +368,18 @@ export class ListWatch<T, I extends string = never> {
       if (served) options.onBytes?.(now);
     };
     const exchange = await sendWithRepeats(this.#transport, request, { ...options, onBytes });
-    if (exchange.status !== 200)
-      throw statusErrorFromAnswer(
-        exchange.status,
-        await exchange.explanation(),
-        `GET ${this.#path}`,
-        exchange.status === 403 ? this.#missingRule() : '',
-      );
+    if (exchange.status !== 200) {
+      const text = await exchange.explanation();
+      const advice =
+        exchange.status === 403
+          ? this.#missingRule()
+          : exchange.status === 404
+            ? await this.#instead(text, options)
+            : '';
+      throw statusErrorFromAnswer(exchange.status, text, `GET ${this.#path}`, advice);
+    }
     served = true;
+    this.#served = true;
     try {
       onBytes(options.clock.now());
     } catch (error) {

@@ -150,7 +150,7 @@ export class Credentials {
     };
     try {
       const options = await kept.read(() => this.#apply(), goOn);
-      const headers = headersOf(options);
+      const headers = headersOf(options, kept);
       if (authorization !== undefined) headers.authorization ??= authorization;
       const tls = this.#fitting(tlsMaterial(options), current, goOn);
       const made = proxy && typeof options.agent === 'object' ? options.agent : undefined;
@@ -291,13 +291,17 @@ export function clusterOf(config: KubeConfigLike): ServerURL & { proxy: URL | un
   return { url, proxy, authorization };
 }
 
-function headersOf(options: Options): Target['headers'] {
+function headersOf(options: Options, { asked, said }: Kept): Target['headers'] {
   const headers: Target['headers'] = {};
   for (const [name, value] of Object.entries(options.headers)) {
-    validateHeaderName(name);
-    headers[name.toLowerCase()] = Array.isArray(value)
-      ? value.map((one) => headerValue(name, one))
-      : headerValue(name, value);
+    try {
+      validateHeaderName(name);
+      headers[name.toLowerCase()] = Array.isArray(value)
+        ? value.map((one) => headerValue(name, one))
+        : headerValue(name, value);
+    } catch (error) {
+      throw new Error(`${asked} gave what no header may hold: ${messageOf(error)}${said}`);
+    }
   }
   if (typeof options.auth === 'string') {
     headers.authorization ??= `Basic ${Buffer.from(options.auth).toString('base64')}`;

@@ -130,7 +130,7 @@ export class LiveClient implements Client {
     const path = collectionPath(resource, options.namespace);
     return listFrom<T>(
       resource,
-      await this.#rest.send({ method: 'GET', path, query, signal }),
+      await this.#rest.send({ resource, method: 'GET', path, query, signal }),
       `GET ${path}`,
       options.namespace,
     );
@@ -191,7 +191,12 @@ export class LiveClient implements Client {
   ): Promise<void> {
     requireCallOptions('delete', options);
     const path = objectPath(resource, key);
-    const answer = await this.#rest.send({ method: 'DELETE', path, ...deletion(options) });
+    const answer = await this.#rest.send({
+      resource,
+      method: 'DELETE',
+      path,
+      ...deletion(options),
+    });
     requireDeletion(answer, `DELETE ${path}`, { resource, key });
     if (!options.dryRun) this.#observer?.deleted(resource, key, answer);
   }
@@ -204,6 +209,7 @@ export class LiveClient implements Client {
     const { query, ...rest } = deletion(options);
     const path = collectionPath(resource, requireNamespace(resource, options.namespace));
     const answer = await this.#rest.send({
+      resource,
       method: 'DELETE',
       path,
       query: { ...query, ...selectorsOf(options) },
@@ -296,7 +302,8 @@ export class LiveClient implements Client {
     requireCallOptions('get', options);
     const { resourceVersion, signal } = options;
     const query = { resourceVersion: resourceVersion || undefined };
-    const answer = await this.#rest.send({ method: 'GET', path, query, signal });
+    const { resource } = wanted;
+    const answer = await this.#rest.send({ resource, method: 'GET', path, query, signal });
     return freezeParsed(objectFrom<T>(answer, `GET ${path}`, wanted));
   }
 
@@ -368,8 +375,9 @@ export class LiveClient implements Client {
       fieldValidation: options.fieldValidation ?? fieldValidation,
       force: force === undefined ? undefined : String(force),
     };
-    const answer = await this.#rest.send({ ...request, body, query, signal: options.signal });
     const { resource, key, mayBeStatus } = wanted;
+    const { signal } = options;
+    const answer = await this.#rest.send({ ...request, resource, body, query, signal });
     if (mayBeStatus && isStatus(answer)) {
       if (!options.dryRun) this.#observer?.touched(resource, key as ObjectKey);
       return undefined;

@@ -3,6 +3,8 @@
  * answer is either the JSON that was asked for or an error; a request is repeated only where
  * rest.ts says that this is safe; each sending waits for its token.
  */
+import { adviceOn404 } from '../cache/discovery.ts';
+import { resourceId } from '../cache/resource.ts';
 import { goesOn, isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
 import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
 import type { Transport, TransportRequest } from '../cache/transport.ts';
@@ -12,6 +14,7 @@ import { tell } from '../handle-error.ts';
 import type { Logger } from '../logger.ts';
 import { objectFromJson } from '../not-json.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
+import type { AnyResource } from './types.ts';
 import { type Warning, warningsIn } from './warnings.ts';
 
 /**
@@ -19,6 +22,9 @@ import { type Warning, warningsIn } from './warnings.ts';
  * connection is dead.
  */
 const IDLE_MS = 90_000;
+
+/** Resources that a tenant names may be any number. */
+const MOST_ADVICE = 1000;
 
 const TOO_LONG =
   'list by pages (`limit` and `continue`), select less, or set `maxAnswerBytes` of the client';
@@ -33,6 +39,8 @@ export interface RestClientOptions {
 }
 
 export interface JsonRequest {
+  /** What the path is of, where it is of a resource. */
+  readonly resource?: AnyResource | undefined;
   readonly method: string;
   readonly path: string;
   /** Members that are undefined are not sent. */
@@ -45,6 +53,8 @@ export interface JsonRequest {
 export class RestClient {
   readonly #transport: Transport;
   readonly #options: RestClientOptions;
+  /** By resource: what the server has in place of those that it does not serve. */
+  readonly #advice = new Map<string, string>();
 
   constructor(transport: Transport, options: RestClientOptions) {
     this.#transport = transport;
@@ -69,12 +79,11 @@ export class RestClient {
     try {
       for (const text of warningsIn(exchange.header('warning')))
         tell(() => onWarning({ text, method, path }), 'warning handler');
-      if (exchange.status < 200 || exchange.status > 299)
-        throw statusErrorFromAnswer(
-          exchange.status,
-          await exchange.explanation(),
-          `${method} ${path}`,
-        );
+      if (exchange.status < 200 || exchange.status > 299) {
+        const text = await exchange.explanation();
+        const advice = exchange.status === 404 ? await this.#instead(asked, text, signal) : '';
+        throw statusErrorFromAnswer(exchange.status, text, `${method} ${path}`, advice);
+      }
       const body = objectFromJson(
         `${method} ${path}`,
         await exchange.text(maxAnswerBytes, TOO_LONG),
@@ -85,6 +94,19 @@ export class RestClient {
     } finally {
       exchange.close();
     }
+  }
+
+  /** Asked for once a resource, as there are programs that look for kinds that may not be there. */
+  async #instead({ resource }: JsonRequest, text: string, signal: AbortSignal): Promise<string> {
+    if (resource === undefined) return '';
+    const id = resourceId(resource);
+    const known = this.#advice.get(id);
+    if (known !== undefined) return known;
+    const caller = { clock: this.#options.clock, signal };
+    const advice = await adviceOn404(this.#transport, resource, caller, text);
+    if (this.#advice.size >= MOST_ADVICE) this.#advice.clear();
+    if (advice !== undefined) this.#advice.set(id, advice);
+    return advice ?? '';
   }
 }
 

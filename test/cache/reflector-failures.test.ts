@@ -55,7 +55,8 @@ describe('every failure reaches the handler, with its class and what happens nex
   test.each<[string, Reply, [string, string, number]]>([
     ['401', refuses(401, 'Unauthorized'), ['auth', 'relist', 800]],
     ['403', refuses(403, 'Forbidden'), ['auth', 'relist', 800]],
-    ['404', refuses(404, 'NotFound'), ['server', 'relist', 800]],
+    // of a namespace; discovery is not asked
+    ['404', refuses(404, 'NotFound', {}, { details: { name: 'a' } }), ['server', 'relist', 800]],
     ['410', refuses(410, 'Expired'), ['expired', 'relist from newest', 0]],
     [
       'a version that is still to come',

@@ -97,6 +97,11 @@ const ENDS: [string, string, string][] = [
     `echo "warn" >&2; ${credential({}, { clientCertificateData: 'x' })}`,
     'without "status.clientKeyData": warn',
   ],
+  [
+    'says a token of two lines',
+    `echo "warn" >&2; ${credential({}, { token: 'my-secret\ntoken' }).replace('echo', "printf '%s'")}`,
+    'gave what no header may hold: Invalid character in header content ["Authorization"]: warn',
+  ],
 ];
 
 test.each(ENDS)('a plugin that %s', async (_what, lines, why) => {
