@@ -565,6 +565,7 @@ export const PARTS: readonly Row[] = [
 
 /** Types of ours that the search meets as well: a program gets them and gives none. */
 export const OURS: readonly string[] = [
+  'AccessOptions.wallTime',
   'Budget(trim)',
   'Caller.*',
   'Certificates',
@@ -587,6 +588,7 @@ export const OURS: readonly string[] = [
   'StoreOptions.*',
   'View.*',
   'Writer.*',
+  'WriteOptions.guard',
 ];
 
 export const SECTIONS: readonly (readonly [string, readonly Row[]])[] = [
