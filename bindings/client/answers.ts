@@ -107,7 +107,10 @@ export function listFrom<T extends object>(
   };
   const head = { apiVersion: groupVersion(resource), kind: resource.kind };
   const hasItems = items === null ? kind !== undefined : Array.isArray(items);
-  const isList = hasItems && typeof (metadata ?? {}) === 'object';
+  const isList =
+    hasItems &&
+    typeof (metadata ?? {}) === 'object' &&
+    typeof (metadata?.continue ?? '') === 'string'; // else there is a new one on each page
   if (!isList || !isListKind(resource, apiVersion, kind))
     throw new CapstanError(
       'DECODE',

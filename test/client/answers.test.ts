@@ -196,6 +196,7 @@ describe('other answers', () => {
     ['an item whose name is none', { ...list, items: [{ metadata: { name: {} } }] }, false],
     ['an item of another namespace', { ...list, items: [elsewhere] }, false],
     ['metadata that are a text', { ...list, metadata: 'a', items: [] }, false],
+    ['a token that is an object', { ...list, metadata: { continue: {} }, items: [] }, false],
   ])('a list with %s', async (_, answer, isTaken) => {
     const listed = client(answer).list(ConfigMaps, { live: true, namespace: 'default' });
     if (isTaken)
