@@ -78,8 +78,7 @@ function userAgent(request: Incoming): string {
   return name.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '').slice(0, LONGEST_MANAGER);
 }
 
-const dryRunsIn = (query: URLSearchParams): string[] =>
-  query.getAll('dryRun').filter((value) => value !== '');
+const dryRunsIn = (query: URLSearchParams): string[] => query.getAll('dryRun');
 
 function dryRunOf(values: readonly Json[]): { dryRun: boolean; error?: FieldError } {
   if (values.every((value) => value === 'All')) return { dryRun: values.length > 0 };

@@ -31,6 +31,11 @@ interface PlaneOptions {
    * are lost on the way.
    */
   legible?: boolean;
+  /**
+   * The API server runs without priority and fairness, whose controller writes the status of
+   * FlowSchemas.
+   */
+  unfair?: boolean;
 }
 
 const RBAC = [
@@ -220,6 +225,7 @@ export class ControlPlane {
         '--endpoint-reconciler-type=none', // loopback is no endpoint
         '--watch-cache=true',
         ...(this.#options.legible ? ['--storage-media-type=application/json'] : []),
+        ...(this.#options.unfair ? ['--enable-priority-and-fairness=false'] : []),
         // on SIGTERM watches end in order; else they hold it for a minute
         '--shutdown-watch-termination-grace-period=2s',
         '--profiling=false',

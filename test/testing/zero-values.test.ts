@@ -168,7 +168,7 @@ describe('what Go always writes', () => {
     [`apps/v1/${IN}/controllerrevisions`, { data: {} }, { data: {}, revision: 0 }],
     [
       'storage.k8s.io/v1/volumeattachments',
-      { spec: { attacher: 'a' } },
+      { spec: { attacher: 'a', nodeName: 'n', source: { persistentVolumeName: 'pv' } } },
       { status: { attached: false } },
     ],
     [
@@ -200,6 +200,7 @@ describe('what Go always writes', () => {
     const { api } = await start();
     const made = await api.make(`/api/v1/${IN}/events`, {
       metadata: { name: 'a' },
+      involvedObject: { namespace: 'default' },
       count: 0,
       message: '',
     });
@@ -213,13 +214,15 @@ describe('what Go always writes', () => {
     });
     expect(made).not.toHaveProperty('count');
     expect(made).not.toHaveProperty('message');
-    await api.make(`/apis/events.k8s.io/v1/${IN}/events`, { metadata: { name: 'b' }, note: 'n' });
+    await api.make(`/apis/events.k8s.io/v1/${IN}/events`, {
+      ...{ metadata: { name: 'b' }, note: 'n', type: 'Normal', action: 'a', reason: 'r' },
+      ...{ eventTime: '2026-01-02T03:04:05.000006Z' },
+      ...{ reportingController: 'example.com/c', reportingInstance: 'i' },
+    });
     const { body } = await api.get(`/api/v1/${IN}/events/b`);
     expect(body).toMatchObject({
-      ...times,
-      message: 'n',
-      reportingComponent: '',
-      reportingInstance: '',
+      ...{ firstTimestamp: null, lastTimestamp: null, involvedObject: {}, source: {} },
+      ...{ message: 'n', reportingComponent: 'example.com/c', reportingInstance: 'i' },
     });
   });
 
@@ -236,11 +239,10 @@ describe('what Go always writes', () => {
     const { api } = await start();
     const PDBS = `/apis/policy/v1/${IN}/poddisruptionbudgets`;
     await api.make(PDBS, { metadata: { name: 'a' } });
-    const conditions = [{ type: 'A', status: 'True' }];
+    const time = '2026-01-02T03:04:05Z';
+    const conditions = [{ type: 'A', status: 'True', reason: 'R', lastTransitionTime: time }];
     const { body } = await api.patch(`${PDBS}/a/status`, { status: { conditions } });
-    expect(body.status).toMatchObject({
-      conditions: [{ lastTransitionTime: null, reason: '', message: '' }],
-    });
+    expect(body.status).toMatchObject({ conditions: [{ message: '' }] });
     expect((await api.patch(`${PDBS}/a/status`, { status: null })).body.status).toEqual({
       ...{ currentHealthy: 0, desiredHealthy: 0, disruptionsAllowed: 0, expectedPods: 0 },
     });

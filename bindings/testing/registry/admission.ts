@@ -72,7 +72,10 @@ const CHANGES: Record<string, Change> = {
   },
   'batch/jobs': job,
   'certificates.k8s.io/certificatesigningrequests': (object) =>
-    withSpec(object, { username: 'kubernetes-admin', groups: ['system:authenticated'] }),
+    withSpec(object, {
+      ...{ username: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] },
+      ...{ uid: undefined, extra: undefined },
+    }),
 };
 
 const NOT_READY = 'node.kubernetes.io/not-ready';

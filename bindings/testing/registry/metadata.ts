@@ -19,6 +19,7 @@ import {
   fieldRequired,
   fieldTooLong,
 } from '../status.ts';
+import { address } from '../validation/formats.ts';
 import type { Kind } from './kinds.ts';
 import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
 
@@ -142,10 +143,96 @@ function objectList(kind: Kind, member: string, value: Json): readonly Json[] {
 /** apimachinery: TotalAnnotationSizeLimitB, keys and values in bytes. */
 const MOST_ANNOTATIONS = 256 * 1024;
 
-/** Labels, annotations, owner references and finalizers of an object that is created or updated. */
-export function validateMetadata(kind: Kind, metadata: JsonObject): FieldError[] {
+/** The checks that the real server makes of the metadata of an object; kinds make several. */
+type Check = (now: JsonObject, old: JsonObject) => FieldError[];
+
+/**
+ * apimachinery: ValidateObjectMeta and ValidateObjectMetaUpdate; in capitals those of
+ * kubernetes/pkg/apis/core/validation, which know Kubernetes' own finalizers too.
+ */
+const CHECKS: Readonly<Record<string, Check>> = {
+  m: (now) => wholeErrors(now),
+  M: (now) => [...wholeErrors(now), ...plainFinalizers(now)],
+  u: (now, old) => changeErrors(now, old),
+  U: (now, old) => [...changeErrors(now, old), ...plainFinalizers(now)],
+};
+
+/**
+ * The checks that a kind's strategy makes in an update of an object, and in one of its status after
+ * the slash, where they are others than `U`. All of them tell of the same error again.
+ */
+const UPDATE_CHECKS: Readonly<Record<string, string>> = {
+  ...{ secrets: 'UM', configmaps: 'UM', endpoints: 'UM', serviceaccounts: 'UM' },
+  ...{ persistentvolumeclaims: 'UM/U', ingresses: 'UM/U', ingressclasses: 'UM' },
+  ...{ volumeattributesclasses: 'UM', limitranges: 'M', persistentvolumes: 'MM/U' },
+  ...{ endpointslices: 'M', flowschemas: 'M/', prioritylevelconfigurations: 'M/' },
+  ...{ volumeattachments: 'M/M', csinodes: 'M', namespaces: 'MU/U', nodes: 'MU/U' },
+  ...{ roles: 'MU', clusterroles: 'MU', rolebindings: 'MU', clusterrolebindings: 'MU' },
+  ...{ ipaddresses: 'MU', runtimeclasses: 'MU', storageclasses: 'MU', jobs: 'MU/U' },
+  ...{ csistoragecapacities: 'MU', certificatesigningrequests: 'MU/MU', deviceclasses: 'MU' },
+  ...{ resourceclaims: 'MU/U', resourceclaimtemplates: 'MU', poddisruptionbudgets: '/' },
+  ...{ validatingwebhookconfigurations: 'm', mutatingwebhookconfigurations: 'm' },
+  ...{ validatingadmissionpolicies: 'm/', validatingadmissionpolicybindings: 'm' },
+  ...{ mutatingadmissionpolicies: 'm', mutatingadmissionpolicybindings: 'm' },
+  ...{ customresourcedefinitions: 'u/u', apiservices: 'um/u' },
+};
+
+function updateChecks(kind: Kind, part: 'object' | 'status'): string {
+  if (!kind.builtIn) return 'u';
+  if (kind.plural === 'events') return kind.group === '' ? '' : 'U';
+  const [object = '', status = 'U'] = (UPDATE_CHECKS[kind.plural] ?? 'U').split('/');
+  return part === 'object' ? object : status;
+}
+
+const errorsOf = (checks: string, now: JsonObject, old: JsonObject): FieldError[] =>
+  [...checks].flatMap((name) => CHECKS[name]?.(now, old) ?? []);
+
+/** Of an update: what the server checks of all kinds, and then what the kind does. */
+export const updateErrors = (
+  kind: Kind,
+  now: JsonObject,
+  old: JsonObject,
+  part: 'object' | 'status',
+): FieldError[] => errorsOf(`mu${updateChecks(kind, part)}`, now, old);
+
+/**
+ * Whether a kind checks the metadata of a new object itself, with its name; where it does not, that
+ * is done for all kinds once there is nothing else to say.
+ */
+export const checksMetadata = (kind: Kind): boolean =>
+  !(
+    kind.builtIn && /^(policy\/poddisruptionbudgets|\/events)$/.test(`${kind.group}/${kind.plural}`)
+  );
+
+/** Of a new object, whose name is checked by validateName. */
+export function createErrors(kind: Kind, metadata: JsonObject): FieldError[] {
+  const isOwn = /^(admissionregistration|apiextensions|apiregistration)\./.test(kind.group);
+  const isPlain = !kind.builtIn || isOwn || !checksMetadata(kind);
+  return errorsOf(isPlain ? 'm' : 'M', metadata, {});
+}
+
+function wholeErrors(metadata: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
-  for (const [key, value] of Object.entries(isObject(metadata.labels) ? metadata.labels : {})) {
+  const { generation } = metadata;
+  if (typeof generation === 'number' && generation < 0)
+    errors.push(
+      fieldInvalid('metadata.generation', generation, 'must be greater than or equal to 0'),
+    );
+  errors.push(...mapErrors(metadata), ...ownerErrors(metadata));
+  const finalizers = finalizersOf(metadata);
+  for (const name of finalizers)
+    for (const why of qualifiedName(name))
+      errors.push(fieldInvalid('metadata.finalizers', name, why));
+  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
+    const why = 'finalizer orphan and foregroundDeletion cannot be both set';
+    errors.push(fieldInvalid('metadata.finalizers', finalizers, why));
+  }
+  return errors;
+}
+
+function mapErrors(metadata: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const [key, value] of Object.entries(objectAt(metadata, 'labels'))) {
     for (const why of qualifiedName(key)) errors.push(fieldInvalid('metadata.labels', key, why));
     for (const why of labelValue(String(value)))
       errors.push(fieldInvalid('metadata.labels', value, why));
@@ -158,32 +245,36 @@ export function validateMetadata(kind: Kind, metadata: JsonObject): FieldError[]
   }
   if (annotationBytes > MOST_ANNOTATIONS)
     errors.push(fieldTooLong('metadata.annotations', MOST_ANNOTATIONS));
-  const owners = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences : [];
-  for (const owner of owners) if (isObject(owner)) errors.push(...validateOwner(owner));
-  const controllers = owners.filter((owner) => isObject(owner) && owner.controller === true);
-  if (controllers.length > 1) {
-    const [first, second] = controllers.map(
-      (owner) => isObject(owner) && `${stringAt(owner, 'kind')}/${stringAt(owner, 'name')}`,
-    );
-    const why = `Only one reference can have Controller set to true. Found "true" in references for ${first} and ${second}`;
-    errors.push(fieldInvalid('metadata.ownerReferences', owners, why));
-  }
-  const finalizers = Array.isArray(metadata.finalizers) ? metadata.finalizers : [];
-  for (const [at, finalizer] of finalizers.entries()) {
-    const name = String(finalizer);
-    for (const why of qualifiedName(name))
-      errors.push(fieldInvalid('metadata.finalizers', name, why));
-    // Built-in kinds take a name without a group for one of Kubernetes' own.
-    if (kind.builtIn && !name.includes('/') && !OWN_FINALIZERS.includes(name)) {
-      const why = 'name is neither a standard finalizer name nor is it fully qualified';
-      errors.push(fieldInvalid(`metadata.finalizers[${at}]`, name, why));
-    }
-  }
-  if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
-    const why = 'finalizer orphan and foregroundDeletion cannot be both set';
-    errors.push(fieldInvalid('metadata.finalizers', finalizers, why));
+  return errors;
+}
+
+function ownerErrors(metadata: JsonObject): FieldError[] {
+  const errors: FieldError[] = [];
+  const list = Array.isArray(metadata.ownerReferences) ? metadata.ownerReferences : [];
+  const owners = list.filter(isObject);
+  let controller: string | undefined;
+  for (const owner of owners) {
+    errors.push(...validateOwner(owner));
+    if (owner.controller !== true) continue;
+    const name = `${stringAt(owner, 'kind')}/${stringAt(owner, 'name')}`;
+    if (controller !== undefined) {
+      const why = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`;
+      errors.push(fieldInvalid('metadata.ownerReferences', owners, why));
+    } else controller = name;
   }
   return errors;
+}
+
+const finalizersOf = (metadata: JsonObject): string[] =>
+  (Array.isArray(metadata.finalizers) ? metadata.finalizers : []).map(String);
+
+/** A name without a group is one of Kubernetes' own. */
+function plainFinalizers(metadata: JsonObject): FieldError[] {
+  return finalizersOf(metadata).flatMap((name, at) => {
+    if (name.includes('/') || OWN_FINALIZERS.includes(name)) return [];
+    const why = 'name is neither a standard finalizer name nor is it fully qualified';
+    return [fieldInvalid(`metadata.finalizers[${at}]`, name, why)];
+  });
 }
 
 /** pkg/apis/core/helper: IsStandardFinalizerName. */
@@ -191,14 +282,19 @@ const OWN_FINALIZERS: readonly string[] = ['kubernetes', 'orphan', 'foregroundDe
 
 function validateOwner(owner: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
-  const require = (member: string, why: string): void => {
-    const value = stringAt(owner, member);
-    if (value === '') errors.push(fieldInvalid(`metadata.ownerReferences.${member}`, value, why));
+  const require = (member: string, value: string, why: string): void => {
+    if (value === '')
+      errors.push(fieldInvalid(`metadata.ownerReferences.${member}`, stringAt(owner, member), why));
   };
-  require('apiVersion', 'version must not be empty');
-  require('kind', 'must not be empty');
-  require('name', 'must not be empty');
-  require('uid', 'must not be empty');
+  const apiVersion = stringAt(owner, 'apiVersion');
+  const version = apiVersion.split('/').length > 2 ? '' : apiVersion.replace(/^.*\//, '');
+  require('apiVersion', version, 'version must not be empty');
+  for (const member of ['kind', 'name', 'uid'])
+    require(member, stringAt(owner, member), 'must not be empty');
+  if (apiVersion === 'v1' && owner.kind === 'Event') {
+    const why = '/v1, Kind=Event is disallowed from being an owner';
+    errors.push(fieldInvalid('metadata.ownerReferences', owner, why));
+  }
   return errors;
 }
 
@@ -207,28 +303,45 @@ export function validateName(kind: Kind, name: string, prefix: string): FieldErr
   if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
   const rule = nameRule(kind);
   // Behind a dash comes more. apimachinery: api/validation/generic.go maskTrailingDash.
-  const begun = prefix === '' ? [] : rule(prefix.replace(/[ -~]-$/, 'a'));
+  const begun = rule === pathSegment ? prefix : prefix.replace(/[ -~]-$/, 'a');
+  const isBegun = prefix !== '' && !(kind.builtIn && WITHOUT_PREFIX.includes(kind.plural));
   return [
-    ...begun.map((why) => fieldInvalid('metadata.generateName', prefix, why)),
+    ...(isBegun ? rule(begun) : []).map((why) =>
+      fieldInvalid('metadata.generateName', prefix, why),
+    ),
     ...rule(name).map((why) => fieldInvalid('metadata.name', name, why)),
   ];
 }
 
+/** Of these only the whole name is checked. */
+const WITHOUT_PREFIX: readonly string[] = ['deviceclasses', 'replicationcontrollers'];
+
+const NAME_RULES: Readonly<Record<string, (name: string) => string[]>> = {
+  '/namespaces': dnsLabel,
+  '/services': dnsLabel,
+  'apps/statefulsets': dnsLabel,
+  'networking.k8s.io/ipaddresses': address,
+  // Checked with the others' metadata, by the rule for all kinds.
+  '/events': pathSegment,
+  'policy/poddisruptionbudgets': pathSegment,
+  'certificates.k8s.io/certificatesigningrequests': pathSegment,
+  'apiregistration.k8s.io/apiservices': pathSegment,
+};
+
 function nameRule(kind: Kind): (name: string) => string[] {
-  if (kind.builtIn && (kind.plural === 'namespaces' || kind.plural === 'services')) return dnsLabel;
-  return kind.builtIn && kind.group === 'rbac.authorization.k8s.io' ? pathSegment : subdomain;
+  if (!kind.builtIn) return subdomain;
+  if (kind.group === 'rbac.authorization.k8s.io') return pathSegment;
+  return NAME_RULES[`${kind.group}/${kind.plural}`] ?? subdomain;
 }
 
 /**
  * What an update must not do to an object's metadata; what it leaves out has been filled in before.
  */
-export function validateMetadataChange(now: JsonObject, old: JsonObject): FieldError[] {
+function changeErrors(now: JsonObject, old: JsonObject): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {
-    const had = Array.isArray(old.finalizers) ? old.finalizers : [];
-    const added = (Array.isArray(now.finalizers) ? now.finalizers : []).filter(
-      (finalizer) => !had.includes(finalizer),
-    );
+    const had = finalizersOf(old);
+    const added = finalizersOf(now).filter((finalizer) => !had.includes(finalizer));
     if (added.length > 0) {
       const names = added.map((finalizer) => JSON.stringify(finalizer)).join(', ');
       const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${names}}`;
@@ -246,5 +359,5 @@ export function validateMetadataChange(now: JsonObject, old: JsonObject): FieldE
     if (now[member] === old[member]) continue;
     errors.push(fieldInvalid(`metadata.${member}`, now[member] ?? null, 'field is immutable'));
   }
-  return errors;
+  return [...errors, ...mapErrors(now), ...ownerErrors(now)];
 }

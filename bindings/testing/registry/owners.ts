@@ -35,10 +35,15 @@ function nothing(kind: Kind): JsonObject {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...zeroObject(kind) };
 }
 
+const CSRS = 'certificatesigningrequests';
+
 /** What writes through a path cannot change: the kinds' GetResetFields. */
 function filterOf(kind: Kind, subresource: string): Filter {
   if (subresource === 'scale') return (fields) => fields;
-  if (subresource === '') return kind.status ? allBut(pathOf('status')) : (fields) => fields;
+  // The server sets the whole spec of a CertificateSigningRequest itself.
+  const reset = kind.plural === CSRS && kind.builtIn ? [pathOf('spec')] : [];
+  if (subresource === '')
+    return kind.status ? allBut(pathOf('status'), ...reset) : (fields) => fields;
   if (!kind.builtIn) return nothingBut('status');
   if (subresource !== 'status' && subresource !== 'approval') return (fields) => fields;
   const kept = KEPT_BY_STATUS[kind.plural] ?? [];
@@ -55,6 +60,7 @@ export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   pods: ['deletionTimestamp', 'ownerReferences'],
   deployments: ['labels'],
   customresourcedefinitions: ['*'],
+  volumeattachments: ['*'],
 };
 
 const writerOf = (kind: Kind, subresource: string, by: FieldManager): Writer => ({

@@ -293,7 +293,7 @@ export class Registry {
     return {
       code: 200,
       json: this.#replace(kind, this.store(path.resource), existing, next, options),
-      warnings: path.subresource !== '' ? [] : warningsOf(kind, prepared),
+      warnings: path.subresource !== '' ? [] : warningsOf(kind, prepared, existing.object),
     };
   }
 

@@ -24,7 +24,7 @@ import { validateBuiltIn } from '../validation/index.ts';
 import { type Admission, admitted } from './admission.ts';
 import { validateApproval, validateStoredVersions } from './definitions.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
-import { validateMetadata, validateMetadataChange, validateName } from './metadata.ts';
+import { checksMetadata, createErrors, updateErrors, validateName } from './metadata.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
 import { namesOf } from './paths.ts';
 import { metadataOf } from './store.ts';
@@ -43,6 +43,12 @@ export const ofKind = (kind: Kind, name: string): Subject => ({
   what: kind.kind,
   name,
 });
+
+/** The subject of what is invalid: Events of both groups are of one kind in the server. */
+const ofInvalid = (kind: Kind, name: string): Subject => {
+  const subject = ofKind(kind, name);
+  return kind.builtIn && kind.kind === 'Event' ? { ...subject, group: '' } : subject;
+};
 
 /**
  * A custom object of another kind than its resource's, or by a patch of another version; said after
@@ -121,10 +127,13 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
     }
   }
   const made = admitted(kind, assemble(kind, metadata, rest), set);
-  refuse(ofKind(kind, set.name), [
+  const own = validateKind(kind, made, undefined);
+  const subject = ofInvalid(kind, set.name);
+  if (!checksMetadata(kind)) refuse(subject, own);
+  refuse(subject, [
     ...validateName(kind, set.name, stringAt(given, 'generateName')),
-    ...validateMetadata(kind, metadata),
-    ...validateKind(kind, made, undefined),
+    ...createErrors(kind, metadata),
+    ...own,
   ]);
   return made;
 }
@@ -137,16 +146,14 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
   const was = metadataOf(old);
   const metadata = carryOver(metadataOf(object), was);
   // A status that is the server's own is kept whatever the client sends.
-  const rest = kind.status
-    ? { ...without(object, 'status'), ...(old.status === undefined ? {} : { status: old.status }) }
-    : object;
+  const kept = [
+    ...(kind.status ? ['status'] : []),
+    ...(kind.builtIn ? (KEPT_BY_UPDATE[kind.plural] ?? []) : []),
+  ].map((member) => [member, old[member]]);
+  const rest = compactTop({ ...object, ...Object.fromEntries(kept) });
   const made = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
-  const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
-  // The real server runs its metadata checks twice in an update, for the kind and for all kinds,
-  // and lists causes twice.
-  refuse(ofKind(kind, stringAt(was, 'name')), [
-    ...errors,
-    ...errors,
+  refuse(ofInvalid(kind, stringAt(was, 'name')), [
+    ...updateErrors(kind, metadata, was, 'object'),
     ...validateKind(kind, made, old),
   ]);
   return made;
@@ -163,15 +170,17 @@ export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject)
   const metadata = kind.builtIn
     ? statusMetadata(kind, metadataOf(object), was)
     : compact({ ...was, managedFields });
-  const errors = [...validateMetadataChange(metadata, was), ...validateMetadata(kind, metadata)];
   const made = assemble(kind, metadata, {
     ...without(old, 'status'),
     ...(status === undefined || status === null ? {} : { status }),
   });
   const found = kind.builtIn
-    ? [...errors, ...errors, ...validateBuiltIn(kind, made, old, 'status')]
+    ? [
+        ...updateErrors(kind, metadata, was, 'status'),
+        ...validateBuiltIn(kind, made, old, 'status'),
+      ]
     : validateStatus(kind, made, old);
-  refuse(ofKind(kind, stringAt(was, 'name')), found);
+  refuse(ofInvalid(kind, stringAt(was, 'name')), found);
   return made;
 }
 
@@ -206,6 +215,14 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
   });
 }
 
+/** What an update of these built-in kinds does not change. */
+const KEPT_BY_UPDATE: Readonly<Record<string, readonly string[]>> = {
+  certificatesigningrequests: ['spec'],
+};
+
+const compactTop = (members: Record<string, Json | undefined>): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+
 /** What of their metadata counts as a generation of these built-in kinds too. */
 const COUNTED: Readonly<Record<string, string>> = {
   deployments: 'annotations',
@@ -219,6 +236,9 @@ function withGeneration(
   now: JsonObject,
   old: JsonObject,
 ): JsonObject {
+  // These have no generation until their spec changes.
+  if (kind.builtIn && kind.plural === 'csidrivers' && !sameJson(now.spec, old.spec))
+    return { ...metadata, generation: Number(was.generation ?? 0) + 1 };
   if (kind.generation === 'none' || typeof was.generation !== 'number') return metadata;
   const apart = kind.status
     ? ['apiVersion', 'kind', 'metadata', 'status']

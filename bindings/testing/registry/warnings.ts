@@ -2,12 +2,13 @@
  * What a client is warned of, whatever comes of its request: versions that are deprecated, and
  * members that mean trouble. kubernetes: the kinds' strategies (WarningsOnCreate, WarningsOnUpdate).
  */
-import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
 import type { Kind } from './kinds.ts';
 
 const ENDPOINTS = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
 const EXTERNAL_IPS =
   'spec.externalIPs is deprecated and may no longer be implemented in some clusters';
+const INGRESS_CLASS = 'kubernetes.io/ingress.class';
 const TOKENS_IN_CONTEXT =
   'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to ' +
   'prevent possible logging of tokens in volume attributes';
@@ -18,20 +19,41 @@ export function deprecationOf(kind: Kind): readonly string[] {
   return kind.deprecation === undefined ? [] : [kind.deprecation];
 }
 
-/** Of a create, an update or a patch that leads to this object. */
-export function warningsOf(kind: Kind, object: JsonObject): string[] {
+/**
+ * Of a create, an update or a patch that leads to this object.
+ *
+ * @param old undefined at a create
+ */
+export function warningsOf(kind: Kind, object: JsonObject, old?: JsonObject): string[] {
   const owners = duplicateOwners(objectAt(object, 'metadata').ownerReferences);
-  return kind.builtIn ? [...owners, ...ofKind(kind, objectAt(object, 'spec'))] : owners;
+  return kind.builtIn ? [...owners, ...ofKind(kind, object, old)] : owners;
 }
 
-function ofKind(kind: Kind, spec: JsonObject): string[] {
+function ofKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): string[] {
+  const spec = objectAt(object, 'spec');
   const has = (member: Json | undefined): boolean => Array.isArray(member) && member.length > 0;
+  const isSame = (member: string): boolean =>
+    old !== undefined && sameJson(objectAt(old, 'spec')[member], spec[member]);
   switch (`${kind.group}/${kind.plural}`) {
     case '/services':
       return has(spec.externalIPs) ? [EXTERNAL_IPS] : [];
     case 'storage.k8s.io/csidrivers':
-      return has(spec.tokenRequests) && spec.serviceAccountTokenInSecrets === undefined
+      return has(spec.tokenRequests) &&
+        spec.serviceAccountTokenInSecrets === undefined &&
+        !isSame('tokenRequests')
         ? [TOKENS_IN_CONTEXT]
+        : [];
+    case 'networking.k8s.io/ingresses': {
+      const annotated = objectAt(objectAt(object, 'metadata'), 'annotations')[INGRESS_CLASS];
+      return old === undefined && annotated !== undefined && spec.ingressClassName === undefined
+        ? [
+            `annotation "${INGRESS_CLASS}" is deprecated, please use 'spec.ingressClassName' instead`,
+          ]
+        : [];
+    }
+    case 'discovery.k8s.io/endpointslices':
+      return old === undefined && object.addressType === 'FQDN'
+        ? ['spec.addressType: FQDN endpoints are deprecated']
         : [];
     default:
       return [];

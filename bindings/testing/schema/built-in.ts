@@ -31,8 +31,8 @@ const SCALARS: Record<string, Scalar> = {
     l: 'numeric',
     n: 'numeric',
     b: 'boolean',
-    t: 'string',
-    u: 'string',
+    t: 'any',
+    u: 'any',
   },
   ...{ q: 'any', x: 'any', y: 'string' },
 };

@@ -3,8 +3,9 @@
  * pkg/apis/&#42;/&#42;/defaults.go. Constants are a table by the names of Go's types; what depends on other
  * members is a function of the type's value.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
+import type { MapType } from './atoms.ts';
 import { builtInTypeName, typeNamed } from './built-in.ts';
 
 /** `Type member=value …`; a value is JSON, or else a string. */
@@ -369,14 +370,22 @@ export function withKindDefaults(kind: Kind, object: JsonObject): JsonObject {
 function ofType(name: string, value: Json): Json {
   if (!isObject(value)) return value;
   const own = constantsOf(name);
-  const ruled = RULES[name]?.(own === undefined ? value : fill(value, own)) ?? value;
-  const made = own === undefined || RULES[name] !== undefined ? ruled : fill(value, own);
   const { map } = typeNamed(name);
+  const filled = own === undefined ? value : fill(withoutZeros(value, own, map), own);
+  const made = RULES[name]?.(filled) ?? filled;
   const members = Object.entries(made).map(([member, child]): [string, Json | undefined] => {
     const code = map?.field(member)?.code;
     return [member, code === undefined || child === undefined ? child : ofCode(code, child)];
   });
   return Object.fromEntries(members) as JsonObject;
+}
+
+/** Without numbers that are 0 where Go cannot tell that from none: no pointer is in between. */
+function withoutZeros(value: JsonObject, own: JsonObject, map: MapType | undefined): JsonObject {
+  const unset = Object.keys(own).filter(
+    (member) => value[member] === 0 && map?.field(member)?.pointer === undefined,
+  );
+  return unset.length === 0 ? value : without(value, ...unset);
 }
 
 function ofCode(code: string, value: Json): Json {

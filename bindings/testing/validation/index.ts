@@ -5,12 +5,46 @@
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import type { FieldError } from '../status.ts';
+import { admission } from './admission.ts';
+import { apiregistration } from './apiregistration.ts';
 import { apps } from './apps.ts';
+import { autoscaling } from './autoscaling.ts';
 import { batch } from './batch.ts';
+import { certificates } from './certificates.ts';
+import { coordination } from './coordination.ts';
 import { core } from './core.ts';
+import { discovery } from './discovery.ts';
+import { events } from './events.ts';
+import { flowcontrol } from './flowcontrol.ts';
+import { networking } from './networking.ts';
+import { node } from './node.ts';
 import { Place, type RuleTable } from './place.ts';
+import { policy } from './policy.ts';
+import { scheduling } from './priority-classes.ts';
+import { rbac } from './rbac.ts';
+import { resource } from './resource.ts';
+import { storage } from './storage.ts';
 
-const RULES: RuleTable = { ...core, ...apps, ...batch };
+const RULES: RuleTable = {
+  ...admission,
+  ...apiregistration,
+  ...apps,
+  ...autoscaling,
+  ...batch,
+  ...certificates,
+  ...coordination,
+  ...core,
+  ...discovery,
+  ...events,
+  ...flowcontrol,
+  ...networking,
+  ...node,
+  ...policy,
+  ...scheduling,
+  ...rbac,
+  ...resource,
+  ...storage,
+};
 
 /**
  * @param old the object before an update; undefined at a create

@@ -127,6 +127,16 @@ function oddMetadata(random: Random): JsonObject {
     { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'o', uid: 'u' }] },
     { ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: '', uid: '' }] },
     { ownerReferences: [{ apiVersion: 'v1', kind: 'Event', name: 'o', uid: 'u' }] },
+    { ownerReferences: [{ apiVersion: 'apps/', kind: 'Deployment', name: 'o', uid: 'u' }] },
+    { ownerReferences: [{ apiVersion: 'a/b/c', kind: 'Deployment', name: 'o', uid: 'u' }] },
+    { finalizers: ['orphan', 'foregroundDeletion'] },
+    { name: 'a_b' },
+    { name: 'A' },
+    { name: '1a' },
+    { name: 'x'.repeat(64) },
+    { name: 'a.b' },
+    { name: 'a%b' },
+    { name: '10.0.0.9' },
     {
       ownerReferences: [
         { apiVersion: 'v1', kind: 'A', name: 'o', uid: 'u', controller: true },
@@ -173,7 +183,9 @@ const updates: Group = (random, count) =>
     if (random.chance(0.1)) metadata.uid = random.pick(['{{0.metadata.uid}}', 'u']);
     if (random.chance(0.05)) metadata.name = 'b';
     const query = random.chance(0.2) ? random.pick(WRITE_OPTIONS) : random.pick(VALIDATION);
-    const whole = random.chance(0.15) ? sampleOf(kind) : body;
+    const isOdd = random.chance(0.2);
+    if (isOdd) Object.assign(metadata, oddMetadata(random));
+    const whole = isOdd || random.chance(0.15) ? sampleOf(kind) : body;
     return {
       group: 'update',
       steps: [

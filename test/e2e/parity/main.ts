@@ -70,7 +70,7 @@ interface Pair {
 }
 
 async function startPair(rbac: boolean): Promise<Pair> {
-  const plane = await ControlPlane.start({ rbac });
+  const plane = await ControlPlane.start({ rbac, unfair: true });
   const users = { [TOKEN]: { name: 'token-user', uid: 'token-user', groups: ['system:masters'] } };
   const server = await ApiServer.start({ users, ...(rbac ? { authorization: 'RBAC' } : {}) });
   const real = new Target(plane.url, { ca: plane.authority, token: TOKEN });

@@ -126,6 +126,15 @@ const condition = {
   lastTransitionTime: '2026-01-02T03:04:05Z',
 };
 
+/** `openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1`, in base64. */
+const CERTIFICATE_REQUEST =
+  'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIdE1JR1ZBZ0VBTURNeEd6QVpCZ05WQkFvTUVtVj' +
+  'RZVzF3YkdVNlpHVjJaV3h2Y0dWeWN6RVVNQklHQTFVRQpBd3dMYzI5dFpTMWpiR2xsYm5Rd1dUQVRCZ2NxaGtqT1BR' +
+  'SUJCZ2dxaGtqT1BRTUJCd05DQUFTWUQybGg3M1lvCnc3MDgza3J3MGxLUnBBYnpaZEo1UU1xLzdsK0ozejZrNnFRMX' +
+  'BmQnNoeW0rY0EvWHpoTjJzTnV2aEV1K0c0Q0wKdmwzc1RrTUIvVmFZb0FBd0NnWUlLb1pJemowRUF3SURSd0F3UkFJ' +
+  'Z1JwZWZrK0hxQ0FnRDFTL3dPeHFsb1NpYQpZQ0VSTFBMTWVZS05odUgzM0RNQ0lHQ0lqcUtsQlozbWxWMndBaTU5ZT' +
+  'ZoNEEzM3gxeHNXVzQvQWpCcTVVek5sCi0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=';
+
 export const SAMPLES: readonly SampleKind[] = [
   meta('v1', 'ConfigMap', 'configmaps', {
     data: { k: 'v', 'a.b': '1' },
@@ -587,8 +596,7 @@ export const SAMPLES: readonly SampleKind[] = [
       'certificatesigningrequests',
       {
         spec: {
-          request:
-            'LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIdE1JR1ZBZ0VBTURNeEZEQVNCZ05WQkFNTUMydDFZbVV0WTJ4cFpXNTBNUnN3R1FZRFZRUUtEQkpsZUdGdApjR3hsT21SbGRtVnNiM0JsY25Nd1dUQVRCZ2NxaGtqT1BRSUJCZ2dxaGtqT1BRTUJCd05DQUFTCi0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=',
+          request: CERTIFICATE_REQUEST,
           signerName: 'example.com/signer',
           usages: ['client auth'],
           expirationSeconds: 3600,
