@@ -14,6 +14,7 @@ import {
   coreVersions,
   groupDocument,
   groupList,
+  health,
   resourceList,
   VERSION,
   verbsOf,
@@ -46,7 +47,14 @@ import {
 import type { Headers, Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
-import { BINDING, EVICTION, type Kind, SCALE, TOKEN_REQUEST } from './registry/kinds.ts';
+import {
+  BINDING,
+  EVICTION,
+  type Kind,
+  type Kinds,
+  SCALE,
+  TOKEN_REQUEST,
+} from './registry/kinds.ts';
 import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { deprecationOf } from './registry/warnings.ts';
@@ -127,7 +135,7 @@ function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarge
   if (route.type !== 'resource') return undefined;
   switch (method) {
     case 'GET':
-      if (route.name !== '') return 'get';
+      if (route.name !== '') return route.watch ? 'watch' : 'get';
       return isWatch(route, query) ? 'watch' : 'list';
     case 'POST':
       return 'create';
@@ -164,6 +172,8 @@ interface Call {
 }
 
 export interface ApiOptions extends WatchesOptions, AccessOptions {
+  /** See ServingOptions. */
+  strict: boolean | undefined;
   clock: Clock;
   wallTime: () => number;
   historySize: number;
@@ -235,8 +245,9 @@ export class Api {
       return document ?? text(404, NO_PAGE);
     }
     if (route.type !== 'resource') {
-      if (method !== 'GET') throw methodNotAllowed();
-      return this.#document(route, server.address, request.headers.accept);
+      if (method !== 'GET') refuseMethod(route, this.registry.kinds);
+      const verbose = target.query.has('verbose');
+      return this.#document(route, server.address, request.headers.accept, verbose);
     }
     const kind = this.registry.kinds.get(route.resource);
     if (!kind.served) {
@@ -247,7 +258,8 @@ export class Api {
       // Kubernetes' own groups have what they have: no other resource is learned by its use.
       const versions = this.registry.kinds.builtInVersions(kind.group);
       if (versions.includes(kind.version)) throw noSuchPath();
-      if (versions.length > 0) return text(404, NO_PAGE);
+      const teaches = this.registry.learns && (method === 'POST' || method === 'PATCH');
+      if (versions.length > 0 || (this.registry.strict && !teaches)) return text(404, NO_PAGE);
     }
     checkScope(kind, route);
     const table = (version: string): View =>
@@ -494,6 +506,7 @@ export class Api {
     route: Exclude<Path, ResourcePath>,
     address: string,
     accept: string | undefined,
+    verbose: boolean,
   ): Answer {
     const { kinds } = this.registry;
     if ((route.type === 'core-versions' || route.type === 'groups') && acceptsAggregated(accept)) {
@@ -503,8 +516,10 @@ export class Api {
       };
     }
     switch (route.type) {
-      case 'health':
-        return text(200, 'ok');
+      case 'health': {
+        const found = health(route.endpoint, route.check, verbose);
+        return found === undefined ? text(404, NO_PAGE) : text(200, found);
+      }
       case 'version':
         return json(200, JSON.stringify(VERSION));
       case 'core-versions':
@@ -527,9 +542,9 @@ export class Api {
           }),
         );
       case 'group':
-        return found(groupDocument(kinds, route.group));
+        return found(kinds, route.group, groupDocument(kinds, route.group));
       case 'resources':
-        return found(resourceList(kinds, route));
+        return found(kinds, route.group, resourceList(kinds, route));
       default:
         return text(404, NO_PAGE);
     }
@@ -543,12 +558,27 @@ const SENT: Readonly<Record<string, Kind>> = {
   token: TOKEN_REQUEST,
 };
 
+/** Only documents tell one method from another; where there is none there is nothing to refuse. */
+function refuseMethod(route: Exclude<Path, ResourcePath>, kinds: Kinds): void {
+  const { type } = route;
+  const isDocument =
+    type === 'core-versions' ||
+    type === 'version' ||
+    (type === 'resources' && resourceList(kinds, route) !== undefined) ||
+    (type === 'group' && groupDocument(kinds, route.group) !== undefined);
+  if (isDocument) throw methodNotAllowed();
+}
+
 /** Of what is read; undefined where it does not count. */
 const shapeOf = (verb: Target['verb']): Shape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
 
-const found = (document: object | undefined): Answer =>
-  document === undefined ? text(404, NO_PAGE) : json(200, JSON.stringify(document));
+function found(kinds: Kinds, group: string, document: object | undefined): Answer {
+  if (document !== undefined) return json(200, JSON.stringify(document));
+  // A group that is served has its paths looked after; Go's mux answers for all others.
+  if (kinds.builtInVersions(group).length > 0) throw noSuchPath();
+  return text(404, NO_PAGE);
+}
 
 const versionOf = (query: URLSearchParams): number =>
   parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));

@@ -140,6 +140,15 @@ const served = (kinds: Kinds, name: { group: string; version: string }): Kind[] 
     .filter((kind) => kind.group === name.group && kind.version === name.version)
     .sort((a, b) => (a.plural < b.plural ? -1 : 1));
 
+const HEALTH_CHECKS = ['ping', 'log', 'etcd', 'informer-sync'];
+
+/** GET /readyz and its like, one check of it, or all in words; undefined for a check there is not. */
+export function health(endpoint: string, check: string, verbose: boolean): string | undefined {
+  if (check !== '') return HEALTH_CHECKS.includes(check) ? 'ok' : undefined;
+  if (!verbose) return 'ok';
+  return [...HEALTH_CHECKS.map((name) => `[+]${name} ok`), `${endpoint} check passed\n`].join('\n');
+}
+
 /** GET /api/v1 and /apis/<group>/<version>; undefined when nothing of it is known. */
 export function resourceList(
   kinds: Kinds,

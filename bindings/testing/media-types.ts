@@ -56,10 +56,9 @@ export function viewFor(
   table: (version: string) => View,
 ): View {
   if (accept === undefined || accept.trim() === '') return wholeObjects;
-  for (const range of accept.split(',')) {
-    const [type = '', ...rest] = range.split(';').map((part) => part.trim());
+  const ranges = rangesOf(accept);
+  for (const { type, parameters } of ranges) {
     if (!SERVED.includes(type)) continue;
-    const parameters = new Map(rest.map((part) => part.split('=', 2) as [string, string]));
     const as = parameters.get('as');
     if (as === undefined) return wholeObjects;
     if (parameters.get('g') !== 'meta.k8s.io') continue;
@@ -71,15 +70,29 @@ export function viewFor(
     if (shape !== undefined && isList !== (shape === 'list')) throw wrongShape(kind, as, isList);
     return view;
   }
-  throw notAcceptable();
+  throw notAcceptable(ranges.some(({ type }) => SERVED.includes(type)));
 }
 
-const SERVED = ['*/*', 'application/*', 'application/json', YAML];
+const SERVED = ['*/*', 'application/json', YAML];
 
 /** Whether the client wants YAML: the first of the types that it accepts and this server has. */
 export function wantsYaml(accept: string | undefined): boolean {
-  const types = (accept ?? '').split(',').map((range) => range.split(';')[0]?.trim() ?? '');
-  return types.find((type) => SERVED.includes(type)) === YAML;
+  return rangesOf(accept ?? '').find(({ type }) => SERVED.includes(type))?.type === YAML;
+}
+
+interface Range {
+  type: string;
+  parameters: ReadonlyMap<string, string>;
+}
+
+/** What an Accept header names, what is wanted most first; goautoneg. */
+function rangesOf(accept: string): Range[] {
+  const ranges = accept.split(',').map((range) => {
+    const [type = '', ...rest] = range.split(';').map((part) => part.trim());
+    const parameters = new Map(rest.map((part) => part.split('=', 2) as [string, string]));
+    return { type, parameters, weight: Number(parameters.get('q') ?? 1) };
+  });
+  return ranges.sort((a, b) => b.weight - a.weight);
 }
 
 /**

@@ -24,7 +24,8 @@ export type Path =
   | { type: 'group'; group: string } // /apis/apps
   | { type: 'resources'; group: string; version: string } // /api/v1, /apis/apps/v1
   | { type: 'openapi'; path: string } // /openapi/v3/apis/apps/v1: what follows the first part
-  | { type: 'health' | 'version' | 'root' | 'unknown' };
+  | { type: 'health'; endpoint: string; check: string } // /readyz, /livez/ping
+  | { type: 'version' | 'root' | 'unknown' };
 
 /** @param pathname still escaped, without the query */
 export function parsePath(pathname: string): Path {
@@ -39,7 +40,7 @@ export function parsePath(pathname: string): Path {
     case 'healthz':
     case 'livez':
     case 'readyz':
-      return { type: 'health' };
+      return { type: 'health', endpoint: first, check: parts.slice(1).join('/') };
     case 'api':
       if (second === undefined) return { type: 'core-versions' };
       return inGroup('', second, parts.slice(2));

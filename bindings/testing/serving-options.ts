@@ -3,7 +3,7 @@
  * anything is built.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import { invalid, requireInteger } from '../errors.ts';
+import { invalid, requireBoolean, requireInteger } from '../errors.ts';
 import { namesOf } from '../names.ts';
 import type { ApiOptions } from './api.ts';
 import type { Authorization } from './auth/access.ts';
@@ -61,6 +61,14 @@ export interface ServingOptions {
    * `AlwaysAllow`, the default: every user may do everything.
    */
   authorization?: Authorization | undefined;
+  /**
+   * Whether namespaces and custom kinds have to be there before they are used, as on a real server:
+   * an object in another namespace is 404, and so is a kind that no definition tells of. `false`:
+   * nothing has to be there. By default that is so until a client creates a Namespace, as a test
+   * does that sets up a cluster; from then on the first object of a custom kind still tells of it,
+   * and reads before it are 404.
+   */
+  strict?: boolean | undefined;
 }
 
 export const SERVING_NAMES = namesOf<ServingOptions>()({
@@ -74,6 +82,7 @@ export const SERVING_NAMES = namesOf<ServingOptions>()({
   tokens: 1,
   users: 1,
   authorization: 1,
+  strict: 1,
 });
 
 const AUTHORIZATIONS: readonly unknown[] = ['AlwaysAllow', 'RBAC'];
@@ -97,6 +106,7 @@ export function requireServingOptions(options: ServingOptions): CheckedServing {
     authorization = 'AlwaysAllow',
   } = options;
   if (!(bookmarkInterval > 0)) throw invalid('bookmarkInterval', 'a number > 0', bookmarkInterval);
+  requireBoolean('strict', options.strict);
   requireInteger('historySize', historySize, 0);
   if (typeof startTime !== 'number' || Number.isNaN(new Date(startTime).getTime()))
     throw invalid('startTime', 'milliseconds since 1970', startTime);
@@ -116,5 +126,6 @@ export function requireServingOptions(options: ServingOptions): CheckedServing {
     freshnessTimeout,
     watchBuffer,
     compressWatches,
+    strict: options.strict,
   };
 }

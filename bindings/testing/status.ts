@@ -144,10 +144,13 @@ export const noSuchPath = (): ApiError =>
     details: {},
   });
 
-export const notAcceptable = (): ApiError =>
-  new ApiError(406, 'only the following media types are accepted: application/json', {
-    reason: 'NotAcceptable',
-  });
+/** @param served whether a type was asked for that is served, in a form that is not */
+export const notAcceptable = (served: boolean): ApiError =>
+  new ApiError(
+    406,
+    'only the following media types are accepted: application/json, application/yaml',
+    { reason: 'NotAcceptable', ...(served ? {} : { details: {} }) },
+  );
 
 export const unsupportedMediaType = (accepted: readonly string[]): ApiError =>
   new ApiError(
@@ -334,3 +337,21 @@ export function genericStatus(code: number, reason?: string, retryAfter?: number
     ...(retryAfter === undefined ? {} : { details: { retryAfterSeconds: retryAfter } }),
   });
 }
+
+/** A create in a namespace that ends: NamespaceLifecycle. */
+export const namespaceTerminating = (subject: Subject, namespace: string): ApiError =>
+  new ApiError(
+    403,
+    `${qualified(subject)} "${subject.name}" is forbidden: unable to create new content in ` +
+      `namespace ${namespace} because it is being terminated`,
+    {
+      reason: 'Forbidden',
+      details: details(subject, [
+        {
+          reason: 'NamespaceTerminating',
+          message: `namespace ${namespace} is being terminated`,
+          field: 'metadata.namespace',
+        },
+      ]),
+    },
+  );

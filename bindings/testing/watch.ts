@@ -228,7 +228,9 @@ export class Watches {
     const { view, faults, warnings } = how;
     const kind = this.#registry.kinds.get(path.resource);
     const store = this.#registry.store(path.resource);
-    const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
+    const named = path.name === '' ? [] : [`metadata.name=${path.name}`];
+    const fields = [query.get('fieldSelector') ?? '', ...named].filter((term) => term !== '');
+    const matches = parseSelectors(kind, query.get('labelSelector'), fields.join(','));
     const seconds = integer(query.get('timeoutSeconds'));
     const fresh = wantsInitialEvents(query);
     const version = parseVersion(

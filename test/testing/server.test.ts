@@ -137,11 +137,48 @@ test('speaks JSON and YAML and says so', async () => {
     status: 415,
     body: { reason: 'UnsupportedMediaType' },
   });
+  // The real server takes no application/*, and what is wanted most comes first.
+  expect((await accept('application/*')).status).toBe(406);
+  const preferred = await accept('application/json;q=0.1,application/yaml');
+  expect(preferred.header('content-type')).toBe('application/yaml');
   const parameters = await api.send('POST', CONFIG_MAPS, {
     body: configMap('a'),
     type: 'application/json; charset=utf-8',
   });
   expect(parameters.status).toBe(201);
+});
+
+test('tells that it is ready, in words where it is asked to', async () => {
+  const { api } = await start();
+  const get = async (path: string, query = {}) => {
+    const { status, body } = await api.get(path, query);
+    return [status, String(body as unknown)];
+  };
+  expect(await get('/readyz')).toEqual([200, 'ok']);
+  expect(await get('/livez/ping')).toEqual([200, 'ok']);
+  const [, words] = await get('/readyz', { verbose: '' });
+  expect(words).toMatch(/^\[\+\]ping ok\n.*readyz check passed\n$/s);
+  expect((await get('/readyz/nothing'))[0]).toBe(404);
+});
+
+test('an empty dryRun is one that there is not', async () => {
+  const { api } = await start();
+  const made = await api.send('POST', CONFIG_MAPS, {
+    body: configMap('a'),
+    query: { dryRun: '' },
+  });
+  expect(made).toMatchObject({
+    status: 422,
+    body: { details: { kind: 'CreateOptions', causes: [{ field: 'dryRun' }] } },
+  });
+});
+
+test('one object is watched by its name, by the old path', async () => {
+  const { api } = await start();
+  await api.make(CONFIG_MAPS, configMap('a'));
+  await api.make(CONFIG_MAPS, configMap('b'));
+  const watch = await api.watch(`${CONFIG_MAPS.replace('/v1/', '/v1/watch/')}/b`);
+  expect((await watch.next())?.object.metadata.name).toBe('b');
 });
 
 test('creation times go by the clock it is given', async () => {

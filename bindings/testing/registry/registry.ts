@@ -24,6 +24,7 @@ import {
   deleted,
   fieldInvalid,
   invalidObject,
+  namespaceTerminating,
   notFound,
   staleVersion,
   TooLargeVersion,
@@ -83,6 +84,11 @@ export interface WriteOptions {
 
 export class Registry {
   readonly versions = new Versions();
+  /** Namespaces and custom kinds have to be there before they are used. */
+  strict: boolean;
+  /** The first object of a custom kind tells of it, without a definition. */
+  readonly learns: boolean;
+  readonly #becomesStrict: boolean;
   readonly kinds = new Kinds();
   readonly #stores = new Map<string, ResourceStore>();
   /**
@@ -96,7 +102,15 @@ export class Registry {
   /** Up to here every history was dropped; stores that are made later know nothing older either. */
   #expired = 0;
 
-  constructor(options: { historySize: number; wallTime: () => number }) {
+  constructor(options: {
+    historySize: number;
+    wallTime: () => number;
+    /** undefined: from the first Namespace that is created on */
+    strict: boolean | undefined;
+  }) {
+    this.strict = options.strict === true;
+    this.learns = options.strict !== true;
+    this.#becomesStrict = options.strict === undefined;
     this.#historySize = options.historySize;
     this.#wallTime = options.wallTime;
   }
@@ -179,6 +193,7 @@ export class Registry {
     if (given.resourceVersion !== undefined && given.resourceVersion !== '0') {
       throw new ApiError(500, 'resourceVersion should not be set on objects to be created');
     }
+    if (this.strict && path.namespace !== '') this.#requireNamespace(kind, path.namespace, name);
     requireKind(kind, object, name);
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
     const prepared = prepare(learned, object, owners !== undefined);
@@ -206,6 +221,7 @@ export class Registry {
     const warnings = warningsOf(kind, object);
     if (options.dryRun) return { code: 201, json: unstored(made), warnings };
     this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
+    if (this.#becomesStrict && isNamespace(kind)) this.strict = true;
     return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json, warnings };
   }
 
@@ -272,6 +288,17 @@ export class Registry {
       throw conflict(ofResource(kind, path.name), why);
     }
     return this.#create(found, path, withoutVersion(wanted), how, result);
+  }
+
+  /** NamespaceLifecycle: only a namespace that is there, and does not end, takes new objects. */
+  #requireNamespace(kind: Kind, namespace: string, name: string): void {
+    const stored = this.store(NAMESPACES).get(namespace);
+    if (stored === undefined) {
+      if (!OWN_NAMESPACES.includes(namespace))
+        throw notFound({ group: '', what: 'namespaces', name: namespace });
+    } else if (metadataOf(stored.object).deletionTimestamp !== undefined) {
+      throw namespaceTerminating(ofResource(kind, name), namespace);
+    }
   }
 
   #existing(kind: Kind, path: ResourcePath): Stored | undefined {
@@ -364,7 +391,11 @@ export class Registry {
       return { pending: true, json: store.put(existing.key, next).json };
     }
     // A Pod is told to end before it is gone, here by a kubelet that is done at once.
-    const last = isPod(kind) ? forDeletion(existing.object, [], this.#now()) : existing.object;
+    const last = isPod(kind)
+      ? forDeletion(existing.object, [], this.#now())
+      : isNamespace(kind)
+        ? ending(existing.object, this.#now())
+        : existing.object;
     if (options.dryRun) return { pending: false, json: writeJson(last) };
     if (!sameJson(last, existing.object)) store.put(existing.key, last);
     return { pending: false, json: store.remove(existing.key)?.json ?? existing.json };
@@ -486,8 +517,18 @@ function sameObject(next: JsonObject, old: JsonObject): boolean {
   return sameJson(withOwners(next, undefined), withOwners(old, undefined));
 }
 
+/** A Namespace as its deletion is answered; what is left to a controller is done at once. */
+function ending(object: JsonObject, now: string): JsonObject {
+  const metadata = { ...metadataOf(object), deletionTimestamp: now };
+  return { ...object, metadata, status: { phase: 'Terminating' } };
+}
+
 const isDefinition = (kind: Kind): boolean =>
   kind.builtIn && kind.plural === 'customresourcedefinitions';
+const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces' };
+/** Those that a cluster has from the beginning. */
+const OWN_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const isNamespace = (kind: Kind): boolean => kind.builtIn && kind.plural === 'namespaces';
 const isPod = (kind: Kind): boolean => kind.builtIn && kind.plural === 'pods';
 
 /**

@@ -15,7 +15,7 @@
 import type { Json, JsonObject } from '../json.ts';
 import {
   type Atom,
-  anyJson,
+  atomicJson,
   type Field,
   type MapType,
   type PatchRule,
@@ -156,7 +156,7 @@ const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: 
 function atomOf(code: string): Atom {
   const scalar = SCALARS[code];
   if (scalar !== undefined) return scalarOf(scalar);
-  if (code === '*') return anyJson;
+  if (code === '*') return atomicJson;
   if (code.startsWith('{')) {
     const values = atomOf(code.slice(1, -1));
     return { map: { field: () => undefined, values: () => values, atomic: false } };

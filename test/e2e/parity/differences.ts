@@ -193,6 +193,33 @@ export const differences: readonly Difference[] = [
       }),
   },
   {
+    what: 'the build, the address and the health checks that a server tells of itself',
+    why: 'It is another server: it has its own.',
+    blur: (entry) => {
+      if (/ \/(readyz|livez|healthz)\?verbose/.test(entry.request))
+        return { ...entry, body: String(entry.body).split('\n').at(-2) ?? '' };
+      if (!/ \/(version|api)$/.test(entry.request) || !isObject(entry.body)) return entry;
+      const { serverAddressByClientCIDRs: _, ...body } = entry.body;
+      const build = ['gitVersion', 'gitCommit', 'gitTreeState', 'buildDate', 'goVersion'];
+      return {
+        ...entry,
+        body: Object.fromEntries(
+          Object.entries(body).filter(
+            ([name]) => ![...build, 'compiler', 'platform'].includes(name),
+          ),
+        ),
+      };
+    },
+  },
+  {
+    what: 'what happens to a Namespace after it was deleted',
+    why: 'A controller ends it, which a bare kube-apiserver has not; here it is gone at once.',
+    blur: (entry) =>
+      / \/api\/v1\/namespaces\/[^/?]+$/.test(entry.request) && !entry.request.startsWith('DELETE')
+        ? { request: entry.request, status: 0 }
+        : entry,
+  },
+  {
     what: 'times that a server sets',
     why: 'Two clocks are read one after the other.',
     blur: (entry) =>

@@ -436,7 +436,6 @@ const LIST_QUERIES = [
   'unknown=1',
   'watch=0',
   'watch=false',
-  'watch=x',
 ];
 const LISTED = SAMPLES.filter(({ namespaced }) => namespaced);
 
@@ -952,7 +951,6 @@ const PATHS = [
   '/readyz/nothing',
   '/nothing',
   '/openapi',
-  '/api/v1/componentstatuses',
   '/apis/authorization.k8s.io/v1',
   '/apis/authentication.k8s.io/v1',
   '/apis/apiextensions.k8s.io/v1',
