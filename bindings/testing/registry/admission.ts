@@ -4,7 +4,15 @@
  * admission plugins that a kube-apiserver has by default, less ServiceAccount, which needs a
  * controller manager.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  sameJson,
+  stringAt,
+  without,
+} from '../json.ts';
 import type { Kind } from './kinds.ts';
 
 /** Hands out the addresses and ports of one server. */
@@ -35,6 +43,13 @@ export interface Admission {
 export function admitted(kind: Kind, object: JsonObject, by: Admission): JsonObject {
   const change = kind.builtIn ? CHANGES[`${kind.group}/${kind.plural}`] : undefined;
   return change === undefined ? object : change(object, by);
+}
+
+/** An updated object with what the server keeps of the one before, or adds again. */
+export function admittedChange(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
+  if (!kind.builtIn || kind.group !== '') return object;
+  if (kind.plural === 'pods') return podChange(object, old);
+  return kind.plural === 'services' ? serviceChange(object, old) : object;
 }
 
 type Change = (object: JsonObject, by: Admission) => JsonObject;
@@ -84,6 +99,29 @@ const UNREACHABLE = 'node.kubernetes.io/unreachable';
 /** DefaultTolerationSeconds and Priority. */
 function pod(object: JsonObject): JsonObject {
   const spec = objectAt(object, 'spec');
+  return {
+    ...object,
+    spec: {
+      ...tolerating(spec),
+      priority: spec.priority ?? PRIORITIES[stringAt(spec, 'priorityClassName')] ?? 0,
+      preemptionPolicy: spec.preemptionPolicy ?? 'PreemptLowerPriority',
+    },
+    status: { ...objectAt(object, 'status'), qosClass: qosClass(spec) },
+  };
+}
+
+function podChange(object: JsonObject, old: JsonObject): JsonObject {
+  const [spec, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+  return { ...object, spec: { ...kept(was, 'priority', 'preemptionPolicy'), ...tolerating(spec) } };
+}
+
+/** These members, as far as they are set. */
+const kept = (from: JsonObject, ...members: string[]): JsonObject =>
+  Object.fromEntries(
+    members.flatMap((name) => (from[name] === undefined ? [] : [[name, from[name]]])),
+  );
+
+function tolerating(spec: JsonObject): JsonObject {
   const tolerations = Array.isArray(spec.tolerations) ? spec.tolerations : [];
   const tolerates = (key: string): boolean =>
     tolerations.some((each) => {
@@ -97,16 +135,7 @@ function pod(object: JsonObject): JsonObject {
       ? []
       : [{ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }],
   );
-  return {
-    ...object,
-    spec: {
-      ...spec,
-      ...(added.length === 0 ? {} : { tolerations: [...tolerations, ...added] }),
-      priority: spec.priority ?? PRIORITIES[stringAt(spec, 'priorityClassName')] ?? 0,
-      preemptionPolicy: spec.preemptionPolicy ?? 'PreemptLowerPriority',
-    },
-    status: { ...objectAt(object, 'status'), qosClass: qosClass(spec) },
-  };
+  return added.length === 0 ? spec : { ...spec, tolerations: [...tolerations, ...added] };
 }
 
 const PRIORITIES: Record<string, number> = {
@@ -167,6 +196,54 @@ function service(object: JsonObject, { allocate }: Admission): JsonObject {
     members.healthCheckNodePort = spec.healthCheckNodePort || allocate.nodePort();
   return withSpec(object, members);
 }
+
+/**
+ * What a client leaves out of its update stays; what another type has no use for goes.
+ * pkg/registry/core/service/storage: patchAllocatedValues, strategy.go dropTypeDependentFields.
+ */
+function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
+  const [spec, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+  const isOutside = (of: JsonObject): boolean => of.type === 'ExternalName';
+  if (isOutside(was)) return object;
+  if (isOutside(spec)) {
+    const rest = ADDRESSES.filter(
+      (name) => spec[name] !== undefined && !sameJson(spec[name], was[name]),
+    );
+    return { ...object, spec: { ...without(spec, ...ADDRESSES), ...kept(spec, ...rest) } };
+  }
+  const isNamed = stringAt(spec, 'clusterIP') !== '' || isFilled(spec.clusterIPs);
+  const families = kept(was, 'ipFamilies', 'ipFamilyPolicy');
+  const addresses = isNamed ? families : { ...families, ...kept(was, 'clusterIP', 'clusterIPs') };
+  const members: Record<string, Json | undefined> = { ...addresses, ...filled(spec) };
+  const hasPorts = (of: JsonObject): boolean =>
+    of.type === 'NodePort' || of.type === 'LoadBalancer';
+  const before = Array.isArray(was.ports) ? was.ports.filter(isObject) : [];
+  if (hasPorts(was) && Array.isArray(spec.ports)) {
+    members.ports = spec.ports.map((port: Json) => {
+      if (!isObject(port)) return port;
+      const same = before.find(
+        (each) => each.port === port.port && each.protocol === port.protocol,
+      );
+      if (!hasPorts(spec))
+        return same?.nodePort === port.nodePort ? without(port, 'nodePort') : port;
+      return port.nodePort || same?.nodePort === undefined
+        ? port
+        : { ...port, nodePort: same.nodePort };
+    });
+  }
+  return { ...object, spec: members as JsonObject };
+}
+
+const ADDRESSES = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'];
+
+/** Without members that are empty. */
+const filled = (object: JsonObject): JsonObject =>
+  Object.fromEntries(
+    Object.entries(object).filter(
+      ([, value]) =>
+        value !== '' && value !== null && !(Array.isArray(value) && value.length === 0),
+    ),
+  );
 
 const isFilled = (value: Json | undefined): boolean => Array.isArray(value) && value.length > 0;
 

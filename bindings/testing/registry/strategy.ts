@@ -21,7 +21,7 @@ import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
 import { validateBuiltIn } from '../validation/index.ts';
-import { type Admission, admitted } from './admission.ts';
+import { type Admission, admitted, admittedChange } from './admission.ts';
 import { validateApproval, validateStoredVersions } from './definitions.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { checksMetadata, createErrors, updateErrors, validateName } from './metadata.ts';
@@ -150,7 +150,8 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
     ...(kind.status ? ['status'] : []),
     ...(kind.builtIn ? (KEPT_BY_UPDATE[kind.plural] ?? []) : []),
   ].map((member) => [member, old[member]]);
-  const rest = compactTop({ ...object, ...Object.fromEntries(kept) });
+  const sent = compactTop({ ...object, ...Object.fromEntries(kept) });
+  const rest = admittedChange(kind, sent, old);
   const made = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
   refuse(ofInvalid(kind, stringAt(was, 'name')), [
     ...updateErrors(kind, metadata, was, 'object'),

@@ -337,7 +337,8 @@ function serviceSpec(spec: JsonObject): JsonObject {
         : port,
     );
   }
-  return { ...spec, ...members };
+  const { sessionAffinityConfig: _, ...rest } = spec;
+  return { ...(spec.sessionAffinity === 'None' ? rest : spec), ...members };
 }
 
 /** autoscaling/v2: GenerateHPAScaleUpRules, GenerateHPAScaleDownRules. */

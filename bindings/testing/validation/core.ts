@@ -6,6 +6,8 @@ import { persistentVolume } from './persistent-volumes.ts';
 import type { Place, RuleTable } from './place.ts';
 import { podTemplate } from './pod-spec.ts';
 import { pod, podStatus } from './pods.ts';
+import { limitRange, namespaceStatus, node, quotaStatus, resourceQuota } from './policies.ts';
+import { endpoints, service, serviceStatus } from './services.ts';
 
 /** The size of all values of a ConfigMap or a Secret, in bytes. */
 const MOST_DATA = 1024 * 1024;
@@ -78,9 +80,15 @@ function isJsonObject(base64: string): boolean {
 
 export const core: RuleTable = {
   '/configmaps': { object: configMap },
+  '/endpoints': { object: endpoints },
+  '/limitranges': { object: limitRange },
+  '/namespaces': { status: namespaceStatus },
+  '/nodes': { object: node, status: node },
   '/persistentvolumeclaims': { object: claim, status: claimStatus },
   '/persistentvolumes': { object: persistentVolume },
   '/pods': { object: pod, status: podStatus },
   '/podtemplates': { object: (object) => podTemplate(object.at('template')) },
+  '/resourcequotas': { object: resourceQuota, status: quotaStatus },
   '/secrets': { object: secret },
+  '/services': { object: service, status: serviceStatus },
 };

@@ -13,7 +13,7 @@ const COUNTED = [
   ...['persistentvolumeclaims', 'services.nodeports', 'services.loadbalancers'],
 ];
 /** That a quota may have. */
-const QUOTA = [
+export const QUOTA = [
   ...COMPUTE.flatMap((name) => [name, `requests.${name}`, `limits.${name}`]),
   ...COUNTED,
   'requests.storage',
@@ -33,7 +33,7 @@ const isExtended = (name: string): boolean =>
   qualifiedName(`requests.${name}`).length === 0;
 
 /** A request may be lower than its limit. */
-const canBeOvercommitted = (name: string): boolean => isNative(name) && !isHuge(name);
+export const canBeOvercommitted = (name: string): boolean => isNative(name) && !isHuge(name);
 
 /** The name of a resource, told of the place; whether it is one. */
 export function resourceName(at: Place, name: string): boolean {
