@@ -170,7 +170,7 @@ test('a Service of another of the same name is left alone, said, and taken over 
   const metadata = { name: 'a', namespace: 'default', ownerReferences: [owner] };
   const before = await api.create<ServiceObject>(pathOf(Service, 'default'), {
     metadata,
-    spec: { ports: [] },
+    spec: { ports: [{ port: 80 }] },
   });
   startController();
   await create('a');
@@ -189,7 +189,7 @@ test('a Service of another of the same name is left alone, said, and taken over 
 test('a Website that is deleted leaves children of others alone', async () => {
   const owner = { apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'another', controller: true };
   const metadata = { name: 'a', namespace: 'default', ownerReferences: [owner] };
-  await api.create(pathOf(Service, 'default'), { metadata, spec: { ports: [] } });
+  await api.create(pathOf(Service, 'default'), { metadata, spec: { ports: [{ port: 80 }] } });
   startController();
   await create('a');
   await expect.poll(async () => (await condition('a', 'Synced'))?.reason).toBe('NameTaken');

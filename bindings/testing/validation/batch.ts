@@ -9,7 +9,20 @@ import { podTemplate } from './pod-spec.ts';
 
 function job(object: Place): void {
   const spec = object.at('spec');
-  if (!object.isUpdate) generatedSelector(object);
+  generatedSelector(object);
+  wholeSpec(spec);
+  const completions = spec.at('completions').number;
+  const name = object.in('metadata.name');
+  const last = `${name.text}-${completions - 1}`;
+  if (isIndexed(spec) && completions > 0 && dnsLabel(last).length > 0)
+    name.invalid(`will not able to create pod with invalid DNS label: ${last}`);
+  if (!object.isUpdate) return;
+  // An update is held against the rules of a create, and then its spec against them once more.
+  wholeSpec(spec);
+  jobChange(object, spec);
+}
+
+function wholeSpec(spec: Place): void {
   jobSpec(spec);
   const selector = spec.at('selector');
   const templateLabels = spec.in('template.metadata.labels');
@@ -17,14 +30,6 @@ function job(object: Place): void {
   else selector.required();
   if (readSelector(selector)?.(templateLabels.members) === false)
     templateLabels.invalid('`selector` does not match template `labels`');
-  if (object.isUpdate) jobChange(object, spec);
-  else {
-    const completions = spec.at('completions').number;
-    const name = object.in('metadata.name');
-    const last = `${name.text}-${completions - 1}`;
-    if (isIndexed(spec) && completions > 0 && dnsLabel(last).length > 0)
-      name.invalid(`will not able to create pod with invalid DNS label: ${last}`);
-  }
 }
 
 const isIndexed = (spec: Place): boolean => spec.at('completionMode').text === 'Indexed';

@@ -6,7 +6,14 @@ import { persistentVolume } from './persistent-volumes.ts';
 import type { Place, RuleTable } from './place.ts';
 import { podTemplate } from './pod-spec.ts';
 import { pod, podStatus } from './pods.ts';
-import { limitRange, namespaceStatus, node, quotaStatus, resourceQuota } from './policies.ts';
+import {
+  limitRange,
+  namespaceStatus,
+  node,
+  nodeChange,
+  quotaStatus,
+  resourceQuota,
+} from './policies.ts';
 import { endpoints, service, serviceStatus } from './services.ts';
 
 /** The size of all values of a ConfigMap or a Secret, in bytes. */
@@ -83,7 +90,7 @@ export const core: RuleTable = {
   '/endpoints': { object: endpoints },
   '/limitranges': { object: limitRange },
   '/namespaces': { status: namespaceStatus },
-  '/nodes': { object: node, status: node },
+  '/nodes': { object: node, status: nodeChange },
   '/persistentvolumeclaims': { object: claim, status: claimStatus },
   '/persistentvolumes': { object: persistentVolume },
   '/pods': { object: pod, status: podStatus },

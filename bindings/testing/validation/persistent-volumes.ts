@@ -12,6 +12,14 @@ import { PERSISTENT_SOURCE_NAMES, persistentSource } from './volumes.ts';
 
 export function persistentVolume(object: Place): void {
   const spec = object.at('spec');
+  volumeSpec(spec);
+  if (!object.isUpdate) return;
+  // An update is held against the rules of a create twice.
+  volumeSpec(spec);
+  volumeChange(spec);
+}
+
+function volumeSpec(spec: Place): void {
   const modes = spec.at('accessModes');
   modes.need();
   accessModes(modes);
@@ -44,7 +52,10 @@ export function persistentVolume(object: Place): void {
     if (!spec.at('csi').isSet)
       spec.at('csi').required('has to be specified when using volumeAttributesClassName');
   }
-  if (!object.isUpdate) return;
+}
+
+function volumeChange(spec: Place): void {
+  const attributes = spec.at('volumeAttributesClassName');
   if (PERSISTENT_SOURCE_NAMES.some((name) => sourceChanged(spec.at(name))))
     spec.at('persistentvolumesource').forbidden('is immutable after creation');
   spec.at('volumeMode').as('volumeMode').immutable();

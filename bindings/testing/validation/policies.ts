@@ -171,24 +171,31 @@ export function quotaStatus(object: Place): void {
 }
 
 export function node(object: Place): void {
-  const [spec, status] = [object.at('spec'), object.at('status')];
-  const taintsAt = (): void => taints(spec.at('taints').as('metadata.taints'));
-  if (!object.isUpdate) taintsAt();
+  taints(object.in('spec.taints').as('metadata.taints'));
+  nodeAmounts(object);
+  const cidrs = object.in('spec.podCIDRs');
+  for (const item of cidrs.items) item.matches(cidr);
+  const sixes = cidrs.items.map((item) => isIPv6(item.text.split('/')[0] ?? ''));
+  if (sixes.length > 2 || (sixes.length === 2 && sixes[0] === sixes[1]))
+    cidrs.invalid('may specify no more than one CIDR for each IP family');
+  if (object.isUpdate) nodeChange(object);
+}
+
+function nodeAmounts(object: Place): void {
   for (const member of ['capacity', 'allocatable'])
-    for (const [name, at] of status.at(member).entries)
+    for (const [name, at] of object.at('status').at(member).entries)
       resourceQuantity(at.as(`status.${member}.${name}`), name);
+}
+
+/** Also the rule for a write to the status. */
+export function nodeChange(object: Place): void {
+  const spec = object.at('spec');
+  nodeAmounts(object);
+  object.in('status.addresses').distinct();
   const cidrs = spec.at('podCIDRs');
-  if (!object.isUpdate) {
-    for (const item of cidrs.items) item.matches(cidr);
-    const sixes = cidrs.items.map((item) => isIPv6(item.text.split('/')[0] ?? ''));
-    if (sixes.length > 2 || (sixes.length === 2 && sixes[0] === sixes[1]))
-      cidrs.invalid('may specify no more than one CIDR for each IP family');
-    return;
-  }
-  status.at('addresses').distinct();
-  if (cidrs.before.items.length > 0) {
+  const was = cidrs.before.items;
+  if (was.length > 0) {
     const why = 'node updates may not change podCIDR except from "" to valid';
-    const was = cidrs.before.items;
     if (was.length !== cidrs.items.length) cidrs.forbidden(why);
     else
       for (const [index, item] of cidrs.items.entries())
@@ -197,7 +204,7 @@ export function node(object: Place): void {
   const provider = spec.at('providerID');
   if (!provider.before.isEmpty && provider.isChanged)
     provider.forbidden('node updates may not change providerID except from "" to valid');
-  taintsAt();
+  taints(spec.at('taints').as('metadata.taints'));
   if (spec.at('externalID').isChanged) spec.at('externalID').forbidden('may not be updated');
 }
 
