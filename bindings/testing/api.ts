@@ -29,8 +29,8 @@ import { isTrue } from './list-options.ts';
 import {
   mediaType,
   patchTypeOf,
+  readObject,
   type Shape,
-  unsupportedBody,
   viewFor,
   wantsYaml,
   YAML,
@@ -58,13 +58,13 @@ import {
 import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { deprecationOf } from './registry/warnings.ts';
-import { checkScope, checkSubresource, checkVerbs } from './route-checks.ts';
+import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
 import { applyScale, bind, requireBindingName, scaleOf, updateScale } from './subresources.ts';
 import { tableView } from './tables.ts';
 import { type View, viewOf, wholeObjects } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
-import { jsonOfYaml, yamlOfJson } from './yaml.ts';
+import { jsonOfApply, yamlOfJson } from './yaml.ts';
 
 const warned = (answer: Answer, warnings: readonly string[]): Answer =>
   warnings.length === 0
@@ -558,17 +558,6 @@ const SENT: Readonly<Record<string, Kind>> = {
   token: TOKEN_REQUEST,
 };
 
-/** Only documents tell one method from another; where there is none there is nothing to refuse. */
-function refuseMethod(route: Exclude<Path, ResourcePath>, kinds: Kinds): void {
-  const { type } = route;
-  const isDocument =
-    type === 'core-versions' ||
-    type === 'version' ||
-    (type === 'resources' && resourceList(kinds, route) !== undefined) ||
-    (type === 'group' && groupDocument(kinds, route.group) !== undefined);
-  if (isDocument) throw methodNotAllowed();
-}
-
 /** Of what is read; undefined where it does not count. */
 const shapeOf = (verb: Target['verb']): Shape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
@@ -582,21 +571,6 @@ function found(kinds: Kinds, group: string, document: object | undefined): Answe
 
 const versionOf = (query: URLSearchParams): number =>
   parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));
-
-/** An apply patch is YAML by its type; most clients write the part of YAML that is JSON. */
-async function jsonOfApply(body: string): Promise<string> {
-  if (/^\s*([{[]|$)/.test(body)) return body;
-  return jsonOfYaml(body);
-}
-
-/** A body without a content type counts as JSON. */
-async function readObject(kind: Kind, request: Incoming): Promise<string> {
-  const body = await readBody(request);
-  const type = mediaType(request);
-  if (type === YAML) return jsonOfYaml(body);
-  if (type !== '' && type !== 'application/json') throw unsupportedBody(kind, type);
-  return body;
-}
 
 /**
  * Writes, and tells with the answer what there is to warn about, also where the write fails.

@@ -3,10 +3,11 @@
  * that the real server does not take either is refused in its words; protobuf, which it takes and
  * this server does not, is refused with the list of what this server takes.
  */
-import type { Incoming } from './body.ts';
+import { type Incoming, readBody } from './body.ts';
 import type { Kind } from './registry/kinds.ts';
 import { ApiError, notAcceptable, unsupportedMediaType } from './status.ts';
 import { metadataViews, type View, wholeObjects } from './views.ts';
+import { jsonOfYaml } from './yaml.ts';
 
 export const YAML = 'application/yaml';
 const JSON_PATCH = 'application/json-patch+json';
@@ -116,4 +117,13 @@ const REAL_BODIES = ['application/json', 'application/yaml', 'application/vnd.ku
 export function unsupportedBody(kind: Kind, type: string): ApiError {
   if (REAL_BODIES.includes(type)) return unsupportedMediaType(['application/json', YAML]);
   return unsupportedMediaType(kind.builtIn ? REAL_BODIES : REAL_BODIES.slice(0, 2));
+}
+
+/** The body as JSON, by its media type; one without counts as JSON. */
+export async function readObject(kind: Kind, request: Incoming): Promise<string> {
+  const body = await readBody(request);
+  const type = mediaType(request);
+  if (type === YAML) return jsonOfYaml(body);
+  if (type !== '' && type !== 'application/json') throw unsupportedBody(kind, type);
+  return body;
 }

@@ -2,8 +2,9 @@
  * Which paths and methods a resource has: what is none is refused before anything is read.
  */
 import type { Target } from './api.ts';
-import type { ResourcePath } from './paths.ts';
-import type { Kind } from './registry/kinds.ts';
+import { groupDocument, resourceList } from './discovery.ts';
+import type { Path, ResourcePath } from './paths.ts';
+import type { Kind, Kinds } from './registry/kinds.ts';
 import { methodsOf } from './registry/parts.ts';
 import { ofResource } from './registry/strategy.ts';
 import { methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
@@ -35,4 +36,15 @@ export function checkVerbs(
   if (path.name !== '' && !verbs.includes('get')) throw noSuchPath();
   const wanted = method === 'DELETE' && path.name === '' ? 'deletecollection' : verb;
   if (wanted === undefined || !verbs.includes(wanted)) throw methodNotAllowed();
+}
+
+/** Only documents tell one method from another; where there is none there is nothing to refuse. */
+export function refuseMethod(route: Exclude<Path, ResourcePath>, kinds: Kinds): void {
+  const { type } = route;
+  const isDocument =
+    type === 'core-versions' ||
+    type === 'version' ||
+    (type === 'resources' && resourceList(kinds, route) !== undefined) ||
+    (type === 'group' && groupDocument(kinds, route.group) !== undefined);
+  if (isDocument) throw methodNotAllowed();
 }

@@ -46,3 +46,9 @@ function sorted(value: Json): Json {
       .map((name) => [name, sorted(value[name] as Json)]),
   );
 }
+
+/** An apply patch is YAML by its type; most clients write the part of YAML that is JSON. */
+export async function jsonOfApply(body: string): Promise<string> {
+  if (/^\s*([{[]|$)/.test(body)) return body;
+  return jsonOfYaml(body);
+}

@@ -1,7 +1,7 @@
 /**
  * What names may look like, with the messages of k8s.io/apimachinery's validation, which quote the
  * rule they hold the value against; the rules for labels are in label-rules.ts. Each check gives
- * the messages of what is wrong; none: legal.
+ * the messages of what is wrong; none: legal. Also the names that the server makes up.
  */
 import { exactly, hint, LABEL, SUBDOMAIN, tooLong } from '../../label-rules.ts';
 
@@ -39,4 +39,16 @@ export function configKey(key: string): string[] {
     wrong.push(hint(what, CONFIG_KEY, 'key.name', 'KEY_NAME', 'key-name'));
   }
   return wrong;
+}
+
+/**
+ * apiserver: pkg/storage/names/generate.go: five characters without vowels, the whole at most 63
+ * long.
+ */
+export function generateName(prefix: string): string {
+  const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+  let suffix = '';
+  for (let at = 0; at < 5; at++)
+    suffix += alphabet.charAt(Math.floor(Math.random() * alphabet.length));
+  return prefix.slice(0, 58) + suffix;
 }

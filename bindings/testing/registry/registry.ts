@@ -34,6 +34,7 @@ import { established, terminating } from './definitions.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
 import { definedBy, type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
+import { generateName } from './names.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
 import { makerOf } from './parts.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
@@ -586,18 +587,6 @@ function finalizersFor(
   if (policy === 'Background') return others;
   const wanted = policy === 'Orphan' ? 'orphan' : 'foregroundDeletion';
   return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
-}
-
-/**
- * apiserver: pkg/storage/names/generate.go: five characters without vowels, the whole at most 63
- * long.
- */
-function generateName(prefix: string): string {
-  const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
-  let suffix = '';
-  for (let at = 0; at < 5; at++)
-    suffix += alphabet.charAt(Math.floor(Math.random() * alphabet.length));
-  return prefix.slice(0, 58) + suffix;
 }
 
 const withoutVersion = (object: JsonObject): JsonObject => ({
