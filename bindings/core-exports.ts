@@ -145,7 +145,7 @@ export function coreExports(
     memory: e.memory,
     memoryLimit: guard(e.memoryLimit),
     memoryGrant: guard(e.memoryGrant),
-    memoryPages: e.memoryPages,
+    memoryPages: guard(e.memoryPages),
     keysSeed: guard(e.keysSeed),
     keysNew: guard(e.keysNew),
     keysFree: guard(e.keysFree),

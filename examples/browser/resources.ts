@@ -21,7 +21,7 @@ interface Condition {
 
 export interface PodObject {
   metadata: Metadata;
-  spec?: { nodeName?: string };
+  spec?: { nodeName?: string; containers?: { name: string; image: string }[] };
   status?: {
     phase?: string;
     reason?: string;

@@ -74,11 +74,27 @@ export class SimulatedCluster {
     this.#made++;
     const name = `${app}-${(this.#made * 7919 + 46_656).toString(36)}`;
     const labels = { app, tier: namespace };
-    await this.client.create(Pod, { metadata: { name, namespace, labels } });
+    const spec = { containers: [{ name: 'main', image: `${app}:1` }] };
+    await this.client.create(Pod, { metadata: { name, namespace, labels }, spec });
   }
 
   async pods(): Promise<PodObject[]> {
     return (await this.client.list(Pod)).items;
+  }
+
+  /** As a scheduler does: the node of a Pod is set by a binding alone. */
+  async bind({ metadata }: PodObject, node: string): Promise<void> {
+    await this.client.subResource('binding').create(Pod, metadata, {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name: metadata.name, namespace: metadata.namespace },
+      target: { kind: 'Node', name: node },
+    });
+  }
+
+  /** As the kubelet does once the containers have ended. */
+  async remove({ metadata }: PodObject): Promise<void> {
+    await this.client.delete(Pod, metadata, { gracePeriodSeconds: 0 });
   }
 
   async setStatus({ metadata }: PodObject, status: PodObject['status']): Promise<void> {
@@ -86,11 +102,11 @@ export class SimulatedCluster {
   }
 
   /** To the node with the fewest. */
-  async place({ metadata }: PodObject, pods: readonly PodObject[]): Promise<void> {
+  async place(pod: PodObject, pods: readonly PodObject[]): Promise<void> {
     const load = (node: string): number =>
       pods.filter(({ spec }) => spec?.nodeName === node).length;
-    const [node] = nodeNames().sort((a, b) => load(a) - load(b));
-    await this.client.patch(Pod, metadata, { type: 'merge', body: { spec: { nodeName: node } } });
+    const [node = ''] = nodeNames().sort((a, b) => load(a) - load(b));
+    await this.bind(pod, node);
   }
 
   async setReady(node: string, ready: boolean): Promise<void> {
@@ -118,10 +134,7 @@ export class SimulatedCluster {
     const pods = await this.pods();
     for (const [i, pod] of pods.entries()) {
       if (i % 23 === 22) continue; // a few wait
-      await this.client.patch(Pod, pod.metadata, {
-        type: 'merge',
-        body: { spec: { nodeName: nodeNames()[(i * 5) % NODES] } },
-      });
+      await this.bind(pod, nodeNames()[(i * 5) % NODES] ?? '');
       if (i % 17 !== 16) await this.setStatus(pod, running());
     }
   }
@@ -168,8 +181,9 @@ async function replace(cluster: SimulatedCluster, random: Random): Promise<void>
     ({ status }) => phaseOf(status) !== 'Pending' && status?.containerStatuses?.[0]?.ready !== true,
   );
   if (done.length === 0) return;
-  const { metadata } = random.pick(done);
-  await cluster.client.delete(Pod, metadata);
+  const pod = random.pick(done);
+  const { metadata } = pod;
+  await cluster.remove(pod);
   await cluster.createPod(`${metadata.namespace}/${metadata.labels?.app}`);
 }
 

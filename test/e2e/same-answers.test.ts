@@ -26,7 +26,7 @@ import { removals } from './same-answers/removals.ts';
 import { configMaps, widgets } from './same-answers/resources.ts';
 import { schemas } from './same-answers/schemas.ts';
 import {
-  prepareEmbeddedServer,
+  prepare,
   prepareRealServer,
   readKubeConfig,
   watchCachesFilled,
@@ -77,7 +77,8 @@ beforeAll(async () => {
   plane = await ControlPlane.start();
   const real = await prepareRealServer(await readKubeConfig(plane), [...namespaces.values()]);
   embedded = await ApiServer.start();
-  transports = { real, embedded: await prepareEmbeddedServer(embedded.transport()) };
+  transports = { real, embedded: embedded.transport() };
+  await prepare(transports.embedded, [...namespaces.values()]);
 });
 
 afterAll(async () => {

@@ -314,10 +314,7 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     const pod = pods.find(({ metadata }) => !before.has(metadata.name));
     if (pod === undefined) throw new Error('expected a new Pod');
     await page.until(`document.querySelector('.card[data-node=""] ${tile(pod)}.came')`);
-    await cluster.client.patch(Pod, pod.metadata, {
-      type: 'merge',
-      body: { spec: { nodeName: 'node-c' } },
-    });
+    await cluster.bind(pod, 'node-c');
     await page.until(`document.querySelector('.card[data-node="node-c"] ${tile(pod)}')`);
     await cluster.setReady('node-c', false);
     await page.until(

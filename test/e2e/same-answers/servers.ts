@@ -1,7 +1,4 @@
-/**
- * The two servers side by side, with what a real one must be given before it takes the exchanges'
- * requests.
- */
+/** What a server must be given before it takes the exchanges' requests. */
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
@@ -16,34 +13,29 @@ import {
   widgets,
 } from './resources.ts';
 
-/** Serves `widgets` and has the namespaces: the embedded server asks for neither. */
+/** A client of the real server, prepared for the exchanges. */
 export async function prepareRealServer(
   config: KubeConfig,
   namespaces: readonly string[],
 ): Promise<Transport> {
   const transport = kubeConfigTransport(config);
+  await prepare(transport, namespaces);
+  return transport;
+}
+
+/** Gives a server the definitions of `widgets` and `sites`, and the namespaces. */
+export async function prepare(transport: Transport, namespaces: readonly string[]): Promise<void> {
   const api = new Api(transport, 'default');
   const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
   for (const body of [widgetDefinition, siteDefinition])
     await expectStatus(201, api.call('POST', crds, { body }));
   for (const type of [widgets, sites]) {
-    await eventually(`the real server serves ${type.plural}`, async () => {
+    await eventually(`the server serves ${type.plural}`, async () => {
       const { status } = await api.of(type).list();
       return status === 200 || `status ${status}`;
     });
   }
   for (const name of namespaces) await createNamespace(api, name);
-  return transport;
-}
-
-/** What the embedded server cannot guess: the schema of `sites`. */
-export async function prepareEmbeddedServer(transport: Transport): Promise<Transport> {
-  const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-  await expectStatus(
-    201,
-    new Api(transport, 'default').call('POST', crds, { body: siteDefinition }),
-  );
-  return transport;
 }
 
 /**
