@@ -42,10 +42,9 @@ const SCALARS: Record<string, string> = {
   FieldsV1: '*',
   RawExtension: '*',
   JSON: '*',
-  JSONSchemaProps: '*',
-  JSONSchemaPropsOrArray: '*',
-  JSONSchemaPropsOrBool: '*',
-  JSONSchemaPropsOrStringArray: '*',
+  JSONSchemaPropsOrArray: '(JSONSchemaProps)',
+  JSONSchemaPropsOrBool: '(JSONSchemaProps)',
+  JSONSchemaPropsOrStringArray: '(JSONSchemaProps)',
 };
 /** By the types' names in OpenAPI and their members: what tools/go-fields prints. */
 type GoFields = Record<string, Record<string, string>>;

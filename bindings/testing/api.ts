@@ -47,18 +47,12 @@ import {
 import type { Headers, Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
-import {
-  BINDING,
-  EVICTION,
-  type Kind,
-  type Kinds,
-  SCALE,
-  TOKEN_REQUEST,
-} from './registry/kinds.ts';
+import { BINDING, EVICTION, type Kind, SCALE, TOKEN_REQUEST } from './registry/kinds.ts';
 import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { deprecationOf } from './registry/warnings.ts';
 import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
+import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
 import { applyScale, bind, requireBindingName, scaleOf, updateScale } from './subresources.ts';
 import { tableView } from './tables.ts';
@@ -262,6 +256,7 @@ export class Api {
       if (versions.length > 0 || (this.registry.strict && !teaches)) return text(404, NO_PAGE);
     }
     checkScope(kind, route);
+    if (method !== 'GET') await prepareRules(kind);
     const table = (version: string): View =>
       tableView(kind, version, target.query.get('includeObject') ?? '', this.#wallTime);
     const wanted = (shape: Shape | undefined): View =>
@@ -562,7 +557,7 @@ const SENT: Readonly<Record<string, Kind>> = {
 const shapeOf = (verb: Target['verb']): Shape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
 
-function found(kinds: Kinds, group: string, document: object | undefined): Answer {
+function found(kinds: Registry['kinds'], group: string, document: object | undefined): Answer {
   if (document !== undefined) return json(200, JSON.stringify(document));
   // A group that is served has its paths looked after; Go's mux answers for all others.
   if (kinds.builtInVersions(group).length > 0) throw noSuchPath();

@@ -4,6 +4,7 @@
  * pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
  */
 import { isObject, type Json, type JsonObject, objectAt, writeJson } from './json.ts';
+import { withReadMetadata } from './registry/embedded.ts';
 import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
 import { type Atom, type Field, memberType } from './schema/atoms.ts';
@@ -43,6 +44,7 @@ function findUnknown(kind: Kind, object: JsonObject, unknown: string[]): void {
   if (kind.schema === undefined) return;
   const found: string[] = [];
   prune(kind.schema, object, true, (path) => found.push(path));
+  withReadMetadata(kind.schema, object, (path) => found.push(path));
   unknown.push(...found.sort());
 }
 
@@ -124,7 +126,7 @@ function isUnset(field: Field, value: Json): boolean {
 }
 
 function isEmptyCollection(field: Field, value: Json): boolean {
-  if (field.code === '*') return false; // bytes to Go
+  if (/^[*(]/.test(field.code)) return false; // bytes to Go
   if (Array.isArray(value)) return value.length === 0;
   return (
     isObject(value) && field.type().map?.values !== undefined && Object.keys(value).length === 0
@@ -190,6 +192,7 @@ function readValue(
   // In a list or a map. Bytes that are none come back from the store as no bytes.
   if (value === null) return code === 'y' ? '' : zeroOf(code);
   if (code === '*') return value;
+  if (code.startsWith('(')) return readLoosely(code.slice(1, -1), value, path, names, walk);
   const fail = (goType: string): Error =>
     new FieldTypeError(
       `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} of type ${goType}`,
@@ -236,6 +239,17 @@ function readValue(
     );
   }
   return code === 't' || code === 'u' ? timeOf(value as string, code === 'u') : value;
+}
+
+/**
+ * What Go reads by a method of its own, which tells of no unknown names: a struct, a list of them,
+ * or what is none of both.
+ */
+function readLoosely(name: string, value: Json, path: string, names: string, walk: Walk): Json {
+  if (Array.isArray(value))
+    return value.map((item: Json) => readLoosely(name, item, path, names, walk));
+  if (!isObject(value)) return value;
+  return readValue(name, typeNamed(name), value, path, names, { ...walk, unknown: [] });
 }
 
 const ABOUT_QUANTITY = '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$';

@@ -92,12 +92,15 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * (status, generation, updates without a version, Secrets' stringData, Events under two names).
  *
  * What differs from a real server: OpenAPI comes as JSON alone, and describes all subresources of
- * built-in kinds, also those that are not served; the values of built-in kinds are not validated; rules in CEL are not evaluated; custom resources are converted as by the strategy
- * None, also where a definition has a webhook for it; a definition is gone with its objects at
- * once, whatever finalizers they have, and so is a namespace; the formats of strings beyond
- * date-time, date, byte, email, uri, uuid and ipv4 are not checked, quantities are left as they are
- * written, and owner references and the members of embedded resources are not judged; nobody counts the healthy Pods of a disruption budget, so that evictions go by the status that
- * a test writes; no kubelet gives logs or runs commands; a Pod on a node is gone at
+ * built-in kinds, also those that are not served; the values of built-in kinds are not validated; custom resources are converted
+ * as by the strategy None, also where a definition has a webhook for it; rules in CEL need the peer
+ * `@marcbachmann/cel-js` and are not asked without it, nor where they use `optMap`, `sortBy`,
+ * comprehensions over two variables or `transformList` and the like; what rules cost is not
+ * estimated, so that none is too expensive, and lists that are sets compare in their order; an
+ * update that leaves a value as a rule does not want it is not warned of; a namespace is gone with
+ * its objects at once, whatever finalizers they have; quantities are left as they are written; nobody counts
+ * the healthy Pods of a disruption budget, so that evictions go by the status that a test writes;
+ * no kubelet gives logs or runs commands; a Pod on a node is gone at
  * once; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
  * `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server (say
  * `Background`); what a definition's schema once cut from a stored object does not come back with a

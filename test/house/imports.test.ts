@@ -22,8 +22,12 @@ const RULES: Rules = {
   },
   gatherer: { file: 'bindings/index.ts', folders: ['workqueue', 'cache', 'controller'] },
   node: ['client-node', 'manager', 'testing'],
-  packages: { '@kubernetes/client-node': 'client-node', yaml: 'testing' },
-  loadedLater: ['yaml'],
+  packages: {
+    '@kubernetes/client-node': 'client-node',
+    '@marcbachmann/cel-js': 'testing',
+    yaml: 'testing',
+  },
+  loadedLater: ['@marcbachmann/cel-js', 'yaml'],
 };
 
 const LONGEST_FILE = 600;

@@ -206,7 +206,8 @@ describe('a resource that is removed', () => {
   test('goes and comes with its definition', async () => {
     const { api } = await start();
     const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-    const versions = [{ name: 'v1', served: true, storage: true }];
+    const schema = { openAPIV3Schema: { type: 'object' } };
+    const versions = [{ name: 'v1', served: true, storage: true, schema }];
     const names = { plural: 'widgets', kind: 'Widget' };
     const crd = {
       apiVersion: 'apiextensions.k8s.io/v1',

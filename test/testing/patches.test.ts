@@ -280,18 +280,22 @@ describe('status', () => {
 
   test('is part of the object when its CustomResourceDefinition says so', async () => {
     const { api } = await start();
-    const version = { name: 'v1', served: true, storage: true };
+    const schema = {
+      openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    };
+    const version = { name: 'v1', served: true, storage: true, schema };
     const names = {
       plural: 'gadgets',
       kind: 'GadgetThing',
       listKind: 'Gadgets',
       shortNames: ['gg'],
     };
-    const crd = await api.make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
+    const crds = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+    await api.make(crds, {
       metadata: { name: 'gadgets.example.com' },
       spec: { group: 'example.com', scope: 'Cluster', names, versions: [version] },
     });
-    expect(crd.status).toMatchObject({
+    expect((await api.get(`${crds}/gadgets.example.com`)).body.status).toMatchObject({
       conditions: [{ type: 'NamesAccepted' }, { type: 'Established', status: 'True' }],
     });
     const path = '/apis/example.com/v1/gadgets';

@@ -68,7 +68,7 @@ async function withSites(): Promise<Client> {
     status: {},
     scale: { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' },
   };
-  const crd = await api.make(CRDS, {
+  await api.make(CRDS, {
     metadata: { name: 'sites.example.com' },
     spec: {
       group: 'example.com',
@@ -78,7 +78,8 @@ async function withSites(): Promise<Client> {
     },
   });
   // Who installs a definition waits for these.
-  expect(crd.status).toMatchObject({
+  const { body } = await api.get(`${CRDS}/sites.example.com`);
+  expect(body.status).toMatchObject({
     conditions: [
       { type: 'NamesAccepted', status: 'True' },
       { type: 'Established', status: 'True' },
@@ -234,11 +235,14 @@ describe('a schema', () => {
         type: APPLY_PATCH,
         query: { fieldManager: 'one' },
       });
+    const reason = 'FieldValueTypeInvalid';
     const wrong = (field: string, type: string) => ({
       status: 422,
       body: {
         details: {
-          causes: [{ field, message: expect.stringContaining(`must be of type ${type}: "null"`) }],
+          causes: expect.arrayContaining([
+            { field, reason, message: expect.stringContaining(`must be of type ${type}: "null"`) },
+          ]),
         },
       },
     });
@@ -318,7 +322,12 @@ describe('a schema', () => {
         scope: 'Namespaced',
         names: { plural: 'sites', kind: 'Site' },
         versions: [
-          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { properties } } },
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: { openAPIV3Schema: { type: 'object', properties } },
+          },
         ],
       },
     });

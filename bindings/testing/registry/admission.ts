@@ -13,6 +13,7 @@ import {
   stringAt,
   without,
 } from '../json.ts';
+import { withStoredVersion } from './definitions.ts';
 import type { Kind } from './kinds.ts';
 
 /** Hands out the addresses and ports of one server. */
@@ -85,6 +86,7 @@ const CHANGES: Record<string, Change> = {
     if (all.some((taint) => isObject(taint) && taint.key === NOT_READY)) return object;
     return withSpec(object, { taints: [...all, { key: NOT_READY, effect: 'NoSchedule' }] });
   },
+  'apiextensions.k8s.io/customresourcedefinitions': withStoredVersion,
   'batch/jobs': job,
   'certificates.k8s.io/certificatesigningrequests': (object) =>
     withSpec(object, {

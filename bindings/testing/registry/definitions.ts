@@ -1,10 +1,22 @@
 /**
  * CustomResourceDefinitions as objects: what the real server's controllers write into them, which
- * here happens in the same turn. apiserver: apiextensions-apiserver pkg/controller/status,
+ * here happens in the turn of the write. apiserver: apiextensions-apiserver pkg/controller/status,
  * establish and finalizer.
  */
-import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  sameJson,
+  stringAt,
+  without,
+} from '../json.ts';
 import { type FieldError, fieldInvalid, fieldRequired } from '../status.ts';
+
+/** Whether the kind is that of definitions. */
+export const isDefinition = (kind: { builtIn: boolean; plural: string }): boolean =>
+  kind.builtIn && kind.plural === 'customresourcedefinitions';
 
 const condition = (now: string, type: string, reason: string, message: string): JsonObject => ({
   type,
@@ -14,38 +26,119 @@ const condition = (now: string, type: string, reason: string, message: string): 
   message,
 });
 
+/** What the status of a definition has before its names are accepted. */
+const UNKNOWN: JsonObject = {
+  conditions: null,
+  acceptedNames: { plural: '', kind: '' },
+  storedVersions: null,
+};
+
+/** With the version that is stored among those in which objects may lie. */
+export function withStoredVersion(crd: JsonObject): JsonObject {
+  const { versions } = objectAt(crd, 'spec');
+  const stored = (Array.isArray(versions) ? versions : [])
+    .filter(isObject)
+    .find(({ storage }) => storage === true);
+  const status = { ...UNKNOWN, ...objectAt(crd, 'status') };
+  const before: readonly Json[] = Array.isArray(status.storedVersions) ? status.storedVersions : [];
+  if (stored === undefined || before.includes(stringAt(stored, 'name'))) return { ...crd, status };
+  return { ...crd, status: { ...status, storedVersions: [...before, stringAt(stored, 'name')] } };
+}
+
+const conditionsOf = (crd: JsonObject): JsonObject[] => {
+  const { conditions } = objectAt(crd, 'status');
+  return Array.isArray(conditions) ? conditions.filter(isObject) : [];
+};
+
+export const isTrue = (crd: JsonObject, type: string): boolean =>
+  conditionsOf(crd).some((each) => each.type === type && each.status === 'True');
+
+/** The time of a condition is that of its last change from or to `True`. */
+function withCondition(crd: JsonObject, wanted: JsonObject): JsonObject {
+  const had = conditionsOf(crd);
+  const old = had.find(({ type }) => type === wanted.type);
+  const since = old?.status === wanted.status ? (old?.lastTransitionTime as Json) : undefined;
+  const made = since === undefined ? wanted : { ...wanted, lastTransitionTime: since };
+  const conditions =
+    old === undefined ? [...had, made] : had.map((each) => (each === old ? made : each));
+  return { ...crd, status: { ...objectAt(crd, 'status'), conditions } };
+}
+
+const strings = (list: Json | undefined): string[] =>
+  Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
+
 /**
- * A CustomResourceDefinition is served at once, and says so; its names are always accepted, and the
- * version that is stored counts from then on.
+ * The definition with the names that it can have; undefined: it has what it asks for, or cannot.
+ *
+ * @param others the definitions of the same group
  */
-export function established(crd: JsonObject, now: string): JsonObject {
-  const spec = objectAt(crd, 'spec');
-  const had = objectAt(crd, 'status');
-  const versions = (Array.isArray(spec.versions) ? spec.versions : []).filter(isObject);
-  const stored = versions
-    .filter(({ storage }) => storage === true)
-    .map((version) => stringAt(version, 'name'));
-  const before: readonly Json[] = Array.isArray(had.storedVersions) ? had.storedVersions : [];
-  return {
-    ...crd,
-    status: {
-      ...had,
-      conditions:
-        Array.isArray(had.conditions) && had.conditions.length > 0
-          ? had.conditions
-          : [
-              condition(now, 'NamesAccepted', 'NoConflicts', 'no conflicts found'),
-              condition(
-                now,
-                'Established',
-                'InitialNamesAccepted',
-                'the initial names have been accepted',
-              ),
-            ],
-      acceptedNames: objectAt(spec, 'names'),
-      storedVersions: [...before, ...stored.filter((name) => !before.includes(name))],
-    },
+export function withAcceptedNames(
+  crd: JsonObject,
+  others: readonly JsonObject[],
+  now: string,
+): JsonObject | undefined {
+  const asked = objectAt(objectAt(crd, 'spec'), 'names');
+  const had = objectAt(objectAt(crd, 'status'), 'acceptedNames');
+  if (sameJson(asked, had)) return undefined;
+  const taken = [...others, crd].map((each) => objectAt(objectAt(each, 'status'), 'acceptedNames'));
+  const resources = taken.flatMap(({ plural, singular, shortNames }) => [
+    ...strings([plural ?? '', singular ?? '']),
+    ...strings(shortNames),
+  ]);
+  const kinds = taken.flatMap(({ kind, listKind }) => strings([kind ?? '', listKind ?? '']));
+  let conflict: [reason: string, message: string] | undefined;
+  const accepted: Record<string, Json | undefined> = { ...had, categories: asked.categories };
+  const claim = (member: string, reason: string, used: readonly string[]): void => {
+    const name = stringAt(asked, member);
+    if (name !== stringAt(had, member) && used.includes(name))
+      conflict = [reason, `${JSON.stringify(name)} is already in use`];
+    else accepted[member] = name;
   };
+  claim('plural', 'PluralConflict', resources);
+  claim('singular', 'SingularConflict', resources);
+  const inUse = strings(asked.shortNames).filter(
+    (name) => !strings(had.shortNames).includes(name) && resources.includes(name),
+  );
+  const why = inUse.map((name) => `${JSON.stringify(name)} is already in use`);
+  if (why.length > 0)
+    conflict = ['ShortNamesConflict', why.length === 1 ? String(why[0]) : `[${why.join(', ')}]`];
+  else accepted.shortNames = asked.shortNames;
+  claim('kind', 'KindConflict', kinds);
+  claim('listKind', 'ListKindConflict', kinds);
+  const [reason, message] = conflict ?? ['NoConflicts', 'no conflicts found'];
+  const named = withCondition(
+    {
+      ...crd,
+      status: { ...objectAt(crd, 'status'), acceptedNames: JSON.parse(JSON.stringify(accepted)) },
+    },
+    {
+      ...condition(now, 'NamesAccepted', reason, message),
+      status: conflict === undefined ? 'True' : 'False',
+    },
+  );
+  const same = (member: string, type: string): boolean =>
+    conditionsOf(named).find((each) => each.type === type)?.[member] ===
+    conditionsOf(crd).find((each) => each.type === type)?.[member];
+  if (
+    sameJson(accepted as JsonObject, had) &&
+    ['status', 'reason', 'message'].every((member) => same(member, 'NamesAccepted'))
+  )
+    return undefined;
+  if (isTrue(named, 'Established')) return named;
+  const waits: [string, string] =
+    conflict === undefined
+      ? ['Installing', 'the initial names have been accepted']
+      : ['NotAccepted', 'not all names are accepted'];
+  if (conflict !== undefined && conditionsOf(named).some(({ type }) => type === 'Established'))
+    return named;
+  return withCondition(named, { ...condition(now, 'Established', ...waits), status: 'False' });
+}
+
+/** The definition once it is served; undefined: it is, or its names are not accepted. */
+export function establishedOf(crd: JsonObject, now: string): JsonObject | undefined {
+  if (isTrue(crd, 'Established') || !isTrue(crd, 'NamesAccepted')) return undefined;
+  const why = 'the initial names have been accepted';
+  return withCondition(crd, condition(now, 'Established', 'InitialNamesAccepted', why));
 }
 
 /**
@@ -55,16 +148,26 @@ export function established(crd: JsonObject, now: string): JsonObject {
 export function validateStoredVersions(crd: JsonObject): FieldError[] {
   const { versions } = objectAt(crd, 'spec');
   const { storedVersions } = objectAt(crd, 'status');
-  const names = (Array.isArray(versions) ? versions : []).map((version) =>
-    isObject(version) ? version.name : undefined,
+  const field = 'status.storedVersions';
+  const stored: readonly Json[] = Array.isArray(storedVersions) ? storedVersions : [];
+  if (stored.length === 0)
+    return [fieldInvalid(field, stored, 'must have at least one stored version')];
+  const all = (Array.isArray(versions) ? versions : []).filter(isObject);
+  const missing = all.filter(
+    ({ name, storage }) => storage === true && !stored.includes(name as Json),
   );
-  return (Array.isArray(storedVersions) ? storedVersions : []).flatMap((name: Json, at) => {
-    if (names.includes(name)) return [];
-    const why =
-      `missing from spec.versions; ${String(name)} was previously a storage version, and must remain in spec.versions until a storage migration ` +
-      `ensures no data remains persisted in ${String(name)} and removes ${String(name)} from status.storedVersions`;
-    return [fieldInvalid(`status.storedVersions[${at}]`, name, why)];
-  });
+  return [
+    ...missing.map(({ name }) =>
+      fieldInvalid(field, stored, `must have the storage version ${String(name)}`),
+    ),
+    ...stored.flatMap((name, at) => {
+      if (all.some((version) => version.name === name)) return [];
+      const why =
+        `missing from spec.versions; ${String(name)} was previously a storage version, and must remain in spec.versions until a storage migration ` +
+        `ensures no data remains persisted in ${String(name)} and removes ${String(name)} from status.storedVersions`;
+      return [fieldInvalid(`${field}[${at}]`, name, why)];
+    }),
+  ];
 }
 
 const APPROVAL = 'api-approved.kubernetes.io';
@@ -100,22 +203,48 @@ export function validateApproval(crd: JsonObject, old: JsonObject | undefined): 
   ];
 }
 
+const CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
+
+const terminating = (crd: JsonObject, now: string, ...why: [string, string]): JsonObject =>
+  withCondition(crd, condition(now, 'Terminating', ...why));
+
+/** Whether it waits until its objects are gone. */
+export const awaitsCleanup = (crd: JsonObject): boolean =>
+  strings(objectAt(crd, 'metadata').finalizers).includes(CLEANUP);
+
 /** A deleted one stays until its objects are gone; the answer to its deletion shows that. */
-export function terminating(crd: JsonObject, now: string): JsonObject {
-  const status = objectAt(crd, 'status');
-  const conditions = Array.isArray(status.conditions) ? status.conditions : [];
-  const why =
-    'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon';
-  return {
-    ...crd,
-    metadata: {
-      ...objectAt(crd, 'metadata'),
-      deletionTimestamp: now,
-      finalizers: ['customresourcecleanup.apiextensions.k8s.io'],
+export function marked(crd: JsonObject, now: string): JsonObject {
+  const metadata = objectAt(crd, 'metadata');
+  const finalizers = strings(metadata.finalizers);
+  return terminating(
+    {
+      ...crd,
+      metadata: {
+        ...metadata,
+        deletionTimestamp: now,
+        finalizers: finalizers.includes(CLEANUP) ? finalizers : [...finalizers, CLEANUP],
+      },
     },
-    status: {
-      ...status,
-      conditions: [...conditions, condition(now, 'Terminating', 'InstanceDeletionPending', why)],
-    },
-  };
+    now,
+    'InstanceDeletionPending',
+    'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+  );
+}
+
+/** Its objects are being deleted. */
+export const cleaning = (crd: JsonObject, now: string): JsonObject =>
+  terminating(crd, now, 'InstanceDeletionInProgress', 'CustomResource deletion is in progress');
+
+/** Its objects are gone, and it with them unless it has other finalizers. */
+export function cleaned(crd: JsonObject, now: string): JsonObject {
+  const [reason, message] = isTrue(crd, 'Established')
+    ? ['InstanceDeletionCompleted', 'removed all instances']
+    : ['NeverEstablished', 'resource was never established'];
+  const metadata = objectAt(crd, 'metadata');
+  const finalizers = strings(metadata.finalizers).filter((name) => name !== CLEANUP);
+  const rest = without(metadata, 'finalizers');
+  return withCondition(
+    { ...crd, metadata: finalizers.length > 0 ? { ...rest, finalizers } : rest },
+    { ...condition(now, 'Terminating', reason, message), status: 'False' },
+  );
 }

@@ -11,6 +11,7 @@
 import { CapstanError } from '../../errors.ts';
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
+import { isTrue } from './definitions.ts';
 
 /**
  * A resource is named by group, version and plural; forms.ts tells which of them have their objects
@@ -390,7 +391,11 @@ export class Kinds {
 
   /** A CustomResourceDefinition was written. What it lacks is left as guessed. */
   define(crd: JsonObject): void {
-    const names = objectAt(objectAt(crd, 'spec'), 'names');
+    const established = isTrue(crd, 'Established');
+    const names = objectAt(
+      objectAt(crd, established ? 'status' : 'spec'),
+      established ? 'acceptedNames' : 'names',
+    );
     const kind = stringAt(names, 'kind');
     const versions = definedBy(crd);
     const [first] = versions;
@@ -417,7 +422,7 @@ export class Kinds {
         categories: strings(names.categories),
         namespaced: stringAt(objectAt(crd, 'spec'), 'scope') !== 'Cluster',
         known: true,
-        served: version.served !== false,
+        served: established && version.served === true,
         selectable: selectableOf(version),
         printerColumns: (Array.isArray(version.additionalPrinterColumns)
           ? version.additionalPrinterColumns

@@ -52,3 +52,15 @@ export function generateName(prefix: string): string {
     suffix += alphabet.charAt(Math.floor(Math.random() * alphabet.length));
   return prefix.slice(0, 58) + suffix;
 }
+
+const LABEL_1035 = '[a-z]([-a-z0-9]*[a-z0-9])?';
+const LABEL_1035_RULE = exactly(LABEL_1035);
+
+/** The rule for names that become part of a path or an identifier: versions, plurals, kinds. */
+export function label1035(name: string): string[] {
+  const wrong = name.length > 63 ? [tooLong(63, 'characters')] : [];
+  if (LABEL_1035_RULE.test(name)) return wrong;
+  const what =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+  return [...wrong, hint(what, LABEL_1035, 'my-name', 'abc-123')];
+}

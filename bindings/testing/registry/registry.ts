@@ -16,6 +16,7 @@ import {
   writeJson,
 } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
+import { structured } from '../schema/defaults.ts';
 import {
   ApiError,
   alreadyExists,
@@ -28,11 +29,13 @@ import {
   notFound,
   staleVersion,
   TooLargeVersion,
+  terminatingDefinition,
 } from '../status.ts';
 import { Allocator } from './admission.ts';
-import { established, terminating } from './definitions.ts';
+import { DefinitionController } from './definition-controller.ts';
+import { isDefinition } from './definitions.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
-import { definedBy, type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
+import { type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
 import { generateName } from './names.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
@@ -98,6 +101,24 @@ export class Registry {
    */
   readonly #hollow = new WeakSet<JsonObject>();
   readonly #allocator = new Allocator();
+  readonly #definitions = new DefinitionController({
+    kinds: this.kinds,
+    definitions: () => this.store(DEFINITIONS),
+    storeOf: (kind) => this.store(kind),
+    now: () => this.#now(),
+    remove: (kind, store, stored) => void this.#remove(kind, store, stored, { dryRun: false }),
+    owned: (before, now) => {
+      const by = { manager: 'kube-apiserver', now: this.#now() };
+      const kind = this.kinds.get(DEFINITIONS);
+      return withOwners(now, ownersAfter(kind, before, now, 'status', by));
+    },
+    reread: (kind, store) =>
+      store.reread((each) => {
+        const version = splitApiVersion(stringAt(each, 'apiVersion'));
+        const { schema } = this.kinds.get({ ...kind, ...version });
+        return schema === undefined ? each : structured(schema, each, false);
+      }),
+  });
   readonly #historySize: number;
   readonly #wallTime: () => number;
   /** Up to here every history was dropped; stores that are made later know nothing older either. */
@@ -196,6 +217,7 @@ export class Registry {
     }
     if (this.strict && path.namespace !== '') this.#requireNamespace(kind, path.namespace, name);
     requireKind(kind, object, name);
+    if (this.#definitions.isTerminating(kind)) throw terminatingDefinition(ofResource(kind, name));
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
     const prepared = prepare(learned, object, owners !== undefined);
     options.guard?.(learned, prepared, undefined);
@@ -350,7 +372,7 @@ export class Registry {
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
     requirePreconditions(kind, existing, options);
     if (isDefinition(kind) && !options.dryRun)
-      return { code: 200, json: this.#deleteDefinition(store, existing) };
+      return { code: 200, json: this.#definitions.delete(existing).json };
     const left = this.#remove(kind, store, existing, options);
     if (left.pending || kind.returnsDeleted) {
       const object = readJson(left.json) as JsonObject;
@@ -372,7 +394,7 @@ export class Registry {
       const stored = store.get(key);
       if (stored === undefined) continue;
       requirePreconditions(kind, stored, options);
-      if (isDefinition(kind) && !options.dryRun) this.#deleteDefinition(store, stored);
+      if (isDefinition(kind) && !options.dryRun) this.#definitions.delete(stored);
       else this.#remove(kind, store, stored, options);
     }
   }
@@ -399,7 +421,9 @@ export class Registry {
         : existing.object;
     if (options.dryRun) return { pending: false, json: writeJson(last) };
     if (!sameJson(last, existing.object)) store.put(existing.key, last);
-    return { pending: false, json: store.remove(existing.key)?.json ?? existing.json };
+    const { json } = store.remove(existing.key) ?? existing;
+    this.#definitions.released(kind);
+    return { pending: false, json };
   }
 
   /**
@@ -420,6 +444,8 @@ export class Registry {
     const metadata = metadataOf(next);
     if (metadata.deletionTimestamp !== undefined && metadata.finalizers === undefined) {
       store.remove(existing.key);
+      if (isDefinition(kind)) this.#definitions.removed(next);
+      else this.#definitions.released(kind);
       return writeJson(next);
     }
     return this.#put(kind, store, existing.key, next, options.hollow).json;
@@ -431,35 +457,7 @@ export class Registry {
       if (hollow) this.#hollow.add(stored.object);
       return shownAs(kind, stored);
     }
-    const names = definedBy(object).map(({ name }) => this.kinds.get(name));
-    const gone = names.every(({ served }) => !served);
-    this.kinds.define(object);
-    const old = store.get(key)?.object;
-    const stored = store.put(key, established(object, this.#now()));
-    const [custom] = names.filter(({ builtIn }) => !builtIn);
-    if (custom !== undefined) {
-      const objects = this.store(custom);
-      if (gone) objects.expire(this.versions.current);
-      // The real server opens the storage of a definition that has changed anew. Here there may be
-      // objects before it.
-      if (old === undefined ? objects.size > 0 : !sameJson(old.spec, object.spec))
-        objects.reread((each) =>
-          prepare(
-            this.kinds.get({ ...custom, ...splitApiVersion(stringAt(each, 'apiVersion')) }),
-            each,
-          ),
-        );
-    }
-    return stored;
-  }
-
-  /** The definition is marked, its objects go, their resources with them, and then itself. */
-  #deleteDefinition(store: ResourceStore, existing: Stored): string {
-    const marked = store.put(existing.key, terminating(existing.object, this.#now()));
-    const custom = definedBy(existing.object).find(({ name }) => !this.kinds.get(name).builtIn);
-    if (custom !== undefined) this.removeResource(custom.name);
-    store.remove(existing.key);
-    return marked.json;
+    return this.#definitions.put(key, object);
   }
 
   /**
@@ -524,8 +522,11 @@ function ending(object: JsonObject, now: string): JsonObject {
   return { ...object, metadata, status: { phase: 'Terminating' } };
 }
 
-const isDefinition = (kind: Kind): boolean =>
-  kind.builtIn && kind.plural === 'customresourcedefinitions';
+const DEFINITIONS: ResourceName = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+};
 const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces' };
 /** Those that a cluster has from the beginning. */
 const OWN_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];

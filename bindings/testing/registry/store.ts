@@ -97,6 +97,11 @@ export class ResourceStore {
     return this.#objects.size;
   }
 
+  /** The newest version of the server. */
+  get current(): number {
+    return this.#versions.current;
+  }
+
   /** The version up to which the history is gone. Watching from it, or from above it, is exact. */
   get oldest(): number {
     return this.#oldest;

@@ -5,6 +5,8 @@
  *
  * What built-in kinds are validated for is in ../validation.
  */
+
+import { validateDefinition } from '../definitions/check.ts';
 import {
   goText,
   isObject,
@@ -15,14 +17,18 @@ import {
   stringAt,
   without,
 } from '../json.ts';
+import { hasRules, ruleErrors, unasked } from '../rules/evaluate.ts';
+import { loadedCel } from '../rules/library.ts';
 import { structured } from '../schema/defaults.ts';
 import { withKindDefaults } from '../schema/kind-defaults.ts';
+import { duplicateItems } from '../schema/list-keys.ts';
 import type { Schema } from '../schema/structural.ts';
 import { validateObject } from '../schema/validate.ts';
 import { type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
 import { validateBuiltIn } from '../validation/index.ts';
 import { type Admission, admitted, admittedChange } from './admission.ts';
-import { validateApproval, validateStoredVersions } from './definitions.ts';
+import { isDefinition, withStoredVersion } from './definitions.ts';
+import { embeddedErrors, withReadMetadata } from './embedded.ts';
 import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { checksMetadata, createErrors, updateErrors, validateName } from './metadata.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
@@ -119,6 +125,9 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
   let rest: JsonObject = object;
   if (ownsStatus(kind)) {
     rest = without(object, 'status');
+    const status = objectAt(objectAt(kind.schema ?? {}, 'properties'), 'status');
+    if (kind.schema !== undefined && status.default !== undefined)
+      rest = structured(kind.schema, rest, true);
     if (kind.builtIn) {
       rest = {
         ...rest,
@@ -152,7 +161,8 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
   ].map((member) => [member, old[member]]);
   const sent = compactTop({ ...object, ...Object.fromEntries(kept) });
   const rest = admittedChange(kind, sent, old);
-  const made = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
+  const whole = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
+  const made = isDefinition(kind) ? withStoredVersion(whole) : whole;
   refuse(ofInvalid(kind, stringAt(was, 'name')), [
     ...updateErrors(kind, metadata, was, 'object'),
     ...validateKind(kind, made, old),
@@ -306,7 +316,13 @@ function refuse(subject: Subject, errors: FieldError[]): void {
  */
 export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObject {
   if (!kind.builtIn)
-    return kind.schema === undefined ? given : structured(kind.schema, given, applied);
+    return kind.schema === undefined
+      ? given
+      : structured(
+          kind.schema,
+          applied ? given : (withReadMetadata(kind.schema, given) as JsonObject),
+          applied,
+        );
   const object = withKindDefaults(kind, given);
   const metadata = metadataOf(object);
   const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
@@ -335,8 +351,7 @@ function labelsOf(kind: Kind, metadata: JsonObject, name: string): Json | undefi
 function validateKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): FieldError[] {
   if (!kind.builtIn)
     return kind.schema === undefined ? [] : validateCustom(kind, kind.schema, object, old);
-  if (kind.plural === 'customresourcedefinitions')
-    return [...validateStoredVersions(object), ...validateApproval(object, old)];
+  if (isDefinition(kind)) return validateDefinition(object, old);
   return validateBuiltIn(kind, object, old);
 }
 
@@ -346,7 +361,28 @@ function validateCustom(
   object: JsonObject,
   old: JsonObject | undefined,
 ): FieldError[] {
-  return [...validateObject(schema, object, old), ...scaleErrors(kind, object, 'specReplicas')];
+  const errors = [
+    ...validateObject(schema, object, old),
+    ...scaleErrors(kind, object, 'specReplicas'),
+    ...embeddedErrors(schema, object),
+    // What was wrong before may stay so.
+    ...(old !== undefined && duplicateItems(schema, old).length > 0
+      ? []
+      : duplicateItems(schema, object)),
+  ];
+  return withRules(schema, object, old, errors);
+}
+
+/** With what the rules in CEL say, where the object is such that they can be asked. */
+function withRules(
+  schema: Schema,
+  object: Json,
+  old: Json | undefined,
+  errors: readonly FieldError[],
+): FieldError[] {
+  if (!hasRules(schema) || loadedCel() === undefined) return [...errors];
+  const blocked = unasked(errors);
+  return [...errors, ...(blocked.length > 0 ? blocked : ruleErrors(schema, object, old))];
 }
 
 /** Of a write to `/status`: the real server looks at the status as if it were the object. */
@@ -356,7 +392,8 @@ function validateStatus(kind: Kind, object: JsonObject, old: JsonObject): FieldE
     ...error,
     message: error.message.replace(': status.', ': '),
   }));
-  return [...errors, ...scaleErrors(kind, object, 'statusReplicas')];
+  const found = [...errors, ...scaleErrors(kind, object, 'statusReplicas')];
+  return withRules(kind.schema, object, old, found);
 }
 
 /** Where a kind has a scale, its replicas must be a number that is not negative. */

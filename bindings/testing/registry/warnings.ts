@@ -2,7 +2,11 @@
  * What a client is warned of, whatever comes of its request: versions that are deprecated, and
  * members that mean trouble. kubernetes: the kinds' strategies (WarningsOnCreate, WarningsOnUpdate).
  */
+
+import { has, schemasOf } from '../definitions/leniency.ts';
 import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
+import { isKnownFormat } from '../schema/formats.ts';
+import { isDefinition } from './definitions.ts';
 import type { Kind } from './kinds.ts';
 
 const ENDPOINTS = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
@@ -26,19 +30,56 @@ export function deprecationOf(kind: Kind): readonly string[] {
  */
 export function warningsOf(kind: Kind, object: JsonObject, old?: JsonObject): string[] {
   const owners = duplicateOwners(objectAt(object, 'metadata').ownerReferences);
-  return kind.builtIn ? [...owners, ...ofKind(kind, object, old)] : owners;
+  if (isDefinition(kind)) {
+    const had = old === undefined ? [] : unknownFormats(old);
+    return [...owners, ...unknownFormats(object).filter((warning) => !had.includes(warning))];
+  }
+  if (kind.builtIn) return [...owners, ...ofKind(kind, object, old)];
+  return [...owners, ...unqualifiedFinalizers(object, old)];
+}
+
+/** Formats that nobody checks, each once. */
+function unknownFormats(crd: JsonObject): string[] {
+  const found = new Set<string>();
+  for (const schema of schemasOf(objectAt(crd, 'spec')))
+    has(schema, ({ format, type }) => {
+      if (typeof format === 'string' && !isKnownFormat(format, String(type ?? '')))
+        found.add(`unrecognized format ${JSON.stringify(format)}`);
+      return false;
+    });
+  return [...found];
+}
+
+const STANDARD = ['orphan', 'foregroundDeletion', 'kubernetes'];
+
+/** Finalizers that are new and have no group. customresource/validator.go. */
+function unqualifiedFinalizers(object: JsonObject, old?: JsonObject): string[] {
+  const of = (each: JsonObject | undefined): Json[] => {
+    const { finalizers } = objectAt(each ?? {}, 'metadata');
+    return Array.isArray(finalizers) ? [...(finalizers as readonly Json[])] : [];
+  };
+  const had = of(old);
+  return [...new Set(of(object).filter((name) => !had.includes(name)))]
+    .map(String)
+    .sort()
+    .filter((name) => !name.includes('/') && !STANDARD.includes(name))
+    .map((name) => {
+      const path = name.includes('.') ? ' including a path (/)' : '';
+      return `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
+    });
 }
 
 function ofKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): string[] {
   const spec = objectAt(object, 'spec');
-  const has = (member: Json | undefined): boolean => Array.isArray(member) && member.length > 0;
+  const isFilled = (member: Json | undefined): boolean =>
+    Array.isArray(member) && member.length > 0;
   const isSame = (member: string): boolean =>
     old !== undefined && sameJson(objectAt(old, 'spec')[member], spec[member]);
   switch (`${kind.group}/${kind.plural}`) {
     case '/services':
-      return has(spec.externalIPs) ? [EXTERNAL_IPS] : [];
+      return isFilled(spec.externalIPs) ? [EXTERNAL_IPS] : [];
     case 'storage.k8s.io/csidrivers':
-      return has(spec.tokenRequests) &&
+      return isFilled(spec.tokenRequests) &&
         spec.serviceAccountTokenInSecrets === undefined &&
         !isSame('tokenRequests')
         ? [TOKENS_IN_CONTEXT]

@@ -4,7 +4,8 @@
  * after its name where it is one value. Codes:
  *
  * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x
- * number or string · y bytes in base64 · * any JSON · {code} a map · [code] a list that is one
+ * number or string · y bytes in base64 · * any JSON · (Name) any JSON to merging, in which objects
+ * are read as that type · {code} a map · [code] a list that is one
  * value · [code|] a set · [code|key,key] a list by keys · Name another type · `!` after a member:
  * one value · `+`: Go writes it also where it is not set, as its zero value · `?`: Go has a pointer
  * to it, and so a zero value is one; without either it is left out where it is zero. A type is
@@ -147,7 +148,7 @@ const ZEROS: Record<string, Json> = { s: '', i: 0, l: 0, n: 0, b: false, q: '0',
 
 /** What Go makes of a value of this type that is not set. */
 export function zeroOf(code: string): Json {
-  const isType = SCALARS[code] === undefined && !/^[*[{]/.test(code);
+  const isType = SCALARS[code] === undefined && !/^[*[{(]/.test(code);
   return isType ? (typeNamed(code).map?.zero?.() ?? {}) : (ZEROS[code] ?? null);
 }
 
@@ -156,7 +157,7 @@ const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: 
 function atomOf(code: string): Atom {
   const scalar = SCALARS[code];
   if (scalar !== undefined) return scalarOf(scalar);
-  if (code === '*') return atomicJson;
+  if (code === '*' || code.startsWith('(')) return atomicJson;
   if (code.startsWith('{')) {
     const values = atomOf(code.slice(1, -1));
     return { map: { field: () => undefined, values: () => values, atomic: false } };

@@ -20,23 +20,30 @@ export const coerced = (schema: Schema, object: JsonObject): JsonObject =>
 
 const RESOURCE = ['apiVersion', 'kind', 'metadata'];
 
-/** @param unknown is told the paths of what goes, such as `spec.list[0].x` */
+/**
+ * The value less the members that its schema does not know. Where there is no schema nothing is
+ * known, unless the value is kept as it is.
+ *
+ * @param unknown is told the paths of what goes, such as `spec.list[0].x`
+ */
 export function prune(
-  schema: Schema,
+  schema: Schema | undefined,
   value: Json,
   isRoot: boolean,
   unknown?: (path: string) => void,
   path = '',
 ): Json {
+  const keeps = schema !== undefined && keepsUnknown(schema);
   if (Array.isArray(value)) {
-    const items = schemaAt(schema, 'items');
-    if (items === undefined) return value;
+    const items = schema === undefined ? undefined : schemaAt(schema, 'items');
+    if (items === undefined && keeps) return value;
     return value.map((item: Json, at) => prune(items, item, false, unknown, `${path}[${at}]`));
   }
   if (!isObject(value)) return value;
-  const properties = schemaAt(schema, 'properties');
-  const rest = additional(schema);
-  const isResource = isRoot || isEmbedded(schema);
+  const properties = schemaAt(schema ?? {}, 'properties');
+  const rest = additional(schema ?? {});
+  const hasRest = schema?.additionalProperties !== undefined;
+  const isResource = isRoot || (schema !== undefined && isEmbedded(schema));
   const kept: [string, Json | undefined][] = [];
   for (const [name, member] of Object.entries(value)) {
     const at = path === '' ? name : `${path}.${name}`;
@@ -45,7 +52,8 @@ export function prune(
     else if (member === undefined) continue;
     else if (property !== undefined) kept.push([name, prune(property, member, false, unknown, at)]);
     else if (isObject(rest)) kept.push([name, prune(rest, member, false, unknown, at)]);
-    else if (rest === true || keepsUnknown(schema)) kept.push([name, member]);
+    else if (keeps) kept.push([name, member]);
+    else if (hasRest) kept.push([name, prune(undefined, member, false, unknown, at)]);
     else unknown?.(at);
   }
   return Object.fromEntries(kept);

@@ -78,7 +78,6 @@ ExemptPriorityLevelConfiguration nominalConcurrencyShares=0 lendablePercent=0
 QueuingConfiguration handSize=8 queues=64 queueLengthLimit=50
 ExactDeviceRequest allocationMode=ExactCount
 DeviceSubRequest allocationMode=ExactCount
-CustomResourceConversion strategy=None
 `;
 
 type Defaulter = (value: JsonObject) => JsonObject;
@@ -269,7 +268,7 @@ const RULES: Record<string, Defaulter> = {
     const names = objectAt(value, 'names');
     const kind = stringAt(names, 'kind');
     return {
-      ...fill(value, { conversion: {} }),
+      ...fill(value, { conversion: { strategy: 'None' } }),
       names: fill(names, {
         ...(kind === '' ? {} : { singular: kind.toLowerCase(), listKind: `${kind}List` }),
       }),

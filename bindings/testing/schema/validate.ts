@@ -1,8 +1,7 @@
 /**
- * What is wrong with a custom object by its schema, in the words of the real server. An update is
- * not held to what was wrong before and did not change (ratcheting). Rules in CEL
- * (`x-kubernetes-validations`) are not evaluated. kube-openapi: pkg/validation;
- * apiextensions-apiserver: pkg/apiserver/validation, pkg/registry/customresource.
+ * What is wrong with a value by its schema, in the words of the real server. An update is not held
+ * to what was wrong before and did not change (ratcheting). kube-openapi: pkg/validation/validate;
+ * apiextensions-apiserver: pkg/apiserver/validation.
  */
 import {
   isObject,
@@ -20,43 +19,50 @@ import {
   fieldRequired,
   fieldTooLong,
 } from '../status.ts';
-import { formatError } from './formats.ts';
-import { additional, isEmbedded, isIntOrString, type Schema, schemaAt } from './structural.ts';
+import { formatError, isKnownFormat } from './formats.ts';
+import { isSame, validateNumber } from './numbers.ts';
+import { additional, isIntOrString, type Schema, schemaAt } from './structural.ts';
+
+/** @param old what the value was; undefined: it is new */
+export const validateObject = (
+  schema: Schema,
+  value: Json,
+  old: Json | undefined,
+): FieldError[] => [...check(schema, value, old, '', true).errors];
 
 /**
- * Of the metadata a schema may restrict the name and the prefix it is made from. @param old what
- * the value was; undefined: it is new
+ * What a check found, and how much of the value was as the schema says: where no alternative fits,
+ * the errors are those of the one that fits most.
  */
-export function validateObject(
-  schema: Schema,
-  value: JsonObject,
-  old: JsonObject | undefined,
-): FieldError[] {
-  return validate(schema, value, old, '');
-}
+class Result {
+  readonly errors: FieldError[] = [];
+  matches = 0;
 
-function validate(schema: Schema, value: Json, old: Json | undefined, path: string): FieldError[] {
-  if (old !== undefined && sameJson(value, old)) return [];
-  if (value === null && schema.nullable === true) return [];
-  const wrongType = typeError(schema, value, path);
-  if (wrongType !== undefined) return [wrongType];
-  const errors = combined(schema, value, path);
-  if (Array.isArray(schema.enum) && !schema.enum.some((known: Json) => isSame(known, value))) {
-    errors.push(fieldNotSupported(path, value, (schema.enum as readonly Json[]).map(String)));
+  /** An error that was told is not told again, nor what comes with it after it. */
+  add(...errors: readonly FieldError[]): void {
+    let found = false;
+    for (const error of errors) {
+      found ||= this.errors.some(
+        ({ field, message }) => field === error.field && message === error.message,
+      );
+      if (!found) this.errors.push(error);
+    }
   }
-  if (typeof value === 'string') errors.push(...validateString(schema, value, path));
-  if (typeof value === 'number') errors.push(...validateNumber(schema, value, path));
-  if (typeof value === 'bigint')
-    errors.push(...validateNumber(schema, Math.min(Number(value), LARGEST), path));
-  if (Array.isArray(value)) errors.push(...validateList(schema, value, old, path));
-  if (isObject(value)) errors.push(...validateMembers(schema, value, old, path));
-  return errors;
+
+  merge(other: Result): void {
+    this.add(...other.errors);
+    this.matches += other.matches;
+  }
+
+  get isValid(): boolean {
+    return this.errors.length === 0;
+  }
 }
 
-/** Of int64, as a number of JavaScript. */
-const LARGEST = 2 ** 63 - 1024;
+/** What the real server calls the place of errors that belong to no field. */
+const NOWHERE = '<nil>';
 
-const shown = (path: string): string => (path === '' ? '<nil>' : path);
+const shown = (path: string): string => (path === '' ? NOWHERE : path);
 
 const typeInvalid = (path: string, value: unknown, why: string): FieldError => ({
   ...fieldInvalid(shown(path), value, why),
@@ -71,61 +77,117 @@ function jsonType(value: Json): string {
   return typeof value;
 }
 
-function typeError(schema: Schema, value: Json, path: string): FieldError | undefined {
+/** @param ratchets an error of a value that is as it was does not count */
+function check(
+  schema: Schema,
+  value: Json,
+  old: Json | undefined,
+  path: string,
+  ratchets: boolean,
+): Result {
+  const result = new Result();
+  if (ratchets && old !== undefined && sameJson(value, old)) return result;
+  const wanted = isIntOrString(schema) ? 'integer,string' : String(schema.type ?? '');
+  const wrongType = typeErrors(schema, wanted, value, path);
+  result.add(...wrongType);
+  result.matches += (wanted === '' ? 0 : wrongType.length === 0 ? 2 : 1) + 2;
+  if (value !== null) {
+    combined(schema, value, old, path, result);
+    if (typeof value === 'string') result.add(...validateString(schema, value, path));
+    if (typeof value === 'number') result.add(...validateNumber(schema, value, path));
+    if (typeof value === 'bigint')
+      result.add(...validateNumber(schema, Math.min(Number(value), LARGEST), path));
+    if (Array.isArray(value)) checkItems(schema, value, old, path, result);
+    result.matches += Array.isArray(value) || typeof value === 'number' ? 4 : 3;
+  }
+  const { enum: known } = schema;
+  if (Array.isArray(known) && known.length > 0 && !known.some((each: Json) => isSame(each, value)))
+    result.add(fieldNotSupported(shown(path), value, (known as readonly Json[]).map(String)));
+  if (isObject(value)) checkMembers(schema, value, old, path, result);
+  return result;
+}
+
+/** Of int64, as a number of JavaScript. */
+const LARGEST = 2 ** 63 - 1024;
+
+function typeErrors(schema: Schema, wanted: string, value: Json, path: string): FieldError[] {
+  if (wanted === '' || (value === null && schema.nullable === true)) return [];
   const given = jsonType(value);
-  const wanted = isIntOrString(schema) ? 'integer,string' : schema.type;
-  if (typeof wanted !== 'string' || wanted === '') return undefined;
-  const fits = wanted
-    .split(',')
-    .some((type) => type === given || (type === 'number' && given === 'integer'));
-  return fits
-    ? undefined
-    : typeInvalid(path, given, `${path} in body must be of type ${wanted}: ${writeJson(given)}`);
+  const types = wanted.split(',');
+  // Of a text with a format the real server only looks at that, and takes a list for one.
+  const hasFormat = typeof schema.format === 'string' && isKnownFormat(schema.format, wanted);
+  if (hasFormat && wanted === 'string' && given === 'array') return [];
+  if (types.includes(given) || (given === 'integer' && types.includes('number'))) return [];
+  return [typeInvalid(path, given, `${path} in body must be of type ${wanted}: "${given}"`)];
 }
 
-/** allOf, anyOf, oneOf and not. */
-function combined(schema: Schema, value: Json, path: string): FieldError[] {
-  const valid = (of: Json): boolean =>
-    isObject(of) && validate(of, value, undefined, path).length === 0;
-  const errors: FieldError[] = [];
+const listOf = (schema: Schema, member: string): Schema[] => {
+  const list = schema[member];
+  return Array.isArray(list) ? list.filter(isObject) : [];
+};
+
+/** anyOf, oneOf, allOf and not. */
+function combined(
+  schema: Schema,
+  value: Json,
+  old: Json | undefined,
+  path: string,
+  result: Result,
+): void {
+  const of = (each: Schema): Result => check(each, value, old, path, false);
   const fail = (why: string): void =>
-    void errors.push(fieldInvalid(shown(path), value, `${path} in body ${why}`));
-  for (const of of Array.isArray(schema.allOf) ? (schema.allOf as readonly Json[]) : []) {
-    if (isObject(of)) errors.push(...validate(of, value, undefined, path));
+    result.add(fieldInvalid(NOWHERE, '', `"${path}" must ${why}`));
+  const anyOf = listOf(schema, 'anyOf');
+  if (anyOf.length > 0) {
+    const results: Result[] = [];
+    for (const each of anyOf) {
+      results.push(of(each));
+      if (results.at(-1)?.isValid) break;
+    }
+    const valid = results.find(({ isValid }) => isValid);
+    if (valid === undefined) fail('validate at least one schema (anyOf)');
+    result.merge(valid ?? best(results));
   }
-  if (errors.length > 0) fail('must validate all the schemas (allOf)');
-  if (Array.isArray(schema.anyOf) && !schema.anyOf.some(valid)) {
-    fail('must validate at least one schema (anyOf)');
-    for (const of of schema.anyOf.slice(0, 1))
-      if (isObject(of)) errors.push(...validate(of, value, undefined, path));
+  const oneOf = listOf(schema, 'oneOf').map(of);
+  if (oneOf.length > 0) {
+    const valid = oneOf.filter(({ isValid }) => isValid);
+    const [first] = valid;
+    if (valid.length !== 1 || first === undefined) {
+      const found =
+        valid.length === 0 ? 'Found none valid' : `Found ${valid.length} valid alternatives`;
+      fail(`validate one and only one schema (oneOf). ${found}`);
+      if (valid.length === 0) result.merge(best(oneOf));
+    } else result.merge(first);
   }
-  if (Array.isArray(schema.oneOf)) {
-    const count = schema.oneOf.filter(valid).length;
-    const found = count === 0 ? 'Found none valid' : `Found ${count} valid alternatives`;
-    if (count !== 1) fail(`must validate one and only one schema (oneOf). ${found}`);
+  const allOf = listOf(schema, 'allOf').map(of);
+  for (const each of allOf) result.merge(each);
+  if (allOf.some(({ isValid }) => !isValid)) {
+    const none = allOf.every(({ isValid }) => !isValid) ? '. None validated' : '';
+    fail(`validate all the schemas (allOf)${none}`);
   }
-  if (isObject(schema.not) && valid(schema.not)) fail('must not validate the schema (not)');
-  return errors;
+  if (isObject(schema.not) && of(schema.not).isValid) fail('not validate the schema (not)');
 }
 
+/** The first of those that fit most. */
+const best = (results: readonly Result[]): Result =>
+  results.reduce((most, each) => (each.matches > most.matches ? each : most));
+
+/** Of length and pattern the first that is wrong. */
 function validateString(schema: Schema, value: string, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const length = [...value].length;
-  const { minLength, maxLength, pattern, format } = schema;
-  if (typeof maxLength === 'number' && length > maxLength)
-    errors.push(fieldTooLong(path, maxLength));
-  if (typeof minLength === 'number' && length < minLength) {
-    errors.push(
-      fieldInvalid(path, value, `${path} in body should be at least ${minLength} chars long`),
-    );
-  }
-  if (typeof pattern === 'string' && !matches(pattern, value)) {
-    errors.push(fieldInvalid(path, value, `${path} in body should match '${pattern}'`));
-  }
-  if (typeof format === 'string' && formatError(format, value)) {
-    errors.push(
-      typeInvalid(path, value, `${path} in body must be of type ${format}: ${writeJson(value)}`),
-    );
+  const { minLength, maxLength, pattern, format, type } = schema;
+  const at = shown(path);
+  if (typeof maxLength === 'number' && length > maxLength) errors.push(fieldTooLong(at, maxLength));
+  else if (typeof minLength === 'number' && length < minLength) {
+    const why = `${path} in body should be at least ${minLength} chars long`;
+    errors.push(fieldInvalid(at, value, why));
+  } else if (typeof pattern === 'string' && pattern !== '' && !matches(pattern, value))
+    errors.push(fieldInvalid(at, value, `${path} in body should match '${pattern}'`));
+  const counts = typeof format === 'string' && isKnownFormat(format, String(type ?? ''));
+  if (counts && formatError(format, value)) {
+    const why = `${path} in body must be of type ${format}: ${writeJson(value)}`;
+    errors.push(typeInvalid(path, value, why));
   }
   return errors;
 }
@@ -142,155 +204,92 @@ function matches(pattern: string, value: string): boolean {
   }
 }
 
-function validateNumber(schema: Schema, value: number, path: string): FieldError[] {
-  const errors: FieldError[] = [];
-  const fail = (why: string): void =>
-    void errors.push(fieldInvalid(path, value, `${path} in body should be ${why}`));
-  const { minimum, maximum, multipleOf, exclusiveMinimum, exclusiveMaximum, format, type } = schema;
-  const inRange = (of: number, what: string): boolean => {
-    const most = format === 'int32' ? 2 ** 31 : 2 ** 63;
-    if (type !== 'integer' || (Number.isInteger(of) && of < most && of >= -most)) return true;
-    const called = typeof format === 'string' ? `with format ${format}` : '(default format)';
-    const why = `${what} value must be of type integer ${called} in ${path}`;
-    errors.push({
-      field: '<nil>',
-      reason: 'FieldValueInvalid',
-      message: `Invalid value: "": ${why}`,
-    });
-    return false;
-  };
-  // A whole value is held against what is left of a bound without its fraction.
-  const limit = (of: number, what: string): number =>
-    inRange(of, `${what} boundary`) && isInt64(value) ? Math.trunc(of) : of;
-  inRange(value, 'Checked');
-  if (typeof multipleOf === 'number' && Number.isInteger(value) && Math.trunc(multipleOf) === 0) {
-    errors.push(
-      fieldInvalid(path, 0, `factor MultipleOf declared for ${path} must be positive: 0`),
-    );
-  } else if (typeof multipleOf === 'number' && !isMultiple(value, multipleOf))
-    fail(`a multiple of ${multipleOf}`);
-  if (typeof maximum === 'number') {
-    const most = limit(maximum, 'Maximum');
-    if (exclusiveMaximum === true && value >= most) fail(`less than ${most}`);
-    if (exclusiveMaximum !== true && value > most) fail(`less than or equal to ${most}`);
-  }
-  if (typeof minimum === 'number') {
-    const least = limit(minimum, 'Minimum');
-    if (exclusiveMinimum === true && value <= least) fail(`greater than ${least}`);
-    if (exclusiveMinimum !== true && value < least) fail(`greater than or equal to ${least}`);
-  }
-  return errors;
-}
-
-/** Of a value that is held against a whole one the real server leaves the fraction out. */
-const isSame = (known: Json, value: Json): boolean =>
-  sameJson(
-    known,
-    typeof value === 'number' && typeof known === 'number' && isInt64(known)
-      ? Math.trunc(value) + 0
-      : value,
-  );
-
-const isInt64 = (value: number): boolean => Number.isInteger(value) && Math.abs(value) < 2 ** 63;
-
-/**
- * The real server holds whole numbers against whole factors. What it has from a float may be a
- * little more than whole, and not a little less: 0.07 is a multiple of 0.01, 0.29 is not. swag
- * 0.23: IsFloat64AJSONInteger.
- */
-const isMultiple = (value: number, of: number): boolean => {
-  if (isInt64(value)) return value % Math.trunc(of) === 0;
-  const quotient = of < 1 ? (1 / of) * value : value / of;
-  if (Math.abs(quotient) > Number.MAX_SAFE_INTEGER) return false;
-  const whole = Math.trunc(quotient);
-  return quotient === whole || (whole > 0 && (quotient - whole) / (quotient + whole) < 1e-9);
-};
-
-function validateList(
+function checkItems(
   schema: Schema,
   value: readonly Json[],
   old: Json | undefined,
   path: string,
-): FieldError[] {
-  const errors: FieldError[] = [];
+  result: Result,
+): void {
+  const items = schemaAt(schema, 'items');
+  if (items !== undefined) {
+    const was = earlierItems(schema, old);
+    for (const [at, item] of value.entries())
+      result.merge(check(items, item, was?.(item), `${path}[${at}]`, true));
+  }
   const { minItems, maxItems } = schema;
   if (typeof minItems === 'number' && value.length < minItems) {
-    errors.push(
-      fieldInvalid(path, value.length, `${path} in body should have at least ${minItems} items`),
-    );
+    const why = `${path} in body should have at least ${minItems} items`;
+    result.add(fieldInvalid(shown(path), value.length, why));
   }
-  if (typeof maxItems === 'number' && value.length > maxItems) {
-    const message = `Too many: ${value.length}: must have at most ${maxItems} items`;
-    errors.push({ field: path, reason: 'FieldValueTooMany', message });
-  }
-  const keyOf = keysOf(schema);
-  const earlier = new Set<string>();
-  // Only the items of a list by keys are known to be the same after an update. Of those with one
-  // key the first counts.
+  if (typeof maxItems === 'number' && value.length > maxItems)
+    result.add(tooMany(path, value.length, maxItems));
+}
+
+const tooMany = (path: string, count: number, most: number): FieldError => ({
+  field: shown(path),
+  reason: 'FieldValueTooMany',
+  message: `Too many: ${count}: must have at most ${most} items`,
+});
+
+/**
+ * Finds what an item was before an update: only those of a list by keys are known to be the same.
+ * Of several with one key the first counts.
+ */
+function earlierItems(
+  schema: Schema,
+  old: Json | undefined,
+): ((item: Json) => Json | undefined) | undefined {
+  const keys = mapKeys(schema);
+  if (keys === undefined || !Array.isArray(old)) return undefined;
   const was = new Map<string, Json>();
-  if (keyOf !== undefined && Array.isArray(old))
-    for (const item of (old as readonly Json[]).toReversed()) was.set(jsonKey(keyOf(item)), item);
-  const items = schemaAt(schema, 'items');
-  for (const [at, item] of value.entries()) {
-    let before: Json | undefined;
-    if (keyOf !== undefined) {
-      const key = jsonKey(keyOf(item));
-      if (earlier.has(key)) {
-        const message = `Duplicate value: ${writeJson(keyOf(item))}`;
-        errors.push({ field: `${path}[${at}]`, reason: 'FieldValueDuplicate', message });
-      }
-      earlier.add(key);
-      if (isObject(item)) before = was.get(key);
-    }
-    if (items !== undefined) errors.push(...validate(items, item, before, `${path}[${at}]`));
-  }
-  return errors;
+  for (const item of (old as readonly Json[]).toReversed())
+    was.set(jsonKey(keyOf(keys, item)), item);
+  return (item) => (isObject(item) ? was.get(jsonKey(keyOf(keys, item))) : undefined);
 }
 
-/** What must be different for all items; undefined: nothing must. */
-function keysOf(schema: Schema): ((item: Json) => Json) | undefined {
+/** The keys of a list that is a map; undefined: it is none. */
+export const mapKeys = (schema: Schema): readonly string[] | undefined => {
   const keys = schema['x-kubernetes-list-map-keys'];
-  if (schema['x-kubernetes-list-type'] === 'set') return (item) => item;
   if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(keys)) return undefined;
-  return (item) =>
-    Object.fromEntries(
-      keys.flatMap((key) => (isObject(item) && item[key] !== undefined ? [[key, item[key]]] : [])),
-    );
-}
+  return keys.filter((key) => typeof key === 'string');
+};
 
-function validateMembers(
+/** The members of an item by which it is known. */
+export const keyOf = (keys: readonly string[], item: Json): JsonObject =>
+  Object.fromEntries(
+    keys.flatMap((key) => {
+      const value = isObject(item) ? ownMember(item, key) : undefined;
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+
+function checkMembers(
   schema: Schema,
   value: JsonObject,
   old: Json | undefined,
   path: string,
-): FieldError[] {
-  const errors: FieldError[] = [];
+  result: Result,
+): void {
   const at = (name: string): string => (path === '' ? name : `${path}.${name}`);
   const count = Object.keys(value).length;
   const { minProperties, maxProperties, required } = schema;
   if (typeof minProperties === 'number' && count < minProperties) {
-    errors.push(
-      fieldInvalid(path, count, `${path} in body should have at least ${minProperties} properties`),
-    );
+    const why = `${path} in body should have at least ${minProperties} properties`;
+    result.add(fieldInvalid(shown(path), count, why));
   }
-  if (typeof maxProperties === 'number' && count > maxProperties) {
-    const message = `Too many: ${count}: must have at most ${maxProperties} items`;
-    errors.push({ field: path, reason: 'FieldValueTooMany', message });
-  }
-  const properties = schemaAt(schema, 'properties');
+  if (typeof maxProperties === 'number' && count > maxProperties)
+    result.add(tooMany(path, count, maxProperties));
+  const properties = schemaAt(schema, 'properties') ?? {};
   const rest = additional(schema);
-  for (const name of Array.isArray(required) ? (required as readonly Json[]) : []) {
-    if (ownMember(value, String(name)) === undefined)
-      errors.push(fieldRequired(at(String(name)), ''));
-  }
+  // A map that is one value has no members that are known to be the same.
+  const was = isObject(old) && schema['x-kubernetes-map-type'] !== 'atomic' ? old : {};
   for (const [name, member] of Object.entries(value)) {
-    if (isEmbedded(schema) && ['apiVersion', 'kind', 'metadata'].includes(name)) continue;
-    const property = properties === undefined ? undefined : schemaAt(properties, name);
-    const of = property ?? (isObject(rest) ? rest : undefined);
+    const of = schemaAt(properties, name) ?? (isObject(rest) ? rest : undefined);
     if (of === undefined || member === undefined) continue;
-    errors.push(
-      ...validate(of, member, isObject(old) ? ownMember(old, name) : undefined, at(name)),
-    );
+    result.merge(check(of, member, ownMember(was, name), at(name), true));
   }
-  return errors;
+  for (const name of Array.isArray(required) ? (required as readonly Json[]) : [])
+    if (ownMember(value, String(name)) === undefined)
+      result.add(fieldRequired(at(String(name)), ''));
 }

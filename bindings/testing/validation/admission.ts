@@ -3,10 +3,10 @@
  * CEL. kubernetes: pkg/apis/admissionregistration/validation/validation.go.
  */
 import { isObject, type Json } from '../json.ts';
-import { pathSegment, qualifiedName, subdomain } from '../registry/names.ts';
+import { label1035, pathSegment, qualifiedName, subdomain } from '../registry/names.ts';
 import { labelSelector, portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
-import { conditions, domain, rfc1035Label, wasValid } from './shared.ts';
+import { conditions, domain, wasValid } from './shared.ts';
 
 const GROUP = 'admissionregistration.k8s.io';
 
@@ -120,7 +120,7 @@ function reviewVersions(list: Place, mustKnow: boolean): void {
   const seen = new Set<string>();
   for (const item of list.items) {
     if (seen.has(item.text)) item.invalid('duplicate version');
-    else item.matches(rfc1035Label);
+    else item.matches(label1035);
     seen.add(item.text);
   }
   if (mustKnow && !REVIEW_VERSIONS.some((version) => seen.has(version)))
@@ -271,10 +271,10 @@ function paramKind(at: Place): void {
     else {
       if (group !== '' && subdomain(group).length > 0) apiVersion.invalid('the group is no name');
       if (version === '') apiVersion.invalid('version must be specified');
-      else if (rfc1035Label(version).length > 0) apiVersion.invalid('the version is no name');
+      else if (label1035(version).length > 0) apiVersion.invalid('the version is no name');
     }
   }
-  if (kind.need() && rfc1035Label(kind.text.toLowerCase()).length > 0)
+  if (kind.need() && label1035(kind.text.toLowerCase()).length > 0)
     kind.invalid('may have mixed case, but should otherwise be a DNS-1035 label');
 }
 

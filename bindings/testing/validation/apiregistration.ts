@@ -2,10 +2,9 @@
  * The rules of APIServices. kubernetes: kube-aggregator
  * pkg/apis/apiregistration/validation/validation.go.
  */
-import { subdomain } from '../registry/names.ts';
+import { label1035, subdomain } from '../registry/names.ts';
 import { portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
-import { rfc1035Label } from './shared.ts';
 
 const MOST_GROUP_PRIORITY = 20_000;
 const MOST_VERSION_PRIORITY = 1000;
@@ -19,7 +18,7 @@ function apiService(object: Place): void {
   if (!group.isEmpty) group.matches(subdomain);
   else if (version.text !== 'v1')
     group.required('only v1 may have an empty group and it better be legacy kube');
-  version.matches(rfc1035Label);
+  version.matches(label1035);
   inRange(spec.at('groupPriorityMinimum'), MOST_GROUP_PRIORITY);
   inRange(spec.at('versionPriority'), MOST_VERSION_PRIORITY);
   const [service, bundle] = [spec.at('service'), spec.at('caBundle')];

@@ -34,7 +34,8 @@ export function cidr(text: string): string[] {
     : ['must not have bits set beyond the prefix length'];
 }
 
-function addressBits(ip: string): bigint {
+/** The address as a number. */
+export function addressBits(ip: string): bigint {
   if (isIPv4(ip)) return ip.split('.').reduce((bits, part) => (bits << 8n) | BigInt(part), 0n);
   const [head = '', tail] = canonicalAddress(ip).split('::');
   const groups = (part: string): string[] => (part === '' ? [] : part.split(':'));

@@ -50,14 +50,6 @@ export function endpointAddress(text: string): string[] {
   return [];
 }
 
-/** RFC 1035: starts with a letter. */
-export function rfc1035Label(name: string): string[] {
-  const wrong = name.length > 63 ? ['must be no more than 63 characters'] : [];
-  if (!/^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name))
-    wrong.push('a DNS-1035 label must start with a letter and have no upper case letters');
-  return wrong;
-}
-
 /** `*.example.com`. */
 export function wildcardSubdomain(name: string): string[] {
   const isOne = name.startsWith('*.') && subdomain(name.slice(2)).length === 0;

@@ -96,7 +96,7 @@ const PROPERTIES: [schema: JsonObject, value: Json][] = [
       maxItems: 5,
       items: { type: 'string', maxLength: 9 },
       'x-kubernetes-validations': [
-        { rule: "self.all(x, x != 'bad')", messageExpression: "'no bad in ' + string(size(self))" },
+        { rule: "self.all(x, x != 'bad')", messageExpression: "'no ' + 'bad'" },
       ],
     },
     ['a'],
@@ -110,6 +110,104 @@ const PROPERTIES: [schema: JsonObject, value: Json][] = [
     { a: 'x' },
   ],
   [{ type: 'string', anyOf: [{ minLength: 3 }, { enum: ['a'] }], not: { enum: ['bad'] } }, 'abc'],
+];
+
+/** More of what formats, lists, alternatives and rules in CEL can be. */
+PROPERTIES.push(
+  ...['uuid4', 'isbn', 'creditcard', 'ssn', 'hexcolor', 'rgbcolor', 'bsonobjectid'].map(
+    (format): [JsonObject, Json] => [
+      { type: 'string', format },
+      {
+        uuid4: '123e4567-e89b-42d3-a456-426614174000',
+        isbn: '0321751043',
+        creditcard: '4111111111111111',
+        ssn: '111-22-3333',
+        hexcolor: '#fff',
+        rgbcolor: 'rgb(1,2,3)',
+        bsonobjectid: '507f1f77bcf86cd799439011',
+      }[format] as string,
+    ],
+  ),
+  [{ type: 'string', format: 'k8s-short-name' }, 'a-b'],
+  [{ type: 'string', format: 'nobody-knows' }, 'x'],
+  [{ type: 'object', additionalProperties: true }, { a: { b: 1 } }],
+  [
+    { type: 'array', items: { type: 'object', properties: { a: { type: 'string' } } } },
+    [{ a: 'x' }],
+  ],
+  [
+    {
+      type: 'object',
+      'x-kubernetes-embedded-resource': true,
+      properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    },
+    { apiVersion: 'apps/v1', kind: 'Thing', metadata: { name: 'x', labels: { a: 'b' } }, spec: {} },
+  ],
+  [
+    {
+      type: 'object',
+      properties: { a: { type: 'integer' }, b: { type: 'string' } },
+      anyOf: [
+        { properties: { a: { minimum: 3 } }, required: ['a'] },
+        { properties: { b: { minLength: 2 } }, required: ['b'] },
+      ],
+      allOf: [{ properties: { a: { maximum: 9 } } }],
+    },
+    { a: 4 },
+  ],
+  [
+    {
+      type: 'object',
+      properties: { q: { type: 'string', maxLength: 9 }, n: { type: 'integer' } },
+      'x-kubernetes-validations': [
+        { rule: "!has(self.q) || quantity(self.q).isLessThan(quantity('2Gi'))" },
+        { rule: 'self.?n.orValue(0) < 5', fieldPath: '.n', reason: 'FieldValueForbidden' },
+      ],
+    },
+    { q: '1Gi', n: 1 },
+  ],
+  [
+    {
+      type: 'string',
+      maxLength: 20,
+      'x-kubernetes-validations': [
+        { rule: "self.find('[0-9]+') == '' || isIP(self)", message: 'digits are addresses' },
+        { rule: 'oldSelf.hasValue() || self.size() > 2', optionalOldSelf: true },
+      ],
+    },
+    '10.0.0.1',
+  ],
+  [
+    {
+      type: 'object',
+      additionalProperties: { type: 'integer' },
+      maxProperties: 3,
+      'x-kubernetes-validations': [{ rule: 'self.all(k, self[k] >= 0 && k.size() < 5)' }],
+    },
+    { a: 1 },
+  ],
+  [
+    {
+      'x-kubernetes-int-or-string': true,
+      'x-kubernetes-validations': [{ rule: 'type(self) == int ? self > 0 : self != ""' }],
+    },
+    8080,
+  ],
+);
+
+/** Rules that do not compile, or that say what they cannot. */
+const WRONG_RULES: JsonObject[] = [
+  { rule: 'self.nothing == 1' },
+  { rule: 'self ==' },
+  { rule: '1' },
+  { rule: "self == 'x' && self > 3" },
+  { rule: 'true', messageExpression: '1 + 1' },
+  { rule: 'true', reason: 'Odd' },
+  { rule: 'true', fieldPath: '.x' },
+  { rule: 'true', optionalOldSelf: true },
+  { rule: '' },
+  { rule: 'true', message: ' ' },
+  { rule: 'nobody(self)' },
 ];
 
 function definition(
@@ -177,6 +275,14 @@ function refused(random: Random): Step[] {
     { selectableFields: [{ jsonPath: '.spec.p0' }] },
     { subresources: { scale: { specReplicasPath: '.spec.r', statusReplicasPath: '.status.r' } } },
   ]);
+  if (random.chance(0.2)) {
+    properties.wrong = {
+      type: 'string',
+      maxLength: 5,
+      'x-kubernetes-validations': [random.pick(WRONG_RULES)],
+    };
+    return [{ method: 'POST', path: CRDS, body: definition(properties, { version: versions }) }];
+  }
   const body = mutated(random, definition(properties, { version: versions }));
   return [{ method: 'POST', path: CRDS, body }];
 }

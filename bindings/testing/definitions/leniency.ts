@@ -1,0 +1,112 @@
+/**
+ * What an update of a CustomResourceDefinition is not held to, as it was so before: rules that came
+ * to Kubernetes later than definitions that break them. apiextensions-apiserver:
+ * pkg/apis/apiextensions/validation (validationOptions).
+ */
+import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
+import { prune } from '../schema/defaults.ts';
+import { isEmbedded, type Schema } from '../schema/structural.ts';
+import { structuralErrors, unsupported } from './structural-check.ts';
+
+export interface SchemaLeniency {
+  /** Versions without a schema. */
+  noSchema: boolean;
+  types: boolean;
+  structural: boolean;
+  unprunedDefaults: boolean;
+  sets: boolean;
+  mapKeys: boolean;
+  /** Certificates that are none, until the definition is established. */
+  caBundle: boolean;
+  /** Reviews of a version that nobody knows. */
+  reviewVersions: boolean;
+  /** Rules in CEL that were there before. */
+  rules: ReadonlySet<string>;
+}
+
+export const isEstablished = (crd: JsonObject): boolean => {
+  const { conditions } = objectAt(crd, 'status');
+  return (
+    Array.isArray(conditions) &&
+    conditions.some(
+      (each) => isObject(each) && each.type === 'Established' && each.status === 'True',
+    )
+  );
+};
+
+/** The schemas of all versions. */
+export const schemasOf = (spec: JsonObject): Schema[] =>
+  (Array.isArray(spec.versions) ? spec.versions : []).filter(isObject).flatMap((version) => {
+    const { openAPIV3Schema } = objectAt(version, 'schema');
+    return isObject(openAPIV3Schema) ? [openAPIV3Schema] : [];
+  });
+
+/** The schemas that stand in a schema. */
+export function below(schema: Schema): Schema[] {
+  const single = ['items', 'not', 'additionalProperties', 'additionalItems'].map(
+    (name) => schema[name],
+  );
+  const lists = ['allOf', 'anyOf', 'oneOf', 'items'].flatMap((name) =>
+    Array.isArray(schema[name]) ? (schema[name] as readonly Json[]) : [],
+  );
+  const maps = ['properties', 'patternProperties', 'definitions', 'dependencies'].flatMap((name) =>
+    Object.values(objectAt(schema, name)),
+  );
+  return [...single, ...lists, ...maps].filter(isObject);
+}
+
+/** Whether the schema or one in it is so. */
+export const has = (schema: Schema, is: (schema: Schema) => boolean): boolean =>
+  is(schema) || below(schema).some((each) => has(each, is));
+
+export const hasDefaults = (schema: Schema): boolean =>
+  has(schema, (each) => each.default !== undefined && each.default !== null);
+
+const TYPES = ['array', 'boolean', 'integer', 'number', 'object', 'string'];
+
+/** @param was the spec before the update; undefined: it is created */
+export function leniencyOf(spec: JsonObject, was: JsonObject | undefined): SchemaLeniency {
+  const schemas = was === undefined ? [] : schemasOf(was);
+  const some = (is: (schema: Schema) => boolean): boolean => schemas.some((each) => has(each, is));
+  const versions = was !== undefined && Array.isArray(was.versions) ? was.versions : [];
+  const rules = new Set<string>();
+  some((schema) => {
+    const list = schema['x-kubernetes-validations'];
+    for (const rule of Array.isArray(list) ? list.filter(isObject) : [])
+      rules.add(String(rule.rule));
+    return false;
+  });
+  const keeps = spec.preserveUnknownFields === true;
+  return {
+    noSchema: schemas.length < versions.length,
+    types: some(({ type }) => typeof type === 'string' && type !== '' && !TYPES.includes(type)),
+    structural:
+      keeps &&
+      schemas.some(
+        (schema) => unsupported(schema) !== undefined || structuralErrors(schema, '').length > 0,
+      ),
+    unprunedDefaults: some(
+      (schema) =>
+        schema.default !== undefined &&
+        JSON.stringify(prune(schema, schema.default, isEmbedded(schema))) !==
+          JSON.stringify(schema.default),
+    ),
+    sets: some((schema) => setItemProblem(schema) !== undefined),
+    mapKeys: false,
+    caBundle: was === undefined,
+    reviewVersions: false,
+    rules,
+  };
+}
+
+/** The member of a set's items that must say that they are one value. */
+export function setItemProblem(schema: Schema): string | undefined {
+  const { items } = schema;
+  if (schema['x-kubernetes-list-type'] !== 'set' || !isObject(items)) return undefined;
+  const listType = items['x-kubernetes-list-type'];
+  if (items.type === 'array' && listType !== undefined && listType !== 'atomic')
+    return 'x-kubernetes-list-type';
+  if (items.type === 'object' && items['x-kubernetes-map-type'] !== 'atomic')
+    return 'x-kubernetes-map-type';
+  return undefined;
+}

@@ -1,0 +1,53 @@
+/**
+ * What is wrong with the rules in CEL of a definition: whether they compile, and whether what they
+ * compare with is known. apiextensions-apiserver: pkg/apis/apiextensions/validation.
+ */
+import { isObject, objectAt } from '../json.ts';
+import { compileRules } from '../rules/compile.ts';
+import { additional, type Schema, schemaAt } from '../schema/structural.ts';
+import { type FieldError, fieldInvalid } from '../status.ts';
+
+/** @param lost the schema whose values are not known to be the same after an update */
+export function ruleErrors(
+  schema: Schema,
+  path: string,
+  isRoot: boolean,
+  lost: string | undefined,
+): FieldError[] {
+  const errors = ofSchema(schema, path, isRoot, lost);
+  const atomic = schema['x-kubernetes-map-type'] === 'atomic' ? path : undefined;
+  for (const [name, property] of Object.entries(objectAt(schema, 'properties')))
+    if (isObject(property))
+      errors.push(...ruleErrors(property, `${path}.properties[${name}]`, false, lost ?? atomic));
+  const rest = additional(schema);
+  if (isObject(rest)) errors.push(...ruleErrors(rest, `${path}.additionalProperties`, false, lost));
+  const items = schemaAt(schema, 'items');
+  const unkeyed = schema['x-kubernetes-list-type'] === 'map' ? undefined : path;
+  if (items !== undefined)
+    errors.push(...ruleErrors(items, `${path}.items`, false, lost ?? unkeyed));
+  return errors;
+}
+
+function ofSchema(
+  schema: Schema,
+  path: string,
+  isRoot: boolean,
+  lost: string | undefined,
+): FieldError[] {
+  return compileRules(schema, isRoot).flatMap(({ given, usesOldSelf, error, messageError }, at) => {
+    const place = `${path}.x-kubernetes-validations[${at}]`;
+    const errors: FieldError[] = [];
+    if (error !== undefined) errors.push(fieldInvalid(`${place}.rule`, given, error));
+    if (messageError !== undefined)
+      errors.push(fieldInvalid(`${place}.messageExpression`, given, messageError));
+    if (error === undefined && usesOldSelf && lost !== undefined) {
+      const why = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${lost}`;
+      errors.push(fieldInvalid(`${place}.rule`, given.rule, why));
+    }
+    if (!usesOldSelf && given.optionalOldSelf !== undefined) {
+      const why = 'may not be set if oldSelf is not used in rule';
+      errors.push(fieldInvalid(`${place}.optionalOldSelf`, given.optionalOldSelf, why));
+    }
+    return errors;
+  });
+}

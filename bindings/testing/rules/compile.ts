@@ -1,0 +1,89 @@
+/**
+ * The rules of a schema, compiled once. apiextensions-apiserver:
+ * pkg/apiserver/schema/cel/compilation.go.
+ */
+import type { ParseResult } from '@marcbachmann/cel-js';
+import { rulesOf } from '../definitions/rule-check.ts';
+import { type Json, type JsonObject, stringAt } from '../json.ts';
+import type { Schema } from '../schema/structural.ts';
+import { loadedCel } from './library.ts';
+import { celTypeOf } from './types.ts';
+
+export interface Rule {
+  /** As the definition has it. */
+  given: JsonObject;
+  usesOldSelf: boolean;
+  /** What is wrong with it; of the message's expression in `messageError`. */
+  error?: string;
+  messageError?: string;
+  /** true: the value is as the rule says. Throws where it cannot be said. */
+  holds?: (value: Json, old: Json | undefined) => boolean;
+  message?: (value: Json, old: Json | undefined) => string;
+}
+
+/**
+ * What Kubernetes' CEL has and the library has not: such rules are neither refused nor evaluated.
+ */
+const BEYOND =
+  /\.(?:optMap|optFlatMap|transformList|transformMap|transformMapEntry|sortBy|existsOne)\(|\.(?:all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,|\bjsonpatch\b|\bauthorizer\b/;
+
+const compiled = new WeakMap<Schema, Rule[]>();
+
+/** @param isRoot the schema is that of the whole object; none: the library is not there */
+export function compileRules(schema: Schema, isRoot: boolean): Rule[] {
+  const cel = loadedCel();
+  const given = cel === undefined ? [] : rulesOf(schema);
+  if (cel === undefined || given.length === 0) return [];
+  let rules = compiled.get(schema);
+  if (rules !== undefined) return rules;
+  const env = cel.base.clone();
+  const type = celTypeOf(env, schema, isRoot);
+  rules =
+    type === undefined
+      ? []
+      : given.map((rule) => {
+          const own = env.clone();
+          own.registerVariable('self', type.name);
+          const optional = rule.optionalOldSelf === true;
+          own.registerVariable('oldSelf', optional ? `optional<${type.name}>` : type.name);
+          const text = stringAt(rule, 'rule');
+          const activation = (value: Json, old: Json | undefined): Record<string, unknown> => ({
+            self: type.read(value),
+            ...(optional
+              ? {
+                  oldSelf:
+                    old === undefined || old === null
+                      ? cel.library.Optional.none()
+                      : cel.library.Optional.of(type.read(old)),
+                }
+              : old === undefined
+                ? {}
+                : { oldSelf: type.read(old) }),
+          });
+          const parse = (expression: string, wanted: string): ParseResult | string | undefined => {
+            if (BEYOND.test(expression)) return undefined;
+            try {
+              const program = own.parse(expression);
+              const { valid, type: found, error } = program.check();
+              if (!valid) return `compilation failed: ${error?.message ?? ''}`;
+              if (found !== wanted && found !== 'dyn') return `must evaluate to a ${wanted}`;
+              return program;
+            } catch (error) {
+              return `compilation failed: ${(error as Error).message}`;
+            }
+          };
+          const made: Rule = { given: rule, usesOldSelf: /\boldSelf\b/.test(text) };
+          const program = text.trim() === '' ? undefined : parse(text, 'bool');
+          if (typeof program === 'string') return { ...made, error: program };
+          if (program !== undefined)
+            made.holds = (value, old) => program(activation(value, old)) === true;
+          const expression = stringAt(rule, 'messageExpression');
+          const message = expression.trim() === '' ? undefined : parse(expression, 'string');
+          if (typeof message === 'string') return { ...made, messageError: message };
+          if (message !== undefined)
+            made.message = (value, old) => String(message(activation(value, old)));
+          return made;
+        });
+  compiled.set(schema, rules);
+  return rules;
+}

@@ -1,0 +1,145 @@
+/**
+ * Judges a custom object by the rules in CEL of its definition. apiextensions-apiserver:
+ * pkg/apiserver/schema/cel/validation.go. What rules cost is not counted.
+ */
+import { fieldPath } from '../definitions/selectable.ts';
+import { isObject, type Json, jsonKey, objectAt, ownMember, sameJson, stringAt } from '../json.ts';
+import { additional, type Schema, schemaAt } from '../schema/structural.ts';
+import { keyOf, mapKeys } from '../schema/validate.ts';
+import { type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';
+import { compileRules, type Rule } from './compile.ts';
+
+const NOWHERE = '<nil>';
+
+/** @param old before an update; undefined: it is new */
+export const ruleErrors = (schema: Schema, value: Json, old: Json | undefined): FieldError[] =>
+  walk(schema, value, old, '', true);
+
+/** The rules could not be asked, as the object is not as they take it to be. */
+export const unasked = (errors: readonly FieldError[]): FieldError[] =>
+  errors.some(({ reason }) => BLOCKING.includes(reason))
+    ? [
+        fieldInvalid(
+          NOWHERE,
+          null,
+          'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+        ),
+      ]
+    : [];
+
+const BLOCKING: readonly string[] = [
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+];
+
+/** Whether there are rules in the schema. */
+export function hasRules(schema: Schema): boolean {
+  let known = withRules.get(schema);
+  if (known === undefined) {
+    const rest = additional(schema);
+    const below = [
+      ...Object.values(objectAt(schema, 'properties')),
+      schema.items ?? null,
+      rest ?? null,
+    ];
+    known =
+      schema['x-kubernetes-validations'] !== undefined ||
+      below.some((each) => isObject(each) && hasRules(each));
+    withRules.set(schema, known);
+  }
+  return known;
+}
+
+const withRules = new WeakMap<Schema, boolean>();
+
+function walk(
+  schema: Schema,
+  value: Json,
+  old: Json | undefined,
+  path: string,
+  isRoot: boolean,
+): FieldError[] {
+  if (value === null || !hasRules(schema)) return [];
+  const errors = compileRules(schema, isRoot).flatMap((rule) =>
+    ofRule(rule, schema, value, old, path),
+  );
+  if (Array.isArray(value)) {
+    const items = schemaAt(schema, 'items');
+    const keys = mapKeys(schema);
+    if (items === undefined) return errors;
+    const was = new Map<string, Json>();
+    if (keys !== undefined && Array.isArray(old))
+      for (const each of old as readonly Json[]) was.set(jsonKey(keyOf(keys, each)), each);
+    for (const [at, item] of value.entries()) {
+      const before = keys === undefined ? undefined : was.get(jsonKey(keyOf(keys, item)));
+      errors.push(...walk(items, item, before, `${path}[${at}]`, false));
+    }
+  } else if (isObject(value)) {
+    const rest = additional(schema);
+    const was = isObject(old) && schema['x-kubernetes-map-type'] !== 'atomic' ? old : {};
+    for (const [name, member] of Object.entries(value)) {
+      const property = schemaAt(objectAt(schema, 'properties'), name);
+      const of = property ?? (isObject(rest) ? rest : undefined);
+      if (of === undefined || member === undefined) continue;
+      const at =
+        property === undefined ? `${path}[${name}]` : path === '' ? name : `${path}.${name}`;
+      errors.push(...walk(of, member, ownMember(was, name), at, false));
+    }
+  }
+  return errors;
+}
+
+function ofRule(
+  { given, usesOldSelf, holds, message }: Rule,
+  schema: Schema,
+  value: Json,
+  old: Json | undefined,
+  path: string,
+): FieldError[] {
+  const isNew = old === undefined || old === null;
+  if (holds === undefined || (usesOldSelf && isNew && given.optionalOldSelf !== true)) return [];
+  const text = stringAt(given, 'rule').trim();
+  const field = path === '' ? NOWHERE : path;
+  try {
+    if (holds(value, old)) return [];
+  } catch (error) {
+    const [why = ''] = String((error as Error).message).split('\n');
+    return [fieldInvalid(field, schema.type ?? '', `${why} evaluating rule: ${text}`)];
+  }
+  // What was so before may stay; a rule about the change itself is asked anew.
+  if (!usesOldSelf && !isNew && sameJson(value, old)) return [];
+  let why: string | undefined;
+  try {
+    why = message?.(value, old).trim();
+  } catch {
+    // As the real server: the message of the rule stands in for it.
+  }
+  if (why === undefined || why === '' || /[\n\r]/.test(why))
+    why = stringAt(given, 'message').trim() || `failed rule: ${text}`;
+  return [withReason(placeOf(given.fieldPath, schema, path), value, why, given.reason)];
+}
+
+function placeOf(below: Json | undefined, schema: Schema, path: string): string {
+  const found = typeof below === 'string' && below !== '' ? fieldPath(below, schema, true) : '';
+  if (typeof found === 'string') return path === '' ? NOWHERE : path;
+  const steps = found.steps.map((step) => (step.startsWith('[') ? step : `.${step}`)).join('');
+  return path === '' ? steps.replace(/^\./, '') : `${path}${steps}`;
+}
+
+function withReason(field: string, value: Json, why: string, reason: Json | undefined): FieldError {
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return fieldForbidden(field, why);
+    case 'FieldValueRequired':
+      return fieldRequired(field, why);
+    case 'FieldValueDuplicate':
+      return { field, reason, message: `Duplicate value: ${JSON.stringify(value)}` };
+    default:
+      // Of what is large the value is not shown.
+      return typeof value === 'object'
+        ? { field, reason: 'FieldValueInvalid', message: `Invalid value: ${why}` }
+        : fieldInvalid(field, value, why);
+  }
+}

@@ -1,0 +1,218 @@
+import { describe, expect, test } from 'vitest';
+import { type Client, start } from './client.ts';
+
+const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const SITES = '/apis/example.com/v1/namespaces/default/sites';
+const VALIDATIONS = 'x-kubernetes-validations';
+
+const definition = (spec: object) => ({
+  metadata: { name: 'sites.example.com' },
+  spec: {
+    group: 'example.com',
+    scope: 'Namespaced',
+    names: { plural: 'sites', kind: 'Site' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        subresources: { status: {} },
+        schema: {
+          openAPIV3Schema: {
+            type: 'object',
+            properties: {
+              spec,
+              status: { type: 'object', properties: { n: { type: 'integer' } } },
+            },
+          },
+        },
+      },
+    ],
+  },
+});
+
+const site = (spec: unknown, name = 'a') => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Site',
+  metadata: { name },
+  spec,
+});
+
+async function withSpec(spec: object): Promise<Client> {
+  const { api } = await start();
+  await api.make(CRDS, definition(spec));
+  return api;
+}
+
+const integer = { type: 'integer' };
+const string = { type: 'string', maxLength: 20 };
+const object = (properties: object, ...rules: object[]) => ({
+  type: 'object',
+  properties,
+  [VALIDATIONS]: rules,
+});
+
+// Rules were taken and never asked: a test was green on objects that no cluster accepts.
+describe('a rule in CEL', () => {
+  const range = object(
+    { min: integer, max: integer, name: { ...string, [VALIDATIONS]: [{ rule: 'self != "no"' }] } },
+    { rule: '!has(self.min) || self.min <= self.max', message: 'min is above max' },
+  );
+
+  test('is asked at every write', async () => {
+    const api = await withSpec(range);
+    const wrong = { status: 422, body: { reason: 'Invalid' } };
+    expect(await api.send('POST', SITES, { body: site({ min: 3, max: 2 }) })).toMatchObject({
+      ...wrong,
+      body: {
+        details: { causes: [{ field: 'spec', message: 'Invalid value: min is above max' }] },
+      },
+    });
+    await api.make(SITES, site({ min: 1, max: 2 }));
+    expect(await api.patch(`${SITES}/a`, { spec: { min: 5 } })).toMatchObject(wrong);
+    expect(await api.patch(`${SITES}/a`, { spec: { name: 'no' } })).toMatchObject({
+      body: {
+        details: {
+          causes: [
+            { field: 'spec.name', message: expect.stringContaining('failed rule: self != "no"') },
+          ],
+        },
+      },
+    });
+    expect((await api.patch(`${SITES}/a`, { spec: { max: 9 } })).status).toBe(200);
+  });
+
+  test('that cannot be asked of an object is told', async () => {
+    const api = await withSpec(range);
+    const { body } = await api.send('POST', SITES, { body: site({ min: '3' }) });
+    expect(body.details.causes).toMatchObject([
+      { field: 'spec.min', reason: 'FieldValueTypeInvalid' },
+      { field: '<nil>', reason: 'FieldValueInvalid' },
+    ]);
+  });
+
+  test('that fails says why', async () => {
+    const api = await withSpec(
+      object({ min: integer, max: integer }, { rule: 'self.min <= self.max' }),
+    );
+    const { status, body } = await api.send('POST', SITES, { body: site({ min: 1 }) });
+    expect([status, body.message]).toEqual([422, expect.stringContaining('No such key: max')]);
+  });
+
+  test('has a reason, a place and a message that is calculated', async () => {
+    const api = await withSpec(
+      object(
+        { min: integer },
+        {
+          rule: 'self.min > 3',
+          fieldPath: '.min',
+          reason: 'FieldValueForbidden',
+          messageExpression: '"not " + string(self.min)',
+        },
+      ),
+    );
+    const { body } = await api.send('POST', SITES, { body: site({ min: 1 }) });
+    expect(body.details.causes).toEqual([
+      { field: 'spec.min', reason: 'FieldValueForbidden', message: 'Forbidden: not 1' },
+    ]);
+  });
+
+  test('about a change is asked where there was a value, or where it takes none for one', async () => {
+    const api = await withSpec(
+      object({
+        fixed: { ...string, [VALIDATIONS]: [{ rule: 'self == oldSelf' }] },
+        once: {
+          ...string,
+          [VALIDATIONS]: [{ rule: 'oldSelf.hasValue() || self == "new"', optionalOldSelf: true }],
+        },
+        list: {
+          type: 'array',
+          'x-kubernetes-list-type': 'map',
+          'x-kubernetes-list-map-keys': ['k'],
+          items: {
+            ...object({ k: string, v: integer }, { rule: 'self.v >= oldSelf.v' }),
+            required: ['k'],
+          },
+        },
+      }),
+    );
+    expect((await api.send('POST', SITES, { body: site({ once: 'x' }) })).status).toBe(422);
+    await api.make(SITES, site({ fixed: 'a', once: 'new', list: [{ k: 'a', v: 2 }] }));
+    const causes = async (spec: object) =>
+      (await api.patch(`${SITES}/a`, { spec })).body.details?.causes?.map(({ field }) => field);
+    expect(await causes({ fixed: 'b' })).toEqual(['spec.fixed']);
+    expect(
+      await causes({
+        list: [
+          { k: 'b', v: 0 },
+          { k: 'a', v: 1 },
+        ],
+      }),
+    ).toEqual(['spec.list[1]']);
+    expect(await causes({ once: 'other', list: [{ k: 'a', v: 3 }] })).toBeUndefined();
+  });
+
+  test.for([
+    'self.list.isSorted() && self.list.sum() == 3 && self.list.max() == 2',
+    'self.text.find("[0-9]+") == "12" && self.text.matches("^a")',
+    'quantity(self.size).isLessThan(quantity("2Gi"))',
+    'isIP("10.0.0.1") && cidr("10.0.0.0/8").containsIP("10.1.2.3")',
+    'url("https://a.example:80/x").getHost() == "a.example:80"',
+    '"%s is %d".format(["a", 3]) == "a is 3"',
+    '!format.dns1123Label().validate("a-b").hasValue()',
+    'format.named("dns1035Label").value().validate("1").hasValue()',
+    'semver("1.2.3").isLessThan(semver("1.10.0-rc.1"))',
+    'sets.contains(self.list, [1]) && !sets.intersects(self.list, [7])',
+    'self.x__dash__y == 1 && self.?none.orValue("z") == "z"',
+    'self.port == "http" && self.labels["a"] == "b" && "a" in self.labels',
+    'self.when > timestamp("2020-01-01T00:00:00Z")',
+    'self.list.all(i, v, v < 10)',
+  ])('%s', async (rule) => {
+    const spec = object(
+      {
+        list: { type: 'array', items: integer },
+        text: string,
+        size: string,
+        none: string,
+        'x-y': integer,
+        port: { 'x-kubernetes-int-or-string': true },
+        labels: { type: 'object', additionalProperties: string },
+        when: { type: 'string', format: 'date-time' },
+      },
+      { rule },
+      { rule: `!(${rule})`, message: 'the opposite' },
+    );
+    const api = await withSpec(spec);
+    const values = {
+      list: [1, 2],
+      text: 'a12',
+      size: '1Gi',
+      'x-y': 1,
+      port: 'http',
+      labels: { a: 'b' },
+      when: '2026-01-01T00:00:00Z',
+    };
+    const { body } = await api.send('POST', SITES, { body: site(values) });
+    // What Kubernetes knows and the library does not is not asked at all.
+    const expected = rule.includes('(i, v,') ? undefined : ['Invalid value: the opposite'];
+    expect(body.details?.causes?.map((cause) => (cause as { message?: string }).message)).toEqual(
+      expected,
+    );
+  });
+
+  test.for<[spec: object, field: string]>([
+    [object({ a: string }, { rule: 'self.b == "x"' }), '[0].rule'],
+    [object({ a: string }, { rule: 'self.a' }), '[0].rule'],
+    [object({ a: string }, { rule: 'self.a ==' }), '[0].rule'],
+    [object({ a: string }, { rule: 'self.a == 1' }), '[0].rule'],
+    [object({ a: string }, { rule: 'true', messageExpression: '1' }), '[0].messageExpression'],
+    [object({ a: string }, { rule: 'true', optionalOldSelf: true }), '[0].optionalOldSelf'],
+    [object({ a: string }, { rule: 'true', fieldPath: '.b' }), '[0].fieldPath'],
+    [object({ a: string }, { rule: ' ' }), '[0].rule'],
+  ])('that is wrong is refused with its definition: %j', async ([spec, field]) => {
+    const { api } = await start();
+    const { status, body } = await api.send('POST', CRDS, { body: definition(spec) });
+    const path = `spec.validation.openAPIV3Schema.properties[spec].${VALIDATIONS}${field}`;
+    expect([status, body.details.causes?.map((cause) => cause.field)]).toEqual([422, [path]]);
+  });
+});
