@@ -158,6 +158,8 @@ export function ownApply(
   managers: Managers,
   writer: Writer,
   force: boolean,
+  /** Fields that are no conflict. */
+  allowed: FieldSet = FieldSet.empty,
 ): Applied {
   const entry = {
     manager: writer.manager,
@@ -174,6 +176,11 @@ export function ownApply(
   const merged = merge(type, before, config) as JsonObject;
   const next = last === undefined ? merged : prune(type, merged, owners, last.fields, writer);
   const { left, conflicts } = settle(type, before, next, owners, id, writer);
+  for (const [entry, conflict] of conflicts) {
+    const left = conflict.difference(allowed);
+    if (left.size === 0) conflicts.delete(entry);
+    else conflicts.set(entry, left);
+  }
   if (conflicts.size > 0 && !force) throw applyConflict(conflicts);
   const same = sameJson(before, next);
   const owned = fields.difference(STRIPPED);

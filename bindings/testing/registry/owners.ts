@@ -3,6 +3,7 @@
  * path can write, and what `metadata.managedFields` of the written object says. The bookkeeping
  * itself is in apply/.
  */
+import { TAKES_OVER, takenOver, withLastApplied } from '../apply/last-applied.ts';
 import { decodeManagers, encodeManagers, isReset, type Managers } from '../apply/managers.ts';
 import {
   allBut,
@@ -164,14 +165,17 @@ export function applied(
       manager: 'before-first-apply',
     }) as typeof managers;
   }
-  const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force);
+  const takesOver = writer.manager === TAKES_OVER;
+  const allowed = takesOver && live ? takenOver(type, live, writer.apiVersion) : undefined;
+  const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force, allowed);
   const managedFields = result.managers.size === 0 ? undefined : encodeManagers(result.managers);
-  const object = result.object ?? live ?? nothing(kind);
+  const made = result.object ?? live ?? nothing(kind);
+  const object = takesOver ? withLastApplied(made, config) : made;
   const empty = (value: Json | undefined): boolean =>
     typeof value === 'object' && Object.keys(value ?? {}).length === 0;
   return {
     object: readApplied(kind, object),
-    changed: result.object !== undefined,
+    changed: result.object !== undefined || object !== made,
     hollow: !kind.builtIn && Object.values(objectAt(object, 'metadata')).some(empty),
     managedFields,
   };

@@ -1,0 +1,65 @@
+/**
+ * Going over from `kubectl apply` to `kubectl apply --server-side`: the annotation of the first
+ * says which fields were the user's own, so that they are no conflict for the manager `kubectl`,
+ * and it is kept up to date. apimachinery: pkg/util/managedfields/internal/lastapplied*.go.
+ */
+import {
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  readJson,
+  without,
+  writeJson,
+} from '../json.ts';
+import type { Atom } from '../schema/atoms.ts';
+import { FieldSet } from './field-set.ts';
+import { compare, fieldsOf } from './typed.ts';
+
+const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Under another name a manager opts out of all of this. */
+export const TAKES_OVER = 'kubectl';
+
+const lastApplied = (object: JsonObject): Json | undefined =>
+  objectAt(objectAt(object, 'metadata'), 'annotations')[ANNOTATION];
+
+/** The fields that `kubectl apply` set and that still are what it said. */
+export function takenOver(type: Atom, live: JsonObject, apiVersion: string): FieldSet {
+  const text = lastApplied(live);
+  if (typeof text !== 'string' || text === '') return FieldSet.empty;
+  let applied: Json;
+  try {
+    applied = readJson(text);
+  } catch {
+    return FieldSet.empty;
+  }
+  if (!isObject(applied) || applied.apiVersion !== apiVersion) return FieldSet.empty;
+  const { added, modified, removed } = compare(type, applied, live);
+  return fieldsOf(type, applied).difference(modified).difference(added).difference(removed);
+}
+
+/** The object with its annotation, where it has one, saying what was applied now. */
+export function withLastApplied(object: JsonObject, config: JsonObject): JsonObject {
+  const had = lastApplied(object);
+  if (typeof had !== 'string' || had === '') return object;
+  const metadata = objectAt(config, 'metadata');
+  const { annotations } = metadata;
+  const bare = isObject(annotations)
+    ? { ...metadata, annotations: without(annotations, ANNOTATION) }
+    : metadata;
+  const text = `${writeJson(sorted({ ...config, metadata: bare }))}\n`;
+  const own = objectAt(object, 'metadata');
+  return {
+    ...object,
+    metadata: { ...own, annotations: { ...objectAt(own, 'annotations'), [ANNOTATION]: text } },
+  };
+}
+
+/** As Go writes a map: by the names of the members. */
+function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  const names = Object.keys(value).sort();
+  return Object.fromEntries(names.map((name) => [name, sorted(value[name] as Json)]));
+}

@@ -1,0 +1,55 @@
+/**
+ * From `kubectl apply` to `kubectl apply --server-side`: each of these was a conflict here, and
+ * none on a kube-apiserver 1.36.3, whose answers these are.
+ */
+import { expect, test } from 'vitest';
+import { APPLY_PATCH, CONFIG_MAPS, start } from './client.ts';
+
+const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+const config = (data: object, more: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'a', ...more },
+  data,
+});
+
+async function clientApplied() {
+  const { api } = await start();
+  const data = { a: '1', b: '2' };
+  const said = `${JSON.stringify({ ...config(data), metadata: { annotations: {}, name: 'a', namespace: 'default' } })}\n`;
+  const body = config(data, { annotations: { [ANNOTATION]: said } });
+  await api.send('POST', CONFIG_MAPS, {
+    body,
+    query: { fieldManager: 'kubectl-client-side-apply' },
+  });
+  const apply = (fieldManager: string, fields: object) =>
+    api.send('PATCH', `${CONFIG_MAPS}/a`, {
+      body: config(fields),
+      type: APPLY_PATCH,
+      query: { fieldManager },
+    });
+  return { api, apply };
+}
+
+test('what the annotation says is no conflict for kubectl, and it is kept up to date', async () => {
+  const { apply } = await clientApplied();
+  const { status, body } = await apply('kubectl', { a: '3', b: '2' });
+  expect([status, body.data]).toEqual([200, { a: '3', b: '2' }]);
+  expect(body.metadata.annotations?.[ANNOTATION]).toBe(
+    '{"apiVersion":"v1","data":{"a":"3","b":"2"},"kind":"ConfigMap","metadata":{"name":"a"}}\n',
+  );
+});
+
+test('what somebody else has changed since stays a conflict', async () => {
+  const { api, apply } = await clientApplied();
+  await api.patch(`${CONFIG_MAPS}/a`, { data: { b: '5' } });
+  const { status, body } = await apply('kubectl', { a: '3', b: '7' });
+  expect(status).toBe(409);
+  expect(body.details.causes?.map(({ field }) => field)).toEqual(['.data.b']);
+});
+
+test('another manager takes nothing over', async () => {
+  const { apply } = await clientApplied();
+  const { status, body } = await apply('other', { a: '3', b: '2' });
+  expect([status, body.reason]).toEqual([409, 'Conflict']);
+});
