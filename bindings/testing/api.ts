@@ -23,7 +23,7 @@ import { evict } from './eviction.ts';
 import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
-import { isObject, type JsonObject, readJson } from './json.ts';
+import { isObject, type JsonObject, readJson, without } from './json.ts';
 import { choose, list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
 import {
@@ -50,6 +50,7 @@ import { type Path, parsePath, type ResourcePath } from './paths.ts';
 import { BINDING, EVICTION, type Kind, SCALE, TOKEN_REQUEST } from './registry/kinds.ts';
 import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
+import { metadataOf } from './registry/store.ts';
 import { deprecationOf } from './registry/warnings.ts';
 import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
@@ -419,7 +420,9 @@ export class Api {
     const name = requireBindingName(sent);
     const resource = { ...path.resource, plural: 'pods' };
     const pod: ResourcePath = { ...path, resource, name, subresource: 'binding' };
-    return bind(registry, registry.kinds.get(resource), pod, sent, options.dryRun);
+    // Here a Binding is for whichever Pod has the name.
+    const binding = { ...sent, metadata: without(metadataOf(sent), 'uid', 'resourceVersion') };
+    return bind(registry, registry.kinds.get(resource), pod, binding, options.dryRun);
   }
 
   async #subresource({ kind, path, method, query, request, output }: Call): Promise<Answer> {

@@ -142,7 +142,8 @@ function requireBuiltIn(
 ): void {
   const name = (object.kind as string | undefined) || kind.kind;
   const apiVersion = (object.apiVersion as string | undefined) || apiVersionOf(kind);
-  if (name === kind.kind && apiVersion === apiVersionOf(kind)) return;
+  const isOwn = apiVersion === apiVersionOf(kind) || apiVersion === kind.formerly;
+  if (name === kind.kind && isOwn) return;
   const { version } = splitApiVersion(apiVersion);
   const internal = kind.group === '' ? 'core' : (kind.group.split('.')[0] ?? '');
   const why = kinds.isBuiltIn(apiVersion, name)

@@ -87,8 +87,9 @@ function charge(registry: Registry, path: ResourcePath, pod: JsonObject, dryRun:
     const needs = `needs ${count('desiredHealthy')} healthy pods and has ${count('currentHealthy')} currently`;
     throw tooMany(`The disruption budget ${String(name)} ${needs}`);
   }
-  const at: ResourcePath = { ...path, resource: BUDGETS, name: String(name), subresource: '' };
-  registry.modify(at, dryRun, (object, now) => {
+  const at = { ...path, resource: BUDGETS, name: String(name), subresource: 'status' };
+  const now = registry.now();
+  const take = (object: JsonObject): JsonObject => {
     const disrupted = { ...objectAt(status, 'disruptedPods'), [path.name]: now };
     const next: JsonObject = {
       ...status,
@@ -96,7 +97,8 @@ function charge(registry: Registry, path: ResourcePath, pod: JsonObject, dryRun:
       disruptionsAllowed: left - 1,
     };
     return { ...object, status: left > 1 ? next : withCondition(next, Number(generation), now) };
-  });
+  };
+  registry.update(at, take, { dryRun, manager: 'kube-apiserver' });
 }
 
 /** The last disruption was taken. */

@@ -3,7 +3,7 @@
  * eviction. A scale is a view of an object: what is written to it is written to the object's
  * replicas. Other subresources are in api.ts.
  */
-import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
 import type { RequestOptions } from './options.ts';
 import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
@@ -177,7 +177,11 @@ export function bind(
     throw new ApiError(500, `target.kind: ${why}`);
   }
   if (node === '') throw new ApiError(500, 'target.name: Required value');
+  const { uid, resourceVersion } = metadataOf(binding);
   registry.modify(path, dryRun, (pod, now) => {
+    const was = metadataOf(pod);
+    requireSame(path, 'UID', uid, was.uid);
+    requireSame(path, 'ResourceVersion', resourceVersion, was.resourceVersion);
     const subject = { ...ofResource(kind, path.name), what: 'pods/binding' };
     if (metadataOf(pod).deletionTimestamp !== undefined) {
       throw conflict(subject, `pod ${path.name} is being deleted, cannot be assigned to a host`);
@@ -199,21 +203,35 @@ export function bind(
       lastProbeTime: null,
       lastTransitionTime: now,
     };
-    const annotations = {
-      ...objectAt(metadataOf(pod), 'annotations'),
-      ...objectAt(metadataOf(binding), 'annotations'),
-    };
+    const gates = objectAt(pod, 'spec').schedulingGates;
+    if (Array.isArray(gates) && gates.length > 0)
+      throw conflict(subject, `pod ${path.name} has non-empty .spec.schedulingGates`);
+    const merged = ['labels', 'annotations'].flatMap((member) => {
+      const both = { ...objectAt(was, member), ...objectAt(metadataOf(binding), member) };
+      return Object.keys(both).length > 0 ? [[member, both] as const] : [];
+    });
     return {
       ...pod,
-      metadata: {
-        ...metadataOf(pod),
-        ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
-      },
+      metadata: { ...was, ...Object.fromEntries(merged) },
       spec: { ...objectAt(pod, 'spec'), nodeName: node },
       status: { ...status, conditions: [...others, scheduled] },
     };
   });
   return success;
+}
+
+/** A Binding may name the very Pod, and the version of it, that it is for. */
+function requireSame(
+  { name, namespace }: ResourcePath,
+  what: string,
+  asked: Json | undefined,
+  was: Json | undefined,
+): void {
+  if (asked === undefined || asked === '' || asked === was) return;
+  const why =
+    `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ResourceVersion: 0, ` +
+    `AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${String(asked)}, ${what} in object meta: ${String(was)}`;
+  throw conflict({ group: '', what: 'pods', name }, why);
 }
 
 /** The name of the Pod that a Binding without a path of its own is for. */

@@ -5,6 +5,16 @@ import { type Answer, type Client, MERGE_PATCH, STRATEGIC, start } from './clien
 const PODS = '/api/v1/namespaces/default/pods';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';
 
+/** Of a client certificate, as openssl makes it. */
+const SIGNING_REQUEST = `-----BEGIN CERTIFICATE REQUEST-----
+MIHnMIGOAgEAMCwxFDASBgNVBAMMC2t1YmUtY2xpZW50MRQwEgYDVQQKDAtleGFt
+cGxlOmRldjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABKrEXrkZ+j/V6cPdNN4H
+i+bULc7GbrRkDR7Hu2lPttJN6vZlPCnwNih3h++/8NyqIRFVMu1oyQ2y9VHaUx0A
+5SqgADAKBggqhkjOPQQDAgNIADBFAiBIryZiiwzwWejcDGMr9CxKj5wF5YMEovfm
+PD/Qtyk58wIhAKql0x3nXuk3x/2knlHlyiEA8WB0VmKJydiCJzTwFYKt
+-----END CERTIFICATE REQUEST-----
+`;
+
 const container = { name: 'web', image: 'i', resources: { requests: { cpu: '1' } } };
 const pod = (name: string, more: object = {}): object => ({
   metadata: { name, labels: { app: name } },
@@ -102,7 +112,9 @@ describe('a resize', () => {
       return status === 422 ? fieldsOf(await answer) : status;
     };
     expect(await refused(resize(api, null))).toContain('spec');
-    expect(await refused(resize(api, { requests: { 'example.com/x': '1' } }))).toEqual(['spec']);
+    expect(await refused(resize(api, { requests: { 'ephemeral-storage': '1' } }))).toEqual([
+      'spec',
+    ]);
     const more = { spec: { containers: [container, { name: 'more', image: 'i' }] } };
     expect(await refused(api.patch(`${PODS}/a/resize`, more))).toContain('spec.containers');
   });
@@ -227,4 +239,53 @@ test('discovery tells reviews, bindings and all subresources', async () => {
     'tokenreviews create',
   ]);
   expect(await names('/apis/authorization.k8s.io/v1')).toHaveLength(4);
+});
+
+describe('a CertificateSigningRequest', () => {
+  const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+  const condition = (type: string) => ({
+    status: { conditions: [{ type, status: 'True', reason: 'r', message: 'm' }] },
+  });
+
+  async function requested(): Promise<Client> {
+    const { api } = await start();
+    await api.make(REQUESTS, {
+      metadata: { name: 'a' },
+      spec: {
+        request: Buffer.from(SIGNING_REQUEST).toString('base64'),
+        signerName: 'example.com/s',
+        usages: ['client auth'],
+      },
+    });
+    return api;
+  }
+
+  test('is of the user who sends it, and is decided at its approval', async () => {
+    const api = await requested();
+    const { body, status } = await api.patch(`${REQUESTS}/a/approval`, {
+      ...condition('Approved'),
+      spec: { username: 'x' },
+    });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      spec: { username: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] },
+      status: { conditions: [{ type: 'Approved', lastUpdateTime: expect.any(String) }] },
+    });
+    const undecided = await api.patch(`${REQUESTS}/a/approval`, { status: { conditions: null } });
+    expect(fieldsOf(undecided)).toEqual(['status.conditions']);
+  });
+
+  test('is neither decided by its status nor signed by its approval', async () => {
+    const api = await requested();
+    const decided = await api.patch(`${REQUESTS}/a/status`, condition('Denied'));
+    expect(fieldsOf(decided)).toEqual(['status.conditions']);
+    const certificate = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
+    const signed = { status: { certificate: Buffer.from(certificate).toString('base64') } };
+    expect((await api.patch(`${REQUESTS}/a/approval`, signed)).body.status).toEqual({});
+    expect((await api.patch(`${REQUESTS}/a/status`, signed)).body).toMatchObject(signed);
+    const other = { status: { certificate: 'eA==' } };
+    expect(fieldsOf(await api.patch(`${REQUESTS}/a/status`, other))).toEqual([
+      'status.certificate',
+    ]);
+  });
 });

@@ -28,7 +28,7 @@ export interface AccessOptions {
 }
 
 /** Who sent a request, and what is asked before it writes. */
-export interface Requester extends Pick<WriteOptions, 'guard'> {
+export interface Requester extends Pick<WriteOptions, 'guard' | 'user'> {
   user: ServerUser;
 }
 

@@ -57,6 +57,7 @@ export class Tokens {
 
   /** Answers a TokenRequest. */
   create(path: ResourcePath, body: JsonObject, manager: string): Written {
+    const sent = this.#registry.unstored(TOKEN_REQUEST, path, withDefaults(body), manager);
     const account = this.#registry.get({ ...path, subresource: '' }, 0).object;
     const { namespace, name } = path;
     const uid = stringAt(metadataOf(account), 'uid');
@@ -71,8 +72,8 @@ export class Tokens {
       const why = `the UID in the token request (${asked}) does not match the UID of the service account (${uid})`;
       throw conflict(ofKind(TOKEN_REQUEST, name), why);
     }
-    const spec = objectAt(body, 'spec');
-    const seconds = typeof spec.expirationSeconds === 'number' ? spec.expirationSeconds : DEFAULT;
+    const spec = objectAt(sent, 'spec');
+    const seconds = Number(spec.expirationSeconds);
     const field = 'spec.expirationSeconds';
     if (seconds < SHORTEST)
       throw refused(
@@ -98,12 +99,6 @@ export class Tokens {
     };
     const token = this.#sign(issued, now);
     this.#issued.set(token, issued);
-    const sent = this.#registry.unstored(
-      TOKEN_REQUEST,
-      path,
-      { ...body, spec: { ...spec, expirationSeconds: seconds } },
-      manager,
-    );
     const time = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
     const metadata = {
       ...metadataOf(sent),
@@ -165,24 +160,24 @@ export class Tokens {
     const kind = stringAt(ref, 'kind');
     const apiVersion = stringAt(ref, 'apiVersion');
     const plural = Object.hasOwn(BINDABLE, kind) ? BINDABLE[kind] : undefined;
-    if (plural === undefined || (apiVersion !== 'v1' && apiVersion !== '')) {
+    if (plural === undefined || apiVersion.includes('/')) {
       const shown = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
       throw badRequest(`cannot bind token to object of type ${shown}, Kind=${kind}`);
     }
     const name = stringAt(ref, 'name');
     const found = this.#find(plural, plural === 'nodes' ? '' : namespace, name);
     if (found === undefined) throw notFound({ group: '', what: plural, name });
+    const spec = objectAt(found.object, 'spec');
+    if (plural === 'pods' && stringAt(spec, 'serviceAccountName') !== account) {
+      const why = 'to pod running with different serviceaccount name.';
+      throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(account)} ${why}`);
+    }
     const asked = stringAt(ref, 'uid');
     if (asked !== '' && asked !== found.uid) {
       const why = `the UID in the bound object reference (${asked}) does not match the UID in record. The object might have been deleted and then recreated`;
       throw conflict({ group: '', what: kind, name }, why);
     }
     if (plural !== 'pods') return [found];
-    const spec = objectAt(found.object, 'spec');
-    if (stringAt(spec, 'serviceAccountName') !== account) {
-      const why = 'to pod running with different serviceaccount name.';
-      throw badRequest(`cannot bind token for serviceaccount ${JSON.stringify(account)} ${why}`);
-    }
     const node = this.#find('nodes', '', stringAt(spec, 'nodeName'));
     return node === undefined ? [found] : [found, node];
   }
@@ -231,6 +226,12 @@ export class Tokens {
     }
     return this.#key;
   }
+}
+
+/** The fields of what is asked are the client's, with the default of how long. */
+function withDefaults(body: JsonObject): JsonObject {
+  const spec = objectAt(body, 'spec');
+  return { ...body, spec: { ...spec, expirationSeconds: spec.expirationSeconds ?? DEFAULT } };
 }
 
 const EXTRA = (name: string): string => `authentication.kubernetes.io/${name}`;

@@ -4,6 +4,7 @@
  * admission plugins that a kube-apiserver has by default, less ServiceAccount, which needs a
  * controller manager.
  */
+import type { ServerUser } from '../auth/users.ts';
 import {
   isObject,
   type Json,
@@ -38,6 +39,8 @@ export interface Admission {
   name: string;
   now: string;
   allocate: Allocator;
+  /** Who creates it. */
+  user: ServerUser | undefined;
 }
 
 /** The object with what the server adds to it; `apiVersion` and `kind` count as they are stored. */
@@ -88,18 +91,20 @@ const CHANGES: Record<string, Change> = {
   },
   'apiextensions.k8s.io/customresourcedefinitions': withStoredVersion,
   'batch/jobs': job,
-  'certificates.k8s.io/certificatesigningrequests': (object) =>
-    withSpec(object, {
-      ...{ username: 'kubernetes-admin', groups: ['system:masters', 'system:authenticated'] },
-      ...{ uid: undefined, extra: undefined },
-    }),
+  'certificates.k8s.io/certificatesigningrequests': (object, { user }) => {
+    const { name = '', uid, groups = [], extra } = user ?? {};
+    return withSpec(object, {
+      ...{ username: name, groups: [...groups] },
+      ...{ uid, extra: extra as JsonObject | undefined },
+    });
+  },
 };
 
 const NOT_READY = 'node.kubernetes.io/not-ready';
 const UNREACHABLE = 'node.kubernetes.io/unreachable';
 
 /** DefaultTolerationSeconds and Priority. */
-function pod(object: JsonObject): JsonObject {
+function pod(object: JsonObject, { now }: Admission): JsonObject {
   const spec = objectAt(object, 'spec');
   return {
     ...object,
@@ -108,7 +113,7 @@ function pod(object: JsonObject): JsonObject {
       priority: spec.priority ?? PRIORITIES[stringAt(spec, 'priorityClassName')] ?? 0,
       preemptionPolicy: spec.preemptionPolicy ?? 'PreemptLowerPriority',
     },
-    status: { ...objectAt(object, 'status'), qosClass: qosClass(spec) },
+    status: { ...objectAt(object, 'status'), ...gated(spec, now), qosClass: qosClass(spec) },
   };
 }
 
@@ -138,6 +143,20 @@ function tolerating(spec: JsonObject): JsonObject {
       : [{ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }],
   );
   return added.length === 0 ? spec : { ...spec, tolerations: [...tolerations, ...added] };
+}
+
+/** A Pod with scheduling gates is not scheduled: pkg/registry/core/pod/strategy.go. */
+function gated({ schedulingGates }: JsonObject, now: string): JsonObject {
+  if (!Array.isArray(schedulingGates) || schedulingGates.length === 0) return {};
+  const condition = {
+    type: 'PodScheduled',
+    status: 'False',
+    lastProbeTime: null,
+    lastTransitionTime: now,
+    reason: 'SchedulingGated',
+    message: 'Scheduling is blocked due to non-empty scheduling gates',
+  };
+  return { conditions: [condition] };
 }
 
 const PRIORITIES: Record<string, number> = {

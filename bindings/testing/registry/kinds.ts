@@ -53,6 +53,8 @@ export interface Kind extends ResourceName {
   orphans: boolean;
   /** false: its definition was deleted, or it was removed; its paths lead nowhere. */
   served: boolean;
+  /** An apiVersion of before, in which objects are taken too. */
+  formerly?: string;
   /** The verbs of a kind whose objects are not stored; others have all verbs. */
   verbs?: readonly string[];
   /** What its CustomResourceDefinition says of its objects; without one any member is taken. */
@@ -140,6 +142,9 @@ const BUILT_IN: Record<string, string> = {
 
 export const resourceKey = (name: ResourceName): string =>
   `${name.group}/${name.version}/${name.plural}`;
+
+export const isSigningRequest = (kind: Kind): boolean =>
+  kind.builtIn && kind.plural === 'certificatesigningrequests';
 
 export const apiVersionOf = (name: { group: string; version: string }): string =>
   name.group === '' ? name.version : `${name.group}/${name.version}`;
@@ -239,7 +244,10 @@ const sent = (group: string, plural: string, kind: string): Kind => ({
 
 export const TOKEN_REQUEST = sent('authentication.k8s.io', 'tokenrequests', 'TokenRequest');
 export const BINDING = sent('', 'bindings', 'Binding');
-export const EVICTION = sent('policy', 'evictions', 'Eviction');
+export const EVICTION: Kind = {
+  ...sent('policy', 'evictions', 'Eviction'),
+  formerly: 'policy/v1beta1',
+};
 
 /** The resources of a CustomResourceDefinition, one for each of its versions. */
 export function definedBy(crd: JsonObject): { name: ResourceName; version: JsonObject }[] {

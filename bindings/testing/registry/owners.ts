@@ -19,7 +19,7 @@ import {
 import { FieldTypeError, readFields } from '../fields.ts';
 import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { ApiError, badRequest } from '../status.ts';
-import { apiVersionOf, type Kind } from './kinds.ts';
+import { apiVersionOf, isSigningRequest, type Kind } from './kinds.ts';
 import { typeIn, typeOf, zeroObject } from './types.ts';
 
 /** Who writes, as the request says. */
@@ -36,17 +36,20 @@ function nothing(kind: Kind): JsonObject {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind, ...zeroObject(kind) };
 }
 
-const CSRS = 'certificatesigningrequests';
+/** What of the status of a CertificateSigningRequest these do not change; others change nothing. */
+const NOT_SIGNED: Readonly<Record<string, readonly string[]>> = {
+  status: ['conditions'],
+  approval: ['certificate'],
+};
 
 /** What writes through a path cannot change: the kinds' GetResetFields. */
 function filterOf(kind: Kind, subresource: string): Filter {
   if (subresource === 'scale') return (fields) => fields;
-  // The server sets the whole spec of a CertificateSigningRequest itself.
-  const reset = kind.plural === CSRS && kind.builtIn ? [pathOf('spec')] : [];
-  if (subresource === '')
-    return kind.status ? allBut(pathOf('status'), ...reset) : (fields) => fields;
+  if (isSigningRequest(kind))
+    return allBut(pathOf('spec'), pathOf('status', ...(NOT_SIGNED[subresource] ?? [])));
+  if (subresource === '') return kind.status ? allBut(pathOf('status')) : (fields) => fields;
   if (!kind.builtIn) return nothingBut('status');
-  if (subresource !== 'status' && subresource !== 'approval') return (fields) => fields;
+  if (subresource !== 'status') return (fields) => fields;
   const kept = KEPT_BY_STATUS[kind.plural] ?? [];
   return allBut(
     pathOf('spec'),

@@ -2,20 +2,12 @@
  * The subresources of each kind, and what a write to one that shows the whole object may change of
  * it. kubernetes: pkg/registry/core/pod, pkg/registry/core/namespace, pkg/registry/certificates.
  */
-import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
-import {
-  type FieldError,
-  fieldDuplicate,
-  fieldForbidden,
-  fieldInvalid,
-  fieldNotFound,
-  fieldNotSupported,
-  fieldRequired,
-  invalidObject,
-} from '../status.ts';
-import { qosClass } from './admission.ts';
-import type { Kind } from './kinds.ts';
-import { dnsLabel } from './names.ts';
+import { isObject, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
+import { type FieldError, fieldInvalid, invalidObject } from '../status.ts';
+import { validateBuiltIn } from '../validation/index.ts';
+import { isSigningRequest, type Kind } from './kinds.ts';
+import { qualifiedName } from './names.ts';
+import { forApproval, forSigning } from './signing.ts';
 import { metadataOf } from './store.ts';
 import { assemble, forStatusUpdate, forUpdate, ofKind, withNextGeneration } from './strategy.ts';
 
@@ -101,18 +93,19 @@ export function methodsOf(kind: Kind, subresource: string): readonly string[] | 
 export const isPart = (subresource: string): boolean =>
   subresource === 'status' || Object.hasOwn(MAKERS, subresource);
 
-type Maker = (kind: Kind, object: JsonObject, old: JsonObject) => JsonObject;
+type Maker = (kind: Kind, object: JsonObject, old: JsonObject, now: string) => JsonObject;
 
 /** What a write to a subresource, or to the object itself, makes of the object. */
-export function makerOf(subresource: string): Maker {
-  if (subresource === 'status') return forStatusUpdate;
-  return MAKERS[subresource] ?? forUpdate;
+export function makerOf(kind: Kind, subresource: string): Maker {
+  if (subresource !== 'status') return MAKERS[subresource] ?? forUpdate;
+  if (isSigningRequest(kind)) return forSigning;
+  return (...args) => forStatusUpdate(args[0], args[1], args[2]);
 }
 
 const MAKERS: Readonly<Record<string, Maker>> = {
   ephemeralcontainers: forEphemeralContainers,
   resize: forResize,
-  finalize: forUpdate,
+  finalize: forFinalize,
   approval: forApproval,
 };
 
@@ -138,180 +131,52 @@ const refuse = (kind: Kind, old: JsonObject, errors: readonly FieldError[]): voi
     throw invalidObject(ofKind(kind, stringAt(metadataOf(old), 'name')), errors);
 };
 
-/** Ephemeral containers are added, and never changed nor removed. */
+/** The Pod with its ephemeral containers, which are all that changes. */
 function forEphemeralContainers(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
-  const was = objectAt(old, 'spec');
-  const before = listAt(was, 'ephemeralContainers');
+  const { ephemeralContainers: _, ...others } = objectAt(old, 'spec');
   const wanted = listAt(objectAt(object, 'spec'), 'ephemeralContainers');
-  const { ephemeralContainers: _, ...others } = was;
-  const spec: JsonObject = wanted.length > 0 ? { ...was, ephemeralContainers: wanted } : others;
-  const field = 'spec.ephemeralContainers';
-  refuse(kind, old, [
-    ...ephemeralErrors(was, wanted),
-    ...before.flatMap((container) => {
-      const name = stringAt(container, 'name');
-      const now = wanted.find((each) => stringAt(each, 'name') === name);
-      if (now !== undefined && sameJson(now, container)) return [];
-      const done = now === undefined ? 'removed' : 'changed';
-      const why = `existing ephemeral containers ${JSON.stringify(name)} may not be ${done}\n`;
-      return [fieldForbidden(field, why)];
-    }),
-  ]);
-  return withPart(kind, object, old, spec);
+  const spec = wanted.length > 0 ? { ...others, ephemeralContainers: wanted } : others;
+  const made = withPart(kind, object, old, spec);
+  refuse(kind, old, validateBuiltIn(kind, made, old, 'ephemeralcontainers'));
+  return made;
 }
 
-/** kubernetes: pkg/apis/core/validation validateEphemeralContainers. */
-function ephemeralErrors(spec: JsonObject, wanted: readonly JsonObject[]): FieldError[] {
-  const others = [...listAt(spec, 'containers'), ...listAt(spec, 'initContainers')].map((each) =>
-    stringAt(each, 'name'),
-  );
-  const names = new Set(others);
-  return wanted.flatMap((container, at) => {
-    const place = `spec.ephemeralContainers[${at}]`;
-    const name = stringAt(container, 'name');
-    const errors: FieldError[] = [];
-    const add = (member: string, error: (field: string) => FieldError): void =>
-      void errors.push(error(`${place}.${member}`));
-    if (name === '') add('name', (field) => fieldRequired(field, ''));
-    else for (const why of dnsLabel(name)) add('name', (field) => fieldInvalid(field, name, why));
-    if (names.has(name)) add('name', (field) => fieldDuplicate(field, name));
-    names.add(name);
-    const image = container.image;
-    if (typeof image !== 'string' || image === '')
-      add('image', (field) => fieldRequired(field, ''));
-    else if (image !== image.trim())
-      add('image', (field) =>
-        fieldInvalid(field, image, 'must not have leading or trailing whitespace'),
-      );
-    for (const [member, supported] of Object.entries(SUPPORTED)) {
-      const value = container[member];
-      if (value !== undefined && !supported.includes(value as string))
-        add(member, (field) => fieldNotSupported(field, value, supported));
-    }
-    const volumes = new Set(listAt(spec, 'volumes').map((volume) => stringAt(volume, 'name')));
-    listAt(container, 'volumeMounts').forEach((mount, index) => {
-      const volume = stringAt(mount, 'name');
-      if (!volumes.has(volume))
-        add(`volumeMounts[${index}].name`, (field) => fieldNotFound(field, volume));
-      if (stringAt(mount, 'subPath') !== '')
-        add(`volumeMounts[${index}].subPath`, (field) =>
-          fieldForbidden(field, 'cannot be set for an Ephemeral Container'),
-        );
-    });
-    for (const member of NOT_EPHEMERAL) {
-      const value = container[member];
-      if (isFilled(value))
-        add(member, (field) => fieldForbidden(field, 'cannot be set for an Ephemeral Container'));
-    }
-    const target = stringAt(container, 'targetContainerName');
-    if (target !== '' && !others.includes(target))
-      add('targetContainerName', (field) => fieldNotFound(field, target));
-    return errors;
-  });
-}
-
-const SUPPORTED: Readonly<Record<string, readonly string[]>> = {
-  terminationMessagePolicy: ['File', 'FallbackToLogsOnError'],
-  imagePullPolicy: ['Always', 'IfNotPresent', 'Never'],
-};
-
-const NOT_EPHEMERAL = [
-  ...['ports', 'resources', 'resizePolicy', 'restartPolicy'],
-  ...['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle'],
-];
-
-const isFilled = (value: Json | undefined): boolean =>
-  value !== undefined &&
-  value !== null &&
-  (typeof value !== 'object' || Object.keys(value).length > 0);
-
-/** The processors and the memory of a Pod's containers change, as long as its class stays. */
+/** The Pod with the resources of its containers, which are all that changes. */
 function forResize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
-  const was = objectAt(old, 'spec');
-  const asked = objectAt(object, 'spec');
-  const errors: FieldError[] = [];
-  const wanted = listAt(asked, 'containers');
-  if (wanted.length === 0) errors.push(fieldRequired('spec.containers', ''));
-  const resized = (member: 'containers' | 'initContainers'): JsonObject[] => {
-    const containers = listAt(asked, member);
-    const before = listAt(was, member);
-    if (containers.length !== before.length) {
-      const why = `${member === 'containers' ? 'containers' : 'initContainers'} may not be added or removed on resize`;
-      errors.push(fieldForbidden(`spec.${member}`, why));
-      return [...before];
-    }
-    return before.map((container, at) => {
-      const next = containers[at] as JsonObject;
-      if (next.name !== container.name) {
-        const why = 'containers may not be renamed or reordered on resize';
-        errors.push(fieldForbidden(`spec.${member}[${at}].name`, why));
-        return container;
-      }
-      const { resources = {}, resizePolicy } = next;
+  const [asked, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+  const resized = (member: string): JsonObject => {
+    const [wanted, before] = [listAt(asked, member), listAt(was, member)];
+    if (wanted.length === 0 && before.length === 0) return {};
+    const same = wanted.length === before.length;
+    const containers = before.map((container, at) => {
+      const { name, resources = {}, resizePolicy } = wanted[at] ?? {};
       return {
         ...container,
+        ...(name === undefined ? {} : { name }),
         resources,
         ...(resizePolicy === undefined ? {} : { resizePolicy }),
       };
     });
+    return { [member]: same ? containers : wanted };
   };
-  const containers = resized('containers');
-  const init = listAt(was, 'initContainers').length > 0 ? resized('initContainers') : undefined;
-  const spec: JsonObject = {
-    ...was,
-    containers,
-    ...(init === undefined ? {} : { initContainers: init }),
-  };
-  const classBefore = qosClass(was);
-  if (qosClass(spec) !== classBefore)
-    errors.push(
-      fieldInvalid('spec', classBefore, 'Pod QOS Class may not change as a result of resizing'),
-    );
-  containers.forEach((container, at) => {
-    const before = listAt(was, 'containers')[at] as JsonObject;
-    errors.push(...resourceErrors(container, before, `spec.containers[${at}].resources`));
+  const spec = { ...was, ...resized('containers'), ...resized('initContainers') };
+  const made = withPart(kind, object, old, spec);
+  refuse(kind, old, validateBuiltIn(kind, made, old, 'resize'));
+  return made;
+}
+
+const STANDARD = ['kubernetes', 'foregroundDeletion', 'orphan'];
+
+/** A Namespace with its own finalizers. kubernetes: pkg/apis/core/validation ValidateNamespaceFinalizeUpdate. */
+function forFinalize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
+  const { finalizers } = objectAt(object, 'spec');
+  const names = Array.isArray(finalizers) ? finalizers.map(String) : [];
+  const errors = names.flatMap((name, at) => {
+    const why = qualifiedName(name);
+    if (!name.includes('/') && !STANDARD.includes(name))
+      why.push('name is neither a standard finalizer name nor is it fully qualified');
+    return why.map((each) => fieldInvalid(`spec.finalizers[${at}]`, name, each));
   });
-  if (errors.length === 0 && !sameJson(fixed(spec), fixed(was)))
-    errors.push(fieldForbidden('spec', 'only cpu and memory resources are mutable'));
   refuse(kind, old, errors);
-  return withPart(kind, object, old, spec);
-}
-
-function resourceErrors(container: JsonObject, before: JsonObject, place: string): FieldError[] {
-  const [now, was] = [objectAt(container, 'resources'), objectAt(before, 'resources')];
-  return (['requests', 'limits'] as const).flatMap((member) => {
-    const names = Object.keys(objectAt(was, member));
-    const removed = names.some((name) => !Object.hasOwn(objectAt(now, member), name));
-    const why = `resource ${member} cannot be removed`;
-    return removed ? [fieldForbidden(`${place}.${member}`, why)] : [];
-  });
-}
-
-/** What a resize leaves as it is. */
-function fixed(spec: JsonObject): JsonObject {
-  const of = (member: string): JsonObject[] =>
-    listAt(spec, member).map((container) => {
-      const resources = objectAt(container, 'resources');
-      const rest = (name: string): JsonObject => {
-        const { cpu: _, memory: __, ...others } = objectAt(resources, name);
-        return others;
-      };
-      return {
-        ...container,
-        resources: { ...resources, requests: rest('requests'), limits: rest('limits') },
-      };
-    });
-  return { ...spec, containers: of('containers'), initContainers: of('initContainers') };
-}
-
-/** The conditions of a CertificateSigningRequest change, and nothing else. */
-function forApproval(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
-  const { conditions } = objectAt(object, 'status');
-  const { conditions: _, ...status } = objectAt(old, 'status');
-  const next: JsonObject = {
-    ...object,
-    ...(old.spec === undefined ? {} : { spec: old.spec }),
-    status: { ...status, ...(conditions === undefined ? {} : { conditions }) },
-  };
-  return forStatusUpdate(kind, next, old);
+  return { ...forUpdate(kind, object, old), spec: objectAt(object, 'spec') };
 }

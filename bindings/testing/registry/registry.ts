@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { sameButTimes } from '../apply/managers.ts';
+import type { ServerUser } from '../auth/users.ts';
 import { asKept, countsAnyway } from '../fields.ts';
 import {
   type Json,
@@ -80,6 +81,8 @@ export interface WriteOptions {
   dryRun: boolean;
   /** The field manager. */
   manager: string;
+  /** Who sent the request. */
+  user?: ServerUser | undefined;
   /** Asked before an object of this kind is written; throws what is refused. */
   guard?: ((kind: Kind, object: JsonObject, old: JsonObject | undefined) => void) | undefined;
   /** What is stored has empty lists or maps in its metadata. */
@@ -105,10 +108,10 @@ export class Registry {
     kinds: this.kinds,
     definitions: () => this.store(DEFINITIONS),
     storeOf: (kind) => this.store(kind),
-    now: () => this.#now(),
+    now: () => this.now(),
     remove: (kind, store, stored) => void this.#remove(kind, store, stored, { dryRun: false }),
     owned: (before, now) => {
-      const by = { manager: 'kube-apiserver', now: this.#now() };
+      const by = { manager: 'kube-apiserver', now: this.now() };
       const kind = this.kinds.get(DEFINITIONS);
       return withOwners(now, ownersAfter(kind, before, now, 'status', by));
     },
@@ -195,7 +198,7 @@ export class Registry {
   /** An object that is answered and not stored, with its managers: a review. */
   unstored(kind: Kind, path: ResourcePath, body: JsonObject, manager: string): JsonObject {
     const object = this.#inNamespace(kind, path, body);
-    const by = { manager, now: this.#now() };
+    const by = { manager, now: this.now() };
     const managedFields = ownersAfter(kind, undefined, object, path.subresource, by);
     const owned = withOwners(object, managedFields);
     return assemble(kind, metadataOf(owned), owned);
@@ -221,7 +224,7 @@ export class Registry {
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
     const prepared = prepare(learned, object, owners !== undefined);
     options.guard?.(learned, prepared, undefined);
-    const now = this.#now();
+    const now = this.now();
     const managedFields =
       owners === undefined
         ? ownersAfter(learned, undefined, prepared, '', { manager: options.manager, now })
@@ -231,6 +234,7 @@ export class Registry {
       uid: randomUUID(),
       now,
       allocate: this.#allocator,
+      user: options.user,
     });
     const store = this.store(path.resource);
     const key = keyOf(path.namespace, name);
@@ -277,7 +281,7 @@ export class Registry {
     this.#requireVersion(kind, path, wanted, existing);
     requireKind(kind, wanted, path.name);
     const prepared = prepare(kind, wanted);
-    const by = { manager: options.manager, now: this.#now() };
+    const by = { manager: options.manager, now: this.now() };
     const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
     const counts = path.subresource === '' && countsAnyway(kind, wanted);
     const next = withOwners(prepared, managedFields);
@@ -296,7 +300,7 @@ export class Registry {
     const existing = this.#existing(kind, path);
     if (existing === undefined && path.subresource !== '')
       throw notFound(ofResource(kind, path.name));
-    const by = { manager: options.manager, now: this.#now() };
+    const by = { manager: options.manager, now: this.now() };
     const result = applied(kind, existing?.object, config, path.subresource, by, options.force);
     const how = { ...options, hollow: result.hollow };
     const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
@@ -338,7 +342,12 @@ export class Registry {
     counts = false,
   ): Written {
     options.guard?.(kind, prepared, existing.object);
-    const made = makerOf(path.subresource)(kind, asKept(kind, prepared), existing.object);
+    const made = makerOf(kind, path.subresource)(
+      kind,
+      asKept(kind, prepared),
+      existing.object,
+      this.now(),
+    );
     const next = counts ? withNextGeneration(made, existing.object) : made;
     return {
       code: 200,
@@ -360,7 +369,7 @@ export class Registry {
     change: (object: JsonObject, now: string) => JsonObject,
   ): void {
     const existing = this.get(path, 0);
-    const next = change(existing.object, this.#now());
+    const next = change(existing.object, this.now());
     const kind = this.kinds.get(path.resource);
     if (!dryRun) this.store(path.resource).put(existing.key, asStored(kind, next));
   }
@@ -408,16 +417,16 @@ export class Registry {
   ): { pending: boolean; json: string } {
     const finalizers = finalizersFor(kind, metadataOf(existing.object), options.propagation);
     if (finalizers.length > 0) {
-      const next = forDeletion(existing.object, finalizers, this.#now());
+      const next = forDeletion(existing.object, finalizers, this.now());
       if (options.dryRun || sameJson(next, existing.object))
         return { pending: true, json: writeJson(next) };
       return { pending: true, json: store.put(existing.key, next).json };
     }
     // A Pod is told to end before it is gone, here by a kubelet that is done at once.
     const last = isPod(kind)
-      ? forDeletion(existing.object, [], this.#now())
+      ? forDeletion(existing.object, [], this.now())
       : isNamespace(kind)
-        ? ending(existing.object, this.#now())
+        ? ending(existing.object, this.now())
         : existing.object;
     if (options.dryRun) return { pending: false, json: writeJson(last) };
     if (!sameJson(last, existing.object)) store.put(existing.key, last);
@@ -505,7 +514,8 @@ export class Registry {
     if (Number(version) !== existing.version) throw staleVersion(ofResource(kind, path.name));
   }
 
-  #now(): string {
+  /** The time of day as objects have it. */
+  now(): string {
     return new Date(this.#wallTime()).toISOString().replace(/\.\d+Z$/, 'Z');
   }
 }

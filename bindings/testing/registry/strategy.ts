@@ -174,7 +174,12 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
  * A write to `/status`: the status changes, and of built-in kinds what the kind lets change of the
  * metadata.
  */
-export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
+export function forStatusUpdate(
+  kind: Kind,
+  object: JsonObject,
+  old: JsonObject,
+  part: 'status' | 'approval' = 'status',
+): JsonObject {
   const { status } = object;
   const was = metadataOf(old);
   const { managedFields } = metadataOf(object);
@@ -186,10 +191,7 @@ export function forStatusUpdate(kind: Kind, object: JsonObject, old: JsonObject)
     ...(status === undefined || status === null ? {} : { status }),
   });
   const found = kind.builtIn
-    ? [
-        ...updateErrors(kind, metadata, was, 'status'),
-        ...validateBuiltIn(kind, made, old, 'status'),
-      ]
+    ? [...updateErrors(kind, metadata, was, 'status'), ...validateBuiltIn(kind, made, old, part)]
     : validateStatus(kind, made, old);
   refuse(ofInvalid(kind, stringAt(was, 'name')), found);
   return made;

@@ -91,8 +91,8 @@ function certificate(at: Place): void {
   if (blocks.length === 0 || !blocks.every(isOne)) at.invalid('must be PEM blocks of certificates');
 }
 
-/** @param setsCertificate what the write may change beside conditions that are no decision */
-function change(object: Place, setsCertificate: boolean): void {
+/** @param sets what the write may change beside conditions that are no decision */
+function change(object: Place, sets?: 'certificate' | 'decisions'): void {
   request(object);
   if (!object.isUpdate) return;
   const list = object.in('status.conditions');
@@ -100,7 +100,7 @@ function change(object: Place, setsCertificate: boolean): void {
     ofType(list.value, type).length - ofType(list.was, type).length;
   for (const type of TRUE_ONLY)
     if (count(type) < 0) list.forbidden(`updates may not remove a condition of type "${type}"`);
-  for (const type of DECISIONS) {
+  for (const type of sets === 'decisions' ? [] : DECISIONS) {
     const isChanged = !sameJson(ofType(list.value, type) as Json, ofType(list.was, type) as Json);
     if (count(type) > 0) list.forbidden(`updates may not add a condition of type "${type}"`);
     else if (count(type) === 0 && isChanged)
@@ -108,14 +108,15 @@ function change(object: Place, setsCertificate: boolean): void {
   }
   const issued = object.in('status.certificate');
   if (!issued.isChanged) return;
-  if (!setsCertificate) issued.forbidden('updates may not set certificate content');
+  if (sets !== 'certificate') issued.forbidden('updates may not set certificate content');
   else if ((issued.was ?? '') !== '')
     issued.forbidden('updates may not modify existing certificate content');
 }
 
 export const certificates: RuleTable = {
   'certificates.k8s.io/certificatesigningrequests': {
-    object: (object) => change(object, false),
-    status: (object) => change(object, true),
+    object: (object) => change(object),
+    status: (object) => change(object, 'certificate'),
+    approval: (object) => change(object, 'decisions'),
   },
 };

@@ -4,6 +4,7 @@ import { configKey } from '../registry/names.ts';
 import { claim, claimStatus } from './claims.ts';
 import { persistentVolume } from './persistent-volumes.ts';
 import type { Place, RuleTable } from './place.ts';
+import { ephemeralContainersChange, podResize } from './pod-parts.ts';
 import { podTemplate } from './pod-spec.ts';
 import { pod, podStatus } from './pods.ts';
 import {
@@ -93,7 +94,12 @@ export const core: RuleTable = {
   '/nodes': { object: node, status: nodeChange },
   '/persistentvolumeclaims': { object: claim, status: claimStatus },
   '/persistentvolumes': { object: persistentVolume },
-  '/pods': { object: pod, status: podStatus },
+  '/pods': {
+    object: pod,
+    status: podStatus,
+    ephemeralcontainers: ephemeralContainersChange,
+    resize: podResize,
+  },
   '/podtemplates': { object: (object) => podTemplate(object.at('template')) },
   '/resourcequotas': { object: resourceQuota, status: quotaStatus },
   '/secrets': { object: secret },

@@ -18,7 +18,7 @@ import { events } from './events.ts';
 import { flowcontrol } from './flowcontrol.ts';
 import { networking } from './networking.ts';
 import { node } from './node.ts';
-import { Place, type RuleTable } from './place.ts';
+import { type KindRules, Place, type RuleTable } from './place.ts';
 import { policy } from './policy.ts';
 import { scheduling } from './priority-classes.ts';
 import { rbac } from './rbac.ts';
@@ -48,13 +48,13 @@ const RULES: RuleTable = {
 
 /**
  * @param old the object before an update; undefined at a create
- * @param part the write is one to the object, or to its `/status`
+ * @param part the write is one to the object, or to that subresource
  */
 export function validateBuiltIn(
   kind: Kind,
   object: JsonObject,
   old: JsonObject | undefined,
-  part: 'object' | 'status' = 'object',
+  part: keyof KindRules = 'object',
 ): FieldError[] {
   const errors: FieldError[] = [];
   RULES[`${kind.group}/${kind.plural}`]?.[part]?.(

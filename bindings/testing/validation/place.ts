@@ -17,10 +17,13 @@ import {
 /** Reports what is wrong at a place and below it, in the order of the real server. */
 export type Rule = (at: Place) => void;
 
-/** The rules of one kind: of the object, and of a write to `/status` where the server has some. */
+/** The rules of one kind: of the object, and of a write to a subresource that has rules of its own. */
 export interface KindRules {
   object?: Rule;
   status?: Rule;
+  ephemeralcontainers?: Rule;
+  resize?: Rule;
+  approval?: Rule;
 }
 
 /** By `group/plural`; of the core group `/pods`. */

@@ -102,6 +102,8 @@ export const differences: readonly Difference[] = [
     why: 'Clients act on status, reason, causes and details; texts are those of Go libraries.',
     blur: (entry) =>
       inObjects(entry, (object) => {
+        if (object.kind === 'TokenReview' && isObject(object.status) && object.status.error)
+          return { ...object, status: { ...object.status, error: '<text>' } };
         if (object.kind !== 'Status') return object;
         const { message: _, ...rest } = object;
         const details = isObject(rest.details) ? rest.details : undefined;
@@ -226,13 +228,13 @@ export const differences: readonly Difference[] = [
       inObjects(
         entry,
         (object) =>
-          members(object, (name, member) =>
-            /^(lastTransitionTime|lastUpdateTime|expirationTimestamp|creationTimestamp|acceptedAt)$/.test(
-              name,
-            ) && typeof member === 'string'
-              ? '<time>'
-              : member,
-          ) as JsonObject,
+          members(object, (name, member) => {
+            if (name === 'disruptedPods' && isObject(member))
+              return Object.fromEntries(Object.keys(member).map((pod) => [pod, '<time>']));
+            const isTime =
+              /^(lastTransitionTime|lastUpdateTime|expirationTimestamp|creationTimestamp|acceptedAt)$/;
+            return isTime.test(name) && typeof member === 'string' ? '<time>' : member;
+          }) as JsonObject,
       ),
   },
 ];

@@ -7,6 +7,7 @@ import { definitionCases } from './definitions.ts';
 import { mutated } from './mutate.ts';
 import { collectionOf, nameOf, SAMPLES, type SampleKind, sampleOf } from './objects.ts';
 import { rbacCases } from './rbac.ts';
+import { subresourceCases } from './subresources.ts';
 
 const PATCHES = {
   merge: 'application/merge-patch+json',
@@ -1017,7 +1018,13 @@ const GROUPS: Record<string, { part: number; group: Group }> = {
   negotiation: { part: 60, group: negotiation },
   status: { part: 80, group: statuses },
   scale: { part: 30, group: scales },
-  subresource: { part: 60, group: podSubresources },
+  subresource: {
+    part: 120,
+    group: (random, count) => [
+      ...podSubresources(random, Math.ceil(count / 3)),
+      ...subresourceCases(random, count),
+    ],
+  },
   review: { part: 30, group: reviews },
   path: { part: 80, group: paths },
   definition: { part: 80, group: definitionCases },
