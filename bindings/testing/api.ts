@@ -47,7 +47,7 @@ import {
 import type { Headers, Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
-import { BINDING, EVICTION, type Kind, SCALE, TOKEN_REQUEST } from './registry/kinds.ts';
+import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/kinds.ts';
 import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
@@ -464,7 +464,7 @@ export class Api {
       const object = isObject(body) ? body : {};
       return answer(() => updateScale(registry, kind, path, () => object, options), []);
     }
-    const sent = SENT[path.subresource] as Kind;
+    const sent = SENT_TO[path.subresource] as Kind;
     const { object, warnings } = this.#decode(sent, text, options.fieldValidation);
     return answer(() => {
       if (sent === TOKEN_REQUEST) return this.#access.tokens.create(path, object, options.manager);
@@ -548,13 +548,6 @@ export class Api {
     }
   }
 }
-
-/** What is sent to the subresources that are created alone. */
-const SENT: Readonly<Record<string, Kind>> = {
-  binding: BINDING,
-  eviction: EVICTION,
-  token: TOKEN_REQUEST,
-};
 
 /** Of what is read; undefined where it does not count. */
 const shapeOf = (verb: Target['verb']): Shape | undefined =>

@@ -234,18 +234,6 @@ export const fieldTooLong = (field: string, most: number): FieldError => ({
   message: `Too long: may not be more than ${most} bytes`,
 });
 
-export const fieldDuplicate = (field: string, value: unknown): FieldError => ({
-  field,
-  reason: 'FieldValueDuplicate',
-  message: `Duplicate value: ${quoted(value)}`,
-});
-
-export const fieldNotFound = (field: string, value: unknown): FieldError => ({
-  field,
-  reason: 'FieldValueNotFound',
-  message: `Not found: ${quoted(value)}`,
-});
-
 /**
  * 422: the object is understood and not acceptable. `subject.what` is the kind here, except where
  * said otherwise.

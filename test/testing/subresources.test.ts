@@ -15,6 +15,19 @@ PD/Qtyk58wIhAKql0x3nXuk3x/2knlHlyiEA8WB0VmKJydiCJzTwFYKt
 -----END CERTIFICATE REQUEST-----
 `;
 
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBgzCCASmgAwIBAgIUGnBk3x5ALY6GRL9LHhA6JZ+Bvc8wCgYIKoZIzj0EAwIw
+FjEUMBIGA1UEAwwLa3ViZS1jbGllbnQwIBcNMjYxMTI2MDY0MzQ1WhgPMjEyNjEx
+MDIwNjQzNDVaMBYxFDASBgNVBAMMC2t1YmUtY2xpZW50MFkwEwYHKoZIzj0CAQYI
+KoZIzj0DAQcDQgAE1xS71ztNQM+5aTzxGfqL9rtCB8bnt04h03m6h5NdO32aClUI
+NzHWv5bn+fwl+7Nm1EFuPO4NvcBF6b8r5P/u+KNTMFEwHQYDVR0OBBYEFLtz7q2A
+Ll6UfbPXT8Uma/MXgy7ZMB8GA1UdIwQYMBaAFLtz7q2ALl6UfbPXT8Uma/MXgy7Z
+MA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIhAK/166IhgnRJcK+H
+b8UNDwoBp9aRgvI/faCeb3M0G5IBAiBK9viyRpGwJC3f2P5+drS83avMZodX1AoA
+zRN1VkWbzQ==
+-----END CERTIFICATE-----
+`;
+
 const container = { name: 'web', image: 'i', resources: { requests: { cpu: '1' } } };
 const pod = (name: string, more: object = {}): object => ({
   metadata: { name, labels: { app: name } },
@@ -279,8 +292,7 @@ describe('a CertificateSigningRequest', () => {
     const api = await requested();
     const decided = await api.patch(`${REQUESTS}/a/status`, condition('Denied'));
     expect(fieldsOf(decided)).toEqual(['status.conditions']);
-    const certificate = '-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n';
-    const signed = { status: { certificate: Buffer.from(certificate).toString('base64') } };
+    const signed = { status: { certificate: Buffer.from(CERTIFICATE).toString('base64') } };
     expect((await api.patch(`${REQUESTS}/a/approval`, signed)).body.status).toEqual({});
     expect((await api.patch(`${REQUESTS}/a/status`, signed)).body).toMatchObject(signed);
     const other = { status: { certificate: 'eA==' } };

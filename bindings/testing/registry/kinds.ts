@@ -244,9 +244,16 @@ const sent = (group: string, plural: string, kind: string): Kind => ({
 
 export const TOKEN_REQUEST = sent('authentication.k8s.io', 'tokenrequests', 'TokenRequest');
 export const BINDING = sent('', 'bindings', 'Binding');
-export const EVICTION: Kind = {
+const EVICTION: Kind = {
   ...sent('policy', 'evictions', 'Eviction'),
   formerly: 'policy/v1beta1',
+};
+
+/** What is sent to the subresources that are created alone. */
+export const SENT_TO: Readonly<Record<string, Kind>> = {
+  binding: BINDING,
+  eviction: EVICTION,
+  token: TOKEN_REQUEST,
 };
 
 /** The resources of a CustomResourceDefinition, one for each of its versions. */

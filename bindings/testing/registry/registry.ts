@@ -41,12 +41,12 @@ import { normalizeMetadata } from './metadata.ts';
 import { generateName } from './names.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
 import { makerOf } from './parts.ts';
+import { requirePreconditions, requireUid } from './preconditions.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
 import {
   assemble,
   forCreate,
   forDeletion,
-  ofKind,
   ofResource,
   prepare,
   requireKind,
@@ -542,42 +542,6 @@ const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces
 const OWN_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const isNamespace = (kind: Kind): boolean => kind.builtIn && kind.plural === 'namespaces';
 const isPod = (kind: Kind): boolean => kind.builtIn && kind.plural === 'pods';
-
-/**
- * An update that names a uid means that very object, not one that has its name by now or by this
- * update.
- */
-function requireUid(
-  kind: Kind,
-  path: ResourcePath,
-  wanted: JsonObject,
-  existing: { key: string; uid: string },
-): void {
-  const asked = stringAt(metadataOf(wanted), 'uid');
-  if (asked === '' || asked === existing.uid) return;
-  const key = `/registry/${kind.builtIn ? '' : `${kind.group}/`}${kind.plural}/${existing.key}`;
-  const why =
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
-    `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${existing.uid}`;
-  throw conflict(ofResource(kind, path.name), why);
-}
-
-function requirePreconditions(kind: Kind, existing: Stored, options: DeleteOptions): void {
-  const metadata = metadataOf(existing.object);
-  const uid = stringAt(metadata, 'uid');
-  const subject = ofKind(kind, stringAt(metadata, 'name'));
-  if (options.uid !== undefined && options.uid !== uid) {
-    const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
-    throw conflict(subject, why);
-  }
-  if (
-    options.resourceVersion !== undefined &&
-    options.resourceVersion !== String(existing.version)
-  ) {
-    const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${existing.version}). The object might have been modified`;
-    throw conflict(subject, why);
-  }
-}
 
 /**
  * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not

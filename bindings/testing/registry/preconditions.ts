@@ -1,0 +1,47 @@
+/**
+ * Which object a write means: that of a uid, or of a version. apiserver: pkg/storage
+ * Preconditions.
+ */
+import { type JsonObject, stringAt } from '../json.ts';
+import type { ResourcePath } from '../paths.ts';
+import { conflict } from '../status.ts';
+import type { Kind } from './kinds.ts';
+import type { DeleteOptions } from './registry.ts';
+import { metadataOf, type Stored } from './store.ts';
+import { ofKind, ofResource } from './strategy.ts';
+
+/**
+ * An update that names a uid means that very object, not one that has its name by now or by this
+ * update.
+ */
+export function requireUid(
+  kind: Kind,
+  path: ResourcePath,
+  wanted: JsonObject,
+  existing: { key: string; uid: string },
+): void {
+  const asked = stringAt(metadataOf(wanted), 'uid');
+  if (asked === '' || asked === existing.uid) return;
+  const key = `/registry/${kind.builtIn ? '' : `${kind.group}/`}${kind.plural}/${existing.key}`;
+  const why =
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ` +
+    `Precondition failed: UID in precondition: ${asked}, UID in object meta: ${existing.uid}`;
+  throw conflict(ofResource(kind, path.name), why);
+}
+
+export function requirePreconditions(kind: Kind, existing: Stored, options: DeleteOptions): void {
+  const metadata = metadataOf(existing.object);
+  const uid = stringAt(metadata, 'uid');
+  const subject = ofKind(kind, stringAt(metadata, 'name'));
+  if (options.uid !== undefined && options.uid !== uid) {
+    const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    throw conflict(subject, why);
+  }
+  if (
+    options.resourceVersion !== undefined &&
+    options.resourceVersion !== String(existing.version)
+  ) {
+    const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${existing.version}). The object might have been modified`;
+    throw conflict(subject, why);
+  }
+}
