@@ -2,11 +2,12 @@
  * A parity case: requests that go, one after another, to the embedded and to a real API server. It
  * is plain JSON on one line, so that a failing one can be printed and run again.
  */
+import { createHash } from 'node:crypto';
 
 /** One request. */
 export interface Step {
   method: string;
-  /** With its query. `NS` stands for the namespace of the case, in bodies too. */
+  /** With its query. `NS` stands for the namespace of the case, in bodies too. `NS::` begins an address of its own. */
   path: string;
   /** A string is sent as it is; anything else as JSON. */
   body?: unknown;
@@ -32,10 +33,17 @@ const REFERENCE = /\{\{(\d+)\.([^}]+)\}\}/g;
 /** A text of a step for one server: its namespace, and what earlier answers said. */
 export function filledIn(text: string, namespace: string, answers: readonly unknown[]): string {
   return text
+    .replaceAll(/\bNS::/g, addressesOf(namespace))
     .replaceAll(/\bNS\b/g, namespace)
     .replaceAll(REFERENCE, (_, step: string, path: string) =>
       String(memberAt(answers[Number(step)], path) ?? ''),
     );
+}
+
+/** The beginning of addresses that no other namespace has: `2001:db8:1a2b:3c4d::`. */
+function addressesOf(namespace: string): string {
+  const digest = createHash('sha1').update(namespace).digest('hex');
+  return `2001:db8:1${digest.slice(0, 3)}:1${digest.slice(3, 6)}::`;
 }
 
 function memberAt(value: unknown, path: string): unknown {

@@ -232,7 +232,7 @@ export const differences: readonly Difference[] = [
             if (name === 'disruptedPods' && isObject(member))
               return Object.fromEntries(Object.keys(member).map((pod) => [pod, '<time>']));
             const isTime =
-              /^(lastTransitionTime|lastUpdateTime|expirationTimestamp|creationTimestamp|acceptedAt)$/;
+              /^(lastTransitionTime|lastUpdateTime|expirationTimestamp|creationTimestamp|acceptedAt|lastPhaseTransitionTime)$/;
             return isTime.test(name) && typeof member === 'string' ? '<time>' : member;
           }) as JsonObject,
       ),

@@ -3,37 +3,8 @@
  * that a change of any one of them says something about the rules of its kind.
  */
 import type { JsonObject } from '../same-answers/api.ts';
-
-export interface SampleKind {
-  apiVersion: string;
-  kind: string;
-  plural: string;
-  namespaced: boolean;
-  /** Everything but apiVersion, kind and the name. */
-  sample: JsonObject;
-  /** The kind has a status subresource. */
-  status?: JsonObject;
-  scale?: true;
-}
-
-const meta = (
-  apiVersion: string,
-  kind: string,
-  plural: string,
-  sample: JsonObject,
-): SampleKind => ({
-  apiVersion,
-  kind,
-  plural,
-  namespaced: true,
-  sample,
-});
-const cluster = (
-  apiVersion: string,
-  kind: string,
-  plural: string,
-  sample: JsonObject,
-): SampleKind => ({ ...meta(apiVersion, kind, plural, sample), namespaced: false });
+import { EXTENSIONS } from './extension-objects.ts';
+import { cluster, meta, type SampleKind } from './sample-kind.ts';
 
 const selector = { matchLabels: { app: 'web' } };
 const podSpec: JsonObject = {
@@ -648,6 +619,7 @@ export const SAMPLES: readonly SampleKind[] = [
     driverName: 'example.com',
     parameters: { iops: '100' },
   }),
+  ...EXTENSIONS,
 ];
 
 /** `/api/v1/namespaces/NS/pods`, or a cluster-scoped collection. */
@@ -659,6 +631,8 @@ export function collectionOf({ apiVersion, plural, namespaced }: SampleKind): st
 /** Names of cluster-scoped objects have the namespace in them, as cases run side by side. */
 export function nameOf(kind: SampleKind, name: string): string {
   if (kind.plural === 'csidrivers' || kind.plural === 'csinodes') return `NS-${name}.example.com`;
+  if (kind.plural === 'apiservices') return 'v1.NS.example.com';
+  if (kind.plural === 'ipaddresses') return `NS::${name}`;
   return kind.namespaced ? name : `NS-${name}`;
 }
 

@@ -1,0 +1,65 @@
+/** The requests that cases are made of, and from what their parts are picked. */
+import type { Random } from '../../random.ts';
+import type { ParityCase, Step } from './case.ts';
+import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
+import type { SampleKind } from './sample-kind.ts';
+
+export const PATCHES = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+} as const;
+
+/** Makes about so many cases of one kind. */
+export type Group = (random: Random, count: number) => ParityCase[];
+
+export const times = (count: number, make: (index: number) => ParityCase): ParityCase[] =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+export const create = (kind: SampleKind, body: unknown = sampleOf(kind), query = ''): Step => ({
+  method: 'POST',
+  path: collectionOf(kind) + (kind.controlled ? dry(query) : query),
+  body,
+});
+const dry = (query: string): string => `${query === '' ? '?' : `${query}&`}dryRun=All`;
+export const at = (kind: SampleKind, name = 'a'): string =>
+  `${collectionOf(kind)}/${nameOf(kind, name)}`;
+export const get = (kind: SampleKind, name = 'a'): Step => ({
+  method: 'GET',
+  path: at(kind, name),
+});
+
+/** The kinds whose objects nobody but the case changes. */
+export const WRITTEN = SAMPLES.filter(({ controlled }) => !controlled);
+/** Those that lie in the namespace of a case, which can be listed apart from others'. */
+export const LISTED = WRITTEN.filter(({ namespaced }) => namespaced);
+
+/** Names in the order of a weighted pick: kinds that users write most come up more often. */
+export function pickKind(random: Random, from: readonly SampleKind[] = WRITTEN): SampleKind {
+  const common = from.filter(({ kind }) => /^(Pod|Deployment|Service|ConfigMap|Job)$/.test(kind));
+  return common.length > 0 && random.chance(0.25) ? random.pick(common) : random.pick(from);
+}
+
+export const VALIDATION = [
+  '',
+  '',
+  '',
+  '?fieldValidation=Strict',
+  '?fieldValidation=Ignore',
+  '?fieldValidation=Warn',
+];
+export const WRITE_OPTIONS = [
+  '?dryRun=All',
+  '?dryRun=',
+  '?dryRun=Some',
+  '?dryRun=All&dryRun=All',
+  '?fieldManager=me',
+  `?fieldManager=${'m'.repeat(129)}`,
+  '?fieldManager=%0a',
+  '?fieldValidation=strict',
+  '?pretty=true',
+  '?unknown=1',
+  '?force=true',
+  '?fieldValidation=',
+];
