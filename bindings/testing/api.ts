@@ -23,7 +23,7 @@ import { evict } from './eviction.ts';
 import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
-import { isObject, type JsonObject, readJson, without } from './json.ts';
+import { isObject, type JsonObject, readJson, stringAt, without } from './json.ts';
 import { choose, list, parseVersion } from './list.ts';
 import { isTrue } from './list-options.ts';
 import {
@@ -55,7 +55,7 @@ import { deprecationOf } from './registry/warnings.ts';
 import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
-import { applyScale, bind, requireBindingName, scaleOf, updateScale } from './subresources.ts';
+import { applyScale, bind, scaleOf, updateScale } from './subresources.ts';
 import { tableView } from './tables.ts';
 import { type View, viewOf, wholeObjects } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
@@ -417,7 +417,7 @@ export class Api {
     const { registry } = this;
     const sent = registry.unstored(kind, path, object, options.manager);
     if (kind.kind !== 'Binding') return this.#access.review(kind, sent, by);
-    const name = requireBindingName(sent);
+    const name = stringAt(metadataOf(sent), 'name');
     const resource = { ...path.resource, plural: 'pods' };
     const pod: ResourcePath = { ...path, resource, name, subresource: 'binding' };
     // Here a Binding is for whichever Pod has the name.

@@ -5,7 +5,9 @@
  */
 import { type LabelSelector, labelMatcher } from '../selectors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
+import { deleteOptionsIn } from './options.ts';
 import type { ResourcePath } from './paths.ts';
+import { requirePreconditions } from './registry/preconditions.ts';
 import type { Registry, Written } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
 import { ApiError, type StatusDetails } from './status.ts';
@@ -22,21 +24,46 @@ export function evict(
   dryRun: boolean,
 ): Written {
   requireName(path, eviction, 'Eviction');
-  const options = objectAt(eviction, 'deleteOptions');
-  const preconditions = objectAt(options, 'preconditions');
-  const [uid, resourceVersion] = [
-    stringAt(preconditions, 'uid'),
-    stringAt(preconditions, 'resourceVersion'),
-  ];
-  const dry = dryRun || (Array.isArray(options.dryRun) && options.dryRun.includes('All'));
-  const pod = registry.get({ ...path, subresource: '' }, 0).object;
-  if (!canIgnoreBudget(pod)) charge(registry, path, pod, dry);
-  registry.delete(path, {
-    ...(uid === '' ? {} : { uid }),
-    ...(resourceVersion === '' ? {} : { resourceVersion }),
-    dryRun: dry,
+  const asked = objectAt(eviction, 'deleteOptions');
+  const isDry = dryRun || (Array.isArray(asked.dryRun) && asked.dryRun.length > 0);
+  const { uid, resourceVersion } = objectAt(asked, 'preconditions');
+  const kind = registry.kinds.get(path.resource);
+  const pod = registry.get({ ...path, subresource: '' }, 0);
+  if (!canIgnoreBudget(pod.object)) charge(registry, path, pod.object, isDry);
+  requirePreconditions(kind, pod, {
+    uid: (uid as string) || undefined,
+    resourceVersion: (resourceVersion as string) || undefined,
+    dryRun: isDry,
   });
+  registry.modify(path, isDry, withTarget);
+  // Only now the real server looks at the options. The version that they name is that from before
+  // the condition.
+  const options = deleteOptionsIn(asked);
+  registry.delete(path, { ...options, resourceVersion: undefined, dryRun: isDry });
   return success;
+}
+
+/** The Pod with the condition that tells that it is evicted. */
+function withTarget(pod: JsonObject, now: string): JsonObject {
+  const condition = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: now,
+    reason: 'EvictionByEvictionAPI',
+    message: 'Eviction API: evicting',
+  };
+  return { ...pod, status: withCondition(objectAt(pod, 'status'), condition) };
+}
+
+/** The status with the condition in place of the one of its type, whose time stays with its status. */
+function withCondition(status: JsonObject, condition: JsonObject): JsonObject {
+  const all = Array.isArray(status.conditions) ? status.conditions.filter(isObject) : [];
+  const old = all.find(({ type }) => type === condition.type);
+  if (old === undefined) return { ...status, conditions: [...all, condition] };
+  const { lastTransitionTime = null } = old.status === condition.status ? old : condition;
+  const next = { ...condition, lastTransitionTime };
+  return { ...status, conditions: all.map((each) => (each === old ? next : each)) };
 }
 
 /** What has not begun, or is over, is nothing that a budget protects. */
@@ -96,24 +123,21 @@ function charge(registry: Registry, path: ResourcePath, pod: JsonObject, dryRun:
       disruptedPods: disrupted,
       disruptionsAllowed: left - 1,
     };
-    return { ...object, status: left > 1 ? next : withCondition(next, Number(generation), now) };
+    return { ...object, status: left > 1 ? next : usedUp(next, now) };
   };
   registry.update(at, take, { dryRun, manager: 'kube-apiserver' });
 }
 
 /** The last disruption was taken. */
-function withCondition(status: JsonObject, generation: number, now: string): JsonObject {
-  const conditions = Array.isArray(status.conditions) ? status.conditions.filter(isObject) : [];
-  const others = conditions.filter(({ type }) => type !== 'DisruptionAllowed');
-  const condition = {
+function usedUp(status: JsonObject, now: string): JsonObject {
+  return withCondition(status, {
     type: 'DisruptionAllowed',
     status: 'False',
-    observedGeneration: generation,
+    observedGeneration: status.observedGeneration ?? 0,
     lastTransitionTime: now,
     reason: 'InsufficientPods',
     message: '',
-  };
-  return { ...status, conditions: [...others, condition] };
+  });
 }
 
 function tooMany(message: string, retryAfterSeconds?: number): ApiError {

@@ -151,11 +151,7 @@ class InProcess implements FakeTransport {
   }
 
   add(...objects: object[]): void {
-    seed(
-      this.#serving.api.registry,
-      objects,
-      new Date(this.#serving.wallTime()).toISOString().replace(/\.\d+Z$/, 'Z'),
-    );
+    seed(this.#serving.api.registry, objects);
   }
 
   define(...resources: FakeResource[]): void {

@@ -6,8 +6,9 @@
 import { type Incoming, parseJson, requireTypeMeta } from './body.ts';
 import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
 import { isTrue } from './list-options.ts';
+import type { DeleteOptions } from './registry/deletion.ts';
 import type { Kind } from './registry/kinds.ts';
-import type { DeleteOptions, WriteOptions } from './registry/registry.ts';
+import type { WriteOptions } from './registry/registry.ts';
 import {
   badRequest,
   type FieldError,
@@ -92,18 +93,17 @@ interface Given {
   propagationPolicy: string | undefined;
   orphanDependents: boolean | undefined;
   dryRun: readonly Json[];
+  gracePeriodSeconds: number | undefined;
   uid?: string | undefined;
   resourceVersion?: string | undefined;
 }
 
 /** DeleteOptions come as a body, or as query parameters where there is none. */
-export function deleteOptions(body: string, query: URLSearchParams): DeleteOptions {
-  const {
-    propagationPolicy: policy,
-    orphanDependents: orphans,
-    dryRun,
-    ...preconditions
-  } = body.trim() === '' ? givenByQuery(query) : givenByBody(body);
+export const deleteOptions = (body: string, query: URLSearchParams): DeleteOptions =>
+  checked(body.trim() === '' ? givenByQuery(query) : givenByBody(body));
+
+function checked(given: Given): DeleteOptions {
+  const { propagationPolicy: policy, orphanDependents: orphans, dryRun, ...others } = given;
   const propagation = PROPAGATION.find((known) => known === policy);
   const errors: FieldError[] = [];
   if (policy !== undefined && orphans !== undefined) {
@@ -116,7 +116,7 @@ export function deleteOptions(body: string, query: URLSearchParams): DeleteOptio
   if (asked.error !== undefined) errors.push(asked.error);
   if (errors.length > 0) throw invalidOptions('DeleteOptions', errors);
   return {
-    ...preconditions,
+    ...others,
     propagation:
       propagation ?? (orphans === undefined ? undefined : orphans ? 'Orphan' : 'Background'),
     cascades: orphans === false,
@@ -129,7 +129,10 @@ function givenByQuery(query: URLSearchParams): Given {
   if (!/^([+-]?\d+)?$/.test(grace)) {
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: invalid syntax`);
   }
+  if (BigInt.asIntN(64, BigInt(grace)) !== BigInt(grace))
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(grace)}: value out of range`);
   return {
+    gracePeriodSeconds: grace === '' ? undefined : Number(grace),
     dryRun: dryRunsIn(query),
     propagationPolicy: query.get('propagationPolicy') ?? undefined,
     orphanDependents: query.has('orphanDependents')
@@ -157,6 +160,10 @@ const isBoolean = (value: Json): value is boolean => typeof value === 'boolean';
 const isInteger = (value: Json): value is number => Number.isInteger(value);
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 
+/** DeleteOptions that are a member of another object. */
+export const deleteOptionsIn = (options: JsonObject): DeleteOptions =>
+  checked(givenByObject(options));
+
 function givenByBody(body: string): Given {
   const options =
     parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`)) ??
@@ -168,7 +175,11 @@ function givenByBody(body: string): Given {
       `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/runtime/scheme.go:111"`,
     );
   }
-  read(options, 'DeleteOptions.gracePeriodSeconds', 'int64', isInteger);
+  return givenByObject(options);
+}
+
+function givenByObject(options: JsonObject): Given {
+  const gracePeriodSeconds = read(options, 'DeleteOptions.gracePeriodSeconds', 'int64', isInteger);
   const preconditions =
     read(options, 'DeleteOptions.preconditions', 'v1.Preconditions', isObject) ?? {};
   const uid = read(preconditions, 'Preconditions.preconditions.uid', 'types.UID', isText);
@@ -189,7 +200,14 @@ function givenByBody(body: string): Given {
   const wrong = dryRun.find((value) => !isText(value) && value !== null);
   if (wrong !== undefined)
     throw badRequest(unmarshalError(wrong, 'Go struct field DeleteOptions.dryRun of type string'));
-  return { dryRun, uid, resourceVersion, orphanDependents, propagationPolicy };
+  return {
+    dryRun,
+    gracePeriodSeconds,
+    uid,
+    resourceVersion,
+    orphanDependents,
+    propagationPolicy,
+  };
 }
 
 /** Who deletes Jobs without a policy is told what becomes of their Pods. */

@@ -14,8 +14,8 @@ import type { Registry } from './registry/registry.ts';
 import { keyOf, metadataOf } from './registry/store.ts';
 import { assemble, prepare } from './registry/strategy.ts';
 
-/** @param now the creation time of objects that do not say theirs */
-export function seed(registry: Registry, objects: readonly object[], now: string): void {
+export function seed(registry: Registry, objects: readonly object[]): void {
+  const now = registry.now();
   const wanted = objects.map((object, at) => read(registry, object, `objects[${at}]`, now));
   const keys = new Set<string>();
   for (const [at, { kind, key }] of wanted.entries()) {

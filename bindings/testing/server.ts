@@ -100,8 +100,9 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * update that leaves a value as a rule does not want it is not warned of; a namespace is gone with
  * its objects at once, whatever finalizers they have; quantities are left as they are written; nobody counts
  * the healthy Pods of a disruption budget, so that evictions go by the status that a test writes;
- * no kubelet gives logs or runs commands; a Pod on a node is gone at
- * once; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
+ * no kubelet gives logs, runs commands or ends Pods, so that a Pod on a
+ * node that is deleted stays, marked, until it is deleted with `gracePeriodSeconds: 0`, as on
+ * envtest; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
  * `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server (say
  * `Background`); what a definition's schema once cut from a stored object does not come back with a
  * later one; a strict patch is refused with the object in JavaScript's order of members; a member

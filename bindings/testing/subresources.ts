@@ -177,6 +177,7 @@ export function bind(
     throw new ApiError(500, `target.kind: ${why}`);
   }
   if (node === '') throw new ApiError(500, 'target.name: Required value');
+  if (path.name === '') throw badRequest('Name parameter required.');
   const { uid, resourceVersion } = metadataOf(binding);
   registry.modify(path, dryRun, (pod, now) => {
     const was = metadataOf(pod);
@@ -232,13 +233,6 @@ function requireSame(
     `StorageError: invalid object, Code: 4, Key: /registry/pods/${namespace}/${name}, ResourceVersion: 0, ` +
     `AdditionalErrorMsg: Precondition failed: ${what} in precondition: ${String(asked)}, ${what} in object meta: ${String(was)}`;
   throw conflict({ group: '', what: 'pods', name }, why);
-}
-
-/** The name of the Pod that a Binding without a path of its own is for. */
-export function requireBindingName(binding: JsonObject): string {
-  const name = stringAt(metadataOf(binding), 'name');
-  if (name === '') throw badRequest('Name parameter required.');
-  return name;
 }
 
 export function requireName(path: ResourcePath, object: JsonObject, what: string): void {

@@ -76,3 +76,12 @@ export function readTime(text: string, micro: boolean): string {
       : (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -60_000 : 60_000);
   return `${new Date(local - offset).toISOString().slice(0, 19)}${fraction}Z`;
 }
+
+/** A time of day, in milliseconds since 1970, as objects have it. */
+export const timeText = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+
+/** The time that many seconds after another. Durations overflow as Go's do. */
+export function afterSeconds(time: string, seconds: number): string {
+  const nanoseconds = BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n);
+  return timeText(Date.parse(time) + Number(nanoseconds / 1_000_000n));
+}

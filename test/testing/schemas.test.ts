@@ -591,7 +591,7 @@ test('a Pod is bound to a node once, and evicted', async () => {
   expect((await api.send('POST', `${pods}/a/binding`, { body: binding })).status).toBe(201);
   expect((await api.send('POST', `${pods}/a/binding`, { body: binding })).status).toBe(409);
   expect((await api.get(`${pods}/a`)).body.spec.nodeName).toBe('n1');
-  const eviction = { metadata: { name: 'a' } };
+  const eviction = { metadata: { name: 'a' }, deleteOptions: { gracePeriodSeconds: 0 } };
   expect((await api.send('POST', `${pods}/a/eviction`, { body: eviction })).status).toBe(201);
   expect((await api.get(`${pods}/a`)).status).toBe(404);
 });

@@ -8,6 +8,7 @@ import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import type { Registry, WriteOptions, Written } from '../registry/registry.ts';
 import { seed } from '../seed.ts';
+import { timeText } from '../times.ts';
 import { type Attributes, attributesOf, forbidden } from './attributes.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';
 import { requireGrantable } from './escalation.ts';
@@ -44,7 +45,7 @@ export class Access {
     this.#rbac = authorization === 'RBAC' ? new Rbac(registry) : undefined;
     this.#authorizer = this.#rbac ?? allowAll;
     this.#wallTime = wallTime;
-    if (this.#rbac !== undefined) seed(registry, bootstrapRoles(), timeOf(wallTime()));
+    if (this.#rbac !== undefined) seed(registry, bootstrapRoles());
     const isServiceAccount = (token: string): ServerUser | undefined => this.tokens.userOf(token);
     this.#users = new Users(users, isServiceAccount, this.#rbac !== undefined);
   }
@@ -82,9 +83,7 @@ export class Access {
       users: this.#users,
       tokens: this.tokens,
       authorizer: this.#authorizer,
-      now: timeOf(this.#wallTime()),
+      now: timeText(this.#wallTime()),
     });
   }
 }
-
-const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');

@@ -11,6 +11,7 @@ import type { Registry, Written } from '../registry/registry.ts';
 import { keyOf, metadataOf } from '../registry/store.ts';
 import { ofKind } from '../registry/strategy.ts';
 import { badRequest, conflict, fieldInvalid, invalidObject, notFound } from '../status.ts';
+import { timeText } from '../times.ts';
 import { type ServerUser, serviceAccountGroups, serviceAccountName } from './users.ts';
 
 /** The issuer, and the audience of who names none. */
@@ -99,13 +100,12 @@ export class Tokens {
     };
     const token = this.#sign(issued, now);
     this.#issued.set(token, issued);
-    const time = (at: number): string => new Date(at).toISOString().replace(/\.\d+Z$/, 'Z');
     const metadata = {
       ...metadataOf(sent),
       name,
       namespace,
       uid,
-      creationTimestamp: time(now * 1000),
+      creationTimestamp: timeText(now * 1000),
     };
     const answer = {
       ...sent,
@@ -115,7 +115,7 @@ export class Tokens {
         expirationSeconds: seconds,
         boundObjectRef: spec.boundObjectRef ?? null,
       },
-      status: { token, expirationTimestamp: time(issued.expires) },
+      status: { token, expirationTimestamp: timeText(issued.expires) },
     };
     return { code: 201, json: JSON.stringify(answer) };
   }

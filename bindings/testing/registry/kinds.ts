@@ -146,6 +146,9 @@ export const resourceKey = (name: ResourceName): string =>
 export const isSigningRequest = (kind: Kind): boolean =>
   kind.builtIn && kind.plural === 'certificatesigningrequests';
 
+export const isPod = (kind: Kind): boolean =>
+  kind.builtIn && kind.group === '' && kind.plural === 'pods';
+
 export const apiVersionOf = (name: { group: string; version: string }): string =>
   name.group === '' ? name.version : `${name.group}/${name.version}`;
 

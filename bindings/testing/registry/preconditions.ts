@@ -5,10 +5,10 @@
 import { type JsonObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { conflict } from '../status.ts';
+import type { DeleteOptions } from './deletion.ts';
 import type { Kind } from './kinds.ts';
-import type { DeleteOptions } from './registry.ts';
 import { metadataOf, type Stored } from './store.ts';
-import { ofKind, ofResource } from './strategy.ts';
+import { ofOwnKind, ofResource } from './strategy.ts';
 
 /**
  * An update that names a uid means that very object, not one that has its name by now or by this
@@ -32,7 +32,7 @@ export function requireUid(
 export function requirePreconditions(kind: Kind, existing: Stored, options: DeleteOptions): void {
   const metadata = metadataOf(existing.object);
   const uid = stringAt(metadata, 'uid');
-  const subject = ofKind(kind, stringAt(metadata, 'name'));
+  const subject = ofOwnKind(kind, stringAt(metadata, 'name'));
   if (options.uid !== undefined && options.uid !== uid) {
     const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
     throw conflict(subject, why);

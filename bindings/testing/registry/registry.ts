@@ -32,9 +32,11 @@ import {
   TooLargeVersion,
   terminatingDefinition,
 } from '../status.ts';
+import { timeText } from '../times.ts';
 import { Allocator } from './admission.ts';
 import { DefinitionController } from './definition-controller.ts';
 import { isDefinition } from './definitions.ts';
+import { type DeleteOptions, endsByUpdate, forDeletion } from './deletion.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
 import { type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
@@ -46,7 +48,6 @@ import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store
 import {
   assemble,
   forCreate,
-  forDeletion,
   ofResource,
   prepare,
   requireKind,
@@ -60,17 +61,6 @@ export interface Written {
   json: string;
   /** What the client is warned of. */
   warnings?: readonly string[];
-}
-
-export interface DeleteOptions {
-  uid?: string | undefined;
-  resourceVersion?: string | undefined;
-  propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
-  /**
-   * Asked for by the word of old, `orphanDependents: false`: an object that stays is then a 202.
-   */
-  cascades?: boolean | undefined;
-  dryRun: boolean;
 }
 
 /** Turns the existing object into the one the client wants. */
@@ -371,7 +361,8 @@ export class Registry {
     const existing = this.get(path, 0);
     const next = change(existing.object, this.now());
     const kind = this.kinds.get(path.resource);
-    if (!dryRun) this.store(path.resource).put(existing.key, asStored(kind, next));
+    if (dryRun || sameJson(next, existing.object)) return;
+    this.store(path.resource).put(existing.key, asStored(kind, next));
   }
 
   delete(path: ResourcePath, options: DeleteOptions): Written {
@@ -415,21 +406,11 @@ export class Registry {
     existing: Stored,
     options: DeleteOptions,
   ): { pending: boolean; json: string } {
-    const finalizers = finalizersFor(kind, metadataOf(existing.object), options.propagation);
-    if (finalizers.length > 0) {
-      const next = forDeletion(existing.object, finalizers, this.now());
-      if (options.dryRun || sameJson(next, existing.object))
-        return { pending: true, json: writeJson(next) };
-      return { pending: true, json: store.put(existing.key, next).json };
-    }
-    // A Pod is told to end before it is gone, here by a kubelet that is done at once.
-    const last = isPod(kind)
-      ? forDeletion(existing.object, [], this.now())
-      : isNamespace(kind)
-        ? ending(existing.object, this.now())
-        : existing.object;
-    if (options.dryRun) return { pending: false, json: writeJson(last) };
-    if (!sameJson(last, existing.object)) store.put(existing.key, last);
+    const { object, stays } = forDeletion(kind, existing.object, options, this.now());
+    const last = isNamespace(kind) && !stays ? ending(object, this.now()) : object;
+    if (options.dryRun) return { pending: stays, json: writeJson(last) };
+    const marked = sameJson(last, existing.object) ? existing : store.put(existing.key, last);
+    if (stays) return { pending: true, json: marked.json };
     const { json } = store.remove(existing.key) ?? existing;
     this.#definitions.released(kind);
     return { pending: false, json };
@@ -450,8 +431,7 @@ export class Registry {
     const hollow = options.hollow === true || this.#hollow.has(was);
     if (!hollow && sameObject(asStored(kind, next), was)) return existing.json;
     if (options.dryRun) return writeJson(next);
-    const metadata = metadataOf(next);
-    if (metadata.deletionTimestamp !== undefined && metadata.finalizers === undefined) {
+    if (endsByUpdate(next, was)) {
       store.remove(existing.key);
       if (isDefinition(kind)) this.#definitions.removed(next);
       else this.#definitions.released(kind);
@@ -516,7 +496,7 @@ export class Registry {
 
   /** The time of day as objects have it. */
   now(): string {
-    return new Date(this.#wallTime()).toISOString().replace(/\.\d+Z$/, 'Z');
+    return timeText(this.#wallTime());
   }
 }
 
@@ -541,28 +521,6 @@ const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces
 /** Those that a cluster has from the beginning. */
 const OWN_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const isNamespace = (kind: Kind): boolean => kind.builtIn && kind.plural === 'namespaces';
-const isPod = (kind: Kind): boolean => kind.builtIn && kind.plural === 'pods';
-
-/**
- * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not
- * have and this server has not either: the object stays until somebody takes the finalizer away.
- * Without a policy it is what the finalizers say, or else the kind: Background for most.
- */
-function finalizersFor(
-  kind: Kind,
-  metadata: JsonObject,
-  asked: DeleteOptions['propagation'],
-): readonly string[] {
-  const has = (Array.isArray(metadata.finalizers) ? metadata.finalizers : []) as readonly string[];
-  const others = has.filter(
-    (finalizer) => finalizer !== 'foregroundDeletion' && finalizer !== 'orphan',
-  );
-  const policy = asked ?? (kind.orphans && others.length === has.length ? 'Orphan' : undefined);
-  if (policy === undefined) return has;
-  if (policy === 'Background') return others;
-  const wanted = policy === 'Orphan' ? 'orphan' : 'foregroundDeletion';
-  return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
-}
 
 const withoutVersion = (object: JsonObject): JsonObject => ({
   ...object,

@@ -50,8 +50,8 @@ export const ofKind = (kind: Kind, name: string): Subject => ({
   name,
 });
 
-/** The subject of what is invalid: Events of both groups are of one kind in the server. */
-const ofInvalid = (kind: Kind, name: string): Subject => {
+/** The subject by the server's own kinds: Events of both groups are of one. */
+export const ofOwnKind = (kind: Kind, name: string): Subject => {
   const subject = ofKind(kind, name);
   return kind.builtIn && kind.kind === 'Event' ? { ...subject, group: '' } : subject;
 };
@@ -137,7 +137,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
   }
   const made = admitted(kind, assemble(kind, metadata, rest), set);
   const own = validateKind(kind, made, undefined);
-  const subject = ofInvalid(kind, set.name);
+  const subject = ofOwnKind(kind, set.name);
   if (!checksMetadata(kind)) refuse(subject, own);
   refuse(subject, [
     ...validateName(kind, set.name, stringAt(given, 'generateName')),
@@ -163,7 +163,7 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
   const rest = admittedChange(kind, sent, old);
   const whole = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
   const made = isDefinition(kind) ? withStoredVersion(whole) : whole;
-  refuse(ofInvalid(kind, stringAt(was, 'name')), [
+  refuse(ofOwnKind(kind, stringAt(was, 'name')), [
     ...updateErrors(kind, metadata, was, 'object'),
     ...validateKind(kind, made, old),
   ]);
@@ -193,7 +193,7 @@ export function forStatusUpdate(
   const found = kind.builtIn
     ? [...updateErrors(kind, metadata, was, 'status'), ...validateBuiltIn(kind, made, old, part)]
     : validateStatus(kind, made, old);
-  refuse(ofInvalid(kind, stringAt(was, 'name')), found);
+  refuse(ofOwnKind(kind, stringAt(was, 'name')), found);
   return made;
 }
 
@@ -219,7 +219,7 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
     generation: was.generation,
     creationTimestamp: was.creationTimestamp,
     deletionTimestamp: was.deletionTimestamp ?? given.deletionTimestamp,
-    deletionGracePeriodSeconds: was.deletionGracePeriodSeconds ?? given.deletionGracePeriodSeconds,
+    deletionGracePeriodSeconds: given.deletionGracePeriodSeconds ?? was.deletionGracePeriodSeconds,
     labels: given.labels,
     annotations: given.annotations,
     ownerReferences: distinct(given.ownerReferences),
@@ -269,24 +269,6 @@ function withGeneration(
 export function withNextGeneration(object: JsonObject, old: JsonObject): JsonObject {
   const generation = Number(metadataOf(old).generation ?? 0) + 1;
   return { ...object, metadata: { ...metadataOf(object), generation } };
-}
-
-/** The object marked for deletion, waiting for these finalizers. */
-export function forDeletion(
-  object: JsonObject,
-  finalizers: readonly string[],
-  now: string,
-): JsonObject {
-  const was = metadataOf(object);
-  const generation = typeof was.generation === 'number' ? was.generation + 1 : undefined;
-  const metadata = compact({
-    ...was,
-    ...(was.deletionTimestamp === undefined
-      ? { deletionTimestamp: now, deletionGracePeriodSeconds: 0, generation }
-      : {}),
-    finalizers,
-  });
-  return { ...object, metadata };
 }
 
 /** The owners, each once. */

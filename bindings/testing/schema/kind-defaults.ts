@@ -144,6 +144,9 @@ const RULES: Record<string, Defaulter> = {
       ...value,
       spec: {
         ...fill(spec, { enableServiceLinks: true }),
+        ...(Number(spec.terminationGracePeriodSeconds) < 0
+          ? { terminationGracePeriodSeconds: 1 }
+          : {}),
         ...(spec.containers === undefined ? {} : { containers: requested(spec.containers) }),
         ...(spec.initContainers === undefined
           ? {}

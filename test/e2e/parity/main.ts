@@ -180,5 +180,5 @@ function summary(failed: readonly Outcome[]): void {
     }
   }
   for (const [what, { count, line }] of [...rows].sort(([, a], [, b]) => b.count - a.count))
-    console.log(`${String(count).padStart(4)}  ${what}\n        ${line.slice(0, 600)}`);
+    console.log(`${String(count).padStart(4)}  ${what}\n        ${line}`);
 }

@@ -1,0 +1,127 @@
+/**
+ * What a deletion makes of an object before it is gone: it is marked, and stays while finalizers or
+ * the grace period of a Pod hold it. apiserver: pkg/registry/rest/delete.go BeforeDelete,
+ * pkg/registry/generic/registry/store.go; kubernetes: pkg/registry/core/pod/strategy.go
+ * CheckGracefulDelete.
+ */
+import { type JsonObject, objectAt, stringAt, without } from '../json.ts';
+import { afterSeconds } from '../times.ts';
+import { isPod, type Kind } from './kinds.ts';
+import { metadataOf } from './store.ts';
+
+export interface DeleteOptions {
+  uid?: string | undefined;
+  resourceVersion?: string | undefined;
+  propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
+  /** How long a Pod on a node has to end; undefined: what the Pod says. */
+  gracePeriodSeconds?: number | undefined;
+  /**
+   * Asked for by the word of old, `orphanDependents: false`: an object that stays is then a 202.
+   */
+  cascades?: boolean | undefined;
+  dryRun: boolean;
+}
+
+export interface Deletion {
+  /** As it is stored from now on, or for the last time. */
+  object: JsonObject;
+  stays: boolean;
+}
+
+/** @param now the time of day as objects have it */
+export function forDeletion(
+  kind: Kind,
+  object: JsonObject,
+  options: DeleteOptions,
+  now: string,
+): Deletion {
+  const grace = isPod(kind) ? graceOf(object, options, now) : undefined;
+  if (grace === 'pending') return { object, stays: true };
+  const was = metadataOf(object);
+  const finalizers = finalizersFor(kind, was, options.propagation);
+  const isHeld = finalizers.length > 0;
+  if (!isHeld && grace === undefined) return { object, stays: false };
+  const isMarked = was.deletionTimestamp !== undefined;
+  const generation = Number(was.generation ?? 0);
+  const metadata: JsonObject = {
+    ...without(was, 'finalizers'),
+    deletionTimestamp: grace?.deletionTimestamp ?? was.deletionTimestamp ?? now,
+    deletionGracePeriodSeconds: grace?.deletionGracePeriodSeconds ?? 0,
+    ...(!isMarked && generation > 0 ? { generation: generation + 1 } : {}),
+    ...(isHeld ? { finalizers } : {}),
+  };
+  const stays = isHeld || (grace?.deletionGracePeriodSeconds ?? 0) > 0;
+  return { object: { ...object, metadata }, stays };
+}
+
+/** Whether an update of the object removes it: its last finalizer went, and its grace is over. */
+export function endsByUpdate(next: JsonObject, old: JsonObject): boolean {
+  const was = metadataOf(old);
+  return (
+    metadataOf(next).finalizers === undefined &&
+    was.deletionTimestamp !== undefined &&
+    (was.deletionGracePeriodSeconds ?? 0) === 0
+  );
+}
+
+interface Grace {
+  deletionTimestamp: string;
+  deletionGracePeriodSeconds: number;
+}
+
+/**
+ * When a Pod ends. 'pending': it ends already, and the deletion changes nothing; undefined: its
+ * time is over.
+ */
+function graceOf(
+  pod: JsonObject,
+  options: DeleteOptions,
+  now: string,
+): Grace | 'pending' | undefined {
+  const asked = options.gracePeriodSeconds;
+  const seconds = asked !== undefined && asked < 0 ? 1 : asked;
+  const metadata = metadataOf(pod);
+  if (metadata.deletionTimestamp === undefined) {
+    const period = firstGrace(pod, seconds);
+    return { deletionTimestamp: afterSeconds(now, period), deletionGracePeriodSeconds: period };
+  }
+  const has = Number(metadata.deletionGracePeriodSeconds ?? 0);
+  if (has === 0) return undefined;
+  // Only less time can be asked for.
+  if (seconds === undefined || seconds >= has) return 'pending';
+  const until = afterSeconds(stringAt(metadata, 'deletionTimestamp'), seconds - has);
+  if (until >= now) return { deletionTimestamp: until, deletionGracePeriodSeconds: seconds };
+  return { deletionTimestamp: now, deletionGracePeriodSeconds: Math.min(seconds, 1) };
+}
+
+/** A Pod that is on no node, or is over, has no kubelet to wait for. */
+function firstGrace(pod: JsonObject, asked: number | undefined): number {
+  const spec = objectAt(pod, 'spec');
+  const phase = stringAt(objectAt(pod, 'status'), 'phase');
+  if (stringAt(spec, 'nodeName') === '' || phase === 'Failed' || phase === 'Succeeded') return 0;
+  const period = asked ?? Number(spec.terminationGracePeriodSeconds ?? 0);
+  return period < 0 ? 1 : period;
+}
+
+/**
+ * Foreground and Orphan leave work to the garbage collector, which a bare kube-apiserver does not
+ * have and this server has not either: the object stays until somebody takes the finalizer away.
+ * Without a policy it is what the finalizers say, or else the kind: Background for most.
+ */
+function finalizersFor(
+  kind: Kind,
+  metadata: JsonObject,
+  asked: DeleteOptions['propagation'],
+): readonly string[] {
+  const has = (Array.isArray(metadata.finalizers) ? metadata.finalizers : []) as readonly string[];
+  const others = has.filter(
+    (finalizer) => finalizer !== 'foregroundDeletion' && finalizer !== 'orphan',
+  );
+  // Events are not collected.
+  if (kind.builtIn && kind.kind === 'Event') return others;
+  const policy = asked ?? (kind.orphans && others.length === has.length ? 'Orphan' : undefined);
+  if (policy === undefined) return has;
+  if (policy === 'Background') return others;
+  const wanted = policy === 'Orphan' ? 'orphan' : 'foregroundDeletion';
+  return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
+}

@@ -1,0 +1,172 @@
+/** Cases of deletions. */
+import type { Random } from '../../random.ts';
+import type { JsonObject } from '../same-answers/api.ts';
+import type { Step } from './case.ts';
+import { sampleOf } from './objects.ts';
+import { at, create, type Group, get, PATCHES, pickKind, times } from './steps.ts';
+
+const DELETE_QUERIES = [
+  '',
+  '?dryRun=All',
+  '?dryRun=Some',
+  '?propagationPolicy=Foreground',
+  '?propagationPolicy=Background',
+  '?propagationPolicy=Orphan',
+  '?propagationPolicy=Nothing',
+  '?gracePeriodSeconds=0',
+  '?gracePeriodSeconds=5',
+  '?gracePeriodSeconds=-1',
+  '?gracePeriodSeconds=x',
+  '?orphanDependents=true',
+  '?orphanDependents=true&propagationPolicy=Orphan',
+];
+export const DELETE_BODIES: unknown[] = [
+  undefined,
+  undefined,
+  {},
+  { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Foreground' },
+  { kind: 'Other', apiVersion: 'v1' },
+  { kind: 'DeleteOptions', apiVersion: 'v2' },
+  { gracePeriodSeconds: 3 },
+  { gracePeriodSeconds: 'x' },
+  { preconditions: { uid: '{{0.metadata.uid}}' } },
+  { preconditions: { uid: 'other' } },
+  { preconditions: { resourceVersion: '1' } },
+  { preconditions: { resourceVersion: '{{0.metadata.resourceVersion}}' } },
+  { orphanDependents: true },
+  { dryRun: ['All'] },
+  { dryRun: ['x'] },
+  { unknown: 1 },
+  '{',
+  '[]',
+];
+
+export const deletes: Group = (random, count) =>
+  times(count, () => {
+    if (random.chance(0.4)) return { group: 'delete', steps: gracefully(random) };
+    const kind = pickKind(random);
+    const sample = sampleOf(kind);
+    const finalizers = random.chance(0.35)
+      ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
+      : {};
+    const body = { ...sample, metadata: { ...(sample.metadata as JsonObject), ...finalizers } };
+    const remove: Step = {
+      method: 'DELETE',
+      path: at(kind) + random.pick(DELETE_QUERIES),
+      body: random.pick(DELETE_BODIES),
+    };
+    const steps: Step[] = [create(kind, body), remove, get(kind)];
+    if (random.chance(0.4)) steps.push({ method: 'DELETE', path: at(kind) });
+    if (random.chance(0.4)) {
+      steps.push({
+        method: 'PATCH',
+        path: at(kind),
+        body: { metadata: { finalizers: null } },
+        type: PATCHES.merge,
+      });
+      steps.push(get(kind));
+    }
+    return { group: 'delete', steps };
+  });
+
+const PODS = '/api/v1/namespaces/NS/pods';
+
+/** Pods that have time to end, and what can be done to them meanwhile. */
+function gracefully(random: Random): Step[] {
+  const finalizers = random.chance(0.3)
+    ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
+    : {};
+  const pod: Step = {
+    method: 'POST',
+    path: PODS,
+    body: {
+      metadata: { name: 'a', labels: { app: 'a' }, ...finalizers },
+      spec: {
+        containers: [{ name: 'web', image: 'i' }],
+        ...random.pick<JsonObject>([{ nodeName: 'n' }, { nodeName: 'n' }, { nodeName: 'n' }, {}]),
+        ...random.pick<JsonObject>([
+          ...[{}, {}, { terminationGracePeriodSeconds: 7 }],
+          ...[{ terminationGracePeriodSeconds: 0 }, { terminationGracePeriodSeconds: -3 }],
+        ]),
+      },
+    },
+  };
+  const remove = (): Step => ({
+    method: 'DELETE',
+    path: `${PODS}/a${random.pick(GRACE_QUERIES)}`,
+    body: random.pick(GRACE_BODIES),
+  });
+  const evict: Step = {
+    method: 'POST',
+    path: `${PODS}/a/eviction`,
+    body: { metadata: { name: 'a' }, deleteOptions: random.pick(EVICTION_OPTIONS) },
+  };
+  const patch = (path: string, body: unknown): Step => ({
+    method: 'PATCH',
+    path,
+    body,
+    type: PATCHES.merge,
+  });
+  const get: Step = { method: 'GET', path: `${PODS}/a` };
+  const binding = { metadata: { name: 'a' }, target: { name: 'n' } };
+  const between = (): Step[] =>
+    random.pick<Step[]>([
+      [],
+      [],
+      [get],
+      [patch(`${PODS}/a`, { metadata: { finalizers: null } })],
+      [patch(`${PODS}/a`, { metadata: { finalizers: ['example.com/y'] } })],
+      [patch(`${PODS}/a`, { metadata: { deletionGracePeriodSeconds: 1 } })],
+      [patch(`${PODS}/a`, { metadata: { deletionTimestamp: null } })],
+      [patch(`${PODS}/a`, { metadata: { labels: { b: 'c' } } })],
+      [patch(`${PODS}/a/status`, { status: { phase: random.pick(['Running', 'Failed']) } })],
+      [{ method: 'POST', path: `${PODS}/a/binding`, body: binding }],
+      [{ ...pod, body: { ...(pod.body as JsonObject) } }],
+      [evict],
+    ]);
+  const watch: Step = {
+    method: 'GET',
+    path: `${PODS}?watch=true&timeoutSeconds=2&resourceVersion={{0.metadata.resourceVersion}}`,
+    watch: true,
+  };
+  const first = random.pick<Step[]>([
+    [remove()],
+    [remove()],
+    [remove()],
+    [evict],
+    [{ method: 'DELETE', path: `${PODS}${random.pick(GRACE_QUERIES)}` }],
+  ]);
+  return [
+    pod,
+    ...(random.chance(0.2) ? [watch] : []),
+    ...(random.chance(0.3) ? between() : []),
+    ...first,
+    ...between(),
+    remove(),
+    ...between(),
+    get,
+  ];
+}
+
+const GRACE_QUERIES = [
+  ...['', '', '', '?gracePeriodSeconds=0', '?gracePeriodSeconds=5', '?gracePeriodSeconds=40'],
+  ...['?gracePeriodSeconds=-1', '?gracePeriodSeconds=99999999999999999999', '?dryRun=All'],
+  ...['?gracePeriodSeconds=3&dryRun=All', '?gracePeriodSeconds=0&dryRun=All'],
+  ...['?propagationPolicy=Foreground', '?propagationPolicy=Orphan&gracePeriodSeconds=2'],
+  ...['?orphanDependents=false', '?propagationPolicy=Background&gracePeriodSeconds=1'],
+];
+const GRACE_BODIES: unknown[] = [
+  ...[undefined, undefined, undefined, {}, { gracePeriodSeconds: 0 }],
+  ...[{ gracePeriodSeconds: 3 }, { gracePeriodSeconds: -5 }, { gracePeriodSeconds: null }],
+  { gracePeriodSeconds: 9_000_000_000_000 },
+  { gracePeriodSeconds: 0, preconditions: { uid: '{{0.metadata.uid}}' } },
+  { gracePeriodSeconds: 0, preconditions: { resourceVersion: '{{0.metadata.resourceVersion}}' } },
+  { gracePeriodSeconds: 0, preconditions: { uid: 'other' } },
+  { orphanDependents: false, gracePeriodSeconds: 3 },
+];
+const EVICTION_OPTIONS: JsonObject[] = [
+  ...[{}, {}, { gracePeriodSeconds: 0 }, { gracePeriodSeconds: 4 }, { dryRun: ['All'] }],
+  ...[{ dryRun: ['x'] }, { propagationPolicy: 'Orphan' }, { propagationPolicy: 'x' }],
+  { preconditions: { resourceVersion: '{{0.metadata.resourceVersion}}' } },
+  { gracePeriodSeconds: -1, preconditions: { uid: '{{0.metadata.uid}}' } },
+];
