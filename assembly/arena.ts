@@ -29,11 +29,10 @@
 // 2.3. Empty ones go back to memory.ts, but for one that is small beside the live bytes. 64 bytes
 // behind each block may be read, so that scanners read words of 16 past its end.
 
-import { blockAlloc, blockFree, blockSize, largestFree } from "./memory";
+import { blockAlloc, blockFree, blockSize, largestFree, setWord, wordAt } from "./memory";
 import {
-  A_CHUNKS, A_CURSOR, A_DIR, A_DIR_SIZE, A_LAST, A_LIVE, A_MOVED, A_SEGMENTS, A_SEGMENT_COUNT, A_SPARE, A_TOTAL, BLOCK_HEAD, B_OWNER,
-  FIRST, FLAGS, FREE, OWNERS_SHIFT, PREVIOUS_FREE, SEGMENT_END, SEGMENT_HEAD, SMALLEST_BLOCK, S_BYTES, S_NEXT, S_PREVIOUS, fit, setFree,
-  sizeOf, unlink,
+  BLOCK_HEAD, FIRST, FLAGS, FREE, OWNERS_SHIFT, PREVIOUS_FREE, SEGMENT_END, SEGMENT_HEAD,
+  SMALLEST_BLOCK, Arena, Block, Segment, fit, headOf, setFree, setHead, sizeOf, unlink,
 } from "./holes";
 
 const ARENA_BYTES: u32 = 4096;
@@ -47,63 +46,64 @@ const LEAST_SLIDE: i32 = 256 << 10;
 const MOST_SLIDE: u32 = 16 << 20; // bytes that one call moves
 const STEP_COST: i32 = 128; // of looking at a block, in bytes moved
 
-/** An arena, or 0 when there is no memory. */
-export function arenaNew(): usize {
-  const arena = blockAlloc(ARENA_BYTES);
-  if (arena != 0) memory.fill(arena, 0, ARENA_BYTES);
-  return arena;
+/** An arena, or null when there is no memory. */
+export function arenaNew(): Arena | null {
+  const block = blockAlloc(ARENA_BYTES);
+  if (block == 0) return null;
+  memory.fill(block, 0, ARENA_BYTES);
+  return changetype<Arena>(block);
 }
 
-export function arenaFree(arena: usize): void {
-  let segment = <usize>load<u32>(arena, A_SEGMENTS);
+export function arenaFree(arena: Arena): void {
+  let segment = arena.segments;
   while (segment != 0) {
-    const next = <usize>load<u32>(segment, S_NEXT);
-    blockFree(segment, load<u32>(segment, S_BYTES));
+    const next = changetype<Segment>(segment).next;
+    blockFree(segment, changetype<Segment>(segment).bytes);
     segment = next;
   }
-  const directory = <usize>load<u32>(arena, A_DIR);
-  const chunks = load<u32>(arena, A_CHUNKS);
-  for (let chunk: u32 = 0; chunk < chunks; chunk++) blockFree(<usize>load<u32>(directory + (<usize>chunk << 2)), OWNERS_BYTES);
-  if (directory != 0) blockFree(directory, load<u32>(arena, A_DIR_SIZE) << 2);
-  blockFree(arena, ARENA_BYTES);
+  const directory = arena.directory;
+  const chunks = arena.chunks;
+  for (let chunk: u32 = 0; chunk < chunks; chunk++) blockFree(<usize>wordAt(directory, chunk), OWNERS_BYTES);
+  if (directory != 0) blockFree(directory, arena.directorySize << 2);
+  blockFree(changetype<usize>(arena), ARENA_BYTES);
 }
 
 // ---- the directory
 
 @inline
-function entryOf(arena: usize, owner: u32): usize {
+function entryOf(arena: Arena, owner: u32): usize {
   return (
-    <usize>load<u32>(<usize>load<u32>(arena, A_DIR) + (<usize>(owner >> OWNERS_SHIFT) << 2)) +
+    <usize>wordAt(arena.directory, owner >> OWNERS_SHIFT) +
     (<usize>(owner & ((1 << OWNERS_SHIFT) - 1)) << 2)
   );
 }
 
 /** Where the bytes of an owner are, or 0. Valid until the next arenaAlloc. */
 @inline
-export function arenaAt(arena: usize, owner: u32): usize {
-  return owner >> OWNERS_SHIFT < load<u32>(arena, A_CHUNKS) ? <usize>load<u32>(entryOf(arena, owner)) : 0;
+export function arenaAt(arena: Arena, owner: u32): usize {
+  return owner >> OWNERS_SHIFT < arena.chunks ? <usize>load<u32>(entryOf(arena, owner)) : 0;
 }
 
-function entryReady(arena: usize, owner: u32): bool {
-  while (owner >> OWNERS_SHIFT >= load<u32>(arena, A_CHUNKS)) {
-    const chunks = load<u32>(arena, A_CHUNKS);
-    const size = load<u32>(arena, A_DIR_SIZE);
+function entryReady(arena: Arena, owner: u32): bool {
+  while (owner >> OWNERS_SHIFT >= arena.chunks) {
+    const chunks = arena.chunks;
+    const size = arena.directorySize;
     if (chunks == size) {
       const larger: u32 = size == 0 ? 16 : size << 1;
       const directory = blockAlloc(larger << 2);
       if (directory == 0) return false;
       if (size != 0) {
-        memory.copy(directory, <usize>load<u32>(arena, A_DIR), size << 2);
-        blockFree(<usize>load<u32>(arena, A_DIR), size << 2);
+        memory.copy(directory, arena.directory, size << 2);
+        blockFree(arena.directory, size << 2);
       }
-      store<u32>(arena, <u32>directory, A_DIR);
-      store<u32>(arena, larger, A_DIR_SIZE);
+      arena.directory = directory;
+      arena.directorySize = larger;
     }
     const chunk = blockAlloc(OWNERS_BYTES);
     if (chunk == 0) return false;
     memory.fill(chunk, 0, OWNERS_BYTES);
-    store<u32>(<usize>load<u32>(arena, A_DIR) + (<usize>chunks << 2), <u32>chunk);
-    store<u32>(arena, chunks + 1, A_CHUNKS);
+    setWord(arena.directory, chunks, <u32>chunk);
+    arena.chunks = chunks + 1;
   }
   return true;
 }
@@ -112,34 +112,34 @@ function entryReady(arena: usize, owner: u32): bool {
  * Makes the beginning of a hole, which is in no list, a live block of `size` bytes; the rest is
  * free, or its too when it is too short for a block.
  */
-function carve(arena: usize, hole: usize, holeSize: u32, first: u32, size: u32): void {
+function carve(arena: Arena, hole: usize, holeSize: u32, first: u32, size: u32): void {
   const rest = holeSize - size;
   let live = size;
   if (rest >= SMALLEST_REST) setFree(arena, hole + size, rest, 0);
   else {
     const next = hole + holeSize;
-    store<u32>(next, load<u32>(next) & ~PREVIOUS_FREE);
+    setHead(next, headOf(next) & ~PREVIOUS_FREE);
     live = holeSize;
   }
-  store<u32>(hole, live | first);
-  store<u32>(arena, load<u32>(arena, A_LIVE) + live, A_LIVE);
+  setHead(hole, live | first);
+  arena.live += live;
 }
 
 /** Takes a live block out and joins it with its free neighbours. */
-function releaseBlock(arena: usize, block: usize): void {
-  const head = load<u32>(block);
+function releaseBlock(arena: Arena, block: usize): void {
+  const head = headOf(block);
   const size = head & ~FLAGS;
   const next = block + size;
-  const nextHead = load<u32>(next);
+  const nextHead = headOf(next);
   let hole = block;
   let holeSize = size;
   let first = head & FIRST;
-  store<u32>(arena, load<u32>(arena, A_LIVE) - size, A_LIVE);
+  arena.live -= size;
   if (head & PREVIOUS_FREE) {
     const previousSize = load<u32>(block - 4);
     hole = block - previousSize;
     holeSize += previousSize;
-    first = load<u32>(hole) & FIRST;
+    first = headOf(hole) & FIRST;
     unlink(arena, hole, previousSize);
   }
   if (nextHead & FREE) {
@@ -147,8 +147,8 @@ function releaseBlock(arena: usize, block: usize): void {
     holeSize += nextSize;
     unlink(arena, next, nextSize);
   }
-  const cursor = <usize>load<u32>(arena, A_CURSOR);
-  if (cursor > hole && cursor < hole + holeSize) store<u32>(arena, <u32>hole, A_CURSOR);
+  const cursor = arena.cursor;
+  if (cursor > hole && cursor < hole + holeSize) arena.cursor = hole;
   if (first != 0 && sizeOf(hole + holeSize) == 0 && !keepEmpty(arena, hole - SEGMENT_HEAD)) return;
   setFree(arena, hole, holeSize, first);
 }
@@ -156,10 +156,10 @@ function releaseBlock(arena: usize, block: usize): void {
 // ---- segments
 
 /** Adds a segment in which `size` bytes fit. False: no memory. */
-function addSegment(arena: usize, size: u32): bool {
+function addSegment(arena: Arena, size: u32): bool {
   const least = blockSize(max(size + SEGMENT_HEAD + SEGMENT_END, SMALLEST_SEGMENT));
   let bytes = SMALLEST_SEGMENT;
-  const share = load<u32>(arena, A_TOTAL) >> 5;
+  const share = arena.total >> 5;
   while (bytes < LARGEST_SEGMENT && bytes << 2 <= share) bytes <<= 2;
   bytes = max(bytes, least);
   const free = largestFree();
@@ -171,32 +171,35 @@ function addSegment(arena: usize, size: u32): bool {
   }
   if (segment == 0) return false;
   // The last one: slides come last to what was filled last and has fewest holes.
-  const previous = <usize>load<u32>(arena, A_LAST);
-  store<u32>(segment, 0, S_NEXT);
-  store<u32>(segment, <u32>previous, S_PREVIOUS);
-  store<u32>(segment, bytes, S_BYTES);
-  store<u32>(previous != 0 ? previous + S_NEXT : arena + A_SEGMENTS, <u32>segment);
-  store<u32>(arena, <u32>segment, A_LAST);
-  store<u32>(arena, load<u32>(arena, A_SEGMENT_COUNT) + 1, A_SEGMENT_COUNT);
-  store<u32>(arena, load<u32>(arena, A_TOTAL) + bytes, A_TOTAL);
+  const previous = arena.last;
+  changetype<Segment>(segment).next = 0;
+  changetype<Segment>(segment).previous = previous;
+  changetype<Segment>(segment).bytes = bytes;
+  if (previous != 0) changetype<Segment>(previous).next = segment;
+  else arena.segments = segment;
+  arena.last = segment;
+  arena.segmentCount++;
+  arena.total += bytes;
   const end = segment + bytes - SEGMENT_END;
-  store<u32>(end, 0);
-  store<u32>(end, <u32>segment, B_OWNER);
+  setHead(end, 0);
+  changetype<Block>(end).owner = <u32>segment;
   setFree(arena, segment + SEGMENT_HEAD, bytes - SEGMENT_HEAD - SEGMENT_END, FIRST);
   return true;
 }
 
 /** Gives an empty segment back, whose block is in no list. */
-function dropSegment(arena: usize, segment: usize): void {
-  const bytes = load<u32>(segment, S_BYTES);
-  const cursor = <usize>load<u32>(arena, A_CURSOR);
-  if (cursor >= segment && cursor < segment + bytes) store<u32>(arena, 0, A_CURSOR);
-  const next = <usize>load<u32>(segment, S_NEXT);
-  const previous = <usize>load<u32>(segment, S_PREVIOUS);
-  store<u32>(next != 0 ? next + S_PREVIOUS : arena + A_LAST, <u32>previous);
-  store<u32>(previous != 0 ? previous + S_NEXT : arena + A_SEGMENTS, <u32>next);
-  store<u32>(arena, load<u32>(arena, A_SEGMENT_COUNT) - 1, A_SEGMENT_COUNT);
-  store<u32>(arena, load<u32>(arena, A_TOTAL) - bytes, A_TOTAL);
+function dropSegment(arena: Arena, segment: usize): void {
+  const bytes = changetype<Segment>(segment).bytes;
+  const cursor = arena.cursor;
+  if (cursor >= segment && cursor < segment + bytes) arena.cursor = 0;
+  const next = changetype<Segment>(segment).next;
+  const previous = changetype<Segment>(segment).previous;
+  if (next != 0) changetype<Segment>(next).previous = previous;
+  else arena.last = previous;
+  if (previous != 0) changetype<Segment>(previous).next = next;
+  else arena.segments = next;
+  arena.segmentCount--;
+  arena.total -= bytes;
   blockFree(segment, bytes);
 }
 
@@ -204,16 +207,16 @@ function dropSegment(arena: usize, segment: usize): void {
  * A segment is empty now, its block in no list: whether it is kept. One is, the smallest, so that a
  * block that comes and goes costs no segment each time; none that is large beside what lives.
  */
-function keepEmpty(arena: usize, segment: usize): bool {
-  const bytes = load<u32>(segment, S_BYTES);
-  const spare = <usize>load<u32>(arena, A_SPARE);
-  if (bytes == SMALLEST_SEGMENT || bytes <= load<u32>(arena, A_LIVE) >> 4) {
-    if (spare == 0 || bytes < load<u32>(spare, S_BYTES)) {
+function keepEmpty(arena: Arena, segment: usize): bool {
+  const bytes = changetype<Segment>(segment).bytes;
+  const spare = arena.spare;
+  if (bytes == SMALLEST_SEGMENT || bytes <= arena.live >> 4) {
+    if (spare == 0 || bytes < changetype<Segment>(spare).bytes) {
       if (spare != 0) {
         unlink(arena, spare + SEGMENT_HEAD, sizeOf(spare + SEGMENT_HEAD));
         dropSegment(arena, spare);
       }
-      store<u32>(arena, <u32>segment, A_SPARE);
+      arena.spare = segment;
       return true;
     }
   }
@@ -229,7 +232,7 @@ let slideLeft: i64 = 0; // bytes that the running slide may still move
 function endIfFull(block: usize, size: u32): usize {
   let free: u32 = 0;
   while (true) {
-    const head = load<u32>(block);
+    const head = headOf(block);
     const bytes = head & ~FLAGS;
     if (bytes == 0) return block;
     if (head & FREE) {
@@ -245,11 +248,11 @@ function endIfFull(block: usize, size: u32): usize {
  * Moves blocks down from the cursor on until a free block has `size` bytes; 0 when `budget` bytes
  * were moved or all segments seen.
  */
-function slide(arena: usize, size: u32, budget: i64): usize {
+function slide(arena: Arena, size: u32, budget: i64): usize {
   slideLeft = budget;
-  let ends = load<u32>(arena, A_SEGMENT_COUNT) + 1;
-  let block = <usize>load<u32>(arena, A_CURSOR);
-  if (block == 0) block = <usize>load<u32>(arena, A_SEGMENTS) + SEGMENT_HEAD;
+  let ends = arena.segmentCount + 1;
+  let block = arena.cursor;
+  if (block == 0) block = arena.segments + SEGMENT_HEAD;
   const longest = budget >> 2;
   let moved: u64 = 0;
   let found: usize = 0;
@@ -258,15 +261,15 @@ function slide(arena: usize, size: u32, budget: i64): usize {
   let full: usize = size > LARGEST_SEGMENT >> 8 ? endIfFull(block, size) : 0;
   if (full != 0) block = full;
   while (slideLeft > 0) {
-    let head = load<u32>(block);
+    let head = headOf(block);
     let blockBytes = head & ~FLAGS;
     if (blockBytes == 0) {
       if (--ends == 0) break;
-      let segment = <usize>load<u32>(<usize>load<u32>(block, B_OWNER), S_NEXT);
-      if (segment == 0) segment = <usize>load<u32>(arena, A_SEGMENTS);
+      let segment = changetype<Segment>(<usize>changetype<Block>(block).owner).next;
+      if (segment == 0) segment = arena.segments;
       block = segment + SEGMENT_HEAD;
       slideLeft -= STEP_COST;
-      full = size > load<u32>(segment, S_BYTES) >> 8 ? endIfFull(block, size) : 0;
+      full = size > changetype<Segment>(segment).bytes >> 8 ? endIfFull(block, size) : 0;
       if (full != 0) block = full;
       continue;
     }
@@ -284,13 +287,13 @@ function slide(arena: usize, size: u32, budget: i64): usize {
         const live = sizeOf(from);
         if (live == 0 || <i64>live > longest) break;
         memory.copy(block, from, live);
-        store<u32>(block, live | first);
-        store<u32>(entryOf(arena, load<u32>(block, B_OWNER)), <u32>block + BLOCK_HEAD);
+        setHead(block, live | first);
+        store<u32>(entryOf(arena, changetype<Block>(block).owner), <u32>block + BLOCK_HEAD);
         first = 0;
         block += live;
         moved += live;
         slideLeft -= live + STEP_COST;
-        const next = load<u32>(block + bytes);
+        const next = headOf(block + bytes);
         if (next & FREE) {
           const nextBytes = next & ~FLAGS;
           unlink(arena, block + bytes, nextBytes);
@@ -306,20 +309,20 @@ function slide(arena: usize, size: u32, budget: i64): usize {
     }
     if (slideLeft > 0) block += blockBytes; // the end, or a block that is too long
   }
-  store<u32>(arena, <u32>block, A_CURSOR);
-  store<f64>(arena, load<f64>(arena, A_MOVED) + <f64>moved, A_MOVED);
+  arena.cursor = block;
+  arena.moved += <f64>moved;
   return found;
 }
 
 // ---- blocks
 
 /** A free block of at least `size` bytes, by whatever it takes; 0: no memory. */
-function findHole(arena: usize, size: u32): usize {
+function findHole(arena: Arena, size: u32): usize {
   const found = fit(arena, size);
   if (found != 0) return found;
-  const live = load<u32>(arena, A_LIVE);
-  const free = load<u32>(arena, A_TOTAL) - live;
-  const canSlide = free >= size && load<u32>(arena, A_SEGMENTS) != 0;
+  const live = arena.live;
+  const free = arena.total - live;
+  const canSlide = free >= size && arena.segments != 0;
   if (canSlide && free > live >> SLIDE_SHIFT) {
     const slid = slide(arena, size, min(<i64>LEAST_SLIDE + (<i64>size << 5), <i64>MOST_SLIDE));
     if (slid != 0) return slid;
@@ -334,27 +337,27 @@ function findHole(arena: usize, size: u32): usize {
  * blocks may move. 0 when there is no memory: then every owner has what it had, though perhaps
  * elsewhere.
  */
-export function arenaAlloc(arena: usize, bytes: u32, owner: u32): usize {
+export function arenaAlloc(arena: Arena, bytes: u32, owner: u32): usize {
   if (bytes > MOST_BYTES || !entryReady(arena, owner)) return 0;
   const size = max((bytes + (BLOCK_HEAD + 7)) & ~7, SMALLEST_BLOCK);
   const block = findHole(arena, size);
   if (block == 0) return 0;
-  const head = load<u32>(block);
+  const head = headOf(block);
   const found = head & ~FLAGS;
   unlink(arena, block, found);
-  if (<u32>block - SEGMENT_HEAD == load<u32>(arena, A_SPARE)) store<u32>(arena, 0, A_SPARE);
+  if (block - SEGMENT_HEAD == arena.spare) arena.spare = 0;
   carve(arena, block, found, head & FIRST, size);
   const old = <usize>load<u32>(entryOf(arena, owner));
   if (old != 0) releaseBlock(arena, old - BLOCK_HEAD);
-  store<u32>(block, owner, B_OWNER);
+  changetype<Block>(block).owner = owner;
   store<u32>(entryOf(arena, owner), <u32>block + BLOCK_HEAD);
   return block + BLOCK_HEAD;
 }
 
 /** Gives a block back; its owner has none then. */
-export function arenaRelease(arena: usize, address: usize): void {
+export function arenaRelease(arena: Arena, address: usize): void {
   const block = address - BLOCK_HEAD;
-  store<u32>(entryOf(arena, load<u32>(block, B_OWNER)), 0);
+  store<u32>(entryOf(arena, changetype<Block>(block).owner), 0);
   releaseBlock(arena, block);
 }
 
@@ -376,29 +379,29 @@ export function arenaFits(address: usize, bytes: u32): bool {
 
 @inline
 export function arenaOwner(address: usize): u32 {
-  return load<u32>(address - BLOCK_HEAD, B_OWNER);
+  return changetype<Block>(address - BLOCK_HEAD).owner;
 }
 
 /** Hands a block on to another owner, which has none. False: no memory, and nothing has changed. */
-export function arenaSetOwner(arena: usize, address: usize, owner: u32): bool {
+export function arenaSetOwner(arena: Arena, address: usize, owner: u32): bool {
   if (!entryReady(arena, owner)) return false;
   store<u32>(entryOf(arena, arenaOwner(address)), 0);
-  store<u32>(address - BLOCK_HEAD, owner, B_OWNER);
+  changetype<Block>(address - BLOCK_HEAD).owner = owner;
   store<u32>(entryOf(arena, owner), <u32>address);
   return true;
 }
 
 /** Bytes of live blocks, their headers of 8 B included. */
-export function arenaLive(arena: usize): u32 {
-  return load<u32>(arena, A_LIVE);
+export function arenaLive(arena: Arena): u32 {
+  return arena.live;
 }
 
 /** Bytes of all segments. */
-export function arenaTotal(arena: usize): u32 {
-  return load<u32>(arena, A_TOTAL);
+export function arenaTotal(arena: Arena): u32 {
+  return arena.total;
 }
 
 /** Bytes that slides have moved so far. */
-export function arenaMoved(arena: usize): f64 {
-  return load<f64>(arena, A_MOVED);
+export function arenaMoved(arena: Arena): f64 {
+  return arena.moved;
 }

@@ -3,8 +3,11 @@
 // Invariant: a bit that is off proves that the part has the same bytes. A bit that is on proves
 // nothing.
 
-import { V_META, V_REFERENCES, V_SPANS, V_TOP, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes, spanOf } from "./objects";
-import { NOTHING } from "./record";
+import {
+  Objects, Span, StoredObject, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes, spanAt,
+  spanOf, spansOf,
+} from "./objects";
+import { NOTHING, Table } from "./record";
 import { ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, MANAGED_FIELDS, RESOURCE_VERSION, SPEC, STATUS, indexIn, shapeCount } from "./shapes";
 
 /** Bits of `Change` in bindings/cache/change.ts. */
@@ -18,34 +21,32 @@ const CHANGED_DELETION: u32 = 64;
 const CHANGED_VERSION: u32 = 128; // resourceVersion, which is no part of METADATA
 
 @inline
-function spansDiffer(aJson: usize, a: usize, bJson: usize, b: usize): bool {
-  if (a == 0 || b == 0) return a != b;
-  const start = load<u32>(a);
-  const length = load<u32>(a, 4) - start;
-  const other = load<u32>(b);
-  return load<u32>(b, 4) - other != length || !sameBytes(aJson + start, bJson + other, length);
+function spansDiffer(aJson: usize, a: Span | null, bJson: usize, b: Span | null): bool {
+  if (a === null || b === null) return a != b;
+  const length = a.end - a.start;
+  return b.end - b.start != length || !sameBytes(aJson + a.start, bJson + b.start, length);
 }
 
 /**
  * Whether any member of metadata differs but resourceVersion and managedFields. Members in another
  * order count as different.
  */
-function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
-  const shape = <u32>load<u16>(a, V_META);
-  if (<u32>load<u16>(b, V_META) != shape) return true;
+function metadataDiffers(a: StoredObject, aJson: usize, b: StoredObject, bJson: usize): bool {
+  const shape = <u32>a.metaShape;
+  if (<u32>b.metaShape != shape) return true;
   const version = indexIn(shape, RESOURCE_VERSION), managed = indexIn(shape, MANAGED_FIELDS);
-  const aSpans = a + V_SPANS + (<usize>shapeCount(<u32>load<u16>(a, V_TOP)) << 3);
-  const bSpans = b + V_SPANS + (<usize>shapeCount(<u32>load<u16>(b, V_TOP)) << 3);
+  const aSpans = spansOf(a) + (<usize>shapeCount(<u32>a.topShape) << 3);
+  const bSpans = spansOf(b) + (<usize>shapeCount(<u32>b.topShape) << 3);
   const count = <i32>shapeCount(shape);
   // Mostly nothing is longer or shorter than it was, so that all but the version is compared in two
   // pieces.
   if (version >= 0 && managed < 0 && sameBytes(aSpans, bSpans, <u32>count << 3)) {
-    const from = load<u32>(aSpans), to = load<u32>(aSpans + (<usize>count << 3) - 4);
-    const start = load<u32>(aSpans + (<usize>version << 3)), end = load<u32>(aSpans + (<usize>version << 3), 4);
+    const from = spanAt(aSpans, 0).start, to = spanAt(aSpans, count - 1).end;
+    const start = spanAt(aSpans, version).start, end = spanAt(aSpans, version).end;
     if (sameBytes(aJson + from, bJson + from, start - from) && sameBytes(aJson + end, bJson + end, to - end)) return false;
   }
   for (let i = 0; i < count; i++) {
-    if (i != version && i != managed && spansDiffer(aJson, aSpans + (i << 3), bJson, bSpans + (i << 3))) return true;
+    if (i != version && i != managed && spansDiffer(aJson, spanAt(aSpans, i), bJson, spanAt(bSpans, i))) return true;
   }
   return false;
 }
@@ -54,7 +55,7 @@ function metadataDiffers(a: usize, aJson: usize, b: usize, bJson: usize): bool {
  * What changed from one version to another; a bit that is off proves that the part has the same
  * bytes.
  */
-function objectChanges(objects: usize, from: u32, to: u32): u32 {
+function objectChanges(objects: Objects, from: u32, to: u32): u32 {
   if (from == to) return 0;
   const a = objectAt(objects, from), b = objectAt(objects, to);
   const aJson = jsonOf(a), bJson = jsonOf(b);
@@ -82,12 +83,12 @@ export function objectMet(): usize {
 }
 
 /** What a version will replace: its slot, as from objectSlot, and the words at objectMet. */
-export function objectMeet(objects: usize, version: u32, keys: usize): i32 {
+export function objectMeet(objects: Objects, version: u32, keys: Table): i32 {
   const slot = objectSlot(objects, version, keys, false);
   const old = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
   store<i32>(met, old);
   store<u32>(met, old < 0 ? 0xffffffff : objectChanges(objects, <u32>old, version), 4);
-  store<u32>(met, old < 0 ? 0 : load<u32>(objectAt(objects, <u32>old), V_REFERENCES), 8);
+  store<u32>(met, old < 0 ? 0 : objectAt(objects, <u32>old).references, 8);
   return slot;
 }
 

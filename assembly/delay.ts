@@ -12,21 +12,20 @@
 // record at each step of a sift: those writes were random cache misses.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { E_AT, E_SEQUENCE, E_SLOT, before, isSecond, moveEntry, sortEntries } from "./entry";
+import { Entry, before, entryOf, isSecond, moveEntry, sortEntries } from "./entry";
 import { internRead, release } from "./keys";
 import { readKey, readPair } from "./text";
 import { addDue, leaveWaiting } from "./priority";
 import { endWait, markDirty } from "./queue";
 import {
-  BACKOFF, K_AT, NO_MEMORY, NOTHING, Q_HEAP, Q_HEAP_CAPACITY, Q_HEAP_SEQUENCE, Q_HEAP_SIZE, Q_LEVELS, Q_TOUCHED, Q_WAITING, R_META, R_SEQUENCE, STATE, WAITING, keyOf,
-  recordOf,
+  BACKOFF, NOTHING, NO_MEMORY, STATE, WAITING, Table, keyOf, peekState, recordOf,
 } from "./record";
 
 const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
 
 @inline
-function entries(queue: usize): usize {
-  return <usize>load<u32>(queue, Q_HEAP) + 48;
+function entries(queue: Table): usize {
+  return queue.heap + 48;
 }
 
 function siftUp(heap: usize, start: u32, at: f64, slot: u32, sequence: u32): void {
@@ -34,14 +33,19 @@ function siftUp(heap: usize, start: u32, at: f64, slot: u32, sequence: u32): voi
   while (hole > 0) {
     const parent = (hole - 1) >> 2;
     const p = heap + (<usize>parent << 4);
-    if (!before(at, sequence, load<f64>(p, E_AT), load<u32>(p, E_SEQUENCE))) break;
+    if (!before(at, sequence, entryOf(p))) break;
     moveEntry(heap + (<usize>hole << 4), p);
     hole = parent;
   }
-  const h = heap + (<usize>hole << 4);
-  store<f64>(h, at, E_AT);
-  store<u32>(h, slot, E_SLOT);
-  store<u32>(h, sequence, E_SEQUENCE);
+  const entry = entryOf(heap + (<usize>hole << 4));
+  entry.at = at;
+  entry.slot = slot;
+  entry.sequence = sequence;
+}
+
+@inline
+function siftEntry(heap: usize, start: u32, entry: Entry): void {
+  siftUp(heap, start, entry.at, entry.slot, entry.sequence);
 }
 
 @inline
@@ -71,50 +75,50 @@ function sinkHole(heap: usize, start: u32, size: u32): u32 {
  * Removes the first entry: the hole sinks to a leaf, then the last entry rises from there (it
  * nearly always stays low).
  */
-function removeFirst(queue: usize): void {
+function removeFirst(queue: Table): void {
   const heap = entries(queue);
-  const size = load<u32>(queue, Q_HEAP_SIZE) - 1;
-  store<u32>(queue, size, Q_HEAP_SIZE);
+  const size = queue.heapSize - 1;
+  queue.heapSize = size;
   if (size == 0) return;
   const last = heap + (<usize>size << 4);
   const hole = sinkHole(heap, 0, size);
-  siftUp(heap, hole, load<f64>(last, E_AT), load<u32>(last, E_SLOT), load<u32>(last, E_SEQUENCE));
+  siftEntry(heap, hole, entryOf(last));
 }
 
 @inline
-function isLive(queue: usize, entry: usize): bool {
-  const record = recordOf(queue, load<u32>(entry, E_SLOT));
+function isLive(queue: Table, entry: Entry): bool {
+  const record = recordOf(queue, entry.slot);
   return (
-    (load<u32>(record, R_META) & WAITING) != 0 &&
-    load<u32>(record, R_SEQUENCE) == load<u32>(entry, E_SEQUENCE) &&
-    (load<u32>(queue, Q_LEVELS) == 0 || load<f64>(keyOf(queue, load<u32>(entry, E_SLOT)), K_AT) == load<f64>(entry, E_AT))
+    (record.meta & WAITING) != 0 &&
+    record.sequence == entry.sequence &&
+    (queue.levels == 0 || keyOf(queue, entry.slot).at == entry.at)
   );
 }
 
 /** Drops all stale entries and orders the rest again; they keep their times and sequence. */
-function compact(queue: usize): void {
+function compact(queue: Table): void {
   const heap = entries(queue);
-  const size = load<u32>(queue, Q_HEAP_SIZE);
+  const size = queue.heapSize;
   let kept: u32 = 0;
   for (let i: u32 = 0; i < size; i++) {
     const entry = heap + (<usize>i << 4);
-    if (!isLive(queue, entry)) continue;
-    siftUp(heap, kept++, load<f64>(entry, E_AT), load<u32>(entry, E_SLOT), load<u32>(entry, E_SEQUENCE));
+    if (!isLive(queue, entryOf(entry))) continue;
+    siftEntry(heap, kept++, entryOf(entry));
   }
-  store<u32>(queue, kept, Q_HEAP_SIZE);
+  queue.heapSize = kept;
 }
 
 /** Room for one more entry. */
-export function entryReady(queue: usize): bool {
-  let size = load<u32>(queue, Q_HEAP_SIZE);
-  const capacity = load<u32>(queue, Q_HEAP_CAPACITY);
+export function entryReady(queue: Table): bool {
+  let size = queue.heapSize;
+  const capacity = queue.heapCapacity;
   if (size < capacity) return true;
-  if (size > load<u32>(queue, Q_WAITING) << 1) {
+  if (size > queue.waiting << 1) {
     compact(queue);
-    size = load<u32>(queue, Q_HEAP_SIZE);
+    size = queue.heapSize;
     if (size < capacity) return true;
   }
-  const old = <usize>load<u32>(queue, Q_HEAP);
+  const old = queue.heap;
   if (capacity > 1 << 26) return false;
   const bytes = blockSize(old == 0 ? (FIRST_ENTRIES << 4) + 64 : (capacity << 5) + 64);
   const heap = blockAlloc(bytes);
@@ -123,8 +127,8 @@ export function entryReady(queue: usize): bool {
     memory.copy(heap + 48, old + 48, <usize>size << 4);
     blockFree(old, (capacity << 4) + 64);
   }
-  store<u32>(queue, <u32>heap, Q_HEAP);
-  store<u32>(queue, (bytes - 64) >> 4, Q_HEAP_CAPACITY);
+  queue.heap = heap;
+  queue.heapCapacity = (bytes - 64) >> 4;
   return true;
 }
 
@@ -136,61 +140,61 @@ export const IS_BACKOFF: u32 = 4;
 
 /** The entry that says from now on until when a key waits. There is room for it. */
 @inline
-export function pushEntry(queue: usize, slot: u32, at: f64, sequence: u32): void {
-  store<f64>(keyOf(queue, slot), at, K_AT);
-  store<u32>(recordOf(queue, slot), sequence, R_SEQUENCE);
-  const size = load<u32>(queue, Q_HEAP_SIZE);
-  store<u32>(queue, size + 1, Q_HEAP_SIZE);
+export function pushEntry(queue: Table, slot: u32, at: f64, sequence: u32): void {
+  keyOf(queue, slot).at = at;
+  recordOf(queue, slot).sequence = sequence;
+  const size = queue.heapSize;
+  queue.heapSize = size + 1;
   siftUp(entries(queue), size, at, slot, sequence);
 }
 
 /** The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
 @inline
-function wait(queue: usize, slot: u32, at: f64, how: u32): i32 {
+function wait(queue: Table, slot: u32, at: f64, how: u32): i32 {
   const record = recordOf(queue, slot);
   const key = keyOf(queue, slot);
-  const meta = load<u32>(record, R_META);
+  const meta = record.meta;
   const backoff = how & IS_BACKOFF ? BACKOFF : 0;
   if (meta & WAITING) {
-    const old = load<f64>(key, K_AT);
-    if (backoff) store<u32>(record, meta | BACKOFF, R_META);
+    const old = key.at;
+    if (backoff) record.meta = meta | BACKOFF;
     const mode = how & MODE;
     if (at == old || (mode == KEEP_EARLIEST && at > old) || (mode == KEEP_LATEST && at < old)) return NOTHING;
   } else {
-    store<u32>(record, meta | WAITING | backoff, R_META);
-    store<u32>(queue, load<u32>(queue, Q_WAITING) + 1, Q_WAITING);
+    record.meta = meta | WAITING | backoff;
+    queue.waiting++;
   }
-  const sequence = load<u32>(queue, Q_HEAP_SEQUENCE) + 1;
-  store<u32>(queue, sequence, Q_HEAP_SEQUENCE);
+  const sequence = queue.heapSequence + 1;
+  queue.heapSequence = sequence;
   pushEntry(queue, slot, at, sequence);
   return meta & STATE ? NOTHING : slot;
 }
 
 @inline
-function addRead(queue: usize, at: f64, how: u32): i32 {
+function addRead(queue: Table, at: f64, how: u32): i32 {
   if (!entryReady(queue)) return NO_MEMORY;
   const slot = internRead(queue);
   return slot < 0 ? slot : wait(queue, slot, at, how);
 }
 
-export function delayAdd(queue: usize, key: externref, at: f64, how: u32): i32 {
+export function delayAdd(queue: Table, key: externref, at: f64, how: u32): i32 {
   return readKey(queue, key) ? addRead(queue, at, how) : NO_MEMORY;
 }
 
-export function delayAddPair(queue: usize, first: externref, second: externref, at: f64, how: u32): i32 {
+export function delayAddPair(queue: Table, first: externref, second: externref, at: f64, how: u32): i32 {
   return readPair(queue, first, second) ? addRead(queue, at, how) : NO_MEMORY;
 }
 
 /** For a slot that the host found by itself. */
-export function delayAddSlot(queue: usize, slot: u32, at: f64, how: u32): i32 {
+export function delayAddSlot(queue: Table, slot: u32, at: f64, how: u32): i32 {
   return entryReady(queue) ? wait(queue, slot, at, how) : NO_MEMORY;
 }
 
 /** When the first wait ends, +Infinity when nothing waits. */
-export function delayNext(queue: usize): f64 {
-  while (load<u32>(queue, Q_HEAP_SIZE) != 0) {
-    const first = entries(queue);
-    if (isLive(queue, first)) return load<f64>(first, E_AT);
+export function delayNext(queue: Table): f64 {
+  while (queue.heapSize != 0) {
+    const first = entryOf(entries(queue));
+    if (isLive(queue, first)) return first.at;
     removeFirst(queue);
   }
   return Infinity;
@@ -198,9 +202,9 @@ export function delayNext(queue: usize): f64 {
 
 /** Ends a wait that is due and adds the key to the queue. */
 @inline
-function fire(queue: usize, slot: u32, now: f64): void {
+function fire(queue: Table, slot: u32, now: f64): void {
   endWait(queue, recordOf(queue, slot));
-  if (load<u32>(queue, Q_LEVELS) != 0) addDue(queue, slot, now);
+  if (queue.levels != 0) addDue(queue, slot, now);
   else markDirty(queue, slot, now);
 }
 
@@ -213,11 +217,11 @@ const FEW: u32 = 64;
  * them reads memory forward. Answers how many keys were added; 0 also when there is no memory for
  * the merge, or too little is due: then the heap is as it was.
  */
-function advanceMany(queue: usize, now: f64): u32 {
-  const size = load<u32>(queue, Q_HEAP_SIZE);
+function advanceMany(queue: Table, now: f64): u32 {
+  const size = queue.heapSize;
   const heap = entries(queue);
   let due: u32 = 0;
-  for (let i: u32 = 0; i < size; i++) due += <u32>(load<f64>(heap + (<usize>i << 4), E_AT) <= now);
+  for (let i: u32 = 0; i < size; i++) due += <u32>(entryOf(heap + (<usize>i << 4)).at <= now);
   if (due < size >> 2) return 0;
   const bytes = due << 4;
   const taken = blockAlloc(bytes);
@@ -231,14 +235,14 @@ function advanceMany(queue: usize, now: f64): u32 {
   let to = taken;
   for (let i: u32 = 0; i < size; i++) {
     const entry = heap + (<usize>i << 4);
-    if (load<f64>(entry, E_AT) <= now) {
+    if (entryOf(entry).at <= now) {
       moveEntry(to, entry);
       to += 16;
     } else {
-      siftUp(heap, kept++, load<f64>(entry, E_AT), load<u32>(entry, E_SLOT), load<u32>(entry, E_SEQUENCE));
+      siftEntry(heap, kept++, entryOf(entry));
     }
   }
-  store<u32>(queue, kept, Q_HEAP_SIZE);
+  queue.heapSize = kept;
   const sorted = sortEntries(taken, other, due);
   let count: u32 = 0;
   const end = sorted + bytes;
@@ -246,9 +250,9 @@ function advanceMany(queue: usize, now: f64): u32 {
     // A record some entries ahead is loaded already, so that the cache misses overlap (see
     // touchAhead in queue.ts).
     const ahead = min(entry + 8 * 16, end - 16);
-    store<u64>(queue, load<u64>(recordOf(queue, load<u32>(ahead, E_SLOT))), Q_TOUCHED);
-    if (!isLive(queue, entry)) continue;
-    const slot = load<u32>(entry, E_SLOT);
+    queue.touched = peekState(recordOf(queue, entryOf(ahead).slot));
+    if (!isLive(queue, entryOf(entry))) continue;
+    const slot = entryOf(entry).slot;
     fire(queue, slot, now);
     count++;
   }
@@ -261,12 +265,12 @@ function advanceMany(queue: usize, now: f64): u32 {
  * Adds every key whose wait has ended to the queue, in the order of their times, and says how many
  * that were.
  */
-export function delayAdvance(queue: usize, now: f64): u32 {
+export function delayAdvance(queue: Table, now: f64): u32 {
   let count: u32 = 0;
   while (delayNext(queue) <= now) {
     if (count == FEW) count += advanceMany(queue, now);
-    if (load<u32>(queue, Q_HEAP_SIZE) == 0 || delayNext(queue) > now) break;
-    const slot = load<u32>(entries(queue), E_SLOT);
+    if (queue.heapSize == 0 || delayNext(queue) > now) break;
+    const slot = entryOf(entries(queue)).slot;
     removeFirst(queue);
     fire(queue, slot, now);
     count++;
@@ -278,9 +282,9 @@ export function delayAdvance(queue: usize, now: f64): u32 {
  * delayAdvance of a priority queue, one by one: adds the first key whose wait has ended and answers
  * its slot, or NOTHING.
  */
-export function delayFire(queue: usize, now: f64): i32 {
-  if (!(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
-  const slot = load<u32>(entries(queue), E_SLOT);
+export function delayFire(queue: Table, now: f64): i32 {
+  if (!(delayNext(queue) <= now) || queue.heapSize == 0) return NOTHING;
+  const slot = entryOf(entries(queue)).slot;
   removeFirst(queue);
   endWait(queue, recordOf(queue, slot));
   addDue(queue, slot, now);
@@ -297,31 +301,31 @@ export const POP_RELEASED: i32 = 0x40000000;
  * Ends the first wait that is due, for hosts that add the key themselves: its slot, or NOTHING.
  * +Infinity ends any wait.
  */
-export function delayPop(queue: usize, now: f64): i32 {
-  if (load<u32>(queue, Q_HEAP_SIZE) == 0 || !(delayNext(queue) <= now) || load<u32>(queue, Q_HEAP_SIZE) == 0) return NOTHING;
-  const slot = load<u32>(entries(queue), E_SLOT);
+export function delayPop(queue: Table, now: f64): i32 {
+  if (queue.heapSize == 0 || !(delayNext(queue) <= now) || queue.heapSize == 0) return NOTHING;
+  const slot = entryOf(entries(queue)).slot;
   removeFirst(queue);
   return forgetWait(queue, slot);
 }
 
 @inline
-function forgetWait(queue: usize, slot: u32): i32 {
-  if (load<u32>(queue, Q_LEVELS) != 0) leaveWaiting(queue, slot);
+function forgetWait(queue: Table, slot: u32): i32 {
+  if (queue.levels != 0) leaveWaiting(queue, slot);
   if ((endWait(queue, recordOf(queue, slot)) & STATE) != 0) return slot;
   release(queue, slot);
   return slot | POP_RELEASED;
 }
 
 /** Takes a delayed add back: the slot, or NOTHING when its key does not wait. */
-export function delayCancel(queue: usize, slot: u32): i32 {
-  return (load<u32>(recordOf(queue, slot), R_META) & WAITING) == 0 ? NOTHING : forgetWait(queue, slot);
+export function delayCancel(queue: Table, slot: u32): i32 {
+  return (recordOf(queue, slot).meta & WAITING) == 0 ? NOTHING : forgetWait(queue, slot);
 }
 
 /** When the wait of a slot ends; only while it waits. */
-export function delayUntil(queue: usize, slot: u32): f64 {
-  return load<f64>(keyOf(queue, slot), K_AT);
+export function delayUntil(queue: Table, slot: u32): f64 {
+  return keyOf(queue, slot).at;
 }
 
-export function delayWaiting(queue: usize): u32 {
-  return load<u32>(queue, Q_WAITING);
+export function delayWaiting(queue: Table): u32 {
+  return queue.waiting;
 }

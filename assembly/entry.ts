@@ -1,28 +1,38 @@
-// An entry of the delay heap, 16 B: |at f64|slot u32|sequence u32|, its order, and the sorting of
-// many.
+// An entry of the delay heap, its order, and the sorting of many.
 
 import { blockAlloc, blockFree } from "./memory";
 
-export const E_AT: usize = 0;
-export const E_SLOT: usize = 8;
-export const E_SEQUENCE: usize = 12;
-export const E_SHIFT: usize = 4;
+/** |at f64|slot u32|sequence u32| */
+@unmanaged
+export class Entry {
+  at: f64; // ms
+  slot: u32;
+  sequence: u32;
+}
+
+const ENTRY_SHIFT: usize = 4;
+
+/** The entry at an address. */
+@inline
+export function entryOf(address: usize): Entry {
+  return changetype<Entry>(address);
+}
 
 /**
  * Sequence numbers wrap; two of one heap are never 2^31 apart unless one waits while 2^31 others
  * come and go.
  */
 @inline
-export function before(at: f64, sequence: u32, otherAt: f64, otherSequence: u32): bool {
-  return at < otherAt || (at == otherAt && <i32>(sequence - otherSequence) < 0);
+export function before(at: f64, sequence: u32, other: Entry): bool {
+  return at < other.at || (at == other.at && <i32>(sequence - other.sequence) < 0);
 }
 
 /** The same without a branch, for where it cannot be predicted: whether b comes before a. */
 @inline
 export function isSecond(a: usize, b: usize): i32 {
-  const aAt = load<f64>(a, E_AT);
-  const bAt = load<f64>(b, E_AT);
-  return <i32>(bAt < aAt) | (<i32>(bAt == aAt) & <i32>(<i32>(load<u32>(b, E_SEQUENCE) - load<u32>(a, E_SEQUENCE)) < 0));
+  const aAt = entryOf(a).at;
+  const bAt = entryOf(b).at;
+  return <i32>(bAt < aAt) | (<i32>(bAt == aAt) & <i32>(<i32>(entryOf(b).sequence - entryOf(a).sequence) < 0));
 }
 
 @inline
@@ -31,21 +41,21 @@ export function moveEntry(to: usize, from: usize): void {
   store<u64>(to, load<u64>(from, 8), 8);
 }
 
-const RUN: usize = 8 << E_SHIFT; // runs that are sorted by insertion before merging starts
+const RUN: usize = 8 << ENTRY_SHIFT; // runs that are sorted by insertion before merging starts
 
 function sortRun(from: usize, to: usize): void {
   for (let i = from + 16; i < to; i += 16) {
-    const at = load<f64>(i, E_AT);
-    const slot = load<u32>(i, E_SLOT);
-    const sequence = load<u32>(i, E_SEQUENCE);
+    const at = entryOf(i).at;
+    const slot = entryOf(i).slot;
+    const sequence = entryOf(i).sequence;
     let hole = i;
-    while (hole > from && before(at, sequence, load<f64>(hole - 16, E_AT), load<u32>(hole - 16, E_SEQUENCE))) {
+    while (hole > from && before(at, sequence, entryOf(hole - 16))) {
       moveEntry(hole, hole - 16);
       hole -= 16;
     }
-    store<f64>(hole, at, E_AT);
-    store<u32>(hole, slot, E_SLOT);
-    store<u32>(hole, sequence, E_SEQUENCE);
+    entryOf(hole).at = at;
+    entryOf(hole).slot = slot;
+    entryOf(hole).sequence = sequence;
   }
 }
 
@@ -58,7 +68,7 @@ const FULLEST: u32 = 32; // entries in a bucket; with more, insertion costs more
 
 @inline
 function bucketOf(entry: usize, earliest: f64, scale: f64): usize {
-  return <usize>(<u32>((load<f64>(entry, E_AT) - earliest) * scale)) << 2;
+  return <usize>(<u32>((entryOf(entry).at - earliest) * scale)) << 2;
 }
 
 /**
@@ -66,11 +76,11 @@ function bucketOf(entry: usize, earliest: f64, scale: f64): usize {
  * nothing has changed.
  */
 function spreadEntries(block: usize, other: usize, count: u32): usize {
-  const end = block + (<usize>count << E_SHIFT);
-  let earliest = load<f64>(block, E_AT);
+  const end = block + (<usize>count << ENTRY_SHIFT);
+  let earliest = entryOf(block).at;
   let latest = earliest;
   for (let entry = block; entry < end; entry += 16) {
-    const at = load<f64>(entry, E_AT);
+    const at = entryOf(entry).at;
     earliest = min(earliest, at);
     latest = max(latest, at);
   }
@@ -100,9 +110,9 @@ function spreadEntries(block: usize, other: usize, count: u32): usize {
       const counter = counters + bucketOf(entry, earliest, scale);
       const to = load<u32>(counter);
       store<u32>(counter, to + 1);
-      moveEntry(other + (<usize>to << E_SHIFT), entry);
+      moveEntry(other + (<usize>to << ENTRY_SHIFT), entry);
     }
-    sortRun(other, other + (<usize>count << E_SHIFT));
+    sortRun(other, other + (<usize>count << ENTRY_SHIFT));
   }
   blockFree(counters, buckets << 2);
   return fullest <= FULLEST ? other : 0;
@@ -119,7 +129,7 @@ export function sortEntries(block: usize, other: usize, count: u32): usize {
 
 /** Sorts by merging: reads and writes run forward through memory. */
 function mergeEntries(block: usize, other: usize, count: u32): usize {
-  const bytes = <usize>count << E_SHIFT;
+  const bytes = <usize>count << ENTRY_SHIFT;
   for (let i: usize = 0; i < bytes; i += RUN) sortRun(block + i, block + min(i + RUN, bytes));
   let from = block;
   let to = other;
@@ -133,8 +143,8 @@ function mergeEntries(block: usize, other: usize, count: u32): usize {
       while (a < aEnd && b < bEnd) {
         const second = isSecond(a, b);
         moveEntry(out, select<usize>(b, a, second));
-        a += <usize>(1 - second) << E_SHIFT;
-        b += <usize>second << E_SHIFT;
+        a += <usize>(1 - second) << ENTRY_SHIFT;
+        b += <usize>second << ENTRY_SHIFT;
         out += 16;
       }
       memory.copy(out, a, aEnd - a);

@@ -9,14 +9,13 @@
 // so the home is known without the record; from FAR on the record has to be asked. Linear probing;
 // deletion shifts back, so there are no tombstones and churn costs no memory.
 
-import { blockAlloc, blockFree } from "./memory";
+import { blockAlloc, blockFree, setWord, wordAt } from "./memory";
 import { ringReady } from "./ring";
 import { readObjectKey, readBytes } from "./text-bytes";
 import { copyKey, isKey, keyBytes, keyForm, keyHash, keySplit, keyUnits, readKey, readPair } from "./text";
 import {
-  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, HEADER_BYTES, ISSUED, KEYED, K_AT, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT,
-  K_EXTERNAL_UNITS, K_FORM, K_KEY, NO_MEMORY, NOTHING, Q_TIMES, R_HASH, R_LINK, R_META, T_BUCKETS, T_CHUNKS, T_DIR,
-  T_DIR_SIZE, T_FREE, T_MASK, T_SECRET, T_SEED, T_SLOTS, T_USED, TIME_CHUNK_BYTES, WIDE, keyOf, recordOf,
+  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, ISSUED, KEYED, NOTHING, NO_MEMORY,
+  TIME_CHUNK_BYTES, WIDE, KeyState, KeyText, Table, inlineKey, keyOf, recordOf,
 } from "./record";
 
 const FIRST_BUCKETS: u32 = 256;
@@ -32,34 +31,35 @@ export function keysSeed(a: u32, b: u32, c: u32, d: u32): void {
   instanceSecret = (<u64>c << 32) | <u64>d;
 }
 
-/** A table, or 0 when there is no memory. */
-export function keysNew(): usize {
-  const table = blockAlloc(HEADER_BYTES);
-  if (table == 0) return 0;
-  memory.fill(table, 0, HEADER_BYTES);
-  store<u64>(table, instanceSeed, T_SEED);
-  store<u64>(table, instanceSecret, T_SECRET);
+/** A table, or null when there is no memory. */
+export function keysNew(): Table | null {
+  const block = blockAlloc(offsetof<Table>());
+  if (block == 0) return null;
+  memory.fill(block, 0, offsetof<Table>());
+  const table = changetype<Table>(block);
+  table.seed = instanceSeed;
+  table.secret = instanceSecret;
   return table;
 }
 
-export function keysFree(table: usize): void {
-  const slots = load<u32>(table, T_SLOTS);
+export function keysFree(table: Table): void {
+  const slots = table.slots;
   for (let slot: u32 = 0; slot < slots; slot++) {
-    if (load<u32>(recordOf(table, slot), R_META) & EXTERNAL) freeExternal(keyOf(table, slot));
+    if (recordOf(table, slot).meta & EXTERNAL) freeExternal(keyOf(table, slot));
   }
-  const directory = <usize>load<u32>(table, T_DIR);
-  const times = <usize>load<u32>(table, Q_TIMES);
-  const chunks = load<u32>(table, T_CHUNKS);
+  const directory = table.directory;
+  const times = table.times;
+  const chunks = table.chunks;
   for (let chunk: u32 = 0; chunk < chunks; chunk++) {
-    blockFree(<usize>load<u32>(directory + (chunk << 2)), CHUNK_BYTES);
-    if (times != 0) blockFree(<usize>load<u32>(times + (chunk << 2)), TIME_CHUNK_BYTES);
+    blockFree(<usize>wordAt(directory, chunk), CHUNK_BYTES);
+    if (times != 0) blockFree(<usize>wordAt(times, chunk), TIME_CHUNK_BYTES);
   }
-  const directoryBytes = load<u32>(table, T_DIR_SIZE) << 2;
+  const directoryBytes = table.directorySize << 2;
   if (directory != 0) blockFree(directory, directoryBytes);
   if (times != 0) blockFree(times, directoryBytes);
-  const buckets = <usize>load<u32>(table, T_BUCKETS);
-  if (buckets != 0) blockFree(buckets, (load<u32>(table, T_MASK) + 1) << 2);
-  blockFree(table, HEADER_BYTES);
+  const buckets = table.buckets;
+  if (buckets != 0) blockFree(buckets, (table.mask + 1) << 2);
+  blockFree(changetype<usize>(table), offsetof<Table>());
 }
 
 @inline
@@ -70,10 +70,10 @@ function bucketAt(buckets: usize, index: u32): usize {
 let freeBucket: u32 = 0; // where findRead ended that found nothing: the first free bucket from the key's home on
 
 /** The slot of the key read last, or NOTHING. */
-export function findRead(table: usize): i32 {
-  const buckets = <usize>load<u32>(table, T_BUCKETS);
+export function findRead(table: Table): i32 {
+  const buckets = table.buckets;
   if (buckets == 0) return NOTHING;
-  const mask = load<u32>(table, T_MASK);
+  const mask = table.mask;
   const shift = <u32>popcnt(mask) + 4;
   const tag = (keyHash << 4) >> shift;
   let i = keyHash & mask;
@@ -102,14 +102,14 @@ function putBucket(buckets: usize, mask: u32, home: u32, from: u32, rest: u32, s
 
 /** How far an entry is behind its home. */
 @inline
-function distanceOf(table: usize, mask: u32, index: u32, entry: u32): u32 {
+function distanceOf(table: Table, mask: u32, index: u32, entry: u32): u32 {
   const distance = (entry >> <u32>popcnt(mask)) & FAR;
-  return distance < FAR ? distance : (index - load<u32>(recordOf(table, (entry & mask) - 1), R_HASH)) & mask;
+  return distance < FAR ? distance : (index - recordOf(table, (entry & mask) - 1).hash) & mask;
 }
 
-function growBuckets(table: usize): bool {
-  const old = <usize>load<u32>(table, T_BUCKETS);
-  const oldMask = load<u32>(table, T_MASK);
+function growBuckets(table: Table): bool {
+  const old = table.buckets;
+  const oldMask = table.mask;
   const oldCount: u32 = old == 0 ? 0 : oldMask + 1;
   if (oldCount >= MOST_BUCKETS) return false;
   const count = old == 0 ? FIRST_BUCKETS : oldCount << 1;
@@ -125,8 +125,8 @@ function growBuckets(table: usize): bool {
     const home = ((i - distanceOf(table, oldMask, i, entry)) & oldMask) | ((rest & 1) << bits);
     putBucket(buckets, mask, home, home, rest >> 1, (entry & oldMask) - 1);
   }
-  store<u32>(table, <u32>buckets, T_BUCKETS);
-  store<u32>(table, mask, T_MASK);
+  table.buckets = buckets;
+  table.mask = mask;
   if (old != 0) blockFree(old, oldCount << 2);
   return true;
 }
@@ -137,27 +137,27 @@ function growDirectory(old: usize, oldSize: u32, size: u32): usize {
   return block;
 }
 
-function addChunk(table: usize): bool {
-  const chunks = load<u32>(table, T_CHUNKS);
+function addChunk(table: Table): bool {
+  const chunks = table.chunks;
   if (!ringReady(table, (chunks + 1) << CHUNK_SHIFT)) return false;
-  const size = load<u32>(table, T_DIR_SIZE);
-  const timed = load<u32>(table, Q_TIMES) != 0;
+  const size = table.directorySize;
+  const timed = table.times != 0;
   if (chunks == size) {
     const larger = size == 0 ? FIRST_DIRECTORY : size << 1;
-    const directory = growDirectory(<usize>load<u32>(table, T_DIR), size, larger);
+    const directory = growDirectory(table.directory, size, larger);
     if (directory == 0) return false;
     if (timed) {
-      const times = growDirectory(<usize>load<u32>(table, Q_TIMES), size, larger);
+      const times = growDirectory(table.times, size, larger);
       if (times == 0) {
         blockFree(directory, larger << 2);
         return false;
       }
-      blockFree(<usize>load<u32>(table, Q_TIMES), size << 2);
-      store<u32>(table, <u32>times, Q_TIMES);
+      blockFree(table.times, size << 2);
+      table.times = times;
     }
-    if (size != 0) blockFree(<usize>load<u32>(table, T_DIR), size << 2);
-    store<u32>(table, <u32>directory, T_DIR);
-    store<u32>(table, larger, T_DIR_SIZE);
+    if (size != 0) blockFree(table.directory, size << 2);
+    table.directory = directory;
+    table.directorySize = larger;
   }
   const chunk = blockAlloc(CHUNK_BYTES);
   if (chunk == 0) return false;
@@ -167,15 +167,15 @@ function addChunk(table: usize): bool {
       blockFree(chunk, CHUNK_BYTES);
       return false;
     }
-    store<u32>(<usize>load<u32>(table, Q_TIMES) + (chunks << 2), <u32>times);
+    setWord(table.times, chunks, <u32>times);
   }
   memory.fill(chunk, 0, CHUNK_BYTES);
-  store<u32>(<usize>load<u32>(table, T_DIR) + (chunks << 2), <u32>chunk);
-  store<u32>(table, chunks + 1, T_CHUNKS);
+  setWord(table.directory, chunks, <u32>chunk);
+  table.chunks = chunks + 1;
   // Generations begin at random: zeros, and the slots of another queue, are hardly ever taken for
   // slots of this one.
-  const first = ((load<u32>(table, T_SECRET) + <u32>table) * 0x9e3779b1) & GENERATIONS;
-  for (let slot = chunks << CHUNK_SHIFT; slot < (chunks + 1) << CHUNK_SHIFT; slot++) store<u32>(recordOf(table, slot), first, R_META);
+  const first = ((<u32>table.secret + changetype<u32>(table)) * 0x9e3779b1) & GENERATIONS;
+  for (let slot = chunks << CHUNK_SHIFT; slot < (chunks + 1) << CHUNK_SHIFT; slot++) recordOf(table, slot).meta = first;
   return true;
 }
 
@@ -183,7 +183,7 @@ function addChunk(table: usize): bool {
  * Gives a table a column of times; only while it has no directory yet. False when there is no
  * memory.
  */
-export function timeColumn(table: usize): bool {
+export function timeColumn(table: Table): bool {
   const directory = blockAlloc(FIRST_DIRECTORY << 2);
   if (directory == 0) return false;
   const times = blockAlloc(FIRST_DIRECTORY << 2);
@@ -191,17 +191,17 @@ export function timeColumn(table: usize): bool {
     blockFree(directory, FIRST_DIRECTORY << 2);
     return false;
   }
-  store<u32>(table, <u32>directory, T_DIR);
-  store<u32>(table, <u32>times, Q_TIMES);
-  store<u32>(table, FIRST_DIRECTORY, T_DIR_SIZE);
+  table.directory = directory;
+  table.times = times;
+  table.directorySize = FIRST_DIRECTORY;
   return true;
 }
 
 @inline
-function slotReady(table: usize): bool {
+function slotReady(table: Table): bool {
   return (
-    load<u32>(table, T_FREE) != 0 ||
-    load<u32>(table, T_SLOTS) < load<u32>(table, T_CHUNKS) << CHUNK_SHIFT ||
+    table.free != 0 ||
+    table.slots < table.chunks << CHUNK_SHIFT ||
     addChunk(table)
   );
 }
@@ -211,69 +211,69 @@ function slotReady(table: usize): bool {
  * left by now.
  */
 @inline
-function takeSlot(table: usize, meta: u32, form: u32): u32 {
+function takeSlot(table: Table, meta: u32, form: u32): u32 {
   let slot: u32;
-  const free = load<u32>(table, T_FREE);
-  store<u32>(table, load<u32>(table, T_USED) + 1, T_USED);
+  const free = table.free;
+  table.used++;
   if (free != 0) {
     slot = free - 1;
-    store<u32>(table, load<u32>(recordOf(table, slot), R_LINK), T_FREE);
+    table.free = recordOf(table, slot).link;
   } else {
-    slot = load<u32>(table, T_SLOTS);
-    store<u32>(table, slot + 1, T_SLOTS);
+    slot = table.slots;
+    table.slots = slot + 1;
   }
   const key = keyOf(table, slot);
-  store<u64>(key, 0, K_AT);
-  store<u32>(key, form, K_FORM);
+  key.at = 0;
+  key.form = form;
   const record = recordOf(table, slot);
-  store<u32>(record, load<u32>(record, R_META) | meta, R_META);
+  record.meta |= meta;
   return slot;
 }
 
 /** The slot of the key read last; a key that has none gets one. NO_MEMORY: nothing was changed. */
-export function internRead(table: usize): i32 {
+export function internRead(table: Table): i32 {
   const known = findRead(table);
   if (known >= 0) return known;
-  const used = load<u32>(table, T_USED);
-  const mask = load<u32>(table, T_MASK);
+  const used = table.used;
+  const mask = table.mask;
   // At most five eighths full: probes stay within a cache line or two.
-  if ((load<u32>(table, T_BUCKETS) == 0 || used >= (mask >> 1) + (mask >> 3)) && !growBuckets(table)) return NO_MEMORY;
+  if ((table.buckets == 0 || used >= (mask >> 1) + (mask >> 3)) && !growBuckets(table)) return NO_MEMORY;
   if (!slotReady(table)) return NO_MEMORY;
   const external: usize = keyForm & EXTERNAL ? blockAlloc(keyBytes) : 0;
   if (keyForm & EXTERNAL && external == 0) return NO_MEMORY;
 
   const slot = takeSlot(table, KEYED | (keyForm & EXTERNAL), keyForm);
   const key = keyOf(table, slot);
-  store<u32>(recordOf(table, slot), keyHash, R_HASH);
-  let to = key + K_KEY;
+  recordOf(table, slot).hash = keyHash;
+  let to = inlineKey(key);
   if (external != 0) {
-    store<u32>(key, <u32>external, K_EXTERNAL_BLOCK);
-    store<u32>(key, keyUnits, K_EXTERNAL_UNITS);
-    store<u32>(key, keySplit, K_EXTERNAL_SPLIT);
+    key.block = external;
+    key.units = keyUnits;
+    key.split = keySplit;
     to = external;
   }
   copyKey(to);
-  const newMask = load<u32>(table, T_MASK);
+  const newMask = table.mask;
   const home = keyHash & newMask;
   const rest = (keyHash & 0x0fffffff) >> <u32>popcnt(newMask);
-  putBucket(<usize>load<u32>(table, T_BUCKETS), newMask, home, newMask == mask ? freeBucket : home, rest, slot);
+  putBucket(table.buckets, newMask, home, newMask == mask ? freeBucket : home, rest, slot);
   return slot;
 }
 
 /** A slot without a key: the host finds it by itself. NO_MEMORY: nothing was changed. */
-export function slotNew(table: usize): i32 {
+export function slotNew(table: Table): i32 {
   if (!slotReady(table)) return NO_MEMORY;
   return takeSlot(table, 0, 0);
 }
 
-function freeExternal(key: usize): void {
-  const units = load<u32>(key, K_EXTERNAL_UNITS);
-  blockFree(<usize>load<u32>(key, K_EXTERNAL_BLOCK), load<u32>(key, K_FORM) & WIDE ? units << 1 : units);
+function freeExternal(key: KeyText): void {
+  const units = key.units;
+  blockFree(key.block, key.form & WIDE ? units << 1 : units);
 }
 
-function removeBucket(table: usize, hash: u32, slot: u32): void {
-  const buckets = <usize>load<u32>(table, T_BUCKETS);
-  const mask = load<u32>(table, T_MASK);
+function removeBucket(table: Table, hash: u32, slot: u32): void {
+  const buckets = table.buckets;
+  const mask = table.mask;
   const bits = <u32>popcnt(mask);
   let hole = hash & mask;
   while ((load<u32>(bucketAt(buckets, hole)) & mask) != slot + 1) hole = (hole + 1) & mask;
@@ -292,41 +292,41 @@ function removeBucket(table: usize, hash: u32, slot: u32): void {
 
 /** The home bucket of a record's key, whatever is in it. */
 @inline
-export function peekBucket(table: usize, record: usize): u64 {
-  return load<u32>(bucketAt(<usize>load<u32>(table, T_BUCKETS), load<u32>(record, R_HASH) & load<u32>(table, T_MASK)));
+export function peekBucket(table: Table, record: KeyState): u64 {
+  return load<u32>(bucketAt(table.buckets, record.hash & table.mask));
 }
 
 /** Gives the slot back; its key is forgotten. */
-export function release(table: usize, slot: u32): void {
+export function release(table: Table, slot: u32): void {
   const record = recordOf(table, slot);
-  const meta = load<u32>(record, R_META);
+  const meta = record.meta;
   if (meta & KEYED) {
-    removeBucket(table, load<u32>(record, R_HASH), slot);
+    removeBucket(table, record.hash, slot);
     if (meta & EXTERNAL) freeExternal(keyOf(table, slot));
   }
-  store<u32>(record, (meta & ISSUED ? meta + GENERATION : meta) & GENERATIONS, R_META);
-  store<u32>(record, load<u32>(table, T_FREE), R_LINK);
-  store<u32>(table, slot + 1, T_FREE);
-  store<u32>(table, load<u32>(table, T_USED) - 1, T_USED);
+  record.meta = (meta & ISSUED ? meta + GENERATION : meta) & GENERATIONS;
+  record.link = table.free;
+  table.free = slot + 1;
+  table.used--;
 }
 
-export function keysUsed(table: usize): u32 {
-  return load<u32>(table, T_USED);
+export function keysUsed(table: Table): u32 {
+  return table.used;
 }
 
-export function keysFind(table: usize, key: externref): i32 {
+export function keysFind(table: Table, key: externref): i32 {
   return readKey(table, key) ? findRead(table) : NO_MEMORY;
 }
 
-export function keysIntern(table: usize, key: externref): i32 {
+export function keysIntern(table: Table, key: externref): i32 {
   return readKey(table, key) ? internRead(table) : NO_MEMORY;
 }
 
-export function keysFindPair(table: usize, first: externref, second: externref): i32 {
+export function keysFindPair(table: Table, first: externref, second: externref): i32 {
   return readPair(table, first, second) ? findRead(table) : NO_MEMORY;
 }
 
-export function keysInternPair(table: usize, first: externref, second: externref): i32 {
+export function keysInternPair(table: Table, first: externref, second: externref): i32 {
   return readPair(table, first, second) ? internRead(table) : NO_MEMORY;
 }
 
@@ -334,11 +334,11 @@ export function keysInternPair(table: usize, first: externref, second: externref
  * keysFind and keysIntern by the content of a JSON string in memory: valid UTF-8 between its
  * quotes, escapes included.
  */
-export function keysFindBytes(table: usize, from: usize, bytes: u32): i32 {
+export function keysFindBytes(table: Table, from: usize, bytes: u32): i32 {
   return readBytes(table, from, bytes) ? findRead(table) : NO_MEMORY;
 }
 
-export function keysInternBytes(table: usize, from: usize, bytes: u32): i32 {
+export function keysInternBytes(table: Table, from: usize, bytes: u32): i32 {
   return readBytes(table, from, bytes) ? internRead(table) : NO_MEMORY;
 }
 
@@ -346,11 +346,11 @@ export function keysInternBytes(table: usize, from: usize, bytes: u32): i32 {
  * The same by an object's namespace, which may be empty, and its name: as the string namespace/name
  * or name.
  */
-export function keysFindObject(table: usize, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
+export function keysFindObject(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
   return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? findRead(table) : NO_MEMORY;
 }
 
-export function keysInternObject(table: usize, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
+export function keysInternObject(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): i32 {
   return readObjectKey(table, namespace, namespaceBytes, name, nameBytes) ? internRead(table) : NO_MEMORY;
 }
 
@@ -358,17 +358,17 @@ export function keysInternObject(table: usize, namespace: usize, namespaceBytes:
  * Where the text of a live slot's key is: so many units of one byte, or of two when it is wide.
  * Valid until the slot is given back.
  */
-export function keysText(table: usize, slot: u32): usize {
+export function keysText(table: Table, slot: u32): usize {
   const key = keyOf(table, slot);
-  return load<u32>(key, K_FORM) & EXTERNAL ? <usize>load<u32>(key, K_EXTERNAL_BLOCK) : key + K_KEY;
+  return key.form & EXTERNAL ? key.block : inlineKey(key);
 }
 
-export function keysTextUnits(table: usize, slot: u32): u32 {
+export function keysTextUnits(table: Table, slot: u32): u32 {
   const key = keyOf(table, slot);
-  const form = load<u32>(key, K_FORM);
-  return form & EXTERNAL ? load<u32>(key, K_EXTERNAL_UNITS) : form & 0xff;
+  const form = key.form;
+  return form & EXTERNAL ? key.units : form & 0xff;
 }
 
-export function keysTextWide(table: usize, slot: u32): bool {
-  return (load<u32>(keyOf(table, slot), K_FORM) & WIDE) != 0;
+export function keysTextWide(table: Table, slot: u32): bool {
+  return (keyOf(table, slot).form & WIDE) != 0;
 }

@@ -25,116 +25,129 @@
 // - `rank` of a level in the heap is that of the first key of its line.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { K_PARENT, LATE, M_ADDED, M_PREVIOUS, R_LINK, R_META, R_SEQUENCE, keyOf, recordOf, timesOf } from "./record";
+import { LATE, Table, TreeNode, keyOf, recordOf, timesOf } from "./record";
 
 const LEVELS_BYTES: u32 = 64;
-const N_ENTRIES: usize = 0;
-export const N_COUNT: usize = 4;
-const N_ROOM: usize = 8;
-const N_HEAP: usize = 12; // levels in the heap
-// f64 ms of waiting that count as one step of priority; 0: priorities do not age
-const N_EVERY: usize = 16;
-export const N_CLOSED: usize = 24; // u32, 1: nothing is handed out any more
-const N_NEEDED: usize = 28; // levels that may not be dropped
-
 const LEVEL_BYTES: u32 = 64;
-export const L_PRIORITY: usize = 0;
-const L_HEAD: usize = 4; // slot + 1
-const L_TAIL: usize = 8; // slot + 1
-const L_TREE: usize = 12; // slot + 1
-export const L_READY: usize = 16;
-export const L_WAITING: usize = 20;
-const L_PLACE: usize = 24; // in the heap, from 1
-// f64: of its DIRTY keys the earliest M_ADDED, when it was looked for last
-export const L_OLDEST: usize = 32;
-const L_RANK: usize = 40; // f64: the smaller, the sooner the level's first key is handed out
+
+@unmanaged
+export class Levels {
+  entries: usize; // block of the levels and of the heap
+  count: u32;
+  room: u32;
+  heap: u32; // levels in the heap
+  every: f64; // ms of waiting that count as one step of priority; 0: priorities do not age
+  closed: u32; // 1: nothing is handed out any more
+  needed: u32; // levels that may not be dropped
+}
+
+@unmanaged
+export class Level {
+  priority: i32;
+  head: u32; // slot + 1
+  tail: u32; // slot + 1
+  tree: u32; // slot + 1
+  ready: u32; // DIRTY keys, hidden ones included
+  waiting: u32;
+  place: u32; // in the heap, from 1
+  oldest: f64; // of its DIRTY keys the earliest Times.added, when it was looked for last
+  rank: f64; // the smaller, the sooner the level's first key is handed out
+}
 
 const FIRST_ROOM: u32 = 64;
 const STEPS: u32 = 8; // how far into a list a place is looked for, from either end
 
-/** Levels with that of priority 0, or 0 when there is no memory. */
-export function levelsNew(everyMs: f64): usize {
-  const levels = blockAlloc(LEVELS_BYTES);
-  if (levels == 0) return 0;
+/** Levels with that of priority 0, or null when there is no memory. */
+export function levelsNew(everyMs: f64): Levels | null {
+  const block = blockAlloc(LEVELS_BYTES);
+  if (block == 0) return null;
   const entries = blockAlloc(FIRST_ROOM << 3);
   if (entries != 0) {
-    memory.fill(levels, 0, LEVELS_BYTES);
-    store<u32>(levels, <u32>entries, N_ENTRIES);
-    store<u32>(levels, FIRST_ROOM, N_ROOM);
-    store<f64>(levels, everyMs, N_EVERY);
-    if (levelFor(levels, 0) != 0) return levels;
+    memory.fill(block, 0, LEVELS_BYTES);
+    const levels = changetype<Levels>(block);
+    levels.entries = entries;
+    levels.room = FIRST_ROOM;
+    levels.every = everyMs;
+    if (levelFor(levels, 0) !== null) return levels;
     blockFree(entries, FIRST_ROOM << 3);
   }
-  blockFree(levels, LEVELS_BYTES);
-  return 0;
+  blockFree(block, LEVELS_BYTES);
+  return null;
 }
 
-export function levelsFree(levels: usize): void {
-  const count = load<u32>(levels, N_COUNT);
-  for (let i: u32 = 0; i < count; i++) blockFree(levelAt(levels, i), LEVEL_BYTES);
-  blockFree(<usize>load<u32>(levels, N_ENTRIES), load<u32>(levels, N_ROOM) << 3);
-  blockFree(levels, LEVELS_BYTES);
+export function levelsFree(levels: Levels): void {
+  const count = levels.count;
+  for (let i: u32 = 0; i < count; i++) blockFree(changetype<usize>(levelAt(levels, i)), LEVEL_BYTES);
+  blockFree(levels.entries, levels.room << 3);
+  blockFree(changetype<usize>(levels), LEVELS_BYTES);
 }
 
 /** The level at an index, lowest priority first. */
 @inline
-export function levelAt(levels: usize, index: u32): usize {
-  return <usize>load<u32>(<usize>load<u32>(levels, N_ENTRIES) + (<usize>index << 2));
+export function levelAt(levels: Levels, index: u32): Level {
+  return load<Level>(levels.entries + (<usize>index << 2));
 }
 
 /** The index of the first level that is not below a priority. */
-function placeOf(levels: usize, priority: i32): u32 {
+function placeOf(levels: Levels, priority: i32): u32 {
   let low: u32 = 0;
-  let high = load<u32>(levels, N_COUNT);
+  let high = levels.count;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (load<i32>(levelAt(levels, middle), L_PRIORITY) < priority) low = middle + 1;
+    if (levelAt(levels, middle).priority < priority) low = middle + 1;
     else high = middle;
   }
   return low;
 }
 
 /** The level of a priority that has keys. */
-export function levelOf(levels: usize, priority: i32): usize {
+export function levelOf(levels: Levels, priority: i32): Level {
   return levelAt(levels, placeOf(levels, priority));
 }
 
 /** The level of a priority, made if there is none; 0 when there is no memory. */
-export function levelFor(levels: usize, priority: i32): usize {
+export function levelFor(levels: Levels, priority: i32): Level | null {
   const place = placeOf(levels, priority);
-  if (place < load<u32>(levels, N_COUNT)) {
+  if (place < levels.count) {
     const level = levelAt(levels, place);
-    if (load<i32>(level, L_PRIORITY) == priority) return level;
+    if (level.priority == priority) return level;
   }
   return addLevel(levels, priority);
 }
 
-function addLevel(levels: usize, priority: i32): usize {
-  if (load<u32>(levels, N_COUNT) == load<u32>(levels, N_ROOM) && !sweep(levels)) return 0;
-  const level = blockAlloc(LEVEL_BYTES);
-  if (level == 0) return 0;
-  memory.fill(level, 0, LEVEL_BYTES);
-  store<i32>(level, priority, L_PRIORITY);
+function addLevel(levels: Levels, priority: i32): Level | null {
+  if (levels.count == levels.room && !sweep(levels)) return null;
+  const block = blockAlloc(LEVEL_BYTES);
+  if (block == 0) return null;
+  memory.fill(block, 0, LEVEL_BYTES);
+  const level = changetype<Level>(block);
+  level.priority = priority;
   const place = placeOf(levels, priority);
-  const count = load<u32>(levels, N_COUNT);
-  const entry = <usize>load<u32>(levels, N_ENTRIES) + (<usize>place << 2);
+  const count = levels.count;
+  const entry = levels.entries + (<usize>place << 2);
   memory.copy(entry + 4, entry, <usize>(count - place) << 2);
-  store<u32>(entry, <u32>level);
-  store<u32>(levels, count + 1, N_COUNT);
-  store<u32>(levels, load<u32>(levels, N_NEEDED) + <u32>isNeeded(level), N_NEEDED);
+  store<Level>(entry, level);
+  levels.count = count + 1;
+  levels.needed += <u32>isNeeded(level);
   return level;
 }
 
 @inline
-function isNeeded(level: usize): bool {
-  return (load<u32>(level, L_READY) | load<u32>(level, L_WAITING) | <u32>(load<i32>(level, L_PRIORITY) == 0)) != 0;
+function isNeeded(level: Level): bool {
+  return (level.ready | level.waiting | <u32>(level.priority == 0)) != 0;
 }
 
-/** Counts keys of a level: `field` is L_READY or L_WAITING. */
-export function countKeys(levels: usize, level: usize, field: usize, by: i32): void {
+/** Counts ready keys of a level. */
+export function countReady(levels: Levels, level: Level, by: i32): void {
   const before = <u32>isNeeded(level);
-  store<i32>(level + field, load<i32>(level + field) + by);
-  store<u32>(levels, load<u32>(levels, N_NEEDED) + <u32>isNeeded(level) - before, N_NEEDED);
+  level.ready += by;
+  levels.needed = levels.needed + <u32>isNeeded(level) - before;
+}
+
+export function countWaiting(levels: Levels, level: Level, by: i32): void {
+  const before = <u32>isNeeded(level);
+  level.waiting += by;
+  levels.needed = levels.needed + <u32>isNeeded(level) - before;
 }
 
 /**
@@ -142,54 +155,54 @@ export function countKeys(levels: usize, level: usize, field: usize, by: i32): v
  * a level.
  */
 @inline
-export function sweepOften(levels: usize): void {
-  const count = load<u32>(levels, N_COUNT);
-  if (count > FIRST_ROOM && load<u32>(levels, N_NEEDED) < count >> 1) sweep(levels);
+export function sweepOften(levels: Levels): void {
+  const count = levels.count;
+  if (count > FIRST_ROOM && levels.needed < count >> 1) sweep(levels);
 }
 
 /**
  * Drops the levels that nobody needs and leaves room for as many as are kept, so that it is rarely
  * done again. False: no memory, and all are needed.
  */
-function sweep(levels: usize): bool {
-  const room = load<u32>(levels, N_ROOM);
-  const needed = load<u32>(levels, N_NEEDED);
+function sweep(levels: Levels): bool {
+  const room = levels.room;
+  const needed = levels.needed;
   const fit = max(blockSize(needed << 4) >> 3, FIRST_ROOM);
-  const old = <usize>load<u32>(levels, N_ENTRIES);
+  const old = levels.entries;
   const other: usize = fit == room ? 0 : blockAlloc(fit << 3);
   if (other == 0 && needed == room) return false;
   const to = other == 0 ? old : other;
-  const count = load<u32>(levels, N_COUNT);
+  const count = levels.count;
   let kept: u32 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const level = <usize>load<u32>(old + (<usize>i << 2));
+    const level = load<Level>(old + (<usize>i << 2));
     if (!isNeeded(level)) {
-      blockFree(level, LEVEL_BYTES);
+      blockFree(changetype<usize>(level), LEVEL_BYTES);
       continue;
     }
-    store<u32>(to + (<usize>kept << 2), <u32>level);
+    store<Level>(to + (<usize>kept << 2), level);
     kept++;
   }
-  store<u32>(levels, kept, N_COUNT);
+  levels.count = kept;
   if (other == 0) return true;
-  memory.copy(other + (<usize>fit << 2), old + (<usize>room << 2), <usize>load<u32>(levels, N_HEAP) << 2);
+  memory.copy(other + (<usize>fit << 2), old + (<usize>room << 2), <usize>levels.heap << 2);
   blockFree(old, room << 3);
-  store<u32>(levels, <u32>other, N_ENTRIES);
-  store<u32>(levels, fit, N_ROOM);
+  levels.entries = other;
+  levels.room = fit;
   return true;
 }
 
 // The heap of levels.
 
 @inline
-function heapAt(levels: usize, place: u32): usize {
-  return <usize>load<u32>(levels, N_ENTRIES) + (<usize>(load<u32>(levels, N_ROOM) + place - 1) << 2);
+function heapAt(levels: Levels, place: u32): usize {
+  return levels.entries + (<usize>(levels.room + place - 1) << 2);
 }
 
-/** The level whose first key is next; 0: none is ready. */
+/** The level whose first key is next; null: none is ready. */
 @inline
-export function nextLevel(levels: usize): usize {
-  return load<u32>(levels, N_HEAP) == 0 ? 0 : <usize>load<u32>(heapAt(levels, 1));
+export function nextLevel(levels: Levels): Level | null {
+  return levels.heap == 0 ? null : load<Level>(heapAt(levels, 1));
 }
 
 /**
@@ -197,39 +210,39 @@ export function nextLevel(levels: usize): usize {
  * See aging in priority.ts.
  */
 @inline
-function rankOf(queue: usize, levels: usize, level: usize, first: u32): f64 {
-  const priority = <f64>load<i32>(level, L_PRIORITY);
-  const every = load<f64>(levels, N_EVERY);
-  return every == 0 ? -priority : load<f64>(timesOf(queue, first - 1), M_ADDED) - priority * every;
+function rankOf(queue: Table, levels: Levels, level: Level, first: u32): f64 {
+  const priority = <f64>level.priority;
+  const every = levels.every;
+  return every == 0 ? -priority : timesOf(queue, first - 1).added - priority * every;
 }
 
 @inline
-function isSooner(level: usize, other: usize): bool {
-  const rank = load<f64>(level, L_RANK);
-  const otherRank = load<f64>(other, L_RANK);
-  return rank < otherRank || (rank == otherRank && load<i32>(level, L_PRIORITY) > load<i32>(other, L_PRIORITY));
+function isSooner(level: Level, other: Level): bool {
+  const rank = level.rank;
+  const otherRank = other.rank;
+  return rank < otherRank || (rank == otherRank && level.priority > other.priority);
 }
 
 @inline
-function putAt(levels: usize, level: usize, at: u32): void {
-  store<u32>(heapAt(levels, at), <u32>level);
-  store<u32>(level, at, L_PLACE);
+function putAt(levels: Levels, level: Level, at: u32): void {
+  store<Level>(heapAt(levels, at), level);
+  level.place = at;
 }
 
 /**
  * Puts a level where it belongs, at a place whose own level is elsewhere, or above or below that.
  */
-function settle(levels: usize, level: usize, at: u32): void {
+function settle(levels: Levels, level: Level, at: u32): void {
   for (; at > 1; at >>= 1) {
-    const above = <usize>load<u32>(heapAt(levels, at >> 1));
+    const above = load<Level>(heapAt(levels, at >> 1));
     if (!isSooner(level, above)) break;
     putAt(levels, above, at);
   }
-  const size = load<u32>(levels, N_HEAP);
+  const size = levels.heap;
   for (let below = at << 1; below <= size; below = at << 1) {
-    let child = <usize>load<u32>(heapAt(levels, below));
+    let child = load<Level>(heapAt(levels, below));
     if (below < size) {
-      const other = <usize>load<u32>(heapAt(levels, below + 1));
+      const other = load<Level>(heapAt(levels, below + 1));
       if (isSooner(other, child)) {
         child = other;
         below++;
@@ -243,94 +256,94 @@ function settle(levels: usize, level: usize, at: u32): void {
 }
 
 /** The line of a level has a first key, and it may be another one. */
-function ranked(levels: usize, level: usize, rank: f64): void {
-  let at = load<u32>(level, L_PLACE);
+function ranked(levels: Levels, level: Level, rank: f64): void {
+  let at = level.place;
   if (at == 0) {
-    at = load<u32>(levels, N_HEAP) + 1;
-    store<u32>(levels, at, N_HEAP);
-  } else if (rank == load<f64>(level, L_RANK)) return;
-  store<f64>(level, rank, L_RANK);
+    at = levels.heap + 1;
+    levels.heap = at;
+  } else if (rank == level.rank) return;
+  level.rank = rank;
   settle(levels, level, at);
 }
 
 /** The line of a level is empty. */
-function leaveHeap(levels: usize, level: usize): void {
-  const size = load<u32>(levels, N_HEAP);
-  const last = <usize>load<u32>(heapAt(levels, size));
-  store<u32>(levels, size - 1, N_HEAP);
-  if (last != level) settle(levels, last, load<u32>(level, L_PLACE));
-  store<u32>(level, 0, L_PLACE);
+function leaveHeap(levels: Levels, level: Level): void {
+  const size = levels.heap;
+  const last = load<Level>(heapAt(levels, size));
+  levels.heap = size - 1;
+  if (last != level) settle(levels, last, level.place);
+  level.place = 0;
 }
 
 /**
  * Whether a key comes before another of its level: by its number; where priorities age, by when it
  * became ready, then by its number.
  */
-function comesFirst(queue: usize, levels: usize, slot: u32, other: u32): bool {
-  if (load<f64>(levels, N_EVERY) != 0) {
-    const at = load<f64>(timesOf(queue, slot), M_ADDED);
-    const otherAt = load<f64>(timesOf(queue, other), M_ADDED);
+function comesFirst(queue: Table, levels: Levels, slot: u32, other: u32): bool {
+  if (levels.every != 0) {
+    const at = timesOf(queue, slot).added;
+    const otherAt = timesOf(queue, other).added;
     if (at != otherAt) return at < otherAt;
   }
-  return <i32>(load<u32>(recordOf(queue, slot), R_SEQUENCE) - load<u32>(recordOf(queue, other), R_SEQUENCE)) < 0;
+  return <i32>(recordOf(queue, slot).sequence - recordOf(queue, other).sequence) < 0;
 }
 
 /** Puts a key into the line of its level. */
-export function enterLine(queue: usize, levels: usize, level: usize, slot: u32): void {
+export function enterLine(queue: Table, levels: Levels, level: Level, slot: u32): void {
   const rank = rankOf(queue, levels, level, slot + 1);
   // Not known by the place that it gets: where priorities age, whoever comes first has the smaller
   // rank.
-  if (load<u32>(level, L_PLACE) == 0 || rank < load<f64>(level, L_RANK)) ranked(levels, level, rank);
-  let before = load<u32>(level, L_TAIL);
+  if (level.place == 0 || rank < level.rank) ranked(levels, level, rank);
+  let before = level.tail;
   for (let i: u32 = 0; before != 0 && comesFirst(queue, levels, slot, before - 1); i++) {
     if (i == STEPS) {
       enterFromHead(queue, levels, level, slot);
       return;
     }
-    before = load<u32>(timesOf(queue, before - 1), M_PREVIOUS);
+    before = timesOf(queue, before - 1).previous;
   }
   linkAfter(queue, level, slot, before);
 }
 
-function enterFromHead(queue: usize, levels: usize, level: usize, slot: u32): void {
-  let after = load<u32>(level, L_HEAD);
+function enterFromHead(queue: Table, levels: Levels, level: Level, slot: u32): void {
+  let after = level.head;
   for (let i: u32 = 0; i <= STEPS; i++) {
     if (comesFirst(queue, levels, slot, after - 1)) {
-      linkAfter(queue, level, slot, load<u32>(timesOf(queue, after - 1), M_PREVIOUS));
+      linkAfter(queue, level, slot, timesOf(queue, after - 1).previous);
       return;
     }
     // not 0: the list was longer than that, seen from its end
-    after = load<u32>(recordOf(queue, after - 1), R_LINK);
+    after = recordOf(queue, after - 1).link;
   }
   enterTree(queue, levels, level, slot);
 }
 
 /** `before` is a slot + 1, 0 for the front. */
-function linkAfter(queue: usize, level: usize, slot: u32, before: u32): void {
+function linkAfter(queue: Table, level: Level, slot: u32, before: u32): void {
   const record = recordOf(queue, slot);
-  const after = before == 0 ? load<u32>(level, L_HEAD) : load<u32>(recordOf(queue, before - 1), R_LINK);
-  store<u32>(record, after, R_LINK);
-  store<u32>(timesOf(queue, slot), before, M_PREVIOUS);
-  if (before == 0) store<u32>(level, slot + 1, L_HEAD);
-  else store<u32>(recordOf(queue, before - 1), slot + 1, R_LINK);
-  if (after == 0) store<u32>(level, slot + 1, L_TAIL);
-  else store<u32>(timesOf(queue, after - 1), slot + 1, M_PREVIOUS);
+  const after = before == 0 ? level.head : recordOf(queue, before - 1).link;
+  record.link = after;
+  timesOf(queue, slot).previous = before;
+  if (before == 0) level.head = slot + 1;
+  else recordOf(queue, before - 1).link = slot + 1;
+  if (after == 0) level.tail = slot + 1;
+  else timesOf(queue, after - 1).previous = slot + 1;
 }
 
 /**
  * Takes a key out of the line of its level, wherever in it. Answers the line's first key, slot + 1;
  * 0: it is empty.
  */
-export function leaveLine(queue: usize, levels: usize, level: usize, slot: u32): u32 {
+export function leaveLine(queue: Table, levels: Levels, level: Level, slot: u32): u32 {
   const record = recordOf(queue, slot);
-  if (load<u32>(record, R_META) & LATE) leaveTree(queue, level, slot);
+  if (record.meta & LATE) leaveTree(queue, level, slot);
   else {
-    const after = load<u32>(record, R_LINK);
-    const before = load<u32>(timesOf(queue, slot), M_PREVIOUS);
-    if (before == 0) store<u32>(level, after, L_HEAD);
-    else store<u32>(recordOf(queue, before - 1), after, R_LINK);
-    if (after == 0) store<u32>(level, before, L_TAIL);
-    else store<u32>(timesOf(queue, after - 1), before, M_PREVIOUS);
+    const after = record.link;
+    const before = timesOf(queue, slot).previous;
+    if (before == 0) level.head = after;
+    else recordOf(queue, before - 1).link = after;
+    if (after == 0) level.tail = before;
+    else timesOf(queue, after - 1).previous = before;
   }
   const first = firstOf(queue, levels, level);
   if (first == 0) leaveHeap(levels, level);
@@ -339,42 +352,48 @@ export function leaveLine(queue: usize, levels: usize, level: usize, slot: u32):
 }
 
 /** The next key of a level, slot + 1; 0: its line is empty. */
-export function firstOf(queue: usize, levels: usize, level: usize): u32 {
-  const head = load<u32>(level, L_HEAD);
-  return load<u32>(level, L_TREE) == 0 ? head : earlierOf(queue, levels, level, head);
+export function firstOf(queue: Table, levels: Levels, level: Level): u32 {
+  const head = level.head;
+  return level.tree == 0 ? head : earlierOf(queue, levels, level, head);
 }
 
-function earlierOf(queue: usize, levels: usize, level: usize, head: u32): u32 {
-  let first = load<u32>(level, L_TREE);
+function earlierOf(queue: Table, levels: Levels, level: Level, head: u32): u32 {
+  let first = level.tree;
   for (let left = leftOf(queue, first); left != 0; left = leftOf(queue, left)) first = left;
   return head != 0 && comesFirst(queue, levels, head - 1, first - 1) ? head : first;
 }
 
-// The tree. Its links are slot + 1: left is R_LINK, right is M_PREVIOUS, above is K_PARENT.
+// The tree. Its links are slot + 1: left is KeyState.link, right is Times.previous, above is
+// TreeNode.above.
 
 @inline
-function leftOf(queue: usize, node: u32): u32 {
-  return load<u32>(recordOf(queue, node - 1), R_LINK);
-}
-
-@inline
-function rightOf(queue: usize, node: u32): u32 {
-  return load<u32>(timesOf(queue, node - 1), M_PREVIOUS);
+function nodeOf(queue: Table, node: u32): TreeNode {
+  return changetype<TreeNode>(keyOf(queue, node - 1));
 }
 
 @inline
-function aboveOf(queue: usize, node: u32): u32 {
-  return load<u32>(keyOf(queue, node - 1), K_PARENT);
+function leftOf(queue: Table, node: u32): u32 {
+  return recordOf(queue, node - 1).link;
 }
 
-function setLeft(queue: usize, node: u32, child: u32): void {
-  store<u32>(recordOf(queue, node - 1), child, R_LINK);
-  if (child != 0) store<u32>(keyOf(queue, child - 1), node, K_PARENT);
+@inline
+function rightOf(queue: Table, node: u32): u32 {
+  return timesOf(queue, node - 1).previous;
 }
 
-function setRight(queue: usize, node: u32, child: u32): void {
-  store<u32>(timesOf(queue, node - 1), child, M_PREVIOUS);
-  if (child != 0) store<u32>(keyOf(queue, child - 1), node, K_PARENT);
+@inline
+function aboveOf(queue: Table, node: u32): u32 {
+  return nodeOf(queue, node).above;
+}
+
+function setLeft(queue: Table, node: u32, child: u32): void {
+  recordOf(queue, node - 1).link = child;
+  if (child != 0) nodeOf(queue, child).above = node;
+}
+
+function setRight(queue: Table, node: u32, child: u32): void {
+  timesOf(queue, node - 1).previous = child;
+  if (child != 0) nodeOf(queue, child).above = node;
 }
 
 /** The lighter a node, the deeper it lies. */
@@ -387,16 +406,16 @@ function weightOf(node: u32): u32 {
 }
 
 /** Puts `node`, or nothing, where `old` was below `above`. */
-function replaceBelow(queue: usize, level: usize, above: u32, old: u32, node: u32): void {
+function replaceBelow(queue: Table, level: Level, above: u32, old: u32, node: u32): void {
   if (above == 0) {
-    store<u32>(level, node, L_TREE);
-    if (node != 0) store<u32>(keyOf(queue, node - 1), 0, K_PARENT);
+    level.tree = node;
+    if (node != 0) nodeOf(queue, node).above = 0;
   } else if (leftOf(queue, above) == old) setLeft(queue, above, node);
   else setRight(queue, above, node);
 }
 
 /** A node changes places with the one above it. */
-function rise(queue: usize, level: usize, node: u32): void {
+function rise(queue: Table, level: Level, node: u32): void {
   const above = aboveOf(queue, node);
   replaceBelow(queue, level, aboveOf(queue, above), above, node);
   if (leftOf(queue, above) == node) {
@@ -408,13 +427,13 @@ function rise(queue: usize, level: usize, node: u32): void {
   }
 }
 
-function enterTree(queue: usize, levels: usize, level: usize, slot: u32): void {
+function enterTree(queue: Table, levels: Levels, level: Level, slot: u32): void {
   const node = slot + 1;
   const record = recordOf(queue, slot);
-  store<u32>(record, load<u32>(record, R_META) | LATE, R_META);
+  record.meta |= LATE;
   setLeft(queue, node, 0);
   setRight(queue, node, 0);
-  let above = load<u32>(level, L_TREE);
+  let above = level.tree;
   if (above == 0) {
     replaceBelow(queue, level, 0, 0, node);
     return;
@@ -437,7 +456,7 @@ function enterTree(queue: usize, levels: usize, level: usize, slot: u32): void {
   }
 }
 
-function leaveTree(queue: usize, level: usize, slot: u32): void {
+function leaveTree(queue: Table, level: Level, slot: u32): void {
   const node = slot + 1;
   while (true) {
     const left = leftOf(queue, node);
@@ -449,5 +468,5 @@ function leaveTree(queue: usize, level: usize, slot: u32): void {
     rise(queue, level, weightOf(left) > weightOf(right) ? left : right);
   }
   const record = recordOf(queue, slot);
-  store<u32>(record, load<u32>(record, R_META) & ~LATE, R_META);
+  record.meta &= ~LATE;
 }

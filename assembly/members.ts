@@ -4,8 +4,8 @@
 //
 //   spans   of each member |start|end|, offsets from the first byte of the version's JSON, seven bits to a byte, so that the host can read them out as text
 
-import { jsonOf, objectAt } from "./objects";
-import { MOST_MEMBERS, M_NAME, M_NAME_END, NO_SHAPE, isOdd, memberAt, nestedShapeOf } from "./shapes";
+import { Objects, jsonOf, objectAt, spanAt } from "./objects";
+import { MOST_MEMBERS, NO_SHAPE, isOdd, memberAt, nestedShapeOf } from "./shapes";
 import { skipAny, skipSpaces, skipText } from "./skip";
 
 const CLOSE_BRACE: u32 = 0x7d;
@@ -26,7 +26,7 @@ function spread(offset: u32): u32 {
 }
 
 /** The shape of the object at an offset of a version's JSON, or NO_SHAPE: decode it whole. */
-export function objectMembers(objects: usize, version: u32, from: u32): u32 {
+export function objectMembers(objects: Objects, version: u32, from: u32): u32 {
   const json = jsonOf(objectAt(objects, version));
   count = 0;
   let p = skipSpaces(json + from + 1);
@@ -34,17 +34,17 @@ export function objectMembers(objects: usize, version: u32, from: u32): u32 {
   while (true) {
     if (count == MOST_MEMBERS) return NO_SHAPE;
     const name = memberAt(names, count);
-    store<u32>(name, <u32>p + 1, M_NAME);
+    name.name = p + 1;
     p = skipText(p + 1);
-    store<u32>(name, <u32>p, M_NAME_END);
+    name.nameEnd = p;
     p = skipSpaces(skipSpaces(p + 1) + 1); // over the colon
     const start = <u32>(p - json);
     p = skipAny(p);
     const end = <u32>(p - json);
     if (end >= TOO_FAR) return NO_SHAPE;
-    const span = spans + (<usize>(count++) << 3);
-    store<u32>(span, spread(start));
-    store<u32>(span, spread(end), 4);
+    const span = spanAt(spans, count++);
+    span.start = spread(start);
+    span.end = spread(end);
     p = skipSpaces(p);
     if (<u32>load<u8>(p) == CLOSE_BRACE) break;
     p = skipSpaces(p + 1);

@@ -119,3 +119,14 @@ export function memoryGrant(blocks: i32): u32 {
 export function memoryPages(): u32 {
   return <u32>memory.size();
 }
+
+/** The u32 at an index of a block. */
+@inline
+export function wordAt(block: usize, index: u32): u32 {
+  return load<u32>(block + (<usize>index << 2));
+}
+
+@inline
+export function setWord(block: usize, index: u32, word: u32): void {
+  store<u32>(block + (<usize>index << 2), word);
+}

@@ -9,63 +9,92 @@
 //   from the first byte of the JSON on|JSON|
 
 import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaSize, arenaTotal } from "./arena";
-import { BLOCK_HEAD } from "./holes";
+import { Arena, BLOCK_HEAD } from "./holes";
 import { keysFindObject, keysInternObject } from "./keys";
-import { blockAlloc, blockFree, blockSize } from "./memory";
-import { NO_MEMORY, NOTHING } from "./record";
+import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
+import { NOTHING, NO_MEMORY, Table } from "./record";
 import { META, TOP, cutEnd, cutStart, isAscii, isNamed, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape, topValue } from "./scan";
 import {
-  API_VERSION, KIND, METADATA, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, hasName, indexIn, memberAt, shapeCount,
+  API_VERSION, KIND, METADATA, Member, NAME, NAMESPACE, NO_SHAPE, hasName, indexIn, memberAt, shapeCount,
 } from "./shapes";
 
 const OBJECTS_BYTES: u32 = 64;
-const O_ARENA: usize = 0;
-const O_FREE: usize = 4; // u32 block of version numbers to be used again
-// numbers it has room for: all that were ever made, so that letting go needs no memory
-const O_FREE_ROOM: usize = 8;
-const O_FREE_COUNT: usize = 12;
-const O_VERSIONS: usize = 16; // numbers ever made: all are below it
-const O_SLOTS: usize = 20; // u32 block: version + 1 by slot
-const O_SLOTS_ROOM: usize = 24;
-// version + 1 that nobody refers to any more, whose block the next one takes if it fits: it is
-// still in the cache; 0: none
-const O_SPARE: usize = 28;
 
-const V_LENGTH: usize = 0;
-export const V_TOP: usize = 4;
-export const V_META: usize = 6;
-export const V_REFERENCES: usize = 8;
-const V_FLAGS: usize = 12;
-const IS_ASCII: u32 = 1;
-const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
-export const V_SPANS: usize = 16;
-
-/** A store of versions, or 0 when there is no memory. */
-export function objectsNew(): usize {
-  const objects = blockAlloc(OBJECTS_BYTES);
-  if (objects == 0) return 0;
-  const arena = arenaNew();
-  if (arena == 0) {
-    blockFree(objects, OBJECTS_BYTES);
-    return 0;
-  }
-  memory.fill(objects, 0, OBJECTS_BYTES);
-  store<u32>(objects, <u32>arena, O_ARENA);
-  return objects;
+/** A store of versions. */
+@unmanaged
+export class Objects {
+  arena: Arena;
+  free: usize; // block of u32, version numbers to be used again
+  // numbers it has room for: all that were ever made, so that letting go needs no memory
+  freeRoom: u32;
+  freeCount: u32;
+  versions: u32; // numbers ever made: all are below it
+  slots: usize; // block of u32, version + 1 by slot
+  slotsRoom: u32;
+  // version + 1 that nothing refers to any more, whose block the next one takes if it fits: it is
+  // still in the cache; 0: none
+  spare: u32;
 }
 
-export function objectsFree(objects: usize): void {
-  arenaFree(arenaOf(objects));
-  const free = <usize>load<u32>(objects, O_FREE);
-  if (free != 0) blockFree(free, load<u32>(objects, O_FREE_ROOM) << 2);
-  const slots = <usize>load<u32>(objects, O_SLOTS);
-  if (slots != 0) blockFree(slots, load<u32>(objects, O_SLOTS_ROOM) << 2);
-  blockFree(objects, OBJECTS_BYTES);
+/** A version, before its spans and its JSON. */
+@unmanaged
+export class StoredObject {
+  length: u32; // of the JSON
+  topShape: u16;
+  metaShape: u16;
+  references: u32;
+  flags: u32;
+}
+
+/** Where a member's value lies, from the first byte of the JSON on. */
+@unmanaged
+export class Span {
+  start: u32;
+  end: u32;
+}
+
+const IS_ASCII: u32 = 1;
+const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
+
+/** Where the spans of a version begin. */
+@inline
+export function spansOf(stored: StoredObject): usize {
+  return changetype<usize>(stored) + offsetof<StoredObject>();
+}
+
+/** Both shapes in one word: topShape in the lower half. */
+@inline
+export function shapesOf(stored: StoredObject): u32 {
+  return load<u32>(changetype<usize>(stored), offsetof<StoredObject>("topShape"));
 }
 
 @inline
-function arenaOf(objects: usize): usize {
-  return <usize>load<u32>(objects, O_ARENA);
+export function spanAt(spans: usize, index: u32): Span {
+  return changetype<Span>(spans + (<usize>index << 3));
+}
+
+/** A store of versions, or null when there is no memory. */
+export function objectsNew(): Objects | null {
+  const block = blockAlloc(OBJECTS_BYTES);
+  if (block == 0) return null;
+  const arena = arenaNew();
+  if (arena === null) {
+    blockFree(block, OBJECTS_BYTES);
+    return null;
+  }
+  memory.fill(block, 0, OBJECTS_BYTES);
+  const objects = changetype<Objects>(block);
+  objects.arena = arena;
+  return objects;
+}
+
+export function objectsFree(objects: Objects): void {
+  arenaFree(objects.arena);
+  const free = objects.free;
+  if (free != 0) blockFree(free, objects.freeRoom << 2);
+  const slots = objects.slots;
+  if (slots != 0) blockFree(slots, objects.slotsRoom << 2);
+  blockFree(changetype<usize>(objects), OBJECTS_BYTES);
 }
 
 /**
@@ -86,65 +115,65 @@ function widened(block: usize, room: u32, count: u32): usize {
 }
 
 /** A number for a version, or NO_MEMORY. */
-function takeNumber(objects: usize): i32 {
-  const count = load<u32>(objects, O_FREE_COUNT);
+function takeNumber(objects: Objects): i32 {
+  const count = objects.freeCount;
   if (count != 0) {
-    store<u32>(objects, count - 1, O_FREE_COUNT);
-    return <i32>load<u32>(<usize>load<u32>(objects, O_FREE) + (<usize>(count - 1) << 2));
+    objects.freeCount = count - 1;
+    return <i32>wordAt(objects.free, count - 1);
   }
-  const number = load<u32>(objects, O_VERSIONS);
-  const room = load<u32>(objects, O_FREE_ROOM);
+  const number = objects.versions;
+  const room = objects.freeRoom;
   if (number == room) {
-    const larger = widened(<usize>load<u32>(objects, O_FREE), room, room + 1);
+    const larger = widened(objects.free, room, room + 1);
     if (larger == 0) return NO_MEMORY;
-    store<u32>(objects, <u32>larger, O_FREE);
-    store<u32>(objects, blockSize(max(room << 3, 1024)) >> 2, O_FREE_ROOM);
+    objects.free = larger;
+    objects.freeRoom = blockSize(max(room << 3, 1024)) >> 2;
   }
-  store<u32>(objects, number + 1, O_VERSIONS);
+  objects.versions = number + 1;
   return <i32>number;
 }
 
-function giveNumber(objects: usize, number: u32): void {
-  const count = load<u32>(objects, O_FREE_COUNT);
-  store<u32>(<usize>load<u32>(objects, O_FREE) + (<usize>count << 2), number);
-  store<u32>(objects, count + 1, O_FREE_COUNT);
+function giveNumber(objects: Objects, number: u32): void {
+  const count = objects.freeCount;
+  setWord(objects.free, count, number);
+  objects.freeCount = count + 1;
 }
 
 @inline
-function contentOf(json: usize, span: usize): usize {
-  return json + load<u32>(span) + 1;
+function contentOf(json: usize, span: Span): usize {
+  return json + span.start + 1;
 }
 
 @inline
-function contentBytes(span: usize): u32 {
-  return load<u32>(span, 4) - load<u32>(span) - 2;
+function contentBytes(span: Span): u32 {
+  return span.end - span.start - 2;
 }
 
 /**
  * The slot of a version's key, namespace/name or name, in a key table; with `intern` it gets one.
  * NOTHING or NO_MEMORY as from keysFind.
  */
-export function objectSlot(objects: usize, version: u32, keys: usize, intern: bool): i32 {
-  const at = objectAt(objects, version);
-  const json = jsonOf(at);
-  const name = metaSpanOf(at, NAME);
-  const namespace = metaSpanOf(at, NAMESPACE);
-  const namespaceAt: usize = namespace == 0 ? 0 : contentOf(json, namespace);
-  const namespaceBytes = namespace == 0 ? 0 : contentBytes(namespace);
+export function objectSlot(objects: Objects, version: u32, keys: Table, intern: bool): i32 {
+  const stored = objectAt(objects, version);
+  const json = jsonOf(stored);
+  const name = changetype<Span>(metaSpanOf(stored, NAME)); // each version has one
+  const namespace = metaSpanOf(stored, NAMESPACE);
+  const namespaceAt: usize = namespace === null ? 0 : contentOf(json, namespace);
+  const namespaceBytes = namespace === null ? 0 : contentBytes(namespace);
   return intern
     ? keysInternObject(keys, namespaceAt, namespaceBytes, contentOf(json, name), contentBytes(name))
     : keysFindObject(keys, namespaceAt, namespaceBytes, contentOf(json, name), contentBytes(name));
 }
 
 /**
- * Where the stored version of the key that was scanned last lies, or 0. What a scan finds equal to
+ * Where the stored version of the key that was scanned last lies, or null. What a scan finds equal to
  * it, byte by byte, it need not check again.
  */
-export function storedLike(objects: usize, keys: usize): usize {
-  if (metaShape == NO_SHAPE || metaValue(NAME) == 0 || !isNamed()) return 0;
+export function storedLike(objects: Objects, keys: Table): StoredObject | null {
+  if (metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;
   const slot = scannedSlot(keys);
   const version = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
-  return version < 0 ? 0 : objectAt(objects, <u32>version);
+  return version < 0 ? null : objectAt(objects, <u32>version);
 }
 
 /**
@@ -154,53 +183,54 @@ export function storedLike(objects: usize, keys: usize): usize {
  * @param place counted from that of the metadata, as kind and apiVersion may be absent
  */
 export let storedEnd: usize = 0;
-export function storedMember(at: usize, place: i32, name: usize, length: u32): usize {
+export function storedMember(stored: StoredObject, place: i32, name: usize, length: u32): usize {
   storedEnd = 0;
-  const shape = <u32>load<u16>(at, V_TOP);
+  const shape = <u32>stored.topShape;
   const index = <u32>(indexIn(shape, METADATA) + place);
   if (!hasName(shape, index, name, length)) return 0;
-  const json = jsonOf(at);
-  const span = at + V_SPANS + (<usize>index << 3);
-  storedEnd = json + load<u32>(span, 4);
-  return json + load<u32>(span);
+  const json = jsonOf(stored);
+  const span = spanAt(spansOf(stored), index);
+  storedEnd = json + span.end;
+  return json + span.start;
 }
 
-export function isStoredAscii(at: usize): bool {
-  return (load<u32>(at, V_FLAGS) & IS_ASCII) != 0;
+export function isStoredAscii(stored: StoredObject): bool {
+  return (stored.flags & IS_ASCII) != 0;
 }
 
 /** The slot that the object scanned last has in a key table, as from keysFind. */
-export function scannedSlot(keys: usize): i32 {
-  const name = metaValue(NAME);
+export function scannedSlot(keys: Table): i32 {
+  const name = changetype<Member>(metaValue(NAME));
   const namespace = metaValue(NAMESPACE);
-  const nameAt = <usize>load<u32>(name, M_VALUE) + 1;
-  const nameBytes = load<u32>(name, M_VALUE_END) - <u32>nameAt - 1;
-  if (namespace == 0) return keysFindObject(keys, 0, 0, nameAt, nameBytes);
-  const namespaceAt = <usize>load<u32>(namespace, M_VALUE) + 1;
-  return keysFindObject(keys, namespaceAt, load<u32>(namespace, M_VALUE_END) - <u32>namespaceAt - 1, nameAt, nameBytes);
+  const nameAt = name.value + 1;
+  const nameBytes = <u32>(name.valueEnd - nameAt) - 1;
+  if (namespace === null) return keysFindObject(keys, 0, 0, nameAt, nameBytes);
+  const namespaceAt = namespace.value + 1;
+  return keysFindObject(keys, namespaceAt, <u32>(namespace.valueEnd - namespaceAt) - 1, nameAt, nameBytes);
 }
 
 /** Where a version lies until the next call that may need memory. */
 @inline
-export function objectAt(objects: usize, version: u32): usize {
-  return arenaAt(arenaOf(objects), version);
+export function objectAt(objects: Objects, version: u32): StoredObject {
+  return changetype<StoredObject>(arenaAt(objects.arena, version));
 }
 
 @inline
-export function jsonOf(at: usize): usize {
-  return at + V_SPANS + (<usize>(shapeCount(<u32>load<u16>(at, V_TOP)) + shapeCount(<u32>load<u16>(at, V_META))) << 3);
+export function jsonOf(stored: StoredObject): usize {
+  const count = shapeCount(<u32>stored.topShape) + shapeCount(<u32>stored.metaShape);
+  return changetype<usize>(spanAt(spansOf(stored), count));
 }
 
 @inline
-export function spanOf(at: usize, known: usize): usize {
-  const index = indexIn(<u32>load<u16>(at, V_TOP), known);
-  return index < 0 ? 0 : at + V_SPANS + (<usize>index << 3);
+export function spanOf(stored: StoredObject, known: usize): Span | null {
+  const index = indexIn(<u32>stored.topShape, known);
+  return index < 0 ? null : spanAt(spansOf(stored), index);
 }
 
 @inline
-export function metaSpanOf(at: usize, known: usize): usize {
-  const index = indexIn(<u32>load<u16>(at, V_META), known);
-  return index < 0 ? 0 : at + V_SPANS + (<usize>(shapeCount(<u32>load<u16>(at, V_TOP)) + <u32>index) << 3);
+export function metaSpanOf(stored: StoredObject, known: usize): Span | null {
+  const index = indexIn(<u32>stored.metaShape, known);
+  return index < 0 ? null : spanAt(spansOf(stored), shapeCount(<u32>stored.topShape) + <u32>index);
 }
 
 /** An address in the scanned bytes as an offset in what is kept of them. */
@@ -214,17 +244,18 @@ function kept(address: u32): u32 {
 function storeSpans(to: usize, members: usize, count: u32): void {
   for (let i: u32 = 0; i < count; i++) {
     const member = memberAt(members, i);
-    store<u32>(to + (<usize>i << 3), kept(load<u32>(member, M_VALUE)));
-    store<u32>(to + (<usize>i << 3), kept(load<u32>(member, M_VALUE_END)), 4);
+    const span = spanAt(to, i);
+    span.start = kept(<u32>member.value);
+    span.end = kept(<u32>member.valueEnd);
   }
 }
 
 /** What nobody refers to any more goes back to the arena. */
-function dropSpare(objects: usize): void {
-  const spare = load<u32>(objects, O_SPARE);
+function dropSpare(objects: Objects): void {
+  const spare = objects.spare;
   if (spare == 0) return;
-  store<u32>(objects, 0, O_SPARE);
-  arenaRelease(arenaOf(objects), objectAt(objects, spare - 1));
+  objects.spare = 0;
+  arenaRelease(objects.arena, arenaAt(objects.arena, spare - 1));
   giveNumber(objects, spare - 1);
 }
 
@@ -232,22 +263,22 @@ function dropSpare(objects: usize): void {
  * A version with room for so many bytes, and what else it is to have still to be written; or
  * NO_MEMORY.
  */
-function newVersion(objects: usize, exactly: u32): i32 {
+function newVersion(objects: Objects, exactly: u32): i32 {
   // Rounded, so that a version fits where one of a digit less was.
   const bytes = (exactly + 63) & ~63;
-  const spare = load<u32>(objects, O_SPARE);
+  const spare = objects.spare;
   if (spare != 0) {
-    const room = arenaSize(objectAt(objects, spare - 1));
+    const room = arenaSize(arenaAt(objects.arena, spare - 1));
     if (room >= bytes && room - bytes <= (bytes >> 4) + 32) {
-      store<u32>(objects, 0, O_SPARE);
+      objects.spare = 0;
       return <i32>(spare - 1);
     }
   }
   const number = takeNumber(objects);
   if (number < 0) return NO_MEMORY;
-  if (arenaAlloc(arenaOf(objects), bytes, <u32>number) != 0) return number;
+  if (arenaAlloc(objects.arena, bytes, <u32>number) != 0) return number;
   dropSpare(objects);
-  if (arenaAlloc(arenaOf(objects), bytes, <u32>number) != 0) return number;
+  if (arenaAlloc(objects.arena, bytes, <u32>number) != 0) return number;
   giveNumber(objects, <u32>number);
   return NO_MEMORY;
 }
@@ -256,21 +287,22 @@ function newVersion(objects: usize, exactly: u32): i32 {
  * Keeps the object scanned last as a version with one reference. It was regular. Answers its number
  * or NO_MEMORY.
  */
-export function objectStage(objects: usize): i32 {
+export function objectStage(objects: Objects): i32 {
   const cut = <u32>(cutEnd - cutStart);
   const length = <u32>(objectEnd - objectStart) - cut;
   const spans = (topCount + metaCount) << 3;
-  const number = newVersion(objects, <u32>V_SPANS + spans + length);
+  const number = newVersion(objects, <u32>offsetof<StoredObject>() + spans + length);
   if (number < 0) return NO_MEMORY;
-  const at = objectAt(objects, <u32>number);
-  store<u32>(at, length, V_LENGTH);
-  store<u16>(at, topShape, V_TOP);
-  store<u16>(at, metaShape, V_META);
-  store<u32>(at, 1, V_REFERENCES);
-  store<u32>(at, isAscii ? IS_ASCII : 0, V_FLAGS);
-  storeSpans(at + V_SPANS, TOP, topCount);
-  storeSpans(at + V_SPANS + (topCount << 3), META, metaCount);
-  const json = at + V_SPANS + spans;
+  const stored = objectAt(objects, <u32>number);
+  stored.length = length;
+  stored.topShape = <u16>topShape;
+  stored.metaShape = <u16>metaShape;
+  stored.references = 1;
+  stored.flags = isAscii ? IS_ASCII : 0;
+  const to = spansOf(stored);
+  storeSpans(to, TOP, topCount);
+  storeSpans(to + (topCount << 3), META, metaCount);
+  const json = to + spans;
   if (cut == 0) memory.copy(json, objectStart, length);
   else {
     const head = cutStart - objectStart;
@@ -308,16 +340,16 @@ function isHeaded(shape: u32): bool {
 }
 
 /** Whether a stored version is the same as the object scanned last. */
-function isScanned(at: usize): bool {
-  const shape = <u32>load<u16>(at, V_TOP);
-  let json = jsonOf(at), start = objectStart;
-  let left = load<u32>(at, V_LENGTH);
+function isScanned(stored: StoredObject): bool {
+  const shape = <u32>stored.topShape;
+  let json = jsonOf(stored), start = objectStart;
+  let left = stored.length;
   if (shape != topShape) {
     if (!isHeaded(shape) || !isHeaded(topShape)) return false;
-    const skipped = load<u32>(at + V_SPANS + (<usize>indexIn(shape, METADATA) << 3));
+    const skipped = spanAt(spansOf(stored), <u32>indexIn(shape, METADATA)).start;
     json += skipped;
     left -= skipped;
-    start = <usize>load<u32>(memberAt(TOP, <u32>indexIn(topShape, METADATA)), M_VALUE);
+    start = memberAt(TOP, <u32>indexIn(topShape, METADATA)).value;
   }
   const cut = <u32>(cutEnd - cutStart);
   if (left != <u32>(objectEnd - start) - cut) return false;
@@ -338,7 +370,7 @@ function isScanned(at: usize): bool {
  * apiVersion that lists of built-in kinds leave out, so that what is in front of the metadata does
  * not count.
  */
-export function objectStageLike(objects: usize, slot: i32): i32 {
+export function objectStageLike(objects: Objects, slot: i32): i32 {
   const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
   if (current < 0 || !isScanned(objectAt(objects, <u32>current))) return objectStage(objects);
   objectRetain(objects, <u32>current);
@@ -346,35 +378,35 @@ export function objectStageLike(objects: usize, slot: i32): i32 {
 }
 
 /** One reference more. */
-export function objectRetain(objects: usize, version: u32): void {
-  const at = objectAt(objects, version);
-  store<u32>(at, load<u32>(at, V_REFERENCES) + 1, V_REFERENCES);
+export function objectRetain(objects: Objects, version: u32): void {
+  const stored = objectAt(objects, version);
+  stored.references++;
 }
 
 /** One reference less. True: it was the last one, and the number is free. */
-export function objectRelease(objects: usize, version: u32): bool {
-  const at = objectAt(objects, version);
-  const references = load<u32>(at, V_REFERENCES) - 1;
-  store<u32>(at, references, V_REFERENCES);
+export function objectRelease(objects: Objects, version: u32): bool {
+  const stored = objectAt(objects, version);
+  const references = stored.references - 1;
+  stored.references = references;
   if (references != 0) return false;
   dropSpare(objects);
-  store<u32>(objects, version + 1, O_SPARE);
+  objects.spare = version + 1;
   return true;
 }
 
 /** The version of a slot, or NOTHING. */
-export function objectOf(objects: usize, slot: u32): i32 {
-  return slot < load<u32>(objects, O_SLOTS_ROOM) ? <i32>load<u32>(<usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2)) - 1 : NOTHING;
+export function objectOf(objects: Objects, slot: u32): i32 {
+  return slot < objects.slotsRoom ? <i32>wordAt(objects.slots, slot) - 1 : NOTHING;
 }
 
 /** Room for a version at a slot, so that objectPut finds it; false when there is no memory. */
-export function objectReady(objects: usize, slot: u32): bool {
-  const room = load<u32>(objects, O_SLOTS_ROOM);
+export function objectReady(objects: Objects, slot: u32): bool {
+  const room = objects.slotsRoom;
   if (slot < room) return true;
-  const larger = widened(<usize>load<u32>(objects, O_SLOTS), room, slot + 1);
+  const larger = widened(objects.slots, room, slot + 1);
   if (larger == 0) return false;
-  store<u32>(objects, <u32>larger, O_SLOTS);
-  store<u32>(objects, blockSize(max(max((slot + 1) << 2, room << 3), 1024)) >> 2, O_SLOTS_ROOM);
+  objects.slots = larger;
+  objects.slotsRoom = blockSize(max(max((slot + 1) << 2, room << 3), 1024)) >> 2;
   return true;
 }
 
@@ -382,57 +414,55 @@ export function objectReady(objects: usize, slot: u32): bool {
  * Makes a version a slot's, which takes over the caller's reference. Answers the version before it,
  * whose reference the caller gets, NOTHING or NO_MEMORY.
  */
-export function objectPut(objects: usize, slot: u32, version: u32): i32 {
+export function objectPut(objects: Objects, slot: u32, version: u32): i32 {
   if (!objectReady(objects, slot)) return NO_MEMORY;
-  const at = <usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2);
-  const old = <i32>load<u32>(at) - 1;
-  store<u32>(at, version + 1);
+  const old = <i32>wordAt(objects.slots, slot) - 1;
+  setWord(objects.slots, slot, version + 1);
   return old;
 }
 
 /** objectPut at a slot that has a version, whose reference goes. */
-export function objectReplace(objects: usize, slot: u32, version: u32): void {
-  const at = <usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2);
-  const old = load<u32>(at) - 1;
-  store<u32>(at, version + 1);
+export function objectReplace(objects: Objects, slot: u32, version: u32): void {
+  const old = wordAt(objects.slots, slot) - 1;
+  setWord(objects.slots, slot, version + 1);
   objectRelease(objects, old);
 }
 
 /** Takes the version from a slot, with its reference; NOTHING where there is none. */
-export function objectTake(objects: usize, slot: u32): i32 {
+export function objectTake(objects: Objects, slot: u32): i32 {
   const version = objectOf(objects, slot);
-  if (version >= 0) store<u32>(<usize>load<u32>(objects, O_SLOTS) + (<usize>slot << 2), 0);
+  if (version >= 0) setWord(objects.slots, slot, 0);
   return version;
 }
 
 /** Bytes of live versions with their spans, and of all the memory they lie in. */
-export function objectsLive(objects: usize): u32 {
-  const spare = load<u32>(objects, O_SPARE);
-  return arenaLive(arenaOf(objects)) - (spare == 0 ? 0 : arenaSize(objectAt(objects, spare - 1)) + BLOCK_HEAD);
+export function objectsLive(objects: Objects): u32 {
+  const spare = objects.spare;
+  return arenaLive(objects.arena) - (spare == 0 ? 0 : arenaSize(arenaAt(objects.arena, spare - 1)) + BLOCK_HEAD);
 }
 
-export function objectsTotal(objects: usize): u32 {
-  return arenaTotal(arenaOf(objects));
+export function objectsTotal(objects: Objects): u32 {
+  return arenaTotal(objects.arena);
 }
 
 /** What a version adds to objectsLive. */
-export function objectSize(objects: usize, version: u32): u32 {
-  return arenaSize(objectAt(objects, version)) + <u32>BLOCK_HEAD;
+export function objectSize(objects: Objects, version: u32): u32 {
+  return arenaSize(arenaAt(objects.arena, version)) + <u32>BLOCK_HEAD;
 }
 
 /** Marks a version; for good, as it never changes. */
-export function objectMark(objects: usize, version: u32): void {
-  const at = objectAt(objects, version);
-  store<u32>(at, load<u32>(at, V_FLAGS) | IS_MARKED, V_FLAGS);
+export function objectMark(objects: Objects, version: u32): void {
+  const stored = objectAt(objects, version);
+  stored.flags |= IS_MARKED;
 }
 
 /** How many slots have a version that is marked. Looks at all of them. */
-export function objectsMarked(objects: usize): u32 {
+export function objectsMarked(objects: Objects): u32 {
   let marked: u32 = 0;
-  const room = load<u32>(objects, O_SLOTS_ROOM);
+  const room = objects.slotsRoom;
   for (let slot: u32 = 0; slot < room; slot++) {
     const version = objectOf(objects, slot);
-    if (version >= 0 && (load<u32>(objectAt(objects, <u32>version), V_FLAGS) & IS_MARKED) != 0) marked++;
+    if (version >= 0 && (objectAt(objects, <u32>version).flags & IS_MARKED) != 0) marked++;
   }
   return marked;
 }

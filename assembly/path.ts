@@ -21,10 +21,18 @@ import { skipAny, skipPlainText, skipSpaces, skipText } from "./skip";
 export const FALLBACK: i32 = -4;
 
 export const VALUE_BYTES: u32 = 16;
-export const V_NAME: usize = 0;
-export const V_NAME_BYTES: usize = 4;
-export const V_CONTENT: usize = 8;
-export const V_CONTENT_BYTES: usize = 12;
+@unmanaged
+export class PathValue {
+  name: usize; // 0: none
+  nameBytes: u32;
+  content: usize;
+  contentBytes: u32;
+}
+
+@inline
+function valueAt(index: u32): PathValue {
+  return changetype<PathValue>(values + index * VALUE_BYTES);
+}
 
 const MOST_MEMBERS: u32 = 64; // each is compared with all before it
 const DEEPEST: u32 = 32;
@@ -60,11 +68,11 @@ function push(name: usize, nameBytes: u32, content: usize, contentBytes: u32): b
     values = larger;
     valuesBytes = blockSize(bytes);
   }
-  const value = values + count++ * VALUE_BYTES;
-  store<u32>(value, <u32>name, V_NAME);
-  store<u32>(value, nameBytes, V_NAME_BYTES);
-  store<u32>(value, <u32>content, V_CONTENT);
-  store<u32>(value, contentBytes, V_CONTENT_BYTES);
+  const value = valueAt(count++);
+  value.name = name;
+  value.nameBytes = nameBytes;
+  value.content = content;
+  value.contentBytes = contentBytes;
   return true;
 }
 
@@ -156,22 +164,22 @@ function pushMembers(p: usize): i32 {
     p = skipAny(p);
     let at = first;
     while (at < count) {
-      const one = values + at * VALUE_BYTES;
-      if (load<u32>(one, V_NAME_BYTES) == bytes && sameName(<usize>load<u32>(one, V_NAME), from, bytes)) break;
+      const one = valueAt(at);
+      if (one.nameBytes == bytes && sameName(one.name, from, bytes)) break;
       at++;
     }
     if (at == count && !push(from, bytes, 0, 0)) return NO_MEMORY;
-    store<u32>(values + at * VALUE_BYTES, <u32>value, V_CONTENT);
-    store<u32>(values + at * VALUE_BYTES, <u32>(p - value), V_CONTENT_BYTES);
+    valueAt(at).content = value;
+    valueAt(at).contentBytes = <u32>(p - value);
     p = skipSpaces(p);
     if (load<u8>(p) == 0x2c) p = skipSpaces(p + 1);
   }
   const last = count;
   count = first;
   for (let at = first; at < last; at++) {
-    const one = values + at * VALUE_BYTES;
-    const value = <usize>load<u32>(one, V_CONTENT);
-    const answer = pushScalar(<usize>load<u32>(one), load<u32>(one, V_NAME_BYTES), value, value + load<u32>(one, V_CONTENT_BYTES));
+    const one = valueAt(at);
+    const value = one.content;
+    const answer = pushScalar(one.name, one.nameBytes, value, value + one.contentBytes);
     if (answer != 0) return answer;
   }
   return 0;

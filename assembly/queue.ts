@@ -17,13 +17,12 @@
 import { blockAlloc, blockFree } from "./memory";
 import { internRead, keysFree, keysNew, peekBucket, release, timeColumn } from "./keys";
 import { readKey, readPair } from "./text";
-import { levelsFree } from "./levels";
+import { Levels, levelsFree } from "./levels";
 import { ringAt, ringFree, ringNew, ringPush } from "./ring";
 import { addPlain, backInLine, takeByLevel } from "./priority";
 import {
-  ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, LISTED, M_ADDED, M_AFTER, M_BEFORE, M_STARTED, NO_MEMORY, NOTHING, PINNED, PROCESSING,
-  Q_DIRTY, Q_HEAD, Q_HEAP, Q_HOST_ORDER, Q_HEAP_CAPACITY, Q_LEVELS, Q_LONGEST, Q_NEWEST, Q_PROCESSING, Q_RULES, Q_STATS, Q_TAIL, Q_TOUCHED, Q_WAITING, R_META,
-  STATE, WAITING, recordOf, timesOf,
+  ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, LISTED, NOTHING, NO_MEMORY, PINNED,
+  PROCESSING, STATE, WAITING, KeyState, Table, peekState, recordOf, timesOf,
 } from "./record";
 
 /** Added to the slot that an add answers: the key is being processed, so it is not ready yet. */
@@ -32,7 +31,12 @@ export const NOT_READY: i32 = 0x40000000;
 // Counters of a timed queue: f64 each. A histogram is a sum, then a count per bucket (not
 // cumulative), the last one for all above.
 const STATS_BYTES: u32 = 256;
-export const S_ADDS: usize = 0;
+
+@unmanaged
+export class QueueStats {
+  adds: f64;
+}
+
 export const S_WAITS: usize = 16; // histogram of seconds from dirty to handed out
 export const S_WORKS: usize = 16 + 112; // histogram of seconds from handed out to done
 const BUCKETS: u32 = 12; // 10 ns, 100 ns, … 1000 s; component-base's ten and controller-runtime's twelve
@@ -41,37 +45,37 @@ let lastWait: f64 = 0;
 let lastWork: f64 = 0;
 
 /**
- * A queue, or 0 when there is no memory. order: LISTED, BY_LEVEL, or BY_HOST: the host is told what
+ * A queue, or null when there is no memory. order: LISTED, BY_LEVEL, or BY_HOST: the host is told what
  * is ready and chooses by queueTake.
  */
-export function queueNew(timed: bool, order: u32): usize {
+export function queueNew(timed: bool, order: u32): Table | null {
   const queue = keysNew();
-  if (queue == 0) return 0;
-  store<u32>(queue, order, Q_HOST_ORDER);
+  if (queue === null) return null;
+  queue.order = order;
   if (order == LISTED && !ringNew(queue)) {
     keysFree(queue);
-    return 0;
+    return null;
   }
   if (!timed) return queue;
   const stats = blockAlloc(STATS_BYTES);
   if (stats != 0 && timeColumn(queue)) {
     memory.fill(stats, 0, STATS_BYTES);
-    store<u32>(queue, <u32>stats, Q_STATS);
+    queue.stats = stats;
     return queue;
   }
   if (stats != 0) blockFree(stats, STATS_BYTES);
   ringFree(queue);
   keysFree(queue);
-  return 0;
+  return null;
 }
 
-export function queueFree(queue: usize): void {
-  const stats = <usize>load<u32>(queue, Q_STATS);
+export function queueFree(queue: Table): void {
+  const stats = queue.stats;
   if (stats != 0) blockFree(stats, STATS_BYTES);
-  const heap = <usize>load<u32>(queue, Q_HEAP);
-  if (heap != 0) blockFree(heap, (load<u32>(queue, Q_HEAP_CAPACITY) << 4) + 64);
-  const levels = <usize>load<u32>(queue, Q_LEVELS);
-  if (levels != 0) levelsFree(levels);
+  const heap = queue.heap;
+  if (heap != 0) blockFree(heap, (queue.heapCapacity << 4) + 64);
+  const levels = queue.levels;
+  if (levels != 0) levelsFree(changetype<Levels>(levels));
   ringFree(queue);
   keysFree(queue);
 }
@@ -85,8 +89,8 @@ function observe(histogram: usize, seconds: f64): void {
 }
 
 @inline
-function pushReady(queue: usize, slot: u32): void {
-  const order = load<u32>(queue, Q_HOST_ORDER);
+function pushReady(queue: Table, slot: u32): void {
+  const order = queue.order;
   if (order != LISTED) {
     if (order == BY_LEVEL) backInLine(queue, slot);
     return;
@@ -96,10 +100,10 @@ function pushReady(queue: usize, slot: u32): void {
 
 /** Ends a wait, for keys that stay in the queue. The heap's entry is stale from here on. */
 @inline
-export function endWait(queue: usize, record: usize): u32 {
-  const meta = load<u32>(record, R_META) & ~(WAITING | BACKOFF);
-  store<u32>(record, meta, R_META);
-  store<u32>(queue, load<u32>(queue, Q_WAITING) - 1, Q_WAITING);
+export function endWait(queue: Table, record: KeyState): u32 {
+  const meta = record.meta & ~(WAITING | BACKOFF);
+  record.meta = meta;
+  queue.waiting--;
   return meta;
 }
 
@@ -108,26 +112,26 @@ export function endWait(queue: usize, record: usize): u32 {
  * NOT_READY when done() will queue it.
  */
 @inline
-export function markDirty(queue: usize, slot: u32, now: f64): i32 {
-  return load<u32>(queue, Q_LEVELS) != 0 ? addPlain(queue, slot, now) : markRecord(queue, slot, recordOf(queue, slot), now);
+export function markDirty(queue: Table, slot: u32, now: f64): i32 {
+  return queue.levels != 0 ? addPlain(queue, slot, now) : markRecord(queue, slot, recordOf(queue, slot), now);
 }
 
 /** Of a queue without levels. */
 @inline
-export function markRecord(queue: usize, slot: u32, record: usize, now: f64): i32 {
-  let meta = load<u32>(record, R_META);
+export function markRecord(queue: Table, slot: u32, record: KeyState, now: f64): i32 {
+  let meta = record.meta;
   if (meta & WAITING) {
-    const rules = load<u32>(queue, Q_RULES);
+    const rules = queue.rules;
     if (rules & ADD_KEEPS_BACKOFF && meta & BACKOFF) return NOTHING;
     if (rules & ADD_ENDS_WAIT) meta = endWait(queue, record);
   }
   if (meta & DIRTY) return NOTHING;
-  store<u32>(record, meta | DIRTY, R_META);
-  store<u32>(queue, load<u32>(queue, Q_DIRTY) + 1, Q_DIRTY);
-  const stats = <usize>load<u32>(queue, Q_STATS);
+  record.meta = meta | DIRTY;
+  queue.dirty++;
+  const stats = queue.stats;
   if (stats != 0) {
-    store<f64>(stats, load<f64>(stats, S_ADDS) + 1, S_ADDS);
-    store<f64>(timesOf(queue, slot), now, M_ADDED);
+    changetype<QueueStats>(stats).adds++;
+    timesOf(queue, slot).added = now;
   }
   if (meta & PROCESSING) return slot | NOT_READY;
   pushReady(queue, slot);
@@ -135,7 +139,7 @@ export function markRecord(queue: usize, slot: u32, record: usize, now: f64): i3
 }
 
 @inline
-function addRead(queue: usize, now: f64): i32 {
+function addRead(queue: Table, now: f64): i32 {
   const slot = internRead(queue);
   return slot < 0 ? slot : markDirty(queue, slot, now);
 }
@@ -144,50 +148,50 @@ function addRead(queue: usize, now: f64): i32 {
  * NOTHING: the key was dirty already; NO_MEMORY; else the slot whose item the host stores, see
  * markDirty.
  */
-export function queueAdd(queue: usize, key: externref, now: f64): i32 {
+export function queueAdd(queue: Table, key: externref, now: f64): i32 {
   return readKey(queue, key) ? addRead(queue, now) : NO_MEMORY;
 }
 
-export function queueAddPair(queue: usize, first: externref, second: externref, now: f64): i32 {
+export function queueAddPair(queue: Table, first: externref, second: externref, now: f64): i32 {
   return readPair(queue, first, second) ? addRead(queue, now) : NO_MEMORY;
 }
 
 /** For a slot that the host found by itself. */
-export function queueAddSlot(queue: usize, slot: u32, now: f64): i32 {
+export function queueAddSlot(queue: Table, slot: u32, now: f64): i32 {
   return markDirty(queue, slot, now);
 }
 
-function startTimes(queue: usize, slot: u32, now: f64): void {
+function startTimes(queue: Table, slot: u32, now: f64): void {
   const times = timesOf(queue, slot);
-  lastWait = max(now - load<f64>(times, M_ADDED), 0) / 1000;
-  observe(<usize>load<u32>(queue, Q_STATS) + S_WAITS, lastWait);
-  store<f64>(times, now, M_STARTED);
-  const newest = load<u32>(queue, Q_NEWEST);
-  store<u32>(times, newest, M_BEFORE);
-  store<u32>(times, 0, M_AFTER);
-  if (newest == 0) store<u32>(queue, slot + 1, Q_LONGEST);
-  else store<u32>(timesOf(queue, newest - 1), slot + 1, M_AFTER);
-  store<u32>(queue, slot + 1, Q_NEWEST);
+  lastWait = max(now - times.added, 0) / 1000;
+  observe(queue.stats + S_WAITS, lastWait);
+  times.started = now;
+  const newest = queue.newest;
+  times.before = newest;
+  times.after = 0;
+  if (newest == 0) queue.longest = slot + 1;
+  else timesOf(queue, newest - 1).after = slot + 1;
+  queue.newest = slot + 1;
 }
 
-function endTimes(queue: usize, slot: u32, now: f64): void {
+function endTimes(queue: Table, slot: u32, now: f64): void {
   const times = timesOf(queue, slot);
-  lastWork = max(now - load<f64>(times, M_STARTED), 0) / 1000;
-  observe(<usize>load<u32>(queue, Q_STATS) + S_WORKS, lastWork);
-  const before = load<u32>(times, M_BEFORE);
-  const after = load<u32>(times, M_AFTER);
-  if (before == 0) store<u32>(queue, after, Q_LONGEST);
-  else store<u32>(timesOf(queue, before - 1), after, M_AFTER);
-  if (after == 0) store<u32>(queue, before, Q_NEWEST);
-  else store<u32>(timesOf(queue, after - 1), before, M_BEFORE);
+  lastWork = max(now - times.started, 0) / 1000;
+  observe(queue.stats + S_WORKS, lastWork);
+  const before = times.before;
+  const after = times.after;
+  if (before == 0) queue.longest = after;
+  else timesOf(queue, before - 1).after = after;
+  if (after == 0) queue.newest = before;
+  else timesOf(queue, after - 1).before = before;
 }
 
 @inline
-export function startProcessing(queue: usize, slot: u32, record: usize, now: f64): void {
-  store<u32>(record, (load<u32>(record, R_META) & ~DIRTY) | PROCESSING, R_META);
-  store<u32>(queue, load<u32>(queue, Q_PROCESSING) + 1, Q_PROCESSING);
-  store<u32>(queue, load<u32>(queue, Q_DIRTY) - 1, Q_DIRTY);
-  if (load<u32>(queue, Q_STATS) != 0) startTimes(queue, slot, now);
+export function startProcessing(queue: Table, slot: u32, record: KeyState, now: f64): void {
+  record.meta = (record.meta & ~DIRTY) | PROCESSING;
+  queue.processing++;
+  queue.dirty--;
+  if (queue.stats != 0) startTimes(queue, slot, now);
 }
 
 // How many keys ahead of the one that is handed out a state is loaded, and then its bucket, which
@@ -197,8 +201,8 @@ const BUCKET_AHEAD: u32 = 4;
 
 /** The bucket that done() of a key empties; nothing for a pinned key, which keeps it. */
 @inline
-export function bucketOf(queue: usize, record: usize): u64 {
-  return load<u32>(record, R_META) & PINNED ? 0 : peekBucket(queue, record);
+export function bucketOf(queue: Table, record: KeyState): u64 {
+  return record.meta & PINNED ? 0 : peekBucket(queue, record);
 }
 
 /**
@@ -208,34 +212,34 @@ export function bucketOf(queue: usize, record: usize): u64 {
  * nobody reads.
  */
 @inline
-function touchAhead(queue: usize, head: u32, ready: u32): void {
+function touchAhead(queue: Table, head: u32, ready: u32): void {
   if (ready <= STATE_AHEAD) return;
   const bucket = bucketOf(queue, recordOf(queue, ringAt(queue, head + BUCKET_AHEAD)));
-  store<u64>(queue, bucket ^ load<u64>(recordOf(queue, ringAt(queue, head + STATE_AHEAD))), Q_TOUCHED);
+  queue.touched = bucket ^ peekState(recordOf(queue, ringAt(queue, head + STATE_AHEAD)));
 }
 
 /** Hands out the first ready key: its slot, or NOTHING. */
 @inline
-export function takeFirst(queue: usize, now: f64): i32 {
-  const head = load<u32>(queue, Q_HEAD);
-  const ready = load<u32>(queue, Q_TAIL) - head;
-  if (ready == 0) return load<u32>(queue, Q_LEVELS) == 0 ? NOTHING : takeByLevel(queue, now);
+export function takeFirst(queue: Table, now: f64): i32 {
+  const head = queue.head;
+  const ready = queue.tail - head;
+  if (ready == 0) return queue.levels == 0 ? NOTHING : takeByLevel(queue, now);
   const slot = ringAt(queue, head);
   const record = recordOf(queue, slot);
-  store<u32>(queue, head + 1, Q_HEAD);
+  queue.head = head + 1;
   touchAhead(queue, head, ready);
   startProcessing(queue, slot, record, now);
   return slot;
 }
 
-export function queueGet(queue: usize, now: f64): i32 {
+export function queueGet(queue: Table, now: f64): i32 {
   return takeFirst(queue, now);
 }
 
 /** Hands out the key that the host's order has chosen. False: that key is not ready. */
-export function queueTake(queue: usize, slot: u32, now: f64): bool {
+export function queueTake(queue: Table, slot: u32, now: f64): bool {
   const record = recordOf(queue, slot);
-  if ((load<u32>(record, R_META) & (DIRTY | PROCESSING)) != DIRTY) return false;
+  if ((record.meta & (DIRTY | PROCESSING)) != DIRTY) return false;
   startProcessing(queue, slot, record, now);
   return true;
 }
@@ -248,12 +252,12 @@ export const DONE_RELEASED: i32 = 3; // done; the slot was given back
 
 /** Ends the processing of a slot. */
 @inline
-export function endProcessing(queue: usize, slot: u32, record: usize, now: f64): i32 {
-  const meta = load<u32>(record, R_META);
+export function endProcessing(queue: Table, slot: u32, record: KeyState, now: f64): i32 {
+  const meta = record.meta;
   if ((meta & PROCESSING) == 0) return DONE_UNKNOWN;
-  store<u32>(record, meta & ~PROCESSING, R_META);
-  store<u32>(queue, load<u32>(queue, Q_PROCESSING) - 1, Q_PROCESSING);
-  if (load<u32>(queue, Q_STATS) != 0) endTimes(queue, slot, now);
+  record.meta = meta & ~PROCESSING;
+  queue.processing--;
+  if (queue.stats != 0) endTimes(queue, slot, now);
   if (meta & DIRTY) {
     pushReady(queue, slot);
     return DONE_REQUEUED;
@@ -263,42 +267,42 @@ export function endProcessing(queue: usize, slot: u32, record: usize, now: f64):
   return DONE_RELEASED;
 }
 
-export function queueDoneSlot(queue: usize, slot: u32, now: f64): i32 {
+export function queueDoneSlot(queue: Table, slot: u32, now: f64): i32 {
   return endProcessing(queue, slot, recordOf(queue, slot), now);
 }
 
 /** Sets what an add does to a wait of the same key: ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF. */
-export function queueRules(queue: usize, rules: u32): void {
-  store<u32>(queue, rules, Q_RULES);
+export function queueRules(queue: Table, rules: u32): void {
+  queue.rules = rules;
 }
 
 /** The state bits of a slot, 0 when it is free. */
-export function queueState(queue: usize, slot: u32): u32 {
-  return load<u32>(recordOf(queue, slot), R_META) & STATE;
+export function queueState(queue: Table, slot: u32): u32 {
+  return recordOf(queue, slot).meta & STATE;
 }
 
 /**
  * What is ready; in a priority queue, as in controller-runtime, also what will be when it is done.
  */
-export function queueLen(queue: usize): u32 {
-  return load<u32>(queue, Q_LEVELS) == 0 ? load<u32>(queue, Q_TAIL) - load<u32>(queue, Q_HEAD) : load<u32>(queue, Q_DIRTY);
+export function queueLen(queue: Table): u32 {
+  return queue.levels == 0 ? queue.tail - queue.head : queue.dirty;
 }
 
-export function queueProcessing(queue: usize): u32 {
-  return load<u32>(queue, Q_PROCESSING);
+export function queueProcessing(queue: Table): u32 {
+  return queue.processing;
 }
 
 /**
  * client-go's depth metric: it counts a key from the moment it is dirty, also while it is still
  * being processed.
  */
-export function queueDepth(queue: usize): u32 {
-  return load<u32>(queue, Q_DIRTY);
+export function queueDepth(queue: Table): u32 {
+  return queue.dirty;
 }
 
 /** The address of the counters of a timed queue. */
-export function queueStats(queue: usize): usize {
-  return <usize>load<u32>(queue, Q_STATS);
+export function queueStats(queue: Table): usize {
+  return queue.stats;
 }
 
 /**
@@ -313,18 +317,18 @@ export function queueLastWork(): f64 {
 }
 
 /** Seconds that all keys in processing have taken so far, added up. */
-export function queueUnfinished(queue: usize, now: f64): f64 {
+export function queueUnfinished(queue: Table, now: f64): f64 {
   let sum: f64 = 0;
-  for (let at = load<u32>(queue, Q_LONGEST); at != 0; ) {
+  for (let at = queue.longest; at != 0; ) {
     const times = timesOf(queue, at - 1);
-    sum += max(now - load<f64>(times, M_STARTED), 0);
-    at = load<u32>(times, M_AFTER);
+    sum += max(now - times.started, 0);
+    at = times.after;
   }
   return sum / 1000;
 }
 
 /** Seconds that the longest running key has taken so far; 0 when none is running. */
-export function queueLongest(queue: usize, now: f64): f64 {
-  const longest = load<u32>(queue, Q_LONGEST);
-  return longest == 0 ? 0 : max(now - load<f64>(timesOf(queue, longest - 1), M_STARTED), 0) / 1000;
+export function queueLongest(queue: Table, now: f64): f64 {
+  const longest = queue.longest;
+  return longest == 0 ? 0 : max(now - timesOf(queue, longest - 1).started, 0) / 1000;
 }

@@ -16,42 +16,46 @@
 //   |hash |meta |link |seq  |         |at         |form |key: 36 bytes                                  |
 //                                     |or 2 × u32 |     |or: block u32, units u32, split u32 (EXTERNAL) |
 
-export const HEADER_BYTES: u32 = 128;
-export const T_BUCKETS: usize = 0; // u32 address of u32[mask + 1], 0 before the first key
-export const T_MASK: usize = 4;
-export const T_DIR: usize = 8; // u32 address of u32[dirSize], addresses of chunks
-export const T_DIR_SIZE: usize = 12; // chunks the directory has room for
-export const T_USED: usize = 16; // records in use
-export const T_SLOTS: usize = 20; // slots ever in use at once: all are below it
-export const T_FREE: usize = 24; // first free slot + 1
-export const T_CHUNKS: usize = 28; // chunks allocated
-export const T_SEED: usize = 32; // u64
-export const T_SECRET: usize = 40; // u64
+import { wordAt } from "./memory";
 
-// The queue's part. What is ready stands in a ring that has room for every slot, so done() can
-// always requeue (ring.ts).
-export const Q_HEAD: usize = 48; // u32, counts up
-export const Q_TAIL: usize = 52; // u32, counts up: head and so many as are ready
-export const Q_RING: usize = 56; // u32 address of u32[mask + 1], slots; 0: the table has no ring
-export const Q_PROCESSING: usize = 60; // keys handed out and not done
-export const Q_DIRTY: usize = 64; // keys to be handed out: ready, or added while being processed
-export const Q_LONGEST: usize = 68; // slot + 1 that has been processed longest (timed queues)
-export const Q_HEAP: usize = 72; // u32 block of the delay heap
-export const Q_HEAP_CAPACITY: usize = 76; // entries
-export const Q_HEAP_SIZE: usize = 80; // entries, stale ones included
-export const Q_HEAP_SEQUENCE: usize = 84; // u32, orders entries of equal time
-export const Q_WAITING: usize = 88; // keys with WAITING
-export const Q_TIMES: usize = 92; // u32 directory of time chunks; 0: the queue is not timed
-export const Q_STATS: usize = 96; // u32 block of f64 counters; 0: the queue is not timed
-export const Q_NEWEST: usize = 100; // slot + 1 that was handed out last (timed queues)
-export const Q_TOUCHED: usize = 112; // u64 that nobody reads, see touchAhead in queue.ts
-export const Q_HOST_ORDER: usize = 104; // u32: who keeps the order of what is ready
-export const Q_RULES: usize = 108; // u32: what an add does to a wait of the same key, see below
-// u32 block of the levels of a priority queue; 0: the queue is none
-export const Q_LEVELS: usize = 120;
-export const Q_RING_MASK: usize = 124;
+/** The header of a table. */
+@unmanaged
+export class Table {
+  buckets: usize; // of u32[mask + 1], 0 before the first key
+  mask: u32;
+  directory: usize; // of u32[directorySize], addresses of chunks
+  directorySize: u32; // chunks the directory has room for
+  used: u32; // records in use
+  slots: u32; // slots ever in use at once: all are below it
+  free: u32; // first free slot + 1
+  chunks: u32; // chunks allocated
+  seed: u64;
+  secret: u64;
 
-// Values of Q_HOST_ORDER. Unless it is LISTED there is no ring.
+  // The queue's part. What is ready stands in a ring that has room for every slot, so done() can
+  // always requeue (ring.ts).
+  head: u32; // counts up
+  tail: u32; // counts up: head and so many as are ready
+  ring: usize; // of u32[ringMask + 1], slots; 0: the table has no ring
+  processing: u32; // keys handed out and not done
+  dirty: u32; // keys to be handed out: ready, or added while being processed
+  longest: u32; // slot + 1 that has been processed longest (timed queues)
+  heap: usize; // block of the delay heap
+  heapCapacity: u32; // entries
+  heapSize: u32; // entries, stale ones included
+  heapSequence: u32; // orders entries of equal time
+  waiting: u32; // keys with WAITING
+  times: usize; // directory of time chunks; 0: the queue is not timed
+  stats: usize; // block of f64 counters; 0: the queue is not timed
+  newest: u32; // slot + 1 that was handed out last (timed queues)
+  order: u32; // who keeps the order of what is ready, see below
+  rules: u32; // what an add does to a wait of the same key, see below
+  touched: u64; // nothing reads it, see touchAhead in queue.ts
+  levels: usize; // the levels of a priority queue; 0: the queue is none
+  ringMask: u32;
+}
+
+// Values of Table.order. Unless it is LISTED there is no ring.
 export const LISTED: u32 = 0; // the queue: one ring
 export const BY_HOST: u32 = 1;
 export const BY_LEVEL: u32 = 2; // levels.ts
@@ -62,14 +66,16 @@ export const CHUNK_BYTES: u32 = STATES_BYTES + (48 << 8);
 export const TIME_SHIFT: u32 = 5;
 export const TIME_CHUNK_BYTES: u32 = 32 << 8;
 
-// The state column
-export const R_HASH: usize = 0; // u32
-export const R_META: usize = 4; // u32: state, and what giving the slot back has to undo
-// u32 slot + 1: next free slot; in priority queues also the next in line
-export const R_LINK: usize = 8;
-// u32: of the entry in the delay heap that is live while WAITING; in priority queues also the place
-// in line while DIRTY
-export const R_SEQUENCE: usize = 12;
+/** The state column of a record. */
+@unmanaged
+export class KeyState {
+  hash: u32;
+  meta: u32; // state, and what giving the slot back has to undo
+  link: u32; // slot + 1: next free slot; in priority queues also the next in line
+  // of the entry in the delay heap that is live while WAITING; in priority queues also the place in
+  // line while DIRTY
+  sequence: u32;
+}
 
 // meta, bits 0-7: the state. No bit set: the slot is given back (queues).
 export const DIRTY: u32 = 1; // to be handed out
@@ -92,22 +98,35 @@ export const ISSUED: u32 = 1 << 10;
 export const GENERATION: u32 = 1 << 22; // bits 22-31, kept while the slot is free
 export const GENERATIONS: u32 = 0xffc00000;
 
-// Q_RULES. 0 is client-go's way: an add and a wait of one key know nothing of each other.
+// Table.rules. 0 is client-go's way: an add and a wait of one key know nothing of each other.
 export const ADD_ENDS_WAIT: u32 = 1;
 export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that runs
 
-// The key column; its first 8 bytes are 0 when the slot is taken
-export const K_AT: usize = 0; // f64 ms: when WAITING ends
-// u32 slot + 1: above it in the tree, while LATE (a key of a priority queue never is while WAITING)
-export const K_PARENT: usize = 0;
-export const K_SET: usize = 0; // u32 block of the set of an index value
-export const K_SET_COUNT: usize = 4; // u32
-export const K_FORM: usize = 8; // u32
-export const K_KEY: usize = 12;
+/** The key column of a record; its first 8 bytes are 0 when the slot is taken. */
+@unmanaged
+export class KeyText {
+  at: f64; // ms: when WAITING ends
+  form: u32;
+  // An inline key begins here; a longer one is described here and has a block of its own.
+  block: usize;
+  units: u32;
+  split: u32;
+}
+
 export const INLINE_BYTES: u32 = 36;
-export const K_EXTERNAL_BLOCK: usize = 12;
-export const K_EXTERNAL_UNITS: usize = 16;
-export const K_EXTERNAL_SPLIT: usize = 20;
+
+/** The key column of a key of a priority queue while LATE; such a key is never WAITING. */
+@unmanaged
+export class TreeNode {
+  above: u32; // slot + 1
+}
+
+/** The key column of an index value. */
+@unmanaged
+export class ValueSet {
+  members: usize; // block of u32, object slots
+  count: u32;
+}
 
 // form: how the key is kept. Bits 0-7: length of an inline key in code units; 10-17: length of its
 // first part.
@@ -115,39 +134,52 @@ export const SPLIT_SHIFT: u32 = 10;
 // two bytes a code unit; only when a unit is above 0xff, so that a key has one form
 export const WIDE: u32 = 1 << 8;
 
-// Times of a slot in timed queues, and its level in priority queues, 32 B
-export const M_ADDED: usize = 0; // f64: when it became DIRTY
-export const M_STARTED: usize = 8; // f64: when it was handed out
-// u32 slot + 1: handed out just before this one and still being processed
-export const M_BEFORE: usize = 16;
-export const M_AFTER: usize = 20; // u32 slot + 1
-export const M_PRIORITY: usize = 24; // i32: of the level it was queued in last
-// u32 slot + 1: before it in the list of its level; right below it in the tree while LATE
-export const M_PREVIOUS: usize = 28;
+/** Times of a slot in timed queues, and its level in priority queues. */
+@unmanaged
+export class Times {
+  added: f64; // when it became DIRTY
+  started: f64; // when it was handed out
+  before: u32; // slot + 1: handed out just before this one and still being processed
+  after: u32; // slot + 1
+  priority: i32; // of the level it was queued in last
+  previous: u32; // slot + 1: before it in the list of its level; right below it in the tree while LATE
+}
+
+/** Where the units of an inline key lie. */
+@inline
+export function inlineKey(key: KeyText): usize {
+  return changetype<usize>(key) + offsetof<KeyText>("block");
+}
 
 /** The state of a slot. */
 @inline
-export function recordOf(table: usize, slot: u32): usize {
-  return (
-    <usize>load<u32>(<usize>load<u32>(table, T_DIR) + ((slot >> CHUNK_SHIFT) << 2)) +
+export function recordOf(table: Table, slot: u32): KeyState {
+  return changetype<KeyState>(
+    <usize>wordAt(table.directory, slot >> CHUNK_SHIFT) +
     ((slot & ((1 << CHUNK_SHIFT) - 1)) << 4)
   );
 }
 
+/** The hash and meta of a state in one load, for what loads a record ahead of time. */
+@inline
+export function peekState(state: KeyState): u64 {
+  return load<u64>(changetype<usize>(state));
+}
+
 /** The key of a slot. */
 @inline
-export function keyOf(table: usize, slot: u32): usize {
-  return (
-    <usize>load<u32>(<usize>load<u32>(table, T_DIR) + ((slot >> CHUNK_SHIFT) << 2)) +
+export function keyOf(table: Table, slot: u32): KeyText {
+  return changetype<KeyText>(
+    <usize>wordAt(table.directory, slot >> CHUNK_SHIFT) +
     STATES_BYTES +
     (slot & ((1 << CHUNK_SHIFT) - 1)) * 48
   );
 }
 
 @inline
-export function timesOf(table: usize, slot: u32): usize {
-  return (
-    <usize>load<u32>(<usize>load<u32>(table, Q_TIMES) + ((slot >> CHUNK_SHIFT) << 2)) +
+export function timesOf(table: Table, slot: u32): Times {
+  return changetype<Times>(
+    <usize>wordAt(table.times, slot >> CHUNK_SHIFT) +
     ((slot & ((1 << CHUNK_SHIFT) - 1)) << TIME_SHIFT)
   );
 }

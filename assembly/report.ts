@@ -11,18 +11,18 @@
 // An object is plain when it can be kept as it is: regular, and of the expected kind.
 
 import { NO_MEMORY } from "./record";
-import { objectAt, objectStage, V_TOP } from "./objects";
+import { Objects, objectAt, objectStage, shapesOf } from "./objects";
 import { failure, failureAt } from "./json";
 import { TYPE_OTHER, eventType, hasEscapedNames, hasObject, isExpected, isRegular, metaValue, objectEnd, objectStart } from "./scan";
-import { M_VALUE, M_VALUE_END, NAME, NAMESPACE, RESOURCE_VERSION } from "./shapes";
-import { eventNext, nameEnd, nameStart, streamTake, VALUE, valueEnd, valueStart } from "./stream";
+import { Member, NAME, NAMESPACE, RESOURCE_VERSION } from "./shapes";
+import { Stream, eventNext, nameEnd, nameStart, streamTake, VALUE, valueEnd, valueStart } from "./stream";
 
 const words: usize = memory.data(4 * 32, 16);
 
 @inline
-function span(at: usize, member: usize): void {
-  store<u32>(words + at, member == 0 ? 0 : load<u32>(member, M_VALUE));
-  store<u32>(words + at, member == 0 ? 0 : load<u32>(member, M_VALUE_END), 4);
+function span(at: usize, member: Member | null): void {
+  store<usize>(words + at, member === null ? 0 : member.value);
+  store<usize>(words + at, member === null ? 0 : member.valueEnd, 4);
 }
 
 /** Writes it down; answers where. */
@@ -57,7 +57,7 @@ const NOT_STAGED: i32 = -4; // there is no memory for it; the event is still the
  * once: one call an event instead of five. Of the report, only its type, its resourceVersion and
  * what was staged stand then.
  */
-export function eventStage(stream: usize, objects: usize): i32 {
+export function eventStage(stream: Stream, objects: Objects): i32 {
   const code = eventNext(stream);
   if (code != VALUE || !hasObject || eventType == TYPE_OTHER || hasEscapedNames() || !isRegular() || !isExpected()) return code;
   const version = objectStage(objects);
@@ -65,7 +65,7 @@ export function eventStage(stream: usize, objects: usize): i32 {
   store<u32>(words, eventType);
   span(48, metaValue(RESOURCE_VERSION));
   store<u32>(words, <u32>version, 56);
-  store<u32>(words, load<u32>(objectAt(objects, <u32>version), V_TOP), 60);
+  store<u32>(words, shapesOf(objectAt(objects, <u32>version)), 60);
   streamTake(stream);
   return STAGED;
 }

@@ -11,9 +11,10 @@ import { endOfAlike } from "./alike";
 import {
   BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";
-import { isStoredAscii, sameBytes, storedEnd, storedLike, storedMember } from "./objects";
+import { Table } from "./record";
+import { Objects, StoredObject, isStoredAscii, sameBytes, storedEnd, storedLike, storedMember } from "./objects";
 import {
-  API_VERSION, KIND, MOST_MEMBERS, M_NAME, M_NAME_END, M_VALUE, M_VALUE_END, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
+  API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
 } from "./shapes";
 
 export const TOP: usize = memory.data(64 << 4, 16);
@@ -115,10 +116,10 @@ function scanMetadata(p: usize, around: u32): usize {
       pendingCut = previousEnd == 0;
     } else if (metaCount < MOST_MEMBERS) {
       const member = memberAt(META, metaCount++);
-      store<u32>(member, <u32>name, M_NAME);
-      store<u32>(member, <u32>nameEnd, M_NAME_END);
-      store<u32>(member, <u32>value, M_VALUE);
-      store<u32>(member, <u32>p, M_VALUE_END);
+      member.name = name;
+      member.nameEnd = nameEnd;
+      member.value = value;
+      member.valueEnd = p;
     } else overflow = true;
     previousEnd = p;
     p = skipSpace(p);
@@ -151,7 +152,7 @@ export function scanLimit(end: usize): void {
  * (a hundredth of a nanosecond a byte) and not checked again (four times that). 0: check it.
  */
 @inline
-function endLikeStored(stored: usize, place: i32, name: usize, length: u32, value: usize): usize {
+function endLikeStored(stored: StoredObject, place: i32, name: usize, length: u32, value: usize): usize {
   const c = <u32>load<u8>(value);
   // of others the end does not show in their own bytes
   if (c != OPEN_BRACE && c != OPEN_BRACKET) return 0;
@@ -170,7 +171,7 @@ export function scanObject(p: usize, around: u32): usize {
   overflow = false;
   let hasMetadata = false;
   let metadata: u32 = 0; // its place
-  let stored: usize = 0;
+  let stored: StoredObject | null = null;
   if (around + 1 >= deepest) return fail(TOO_DEEP, p);
   p = skipSpace(p + 1);
   if (load<u8>(p) == CLOSE_BRACE) p++;
@@ -189,12 +190,12 @@ export function scanObject(p: usize, around: u32): usize {
         hasMetadata = true;
         metadata = topCount;
         metaShape = overflow ? NO_SHAPE : shapeOf(META, metaCount, metaShape);
-        stored = hintObjects == 0 ? 0 : storedLike(hintObjects, hintKeys);
+        stored = hintObjects == 0 ? null : storedLike(changetype<Objects>(hintObjects), changetype<Table>(hintKeys));
       } else {
-        const end: usize = stored == 0 ? 0 : endLikeStored(stored, <i32>(topCount - metadata), name, <u32>(nameEnd - name), value);
+        const end: usize = stored === null ? 0 : endLikeStored(stored, <i32>(topCount - metadata), name, <u32>(nameEnd - name), value);
         if (end != 0) {
           p = end;
-          if (!isStoredAscii(stored)) noteBeyondAscii();
+          if (stored !== null && !isStoredAscii(stored)) noteBeyondAscii();
         } else {
           p = skipValue(value, around + 1);
           if (p == 0) return 0;
@@ -202,10 +203,10 @@ export function scanObject(p: usize, around: u32): usize {
       }
       if (topCount < MOST_MEMBERS) {
         const member = memberAt(TOP, topCount++);
-        store<u32>(member, <u32>name, M_NAME);
-        store<u32>(member, <u32>nameEnd, M_NAME_END);
-        store<u32>(member, <u32>value, M_VALUE);
-        store<u32>(member, <u32>p, M_VALUE_END);
+        member.name = name;
+        member.nameEnd = nameEnd;
+        member.value = value;
+        member.valueEnd = p;
       } else overflow = true;
       p = skipSpace(p);
       const c = <u32>load<u8>(p);
@@ -223,30 +224,30 @@ export function scanObject(p: usize, around: u32): usize {
   return p;
 }
 
-/** The value of a member by name: its address, or 0. */
+/** A member by name, or null. */
 @inline
-export function metaValue(known: usize): usize {
+export function metaValue(known: usize): Member | null {
   const index = indexIn(metaShape, known);
-  return index < 0 ? 0 : memberAt(META, <u32>index);
+  return index < 0 ? null : memberAt(META, <u32>index);
 }
 
 @inline
-export function topValue(known: usize): usize {
+export function topValue(known: usize): Member | null {
   const index = indexIn(topShape, known);
-  return index < 0 ? 0 : memberAt(TOP, <u32>index);
+  return index < 0 ? null : memberAt(TOP, <u32>index);
 }
 
 @inline
-function isText(member: usize): bool {
-  return load<u8>(<usize>load<u32>(member, M_VALUE)) == QUOTE;
+function isText(member: Member): bool {
+  return load<u8>(member.value) == QUOTE;
 }
 
 /** Whether metadata has a name and perhaps a namespace, both strings. */
 export function isNamed(): bool {
   const name = metaValue(NAME);
-  if (name == 0 || !isText(name)) return false;
+  if (name === null || !isText(name)) return false;
   const namespace = metaValue(NAMESPACE);
-  return namespace == 0 || isText(namespace);
+  return namespace === null || isText(namespace);
 }
 
 /**
@@ -277,10 +278,10 @@ export function scanExpect(apiVersion: u32, kind: u32): void {
   kindBytes = kind;
 }
 
-function isOrAbsent(member: usize, at: usize, bytes: u32): bool {
-  if (member == 0) return true;
-  const start = load<u32>(member, M_VALUE);
-  return load<u32>(member, M_VALUE_END) - start == bytes && sameBytes(<usize>start, at, bytes);
+function isOrAbsent(member: Member | null, at: usize, bytes: u32): bool {
+  if (member === null) return true;
+  const start = member.value;
+  return member.valueEnd - start == bytes && sameBytes(<usize>start, at, bytes);
 }
 
 /**

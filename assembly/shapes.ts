@@ -8,20 +8,32 @@
 // __proto__, an escape in a name. A shape is never given back: an API server writes few. Beyond
 // MOST of them, and beyond MOST_MEMBERS and LONGEST in one, there is none (NO_SHAPE).
 
-import { blockAlloc } from "./memory";
+import { blockAlloc, setWord, wordAt } from "./memory";
 
 export const NO_SHAPE: u32 = 0xffff;
 export const MOST_MEMBERS: u32 = 64;
 const MOST: u32 = 1024;
 const LONGEST: u32 = 4096; // bytes of all names
 
-const S_HASH: usize = 0;
-const S_COUNT: usize = 4;
-const S_ODD: usize = 6;
-const S_KNOWN: usize = 8;
-const S_NAMES: usize = 24;
+/** Before the spans of its names, and these. */
+@unmanaged
+export class Shape {
+  hash: u32;
+  count: u16;
+  odd: u16;
+  known: u8; // here begin u8[16]: index + 1 of members looked for by name
+}
 
-/** Places of S_KNOWN. */
+/** Of a name: from the first byte of its shape. */
+@unmanaged
+class NameAt {
+  offset: u32;
+  length: u32;
+}
+
+const NAMES: usize = 24; // from the first byte of a shape: where the spans of its names begin
+
+/** Places of Shape.known. */
 export const API_VERSION: usize = 0;
 export const KIND: usize = 1;
 export const METADATA: usize = 2;
@@ -36,12 +48,16 @@ export const ANNOTATIONS: usize = 10;
 export const DELETION_TIMESTAMP: usize = 11;
 export const MANAGED_FIELDS: usize = 12;
 
-/** Members as they are scanned: of each |name start|name end|value start|value end|, addresses. */
+/** A member as it is scanned: addresses. */
+@unmanaged
+export class Member {
+  name: usize;
+  nameEnd: usize;
+  value: usize;
+  valueEnd: usize;
+}
+
 export const MEMBER_SHIFT: u32 = 4;
-export const M_NAME: usize = 0;
-export const M_NAME_END: usize = 4;
-export const M_VALUE: usize = 8;
-export const M_VALUE_END: usize = 12;
 
 const shapes: usize = memory.data(4 * 1024, 16); // u32 address by shape
 const table: usize = memory.data(2 * 4096, 16); // u16 shape + 1 by hash, linear probing
@@ -49,8 +65,8 @@ const TABLE_MASK: u32 = 4095;
 let count: u32 = 0;
 
 @inline
-export function memberAt(members: usize, index: u32): usize {
-  return members + (<usize>index << MEMBER_SHIFT);
+export function memberAt(members: usize, index: u32): Member {
+  return changetype<Member>(members + (<usize>index << MEMBER_SHIFT));
 }
 
 /** Whether two names are equal; `b` may be read for eight bytes wherever it ends. */
@@ -64,37 +80,45 @@ function sameBytes(a: usize, b: usize, length: u32): bool {
   return length == 0 || ((load<u64>(a) ^ load<u64>(b)) << ((8 - length) << 3)) == 0;
 }
 
+/** Whether a shape has this name at a place; the name may be read for eight bytes behind its end. */
 @inline
-function nameEntry(shape: usize, index: u32): usize {
-  return shape + S_NAMES + (<usize>index << 3);
+function isName(shape: Shape, entry: NameAt, name: usize, length: u32): bool {
+  return entry.length == length && sameBytes(name, changetype<usize>(shape) + entry.offset, length);
 }
 
-function isShape(shape: usize, members: usize, size: u32): bool {
-  if (load<u16>(shape, S_COUNT) != size) return false;
+@inline
+function nameEntry(shape: Shape, index: u32): NameAt {
+  return changetype<NameAt>(changetype<usize>(shape) + NAMES + (<usize>index << 3));
+}
+
+function isShape(shape: Shape, members: usize, size: u32): bool {
+  if (shape.count != size) return false;
   for (let i: u32 = 0; i < size; i++) {
     const member = memberAt(members, i);
-    const name = load<u32>(member, M_NAME);
-    const entry = nameEntry(shape, i);
-    const length = load<u32>(member, M_NAME_END) - name;
-    if (load<u32>(entry, 4) != length || !sameBytes(name, shape + load<u32>(entry), length)) return false;
+    const name = member.name;
+    if (!isName(shape, nameEntry(shape, i), name, <u32>(member.nameEnd - name))) return false;
   }
   return true;
+}
+
+/** As isName, where a call costs nothing beside what is done. */
+function isNameAt(shape: Shape, index: u32, name: usize, length: u32): bool {
+  return isName(shape, nameEntry(shape, index), name, length);
 }
 
 /** Whether a shape has this name at a place. */
 export function hasName(shape: u32, index: u32, name: usize, length: u32): bool {
   const at = shapeAt(shape);
-  if (index >= <u32>load<u16>(at, S_COUNT)) return false;
-  const entry = nameEntry(at, index);
-  return load<u32>(entry, 4) == length && sameBytes(name, at + load<u32>(entry), length);
+  if (index >= <u32>at.count) return false;
+  return isNameAt(at, index, name, length);
 }
 
 function hashOf(members: usize, size: u32): u32 {
   let hash: u64 = size;
   for (let i: u32 = 0; i < size; i++) {
     const member = memberAt(members, i);
-    const end = <usize>load<u32>(member, M_NAME_END);
-    for (let p = <usize>load<u32>(member, M_NAME); p < end; p++) hash = (hash ^ load<u8>(p)) * 0x100000001b3;
+    const end = member.nameEnd;
+    for (let p = member.name; p < end; p++) hash = (hash ^ load<u8>(p)) * 0x100000001b3;
     hash = (hash ^ 0x1f) * 0xff51afd7ed558ccd;
   }
   return <u32>(hash ^ (hash >> 32));
@@ -111,13 +135,13 @@ function intern(members: usize, size: u32, like: u32, most: u32): u32 {
   let i = hash & TABLE_MASK;
   for (let entry = <u32>load<u16>(table + (i << 1)); entry != 0; entry = <u32>load<u16>(table + (i << 1))) {
     const shape = shapeAt(entry - 1);
-    if (load<u32>(shape) == hash && isShape(shape, members, size)) return entry - 1;
+    if (shape.hash == hash && isShape(shape, members, size)) return entry - 1;
     i = (i + 1) & TABLE_MASK;
   }
   if (count >= most) return NO_SHAPE;
   const made = makeShape(members, size, hash);
   if (made == 0) return NO_SHAPE;
-  store<u32>(shapes + (count << 2), <u32>made);
+  setWord(shapes, count, <u32>made);
   store<u16>(table + (i << 1), count + 1);
   return count++;
 }
@@ -145,7 +169,7 @@ const KNOWN: usize = memory.data<u8>([
   110, 111, 116, 97, 116, 105, 111, 110, 115, 17, 100, 101, 108, 101, 116, 105, 111, 110, 84, 105, 109, 101, 115, 116, 97, 109, 112,
   13, 109, 97, 110, 97, 103, 101, 100, 70, 105, 101, 108, 100, 115,
   0, 0, 0, 0, 0, 0, 0, 0,
-]); // the names of S_KNOWN in their order, each behind its length
+]); // the names of Shape.known in their order, each behind its length
 const KNOWN_COUNT: usize = 13;
 const PROTO: usize = memory.data<u8>([95, 95, 112, 114, 111, 116, 111, 95, 95, 0, 0, 0, 0, 0, 0, 0]);
 
@@ -153,61 +177,67 @@ function makeShape(members: usize, size: u32, hash: u32): usize {
   let bytes: u32 = 0;
   for (let i: u32 = 0; i < size; i++) {
     const member = memberAt(members, i);
-    bytes += load<u32>(member, M_NAME_END) - load<u32>(member, M_NAME) + 8;
+    bytes += <u32>(member.nameEnd - member.name) + 8;
   }
   if (bytes > LONGEST) return 0;
-  const names = <u32>S_NAMES + (size << 3);
-  const shape = blockAlloc(names + bytes);
-  if (shape == 0) return 0;
-  memory.fill(shape, 0, names);
-  store<u32>(shape, hash);
-  store<u16>(shape, size, S_COUNT);
+  const names = <u32>NAMES + (size << 3);
+  const block = blockAlloc(names + bytes);
+  if (block == 0) return 0;
+  memory.fill(block, 0, names);
+  const shape = changetype<Shape>(block);
+  shape.hash = hash;
+  shape.count = <u16>size;
   let at = names;
   let odd = false;
   for (let i: u32 = 0; i < size; i++) {
     const member = memberAt(members, i);
-    const name = <usize>load<u32>(member, M_NAME);
-    const length = load<u32>(member, M_NAME_END) - <u32>name;
-    store<u32>(nameEntry(shape, i), at);
-    store<u32>(nameEntry(shape, i), length, 4);
-    memory.copy(shape + at, name, length);
-    if (is(shape + at, length, PROTO, 9)) odd = true;
+    const name = member.name;
+    const length = <u32>(member.nameEnd - name);
+    const entry = nameEntry(shape, i);
+    entry.offset = at;
+    entry.length = length;
+    memory.copy(block + at, name, length);
+    if (is(block + at, length, PROTO, 9)) odd = true;
     for (let j: u32 = 0; j < length; j++) if (load<u8>(name + j) == 0x5c) odd = true;
     for (let j: u32 = 0; j < i; j++) {
-      const other = nameEntry(shape, j);
-      if (load<u32>(other, 4) == length && sameBytes(name, shape + load<u32>(other), length)) odd = true;
+      if (isNameAt(shape, j, name, length)) odd = true;
     }
     let known = KNOWN;
     for (let j: usize = 0; j < KNOWN_COUNT; j++) {
       const knownLength = <u32>load<u8>(known);
-      if (is(shape + at, length, known + 1, knownLength)) store<u8>(shape + j, i + 1, S_KNOWN);
+      if (is(block + at, length, known + 1, knownLength)) store<u8>(knownOf(shape) + j, i + 1);
       known += knownLength + 1;
     }
     at += length + 8;
   }
-  store<u16>(shape, <u32>odd, S_ODD);
-  return shape;
+  shape.odd = <u16>odd;
+  return block;
 }
 
 @inline
-export function shapeAt(shape: u32): usize {
-  return <usize>load<u32>(shapes + (shape << 2));
+function knownOf(shape: Shape): usize {
+  return changetype<usize>(shape) + offsetof<Shape>("known");
+}
+
+@inline
+export function shapeAt(shape: u32): Shape {
+  return changetype<Shape>(<usize>wordAt(shapes, shape));
 }
 
 @inline
 export function shapeCount(shape: u32): u32 {
-  return <u32>load<u16>(shapeAt(shape), S_COUNT);
+  return <u32>shapeAt(shape).count;
 }
 
 @inline
 export function isOdd(shape: u32): bool {
-  return load<u16>(shapeAt(shape), S_ODD) != 0;
+  return shapeAt(shape).odd != 0;
 }
 
 /** The index of a member looked for by name, or -1. */
 @inline
 export function indexIn(shape: u32, known: usize): i32 {
-  return <i32>load<u8>(shapeAt(shape) + known, S_KNOWN) - 1;
+  return <i32>load<u8>(knownOf(shapeAt(shape)) + known) - 1;
 }
 
 /**
@@ -216,10 +246,9 @@ export function indexIn(shape: u32, known: usize): i32 {
  */
 export function namedIn(shape: u32, name: usize, length: u32): i32 {
   const at = shapeAt(shape);
-  const size = <u32>load<u16>(at, S_COUNT);
+  const size = <u32>at.count;
   for (let i: u32 = 0; i < size; i++) {
-    const entry = nameEntry(at, i);
-    if (load<u32>(entry, 4) == length && sameBytes(name, at + load<u32>(entry), length)) return i;
+    if (isNameAt(at, i, name, length)) return i;
   }
   return -1;
 }

@@ -8,14 +8,13 @@
 // Batches are passed in a block that the host reads and writes: no key crosses, so a batch costs
 // one call and a copy.
 
-import { blockAlloc, blockFree, blockSize } from "./memory";
+import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { release } from "./keys";
 import { addPlain } from "./priority";
 import { DONE_RELEASED, DONE_REQUEUED, NOT_READY, bucketOf, endProcessing, markDirty, markRecord, takeFirst } from "./queue";
 import {
-  DIRTY, GENERATIONS, ISSUED, M_ADDED, M_STARTED, NOTHING, PINNED, PROCESSING, Q_DIRTY, Q_HEAD, Q_HOST_ORDER, Q_LEVELS, Q_PROCESSING, Q_RING,
-  Q_RING_MASK, Q_RULES, Q_STATS,
-  Q_TAIL, Q_TOUCHED, R_META, STALE, STATE, T_SLOTS, WAITING, recordOf, timesOf,
+  DIRTY, GENERATIONS, ISSUED, NOTHING, PINNED, PROCESSING, STALE, STATE, WAITING, KeyState, Table, recordOf,
+  timesOf,
 } from "./record";
 
 /**
@@ -45,27 +44,27 @@ export function slotsBlock(count: u32): usize {
   return block;
 }
 
-/** The record when the host's slot still stands for its key, else 0. */
+/** The record when the host's slot still stands for its key, else null. */
 @inline
-function freshRecord(queue: usize, token: u32): usize {
+function freshRecord(queue: Table, token: u32): KeyState | null {
   const slot = token & NUMBER;
-  if (slot >= load<u32>(queue, T_SLOTS)) return 0;
+  if (slot >= queue.slots) return null;
   const record = recordOf(queue, slot);
-  const meta = load<u32>(record, R_META);
-  return (meta & STATE) != 0 && ((meta ^ token) & GENERATIONS) == 0 ? record : 0;
+  const meta = record.meta;
+  return (meta & STATE) != 0 && ((meta ^ token) & GENERATIONS) == 0 ? record : null;
 }
 
 /** The host's slot for a number below SLOT_LIMIT; from now on its generation counts. */
 @inline
-function issue(queue: usize, slot: u32): u32 {
+function issue(queue: Table, slot: u32): u32 {
   const record = recordOf(queue, slot);
-  const meta = load<u32>(record, R_META) | ISSUED;
-  store<u32>(record, meta, R_META);
+  const meta = record.meta | ISSUED;
+  record.meta = meta;
   return (meta & GENERATIONS) | slot;
 }
 
 /** What the host calls a slot that it knows by its number. */
-export function slotIssue(queue: usize, slot: u32): u32 {
+export function slotIssue(queue: Table, slot: u32): u32 {
   return issue(queue, slot);
 }
 
@@ -73,9 +72,9 @@ export function slotIssue(queue: usize, slot: u32): u32 {
  * Keeps the slot for its key until slotUnpin, and answers what the host calls it. Pinned again: the
  * same.
  */
-export function slotPin(queue: usize, slot: u32): u32 {
+export function slotPin(queue: Table, slot: u32): u32 {
   const record = recordOf(queue, slot);
-  store<u32>(record, load<u32>(record, R_META) | PINNED, R_META);
+  record.meta |= PINNED;
   return issue(queue, slot);
 }
 
@@ -84,47 +83,47 @@ export const UNPIN_KEPT: i32 = 0; // the key is not idle and keeps its slot unti
 export const UNPIN_RELEASED: i32 = 1; // the slot was given back
 
 /** STALE also for a slot that is not pinned. */
-export function slotUnpin(queue: usize, token: u32): i32 {
+export function slotUnpin(queue: Table, token: u32): i32 {
   const record = freshRecord(queue, token);
-  if (record == 0) return STALE;
-  const meta = load<u32>(record, R_META);
+  if (record === null) return STALE;
+  const meta = record.meta;
   if ((meta & PINNED) == 0) return STALE;
-  store<u32>(record, meta & ~PINNED, R_META);
+  record.meta = meta & ~PINNED;
   if ((meta & STATE) != PINNED) return UNPIN_KEPT;
   release(queue, token & NUMBER);
   return UNPIN_RELEASED;
 }
 
 /** The number of the host's slot, or STALE. */
-export function slotNumber(queue: usize, token: u32): i32 {
-  return freshRecord(queue, token) == 0 ? STALE : token & NUMBER;
+export function slotNumber(queue: Table, token: u32): i32 {
+  return freshRecord(queue, token) === null ? STALE : token & NUMBER;
 }
 
 /** As queueAdd, for one slot of the host. */
-export function slotAdd(queue: usize, token: u32, now: f64): i32 {
+export function slotAdd(queue: Table, token: u32, now: f64): i32 {
   const record = freshRecord(queue, token);
-  if (record == 0) return STALE;
-  return load<u32>(queue, Q_LEVELS) != 0 ? addPlain(queue, token & NUMBER, now) : markRecord(queue, token & NUMBER, record, now);
+  if (record === null) return STALE;
+  return queue.levels != 0 ? addPlain(queue, token & NUMBER, now) : markRecord(queue, token & NUMBER, record, now);
 }
 
 /** As queueGet, for one slot of the host. */
-export function slotGet(queue: usize, now: f64): i32 {
+export function slotGet(queue: Table, now: f64): i32 {
   const slot = takeFirst(queue, now);
   return slot < 0 ? NOTHING : issue(queue, slot);
 }
 
 /** As queueDoneSlot, for one slot of the host; STALE. */
-export function slotDone(queue: usize, token: u32, now: f64): i32 {
+export function slotDone(queue: Table, token: u32, now: f64): i32 {
   const record = freshRecord(queue, token);
-  return record == 0 ? STALE : endProcessing(queue, token & NUMBER, record, now);
+  return record === null ? STALE : endProcessing(queue, token & NUMBER, record, now);
 }
 
 /**
  * How many of the first slots in the block stand for their keys: all, or the index of the first
  * that is stale.
  */
-export function slotsFresh(queue: usize, count: u32): u32 {
-  for (let i: u32 = 0; i < count; i++) if (freshRecord(queue, load<u32>(block + (<usize>i << 2))) == 0) return i;
+export function slotsFresh(queue: Table, count: u32): u32 {
+  for (let i: u32 = 0; i < count; i++) if (freshRecord(queue, wordAt(block, i)) === null) return i;
   return count;
 }
 
@@ -133,12 +132,12 @@ export function slotsFresh(queue: usize, count: u32): u32 {
  * batches keep those in registers.
  */
 @inline
-function isPlain(queue: usize): bool {
-  return (load<u32>(queue, Q_STATS) | load<u32>(queue, Q_HOST_ORDER) | load<u32>(queue, Q_RULES)) == 0;
+function isPlain(queue: Table): bool {
+  return (queue.stats | queue.order | queue.rules) == 0;
 }
 
 /** Adds the slots in the block, which are fresh, and says how many keys became ready by that. */
-export function slotsAdd(queue: usize, count: u32, now: f64): u32 {
+export function slotsAdd(queue: Table, count: u32, now: f64): u32 {
   let ready: u32 = 0;
   const end = block + (<usize>count << 2);
   if (!isPlain(queue)) {
@@ -148,24 +147,24 @@ export function slotsAdd(queue: usize, count: u32, now: f64): u32 {
     }
     return ready;
   }
-  const ring = <usize>load<u32>(queue, Q_RING);
-  const mask = load<u32>(queue, Q_RING_MASK);
-  const first = load<u32>(queue, Q_TAIL);
+  const ring = queue.ring;
+  const mask = queue.ringMask;
+  const first = queue.tail;
   let dirty: u32 = 0;
   let tail = first;
   for (let at = block; at < end; at += 4) {
     const slot = load<u32>(at) & NUMBER;
     const record = recordOf(queue, slot);
-    const meta = load<u32>(record, R_META);
+    const meta = record.meta;
     if (meta & DIRTY) continue;
-    store<u32>(record, meta | DIRTY, R_META);
+    record.meta = meta | DIRTY;
     dirty++;
     if (meta & PROCESSING) continue;
-    store<u32>(ring + (<usize>(tail & mask) << 2), slot);
+    setWord(ring, tail & mask, slot);
     tail++;
   }
-  store<u32>(queue, tail, Q_TAIL);
-  store<u32>(queue, load<u32>(queue, Q_DIRTY) + dirty, Q_DIRTY);
+  queue.tail = tail;
+  queue.dirty += dirty;
   return tail - first;
 }
 
@@ -173,44 +172,44 @@ export function slotsAdd(queue: usize, count: u32, now: f64): u32 {
  * Hands out up to `most` ready keys: their slots, as the host calls them, are in the block then.
  * How many there were.
  */
-export function slotsGet(queue: usize, most: u32, now: f64): u32 {
+export function slotsGet(queue: Table, most: u32, now: f64): u32 {
   let count: u32 = 0;
   if (!isPlain(queue)) {
     while (count < most) {
       const slot = takeFirst(queue, now);
       if (slot < 0) break;
-      store<u32>(block + (<usize>count << 2), issue(queue, slot));
+      setWord(block, count, issue(queue, slot));
       count++;
     }
     return count;
   }
-  const ring = <usize>load<u32>(queue, Q_RING);
-  const mask = load<u32>(queue, Q_RING_MASK);
-  const head = load<u32>(queue, Q_HEAD);
-  count = min(most, load<u32>(queue, Q_TAIL) - head);
+  const ring = queue.ring;
+  const mask = queue.ringMask;
+  const head = queue.head;
+  count = min(most, queue.tail - head);
   let touched: u64 = 0;
   for (let i: u32 = 0; i < count; i++) {
-    const slot = load<u32>(ring + (<usize>((head + i) & mask) << 2));
+    const slot = wordAt(ring, (head + i) & mask);
     const record = recordOf(queue, slot);
-    const meta = load<u32>(record, R_META);
-    store<u32>(record, (meta & ~DIRTY) | PROCESSING | ISSUED, R_META);
-    store<u32>(block + (<usize>i << 2), (meta & GENERATIONS) | slot);
+    const meta = record.meta;
+    record.meta = (meta & ~DIRTY) | PROCESSING | ISSUED;
+    setWord(block, i, (meta & GENERATIONS) | slot);
     touched ^= bucketOf(queue, record);
   }
-  store<u64>(queue, touched, Q_TOUCHED); // see touchAhead in queue.ts
-  store<u32>(queue, head + count, Q_HEAD);
-  store<u32>(queue, load<u32>(queue, Q_DIRTY) - count, Q_DIRTY);
-  store<u32>(queue, load<u32>(queue, Q_PROCESSING) + count, Q_PROCESSING);
+  queue.touched = touched; // see touchAhead in queue.ts
+  queue.head = head + count;
+  queue.dirty -= count;
+  queue.processing += count;
   return count;
 }
 
 let requeued: u32 = 0;
 
 @inline
-function donePlain(queue: usize, count: u32, fresh: bool): u32 {
-  const ring = <usize>load<u32>(queue, Q_RING);
-  const mask = load<u32>(queue, Q_RING_MASK);
-  const first = load<u32>(queue, Q_TAIL);
+function donePlain(queue: Table, count: u32, fresh: bool): u32 {
+  const ring = queue.ring;
+  const mask = queue.ringMask;
+  const first = queue.tail;
   const end = block + (<usize>count << 2);
   let tail = first;
   let released: u32 = 0;
@@ -218,23 +217,23 @@ function donePlain(queue: usize, count: u32, fresh: bool): u32 {
   for (let at = block; at < end; at += 4) {
     const token = load<u32>(at);
     const slot = token & NUMBER;
-    const record = fresh ? recordOf(queue, slot) : freshRecord(queue, token);
-    if (record == 0) continue;
-    const meta = load<u32>(record, R_META);
+    const record: KeyState | null = fresh ? recordOf(queue, slot) : freshRecord(queue, token);
+    if (record === null) continue;
+    const meta = record.meta;
     if ((meta & PROCESSING) == 0) continue;
-    store<u32>(record, meta & ~PROCESSING, R_META);
+    record.meta = meta & ~PROCESSING;
     done++;
     if (meta & DIRTY) {
-      store<u32>(ring + (<usize>(tail & mask) << 2), slot);
+      setWord(ring, tail & mask, slot);
       tail++;
     } else if ((meta & (WAITING | PINNED)) == 0) {
       release(queue, slot);
-      store<u32>(block + (<usize>released << 2), slot);
+      setWord(block, released, slot);
       released++;
     }
   }
-  store<u32>(queue, tail, Q_TAIL);
-  store<u32>(queue, load<u32>(queue, Q_PROCESSING) - done, Q_PROCESSING);
+  queue.tail = tail;
+  queue.processing -= done;
   requeued = tail - first;
   return released;
 }
@@ -245,18 +244,18 @@ function donePlain(queue: usize, count: u32, fresh: bool): u32 {
  * being processed the second time). The numbers of the slots that were given back are in the block
  * then; says how many. See slotsRequeued.
  */
-export function slotsDone(queue: usize, count: u32, now: f64, fresh: bool): u32 {
+export function slotsDone(queue: Table, count: u32, now: f64, fresh: bool): u32 {
   let released: u32 = 0;
   requeued = 0;
   if (isPlain(queue)) return fresh ? donePlain(queue, count, true) : donePlain(queue, count, false);
   for (let i: u32 = 0; i < count; i++) {
-    const token = load<u32>(block + (<usize>i << 2));
+    const token = wordAt(block, i);
     const record = freshRecord(queue, token);
-    if (record == 0) continue;
+    if (record === null) continue;
     const slot = token & NUMBER;
     const outcome = endProcessing(queue, slot, record, now);
     if (outcome == DONE_RELEASED) {
-      store<u32>(block + (<usize>released << 2), slot);
+      setWord(block, released, slot);
       released++;
     } else requeued += <u32>(outcome == DONE_REQUEUED);
   }
@@ -272,10 +271,10 @@ export function slotsRequeued(): u32 {
  * The first slot from `from` on whose key has something of it in the queue, pinned keys aside;
  * NOTHING at the end.
  */
-export function slotsBusy(queue: usize, from: u32): i32 {
-  const slots = load<u32>(queue, T_SLOTS);
+export function slotsBusy(queue: Table, from: u32): i32 {
+  const slots = queue.slots;
   for (let slot = from; slot < slots; slot++) {
-    if (load<u32>(recordOf(queue, slot), R_META) & (DIRTY | PROCESSING | WAITING)) return slot;
+    if (recordOf(queue, slot).meta & (DIRTY | PROCESSING | WAITING)) return slot;
   }
   return NOTHING;
 }
@@ -283,10 +282,10 @@ export function slotsBusy(queue: usize, from: u32): i32 {
 /**
  * When a slot's key became dirty, and when it was handed out; for queues that keep times, else NaN.
  */
-export function slotAdded(queue: usize, slot: u32): f64 {
-  return load<u32>(queue, Q_STATS) == 0 ? NaN : load<f64>(timesOf(queue, slot), M_ADDED);
+export function slotAdded(queue: Table, slot: u32): f64 {
+  return queue.stats == 0 ? NaN : timesOf(queue, slot).added;
 }
 
-export function slotStarted(queue: usize, slot: u32): f64 {
-  return load<u32>(queue, Q_STATS) == 0 ? NaN : load<f64>(timesOf(queue, slot), M_STARTED);
+export function slotStarted(queue: Table, slot: u32): f64 {
+  return queue.stats == 0 ? NaN : timesOf(queue, slot).started;
 }

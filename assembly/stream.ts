@@ -16,16 +16,21 @@ import {
 import { scanEvent, scanLimit, scanObject } from "./scan";
 
 const STREAM_BYTES: u32 = 64;
-const B_BLOCK: usize = 0; // u32 address of the bytes
-const B_ROOM: usize = 4; // u32 bytes the block has, less SLACK
-const B_START: usize = 8; // u32 offset of the value under way
-const B_END: usize = 12; // u32 offset behind the last byte
-const B_COUNTING: usize = 16; // u32 bool: the value has been tried and was not all there
-const B_SEEN: usize = 20; // u32 offset: brackets are counted up to here
-const B_DEPTH: usize = 24; // u32
-const B_IN_STRING: usize = 28; // u32: 0, 1 in a string, 2 behind a backslash in it
-const B_LIMIT: usize = 32; // u32 bytes that a value may have
-const B_PLACE: usize = 36; // u32: where in a list the next byte is, see below
+
+@unmanaged
+export class Stream {
+  block: usize; // of the bytes
+  room: u32; // bytes the block has, less SLACK
+  start: u32; // offset of the value under way
+  end: u32; // offset behind the last byte
+  counting: u32; // 1: the value has been tried and was not all there
+  seen: u32; // offset: brackets are counted up to here
+  depth: u32;
+  inString: u32; // 0, 1 in a string, 2 behind a backslash in it
+  limit: u32; // bytes that a value may have
+  place: u32; // where in a list the next byte is, see below
+}
+
 const SLACK: u32 = 64; // for the zero byte, and what a scan reads behind it
 
 const FIRST_ROOM: u32 = 16384 - SLACK;
@@ -58,42 +63,43 @@ export let valueEnd: usize = 0;
 export let nameStart: usize = 0;
 export let nameEnd: usize = 0;
 
-/** A stream of values of at most `limit` bytes each, or 0 when there is no memory. */
-export function streamNew(limit: u32): usize {
-  const stream = blockAlloc(STREAM_BYTES);
-  if (stream == 0) return 0;
+/** A stream of values of at most `limit` bytes each, or null when there is no memory. */
+export function streamNew(limit: u32): Stream | null {
+  const block = blockAlloc(STREAM_BYTES);
+  if (block == 0) return null;
   if (spare == 0) {
     spareBytes = FIRST_ROOM + SLACK;
     spare = blockAlloc(spareBytes);
     if (spare == 0) {
-      blockFree(stream, STREAM_BYTES);
-      return 0;
+      blockFree(block, STREAM_BYTES);
+      return null;
     }
   }
-  memory.fill(stream, 0, STREAM_BYTES);
-  store<u32>(stream, <u32>spare, B_BLOCK);
-  store<u32>(stream, spareBytes - SLACK, B_ROOM);
+  memory.fill(block, 0, STREAM_BYTES);
+  const stream = changetype<Stream>(block);
+  stream.block = spare;
+  stream.room = spareBytes - SLACK;
   spare = 0;
-  store<u32>(stream, limit, B_LIMIT);
+  stream.limit = limit;
   return stream;
 }
 
-export function streamFree(stream: usize): void {
-  const block = <usize>load<u32>(stream, B_BLOCK);
-  const bytes = load<u32>(stream, B_ROOM) + SLACK;
+export function streamFree(stream: Stream): void {
+  const block = stream.block;
+  const bytes = stream.room + SLACK;
   if (spare == 0 && bytes <= MOST_KEPT) {
     spare = block;
     spareBytes = bytes;
   } else blockFree(block, bytes);
-  blockFree(stream, STREAM_BYTES);
+  blockFree(changetype<usize>(stream), STREAM_BYTES);
 }
 
 /** Where `bytes` more bytes are to be put, or 0 when there is no memory; then streamPushed. */
-export function streamRoom(stream: usize, bytes: u32): usize {
-  const block = <usize>load<u32>(stream, B_BLOCK);
-  const room = load<u32>(stream, B_ROOM);
-  const start = load<u32>(stream, B_START);
-  const end = load<u32>(stream, B_END);
+export function streamRoom(stream: Stream, bytes: u32): usize {
+  const block = stream.block;
+  const room = stream.room;
+  const start = stream.start;
+  const end = stream.end;
   if (<u64>end + bytes <= room) return block + end;
   const left = end - start;
   let target = block;
@@ -104,41 +110,41 @@ export function streamRoom(stream: usize, bytes: u32): usize {
     if (target == 0) return 0;
     memory.copy(target, block + start, left);
     blockFree(block, room + SLACK);
-    store<u32>(stream, <u32>target, B_BLOCK);
-    store<u32>(stream, size - SLACK, B_ROOM);
+    stream.block = target;
+    stream.room = size - SLACK;
   } else memory.copy(target, block + start, left);
-  store<u32>(stream, load<u32>(stream, B_SEEN) - start, B_SEEN);
-  store<u32>(stream, 0, B_START);
-  store<u32>(stream, left, B_END);
+  stream.seen -= start;
+  stream.start = 0;
+  stream.end = left;
   return target + left;
 }
 
-export function streamPushed(stream: usize, bytes: u32): void {
-  const end = load<u32>(stream, B_END) + bytes;
-  store<u32>(stream, end, B_END);
-  store<u8>(<usize>load<u32>(stream, B_BLOCK) + end, 0);
+export function streamPushed(stream: Stream, bytes: u32): void {
+  const end = stream.end + bytes;
+  stream.end = end;
+  store<u8>(stream.block + end, 0);
 }
 
 /** Bytes that have come and belong to no complete value. */
-export function streamPending(stream: usize): u32 {
-  return load<u32>(stream, B_END) - load<u32>(stream, B_START);
+export function streamPending(stream: Stream): u32 {
+  return stream.end - stream.start;
 }
 
 /** To the first byte of what comes next; false when there is none. */
-function skipSpaces(stream: usize): bool {
-  const block = <usize>load<u32>(stream, B_BLOCK);
-  const end = load<u32>(stream, B_END);
-  let start = load<u32>(stream, B_START);
+function skipSpaces(stream: Stream): bool {
+  const block = stream.block;
+  const end = stream.end;
+  let start = stream.start;
   while (start < end && isSpace(<u32>load<u8>(block + start))) start++;
-  store<u32>(stream, start, B_START);
+  stream.start = start;
   return start < end;
 }
 
-function taken(stream: usize, to: u32): void {
-  const all = to == load<u32>(stream, B_END);
-  store<u32>(stream, all ? 0 : to, B_START);
-  if (all) store<u32>(stream, 0, B_END);
-  store<u32>(stream, 0, B_COUNTING);
+function taken(stream: Stream, to: u32): void {
+  const all = to == stream.end;
+  stream.start = all ? 0 : to;
+  if (all) stream.end = 0;
+  stream.counting = 0;
 }
 
 /**
@@ -146,12 +152,12 @@ function taken(stream: usize, to: u32): void {
  * valueEnd. 16 bytes at a time: the running parity of quotes tells what is inside of strings; a
  * block with a backslash is read byte by byte.
  */
-function findEnd(stream: usize): bool {
-  const block = <usize>load<u32>(stream, B_BLOCK);
-  const end = block + load<u32>(stream, B_END);
-  let p = block + load<u32>(stream, B_SEEN);
-  let depth = load<u32>(stream, B_DEPTH);
-  let inString = load<u32>(stream, B_IN_STRING);
+function findEnd(stream: Stream): bool {
+  const block = stream.block;
+  const end = block + stream.end;
+  let p = block + stream.seen;
+  let depth = stream.depth;
+  let inString = stream.inString;
   while (p < end) {
     if (p + 16 <= end && inString != 2) {
       const v = v128.load(p);
@@ -203,9 +209,9 @@ function findEnd(stream: usize): bool {
       }
     }
   }
-  store<u32>(stream, <u32>(p - block), B_SEEN);
-  store<u32>(stream, depth, B_DEPTH);
-  store<u32>(stream, inString, B_IN_STRING);
+  stream.seen = <u32>(p - block);
+  stream.depth = depth;
+  stream.inString = inString;
   return false;
 }
 
@@ -218,22 +224,22 @@ function scan(what: u32, p: usize): usize {
 }
 
 /**
- * The value at B_START, which begins with a brace. VALUE: it is checked, and lies from valueStart
+ * The value at Stream.start, which begins with a brace. VALUE: it is checked, and lies from valueStart
  * to valueEnd.
  */
-function next(stream: usize, what: u32): i32 {
-  const limit = load<u32>(stream, B_LIMIT);
-  const block = <usize>load<u32>(stream, B_BLOCK);
-  valueStart = block + load<u32>(stream, B_START);
-  scanLimit(block + load<u32>(stream, B_END));
-  if (load<u32>(stream, B_COUNTING) == 0) {
+function next(stream: Stream, what: u32): i32 {
+  const limit = stream.limit;
+  const block = stream.block;
+  valueStart = block + stream.start;
+  scanLimit(block + stream.end);
+  if (stream.counting == 0) {
     valueEnd = scan(what, valueStart);
     if (valueEnd != 0) return valueEnd - valueStart > limit ? TOO_LONG : VALUE;
-    if (failure != BAD_UTF8 && failureAt + SHORT < block + load<u32>(stream, B_END)) return BAD;
-    store<u32>(stream, 1, B_COUNTING);
-    store<u32>(stream, load<u32>(stream, B_START), B_SEEN);
-    store<u32>(stream, 0, B_DEPTH);
-    store<u32>(stream, 0, B_IN_STRING);
+    if (failure != BAD_UTF8 && failureAt + SHORT < block + stream.end) return BAD;
+    stream.counting = 1;
+    stream.seen = stream.start;
+    stream.depth = 0;
+    stream.inString = 0;
   }
   if (!findEnd(stream)) return streamPending(stream) > limit ? TOO_LONG : MORE;
   if (valueEnd - valueStart > limit) return TOO_LONG;
@@ -253,17 +259,17 @@ function next(stream: usize, what: u32): i32 {
  * The next event of a watch: VALUE, MORE or what is wrong. After VALUE its bytes stay where they
  * are until streamTake.
  */
-export function eventNext(stream: usize): i32 {
-  if (load<u32>(stream, B_COUNTING) == 0) {
+export function eventNext(stream: Stream): i32 {
+  if (stream.counting == 0) {
     if (!skipSpaces(stream)) return MORE;
-    if (load<u8>(<usize>load<u32>(stream, B_BLOCK) + load<u32>(stream, B_START)) != OPEN_BRACE) return NOT_AN_OBJECT;
+    if (load<u8>(stream.block + stream.start) != OPEN_BRACE) return NOT_AN_OBJECT;
   }
   return next(stream, AN_EVENT);
 }
 
 /** The value found last is done with. */
-export function streamTake(stream: usize): void {
-  taken(stream, <u32>(valueEnd - <usize>load<u32>(stream, B_BLOCK)));
+export function streamTake(stream: Stream): void {
+  taken(stream, <u32>(valueEnd - stream.block));
 }
 
 // A list: { members, "items": [ objects ], members }
@@ -278,14 +284,14 @@ const NEXT_ITEM: u32 = 6;
 const AFTER: u32 = 7;
 
 /** The list has been read to its closing brace. */
-export function listEnded(stream: usize): bool {
-  return load<u32>(stream, B_PLACE) == AFTER;
+export function listEnded(stream: Stream): bool {
+  return stream.place == AFTER;
 }
 
 @inline
-function goTo(stream: usize, place: u32, taking: u32): void {
-  store<u32>(stream, place, B_PLACE);
-  taken(stream, load<u32>(stream, B_START) + taking);
+function goTo(stream: Stream, place: u32, taking: u32): void {
+  stream.place = place;
+  taken(stream, stream.start + taking);
 }
 
 /** Whether a scan that failed may succeed when more bytes have come. */
@@ -303,17 +309,17 @@ function bad(at: usize): i32 {
  * A member: its name, the colon and its value, all at once; a list's members but `items` are small.
  * The host decodes them.
  */
-function member(stream: usize): i32 {
+function member(stream: Stream): i32 {
   setLenient(true);
   const answer = scanMember(stream);
   setLenient(false);
   return answer;
 }
 
-function scanMember(stream: usize): i32 {
-  const block = <usize>load<u32>(stream, B_BLOCK);
-  const end = block + load<u32>(stream, B_END);
-  const start = block + load<u32>(stream, B_START);
+function scanMember(stream: Stream): i32 {
+  const block = stream.block;
+  const end = block + stream.end;
+  const start = block + stream.start;
   if (load<u8>(start) != QUOTE) return bad(start);
   nameStart = start + 1;
   let p = skipString(nameStart);
@@ -333,10 +339,10 @@ function scanMember(stream: usize): i32 {
   valueEnd = skipValue(p, 1);
   if (valueEnd == 0) {
     const answer = moreOrBad(end);
-    return answer == MORE && <u32>(end - start) > load<u32>(stream, B_LIMIT) ? TOO_LONG : answer;
+    return answer == MORE && <u32>(end - start) > stream.limit ? TOO_LONG : answer;
   }
   if (valueEnd == end) return MORE; // a number may go on
-  store<u32>(stream, AFTER_MEMBER, B_PLACE);
+  stream.place = AFTER_MEMBER;
   return MEMBER;
 }
 
@@ -344,11 +350,11 @@ function scanMember(stream: usize): i32 {
  * What comes next in a list: VALUE (an item) and MEMBER, each until streamTake; ITEMS, END, MORE or
  * what is wrong.
  */
-export function listNext(stream: usize): i32 {
+export function listNext(stream: Stream): i32 {
   while (true) {
-    const place = load<u32>(stream, B_PLACE);
-    if (load<u32>(stream, B_COUNTING) == 0 && !skipSpaces(stream)) return place == AFTER ? END : MORE;
-    const at = <usize>load<u32>(stream, B_BLOCK) + load<u32>(stream, B_START);
+    const place = stream.place;
+    if (stream.counting == 0 && !skipSpaces(stream)) return place == AFTER ? END : MORE;
+    const at = stream.block + stream.start;
     const c = <u32>load<u8>(at);
     switch (place) {
       case BEFORE:
@@ -380,7 +386,7 @@ export function listNext(stream: usize): i32 {
         }
         if (c != OPEN_BRACE) return NOT_AN_OBJECT;
         const answer = next(stream, AN_ITEM);
-        if (answer == VALUE || answer == RAW) store<u32>(stream, AFTER_ITEM, B_PLACE);
+        if (answer == VALUE || answer == RAW) stream.place = AFTER_ITEM;
         return answer;
       }
       default:

@@ -6,6 +6,7 @@
 // decoded into code units, escapes and lone surrogates included, and kept one byte a unit when
 // every unit fits.
 
+import { Table } from "./record";
 import { LONGEST, growScratch, hashKept, scratch, scratchBytes } from "./text";
 
 const ONES: u64 = 0x0101010101010101;
@@ -106,7 +107,7 @@ function decode(to: usize, from: usize, bytes: u32): usize {
  * The decoded units from the scratch's begin to `end`, one byte a unit where all of them fit, are
  * the key.
  */
-function keepDecoded(table: usize, end: usize): void {
+function keepDecoded(table: Table, end: usize): void {
   const units = <u32>(end - scratch) >> 1;
   const wide = seenUnits > 0xff;
   if (!wide) for (let i: u32 = 0; i < units; i++) store<u8>(scratch + i, load<u8>(scratch + (<usize>i << 1)));
@@ -123,7 +124,7 @@ function scratchReady(bytes: u32): bool {
  * Reads the content of a JSON string, between its quotes, as a key; false when there is no memory
  * for that.
  */
-export function readBytes(table: usize, from: usize, bytes: u32): bool {
+export function readBytes(table: Table, from: usize, bytes: u32): bool {
   if (!scratchReady(bytes)) return false;
   if (copyPlain(scratch, from, bytes)) hashKept(table, bytes, false);
   else {
@@ -134,7 +135,7 @@ export function readBytes(table: usize, from: usize, bytes: u32): bool {
 }
 
 /** Reads two contents with an ASCII character between them as one key. */
-export function readJoined(table: usize, first: usize, firstBytes: u32, between: u32, second: usize, secondBytes: u32): bool {
+export function readJoined(table: Table, first: usize, firstBytes: u32, between: u32, second: usize, secondBytes: u32): bool {
   if (firstBytes > LONGEST || secondBytes > LONGEST || !scratchReady(firstBytes + 1 + secondBytes)) return false;
   if (copyPlain(scratch, first, firstBytes) && copyPlain(scratch + firstBytes + 1, second, secondBytes)) {
     store<u8>(scratch + firstBytes, between);
@@ -149,7 +150,7 @@ export function readJoined(table: usize, first: usize, firstBytes: u32, between:
 }
 
 /** Reads the key of an object: namespace/name, or the name alone when it has no namespace. */
-export function readObjectKey(table: usize, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): bool {
+export function readObjectKey(table: Table, namespace: usize, namespaceBytes: u32, name: usize, nameBytes: u32): bool {
   return namespaceBytes == 0
     ? readBytes(table, name, nameBytes)
     : readJoined(table, namespace, namespaceBytes, 0x2f, name, nameBytes);

@@ -10,9 +10,7 @@
 // seed can predict.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import {
-  EXTERNAL, INLINE_BYTES, K_EXTERNAL_BLOCK, K_EXTERNAL_SPLIT, K_EXTERNAL_UNITS, K_FORM, K_KEY, SPLIT_SHIFT, T_SECRET, T_SEED, WIDE,
-} from "./record";
+import { EXTERNAL, INLINE_BYTES, SPLIT_SHIFT, WIDE, KeyText, Table, inlineKey } from "./record";
 
 @external("wasm:js-string", "length")
 declare function stringLength(text: externref): i32;
@@ -141,12 +139,12 @@ function setKey(hash: u64, units: u32, split: u32, wide: bool): void {
 }
 
 /** Reads a string key into the scratch; false when there is no memory for that. */
-export function readKey(table: usize, text: externref): bool {
+export function readKey(table: Table, text: externref): bool {
   const units = stringLength(text);
   if (<u32>units > LONGEST) return false;
   if ((<u32>units << 1) + 16 > scratchBytes && !growScratch((<u32>units << 1) + 16)) return false;
-  const seed = load<u64>(table, T_SEED) ^ <u64>units;
-  const secret = load<u64>(table, T_SECRET);
+  const seed = table.seed ^ <u64>units;
+  const secret = table.secret;
   seenUnits = 0;
   let hash = readNarrow(text, units, scratch, seed, secret);
   const wide = seenUnits > 0xff;
@@ -159,14 +157,14 @@ export function readKey(table: usize, text: externref): bool {
  * Reads a pair into the scratch, the second part behind the first; false when there is no memory
  * for that.
  */
-export function readPair(table: usize, first: externref, second: externref): bool {
+export function readPair(table: Table, first: externref, second: externref): bool {
   const split = stringLength(first);
   const rest = stringLength(second);
   if (<u32>split > LONGEST || <u32>rest > LONGEST) return false;
   const bytes = (<u32>(split + rest) << 1) + 24;
   if (bytes > scratchBytes && !growScratch(bytes)) return false;
-  const seed = load<u64>(table, T_SEED) ^ ((<u64>split << 32) | <u64>rest);
-  const secret = load<u64>(table, T_SECRET);
+  const seed = table.seed ^ ((<u64>split << 32) | <u64>rest);
+  const secret = table.secret;
   seenUnits = 0;
   let hash = readNarrow(first, split, scratch, seed, secret);
   hash = readNarrow(second, rest, scratch + split, hash, secret);
@@ -182,9 +180,9 @@ export function readPair(table: usize, first: externref, second: externref): boo
 /**
  * Makes a key of the units that lie at the scratch already, hashed word by word as readKey does.
  */
-export function hashKept(table: usize, units: u32, wide: bool): void {
-  const secret = load<u64>(table, T_SECRET);
-  let hash = load<u64>(table, T_SEED) ^ <u64>units;
+export function hashKept(table: Table, units: u32, wide: bool): void {
+  const secret = table.secret;
+  let hash = table.seed ^ <u64>units;
   if (wide) {
     const words = scratch + (<usize>(units & ~3) << 1);
     for (let at = scratch; at < words; at += 8) hash = fold(hash, load<u64>(at), secret);
@@ -226,14 +224,14 @@ export function copyKey(to: usize): void {
 }
 
 @inline
-export function isKey(key: usize): bool {
-  if (load<u32>(key, K_FORM) != keyForm) return false;
+export function isKey(key: KeyText): bool {
+  if (key.form != keyForm) return false;
   if (keyForm & EXTERNAL) {
     return (
-      load<u32>(key, K_EXTERNAL_UNITS) == keyUnits &&
-      load<u32>(key, K_EXTERNAL_SPLIT) == keySplit &&
-      bytesEqual(<usize>load<u32>(key, K_EXTERNAL_BLOCK), scratch, keyBytes)
+      key.units == keyUnits &&
+      key.split == keySplit &&
+      bytesEqual(key.block, scratch, keyBytes)
     );
   }
-  return bytesEqual(key + K_KEY, scratch, keyBytes);
+  return bytesEqual(inlineKey(key), scratch, keyBytes);
 }

@@ -19,12 +19,17 @@ import { skipAny, skipPlainText, skipSpaces } from "./skip";
 const GOES: u32 = 0;
 const STAYS: u32 = 1;
 
-const N_ENTRIES: usize = 0;
-const N_OTHERS_GO: usize = 4;
-const N_FIRST: usize = 8;
-const E_BYTES: usize = 0;
-const E_FATE: usize = 4;
-const E_NAME: usize = 8;
+@unmanaged
+class TrimNode {
+  entries: u32;
+  othersGo: u32;
+}
+
+@unmanaged
+class TrimEntry {
+  bytes: u32; // of the name, which follows
+  fate: u32;
+}
 
 const DEEPEST: u32 = 64;
 const SLACK: u32 = 64; // a scan reads behind the end
@@ -53,13 +58,13 @@ function cut(from: usize, to: usize): void {
 }
 
 function fateOf(node: usize, name: usize, bytes: u32): u32 {
-  let entry = node + N_FIRST;
-  for (let left = load<u32>(node, N_ENTRIES); left != 0; left--) {
-    const length = load<u32>(entry, E_BYTES);
-    if (length == bytes && sameName(name, entry + E_NAME, bytes)) return load<u32>(entry, E_FATE);
-    entry += E_NAME + ((length + 3) & ~3);
+  let entry = node + offsetof<TrimNode>();
+  for (let left = changetype<TrimNode>(node).entries; left != 0; left--) {
+    const length = changetype<TrimEntry>(entry).bytes;
+    if (length == bytes && sameName(name, entry + offsetof<TrimEntry>(), bytes)) return changetype<TrimEntry>(entry).fate;
+    entry += offsetof<TrimEntry>() + ((length + 3) & ~3);
   }
-  return load<u32>(node, N_OTHERS_GO) == 0 ? STAYS : GOES;
+  return changetype<TrimNode>(node).othersGo == 0 ? STAYS : GOES;
 }
 
 /** The value at `p`, by a node; answers where it ends, or 0: the host has to do it. */

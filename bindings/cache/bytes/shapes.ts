@@ -39,7 +39,7 @@ export interface Shape {
   readonly jsonOffset: number;
 }
 
-/** Bytes in front of a version's spans: assembly/objects.ts V_SPANS. */
+/** Bytes in front of a version's spans: StoredObject in assembly/objects.ts. */
 export const SPANS = 16;
 
 export class Shapes {
