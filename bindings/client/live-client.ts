@@ -34,7 +34,6 @@ import {
   metadataOf,
   objectPath,
   requireNamespace,
-  requireResource,
   toJson,
 } from './paths.ts';
 import type { RestClient } from './rest-client.ts';
@@ -142,7 +141,6 @@ export class LiveClient implements Client {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
-    requireResource(resource);
     const isReview = mayBeUnnamed(resource);
     const given = isReview ? { metadata: {}, ...object } : object;
     const body = bodyFor('object', bodyOf(resource, given));

@@ -24,7 +24,7 @@ import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
 import { isObject, type JsonObject, readJson, stringAt, without } from './json.ts';
-import { choose, list, parseVersion } from './list.ts';
+import { choose, list, parseVersion, selectorsOf } from './list.ts';
 import { isTrue } from './list-options.ts';
 import {
   mediaType,
@@ -51,7 +51,7 @@ import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/ki
 import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
-import { deprecationOf } from './registry/warnings.ts';
+import { deprecationOf, telling } from './registry/warnings.ts';
 import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
@@ -219,7 +219,8 @@ export class Api {
       if (answer === undefined) return undefined;
       return inForm(request, warned(answer, deprecation));
     } catch (error) {
-      if (error instanceof ApiError) error.warnings = [...deprecation, ...error.warnings];
+      if (error instanceof ApiError && !error.isOfRoute)
+        error.warnings = [...deprecation, ...error.warnings];
       throw error;
     }
   }
@@ -324,6 +325,7 @@ export class Api {
       }
       case 'DELETE': {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
+        selectorsOf(kind, query);
         const options = deleteOptions(await readBody(request), query);
         // The real server lists in pages of its own, so that a version is that very one with or
         // without a limit.
@@ -487,11 +489,7 @@ export class Api {
         `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`,
       );
     try {
-      const { object, problems } = readFields(
-        kind,
-        given,
-        validation === 'Ignore' ? undefined : text,
-      );
+      const { object, problems } = readFields(kind, given, text);
       if (validation === 'Strict' && problems.length > 0)
         throw refuse(`strict decoding error: ${problems.join(', ')}`);
       return { object, warnings: validation === 'Warn' ? problems : [] };
@@ -573,15 +571,9 @@ function answer(
   warnings: readonly string[],
   view?: (shape: Shape) => View,
 ): Answer {
-  try {
-    const written = write();
-    const text = view === undefined ? written.json : shownIn(view, written.json);
-    const all = [...warnings, ...(written.warnings ?? [])];
-    return { ...json(written.code, text), ...(all.length > 0 ? { warnings: all } : {}) };
-  } catch (error) {
-    if (error instanceof ApiError) error.warnings = warnings;
-    throw error;
-  }
+  const { code, json: text, warnings: all = [] } = telling(warnings, write);
+  const shown = view === undefined ? text : shownIn(view, text);
+  return { ...json(code, shown), ...(all.length > 0 ? { warnings: all } : {}) };
 }
 
 function shownIn(view: (shape: Shape) => View, json: string): string {

@@ -153,6 +153,7 @@ export function externalIP(object: JsonObject): string {
   const type = text(object, 'spec', 'type');
   const own = listAt(object, 'spec', 'externalIPs').map(String);
   if (type === 'ExternalName') return text(object, 'spec', 'externalName');
+  if (type === '') return '<unknown>';
   if (type !== 'LoadBalancer') return or(own.join(','), '<none>');
   const given = objects(object, 'status', 'loadBalancer', 'ingress').map(
     (each) => text(each, 'ip') || text(each, 'hostname'),
@@ -236,6 +237,7 @@ export function event(object: JsonObject, now: number): Json[] {
     number(object, 'deprecatedCount') ||
     1;
   const kind = text(object, about, 'kind').toLowerCase();
+  const named = text(object, about, 'name');
   const component =
     text(object, 'source', 'component') ||
     text(object, 'deprecatedSource', 'component') ||
@@ -249,7 +251,7 @@ export function event(object: JsonObject, now: number): Json[] {
     sinceText(last, now),
     text(object, 'type'),
     text(object, 'reason'),
-    `${kind}/${text(object, about, 'name')}`,
+    named === '' ? kind : `${kind}/${named}`,
     text(object, about, 'fieldPath'),
     host === '' ? component : `${component}, ${host}`,
     (text(object, 'message') || text(object, 'note')).trim(),

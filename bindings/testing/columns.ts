@@ -43,9 +43,38 @@ import {
   targets,
   text,
 } from './cells.ts';
-import { type Json, type JsonObject, objectAt, stringAt } from './json.ts';
+import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
+
+const suspended = (value: Json | undefined): string =>
+  value === true ? 'True' : value === false ? 'False' : '<unset>';
+
+const POLICY_BINDING: [columns: string, cells: Cells] = [
+  'Name|PolicyName|ParamRef|Age',
+  (o, now) => [name(o), text(o, 'spec', 'policyName'), paramRef(o), age(o, now)],
+];
+
+function paramRef(o: JsonObject): string {
+  const ref = objectAt(objectAt(o, 'spec'), 'paramRef');
+  const named = text(ref, 'name');
+  if (named !== '') return `${text(ref, 'namespace') || '*'}/${named}`;
+  return isObject(ref.selector) ? goSelector(ref.selector) : '<unset>';
+}
+
+/** A selector as Go prints it. */
+function goSelector(selector: JsonObject): string {
+  const labels = objectAt(selector, 'matchLabels');
+  const pairs = Object.keys(labels)
+    .sort()
+    .map((key) => `${key}: ${String(labels[key])},`);
+  const expressions = listAt(selector, 'matchExpressions').map((each) => {
+    const of = isObject(each) ? each : {};
+    const values = listAt(of, 'values').join(' ');
+    return `LabelSelectorRequirement{Key:${text(of, 'key')},Operator:${text(of, 'operator')},Values:[${values}],},`;
+  });
+  return `&LabelSelector{MatchLabels:map[string]string{${pairs.join('')}},MatchExpressions:[]LabelSelectorRequirement{${expressions.join('')}},}`;
+}
 
 /** By group and plural. */
 const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
@@ -177,7 +206,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
       number(o, 'status', 'availableReplicas'),
       age(o, now),
       ...containers(o, 'spec', 'template', 'spec'),
-      selectorText(at(o, 'spec', 'selector')),
+      isObject(at(o, 'spec', 'selector')) ? selectorText(at(o, 'spec', 'selector')) : '',
     ],
   ],
   'apps/replicasets': [
@@ -213,7 +242,7 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
         name(o),
         text(o, 'spec', 'schedule'),
         or(text(o, 'spec', 'timeZone'), '<none>'),
-        at(o, 'spec', 'suspend') === true ? 'True' : 'False',
+        suspended(at(o, 'spec', 'suspend')),
         listAt(o, 'status', 'active').length,
         last === '' ? '<none>' : sinceText(last, now),
         age(o, now),
@@ -371,6 +400,8 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|Mutations:integer|ParamKind|Age',
     (o, now) => [name(o), listAt(o, 'spec', 'mutations').length, paramKind(o), age(o, now)],
   ],
+  'admissionregistration.k8s.io/validatingadmissionpolicybindings': POLICY_BINDING,
+  'admissionregistration.k8s.io/mutatingadmissionpolicybindings': POLICY_BINDING,
   'scheduling.k8s.io/priorityclasses': [
     'Name|Value:integer|Global-Default:boolean|Age|PreemptionPolicy',
     (o, now) => [
@@ -423,8 +454,11 @@ const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
     'Name|ParentRef',
     (o, now) => {
       const parent = objectAt(objectAt(o, 'spec'), 'parentRef');
-      const parts = ['resource', 'namespace', 'name'].map((member) => text(parent, member));
-      return [name(o), parts.filter((part) => part !== '').join('/'), age(o, now)];
+      const [group, namespace] = [text(parent, 'group'), text(parent, 'namespace')];
+      const resource =
+        `${text(parent, 'resource')}${group === '' ? '' : `.${group}`}`.toLowerCase();
+      const parts = [resource, ...(namespace === '' ? [] : [namespace]), text(parent, 'name')];
+      return [name(o), parts.join('/'), age(o, now)];
     },
   ],
   'resource.k8s.io/deviceclasses': ['Name|Age', AGED],
@@ -462,7 +496,10 @@ function paramKind(object: JsonObject): string {
 /** Of kinds without a printer of their own: limitranges, roles. */
 const PLAIN: Printer = {
   columns: [column('Name'), { ...column('Created At'), type: 'date' }],
-  cells: (object) => [name(object), stringAt(metadataOf(object), 'creationTimestamp')],
+  cells: (object) => [
+    name(object),
+    stringAt(metadataOf(object), 'creationTimestamp') || '0001-01-01T00:00:00Z',
+  ],
 };
 
 export function printerOf(kind: Kind): Printer {

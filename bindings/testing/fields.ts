@@ -3,7 +3,8 @@
  * those of another type are refused, names that stand twice are told. apiserver:
  * pkg/runtime/serializer/json (strict decoding), apiextensions-apiserver schemaCoercing.
  */
-import { isObject, type Json, type JsonObject, objectAt, writeJson } from './json.ts';
+import { readTwice } from './duplicates.ts';
+import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
 import { withReadMetadata } from './registry/embedded.ts';
 import type { Kind } from './registry/kinds.ts';
 import { typeOf } from './registry/types.ts';
@@ -24,12 +25,15 @@ export interface ReadFields {
 export class FieldTypeError extends Error {}
 
 /** @param text the object as it was sent; undefined: it was not, and has no name twice */
-export function readFields(kind: Kind, object: JsonObject, text: string | undefined): ReadFields {
+export function readFields(kind: Kind, given: JsonObject, text: string | undefined): ReadFields {
   const unknown: string[] = [];
+  const type = kind.builtIn ? typeOf(kind) : undefined;
+  const twice = text === undefined ? undefined : readTwice(text, given, type);
+  const object = twice === undefined ? given : (twice.value as JsonObject);
   const read = kind.builtIn ? readBuiltIn(kind, object, unknown) : object;
   if (!kind.builtIn) findUnknown(kind, object, unknown);
   const problems = [
-    ...(text === undefined ? [] : duplicateFields(text, object)),
+    ...(twice?.problems ?? []),
     ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
   ];
   return { object: read, problems };
@@ -226,19 +230,39 @@ function readValue(
     );
   }
   if (code === 'q') return quantityOf(value);
-  if (code === 'y' && typeof value === 'string') return bytesOf(value);
+  if (code === 'y') {
+    if (typeof value === 'string') return bytesOf(value);
+    if (!Array.isArray(value)) throw fail('[]uint8');
+    return Buffer.from(value.map((item: Json) => byteOf(item, fail))).toString('base64');
+  }
+  if (code === 'x') {
+    if (typeof value === 'string' || isInteger(value, 'i')) return value;
+    throw fail('int32');
+  }
   const wanted = GO_TYPES[code];
   if (wanted === undefined) return value;
   const given = typeof value === 'bigint' ? 'number' : typeof value;
   const expected = wanted === 'string' ? 'string' : wanted === 'bool' ? 'boolean' : 'number';
   if (given !== expected) throw fail(wanted);
-  const isWhole = code === 'l' && typeof value === 'bigint';
-  if ((code === 'i' || code === 'l') && !isWhole && !Number.isInteger(value)) {
+  if ((code === 'i' || code === 'l') && !isInteger(value, code)) {
     throw new FieldTypeError(
       `json: cannot unmarshal number ${String(value)} into Go struct field ${walk.struct}.${names} of type ${wanted}`,
     );
   }
   return code === 't' || code === 'u' ? timeOf(value as string, code === 'u') : value;
+}
+
+/** Of 32 bits, or of 64: those that JavaScript rounds were read as a BigInt. */
+const isInteger = (value: Json, code: 'i' | 'l'): boolean =>
+  (code === 'l' && typeof value === 'bigint') ||
+  (Number.isSafeInteger(value) &&
+    (code === 'l' || Math.trunc(Number(value)) === (Number(value) | 0)));
+
+function byteOf(value: Json, fail: (goType: string) => Error): number {
+  if (value === null) return 0;
+  if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > 255)
+    throw fail('uint8');
+  return value;
 }
 
 /**
@@ -287,82 +311,3 @@ function goTypeOf(code: string): string {
 
 const jsonType = (value: Json): string =>
   Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
-
-/**
- * `duplicate field "spec.x"` for each name that stands twice in an object, as the text has them.
- */
-export function duplicateFields(text: string, value: Json): string[] {
-  // The text as it comes from most clients is what the value gives again; then there are none.
-  if (writeJson(value).length === text.length) return [];
-  const found = new Set<string>();
-  new Scanner(text, (path) => found.add(path)).value('');
-  return [...found].map((path) => `duplicate field ${JSON.stringify(path)}`);
-}
-
-/** Walks over text that is known to be JSON. */
-class Scanner {
-  readonly #text: string;
-  readonly #twice: (path: string) => void;
-  #at = 0;
-
-  constructor(text: string, twice: (path: string) => void) {
-    this.#text = text;
-    this.#twice = twice;
-  }
-
-  value(path: string): void {
-    switch (this.#next()) {
-      case '{':
-        this.#members(path);
-        return;
-      case '[':
-        this.#items(path);
-        return;
-      case '"':
-        this.#string();
-        return;
-      default:
-        while (this.#at < this.#text.length && !/[,\]}\s]/.test(this.#text.charAt(this.#at)))
-          this.#at++;
-    }
-  }
-
-  #members(path: string): void {
-    const seen = new Set<string>();
-    this.#at++;
-    while (this.#next() !== '}') {
-      const name = JSON.parse(this.#string()) as string;
-      const at = path === '' ? name : `${path}.${name}`;
-      if (seen.has(name)) this.#twice(at);
-      seen.add(name);
-      this.#next();
-      this.#at++;
-      this.value(at);
-      if (this.#next() === ',') this.#at++;
-    }
-    this.#at++;
-  }
-
-  #items(path: string): void {
-    this.#at++;
-    for (let at = 0; this.#next() !== ']'; at++) {
-      this.value(`${path}[${at}]`);
-      if (this.#next() === ',') this.#at++;
-    }
-    this.#at++;
-  }
-
-  #string(): string {
-    const from = this.#at++;
-    while (this.#text.charAt(this.#at) !== '"')
-      this.#at += this.#text.charAt(this.#at) === '\\' ? 2 : 1;
-    this.#at++;
-    return this.#text.slice(from, this.#at);
-  }
-
-  /** The next character that is no space. */
-  #next(): string {
-    while (/\s/.test(this.#text.charAt(this.#at))) this.#at++;
-    return this.#text.charAt(this.#at);
-  }
-}

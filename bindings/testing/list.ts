@@ -11,7 +11,7 @@ import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
 import { keyOf, type Stored } from './registry/store.ts';
-import { exactName, parseSelectors } from './selectors.ts';
+import { exactName, type Predicate, parseSelectors } from './selectors.ts';
 import { badRequest, expired, TooLargeVersion } from './status.ts';
 import type { ListMetadata, View } from './views.ts';
 
@@ -25,6 +25,12 @@ export function list(
   const { kind, items, metadata } = choose(registry, path, query);
   return view.list(kind, items, metadata);
 }
+
+/** What a list selects. Throws for parameters of a list that are none, or contradict each other. */
+export const selectorsOf = (kind: Kind, query: URLSearchParams): Predicate | undefined =>
+  parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'), () =>
+    checkListOptions(query),
+  );
 
 /** What a list has. */
 export interface Chosen {
@@ -45,7 +51,7 @@ export function choose(
   const kind = registry.kinds.get(path.resource);
   const limit = Math.max(integer(query.get('limit')), 0) || unlimited;
   integer(query.get('timeoutSeconds'));
-  const matches = parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'));
+  const matches = selectorsOf(kind, query);
   const { version, from, paged } = choosePage(registry, path, query, limit);
   const inRange = registry.store(path.resource).asOf(version, path.namespace, from);
   // A list of one name is a read of one key on the real server: there is no page after it.
@@ -111,7 +117,6 @@ function choosePage(
   const token = query.get('continue') ?? '';
   const asked = query.get('resourceVersion') ?? '';
   const match = query.get('resourceVersionMatch') ?? '';
-  checkListOptions(query);
   const current = registry.versions.current;
   if (token !== '') {
     if (asked !== '' && asked !== '0')

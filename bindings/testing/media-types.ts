@@ -43,9 +43,8 @@ export type Shape = 'object' | 'list';
 
 /**
  * How the client wants to see objects: the first range of its Accept header that this server can
- * serve. Throws 406, also for metadata
- * in the form of one object where there is a list, and the other way round, as the real server
- * does.
+ * serve. Throws 406, and lets the view throw it for metadata in the form of one object where there
+ * is a list, and the other way round: the real server sees that when it has something to show.
  *
  * @param shape what there is to show; undefined for watches and writes, which begin with either
  *   form
@@ -68,10 +67,18 @@ export function viewFor(
     const view = metadataViews.get(`${as} ${version}`);
     if (view === undefined) continue;
     const isList = as.endsWith('List');
-    if (shape !== undefined && isList !== (shape === 'list')) throw wrongShape(kind, as, isList);
-    return view;
+    return shape !== undefined && isList !== (shape === 'list')
+      ? refusing(view, wrongShape(kind, as, isList))
+      : view;
   }
   throw notAcceptable(ranges.some(({ type }) => SERVED.includes(type)));
+}
+
+function refusing(view: View, error: ApiError): View {
+  const refuse = (): never => {
+    throw error;
+  };
+  return { ...view, object: refuse, list: refuse };
 }
 
 const SERVED = ['*/*', 'application/json', YAML];

@@ -3,7 +3,8 @@
  * patch is refused here.
  */
 import { checkObject, parseJson } from './body.ts';
-import { duplicateFields, FieldTypeError, readFields } from './fields.ts';
+import { duplicateFields } from './duplicates.ts';
+import { FieldTypeError, readFields } from './fields.ts';
 import { goText, isObject, type Json, type JsonObject, unmarshalError, writeJson } from './json.ts';
 import type { PatchType } from './media-types.ts';
 import type { FieldValidation } from './options.ts';
@@ -34,7 +35,9 @@ export function patchFrom(
   const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
   const parsed = parseJson(body, (why) => badRequest(`${decoding}${why}`));
   const patch = type === 'strategic' ? (parsed ?? {}) : parsed;
-  if (type !== 'json' && !isObject(patch))
+  // Unless fields are to be looked at, a list takes the object's place, and is none then.
+  const replaces = type === 'merge' && validation === 'Ignore' && Array.isArray(patch);
+  if (type !== 'json' && !isObject(patch) && !replaces)
     throw badRequest(`${decoding}${unmarshalError(patch, MAP)}`);
   const warnings: string[] = [];
   const change = (existing: JsonObject): JsonObject => {

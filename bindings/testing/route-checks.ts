@@ -2,7 +2,7 @@
  * Which paths and methods a resource has: what is none is refused before anything is read.
  */
 import type { Target } from './api.ts';
-import { groupDocument, resourceList } from './discovery.ts';
+import { resourceList } from './discovery.ts';
 import type { Path, ResourcePath } from './paths.ts';
 import type { Kind, Kinds } from './registry/kinds.ts';
 import { methodsOf } from './registry/parts.ts';
@@ -45,6 +45,7 @@ export function refuseMethod(route: Exclude<Path, ResourcePath>, kinds: Kinds): 
     type === 'core-versions' ||
     type === 'version' ||
     (type === 'resources' && resourceList(kinds, route) !== undefined) ||
-    (type === 'group' && groupDocument(kinds, route.group) !== undefined);
+    // The aggregator tells of all groups but its own, whatever the method.
+    (type === 'group' && route.group === 'apiregistration.k8s.io');
   if (isDocument) throw methodNotAllowed();
 }

@@ -12,14 +12,19 @@ import { badRequest } from './status.ts';
 
 export type Predicate = (object: JsonObject) => boolean;
 
-/** Both selectors of a request; undefined when everything matches. */
+/**
+ * Both selectors of a request; undefined when everything matches.
+ *
+ * @param check of other parameters, once the selectors are known to be some
+ */
 export function parseSelectors(
   kind: Kind,
   labels: string | null,
   fields: string | null,
+  check?: () => void,
 ): Predicate | undefined {
   const byLabel = parseLabelSelector(labels ?? '');
-  const byField = parseFieldSelector(kind, fields ?? '');
+  const byField = parseFieldSelector(kind, fields ?? '', check);
   if (byLabel === undefined) return byField;
   if (byField === undefined) return byLabel;
   return (object) => byLabel(object) && byField(object);
@@ -93,9 +98,13 @@ function pathOf(kind: Kind, field: string): string {
 }
 
 /** `metadata.name=a,status.phase!=Running`; a field the resource does not offer is a 400. */
-export function parseFieldSelector(kind: Kind, selector: string): Predicate | undefined {
+export function parseFieldSelector(
+  kind: Kind,
+  selector: string,
+  check?: () => void,
+): Predicate | undefined {
   const own = kind.builtIn ? FIELDS[`${kind.group}/${kind.plural}`] : kind.selectable;
-  const predicates = splitTerms(selector)
+  const terms = splitTerms(selector)
     .filter((term) => term !== '')
     .sort()
     .flatMap((term) => {
@@ -106,15 +115,18 @@ export function parseFieldSelector(kind: Kind, selector: string): Predicate | un
       // Nothing is selected by nothing; apimachinery drops such a term before it looks at the
       // fields.
       if (field === '' && escaped === '') return [];
-      const value = unescaped(escaped);
-      if (field !== 'metadata.name' && field !== 'metadata.namespace' && !own?.includes(field))
-        throw unknownField(kind, own, field);
-      const path = pathOf(kind, field).split('.');
-      const absent = (kind.builtIn ? ABSENT[field] : undefined) ?? '';
-      const textOf = (object: JsonObject): string =>
-        kind.builtIn && field === 'source' ? sourceOf(object) : fieldText(object, path, absent);
-      return (object: JsonObject): boolean => (textOf(object) === value) === (operator !== '!=');
+      return [{ field, operator, value: unescaped(escaped) }];
     });
+  check?.();
+  const predicates = terms.map(({ field, operator, value }) => {
+    if (field !== 'metadata.name' && field !== 'metadata.namespace' && !own?.includes(field))
+      throw unknownField(kind, own, field);
+    const path = pathOf(kind, field).split('.');
+    const absent = (kind.builtIn ? ABSENT[field] : undefined) ?? '';
+    const textOf = (object: JsonObject): string =>
+      kind.builtIn && field === 'source' ? sourceOf(object) : fieldText(object, path, absent);
+    return (object: JsonObject): boolean => (textOf(object) === value) === (operator !== '!=');
+  });
   if (predicates.length === 0) return undefined;
   return (object) => predicates.every((predicate) => predicate(object));
 }

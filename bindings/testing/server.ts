@@ -92,22 +92,21 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * (status, generation, updates without a version, Secrets' stringData, Events under two names).
  *
  * What differs from a real server: OpenAPI comes as JSON alone, and describes all subresources of
- * built-in kinds, also those that are not served; the values of built-in kinds are not validated; custom resources are converted
+ * built-in kinds, also those that are not served; of the expressions in built-in kinds those of
+ * mutations are compiled in part, and none without that peer; custom resources are converted
  * as by the strategy None, also where a definition has a webhook for it; rules in CEL need the peer
  * `@marcbachmann/cel-js` and are not asked without it, nor where they use `optMap`, `sortBy`,
  * comprehensions over two variables or `transformList` and the like; what rules cost is not
  * estimated, so that none is too expensive, and lists that are sets compare in their order; an
  * update that leaves a value as a rule does not want it is not warned of; a namespace is gone with
- * its objects at once, whatever finalizers they have; quantities are left as they are written; nobody counts
+ * its objects at once, whatever finalizers they have; nobody counts
  * the healthy Pods of a disruption budget, so that evictions go by the status that a test writes;
  * no kubelet gives logs, runs commands or ends Pods, so that a Pod on a
  * node that is deleted stays, marked, until it is deleted with `gracePeriodSeconds: 0`, as on
  * envtest; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
  * `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server (say
  * `Background`); what a definition's schema once cut from a stored object does not come back with a
- * later one; a strict patch is refused with the object in JavaScript's order of members; a member
- * that stands twice in a body counts once, where Go would merge two maps. Numbers are JavaScript's:
- * an integer beyond 2^53 loses digits.
+ * later one; a strict patch is refused with the object in JavaScript's order of members.
  *
  * @example
  * const server = await ApiServer.start();

@@ -71,6 +71,12 @@ export class ApiError extends Error {
     };
   }
 
+  /** The media types are none of the route: the real server refuses that before it could warn. */
+  get isOfRoute(): boolean {
+    const { code, details } = this.body;
+    return (code === 406 || code === 415) && details !== undefined;
+  }
+
   get code(): number {
     return this.body.code ?? 500;
   }

@@ -4,10 +4,17 @@
  */
 import { printerOf } from './columns.ts';
 import type { JsonObject } from './json.ts';
-import type { Kind } from './registry/kinds.ts';
+import { apiVersionOf, type Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
+import { zeroObject } from './registry/types.ts';
 import { badRequest } from './status.ts';
-import type { ListMetadata, Shown, View } from './views.ts';
+import {
+  bookmarkMetadata,
+  type ListMetadata,
+  partialMetadata,
+  type Shown,
+  type View,
+} from './views.ts';
 
 /** What of an object is in its row. */
 const INCLUDED = ['', 'None', 'Metadata', 'Object'];
@@ -27,45 +34,51 @@ export function tableView(kind: Kind, version: string, included: string, now: ()
   });
   const includedOf = (object: JsonObject): object | null => {
     if (included === 'None') return null;
-    if (included === 'Object') return object;
-    return { kind: 'PartialObjectMetadata', apiVersion, metadata: metadataOf(object) };
+    return included === 'Object' ? object : partial(object);
   };
-  const table = (metadata: object, rows: readonly Shown[], withColumns = true): string =>
+  const partial = (object: JsonObject): object => ({
+    kind: 'PartialObjectMetadata',
+    apiVersion,
+    metadata: partialMetadata(object),
+  });
+  const table = (metadata: object, rows: readonly object[], withColumns = true): string =>
     JSON.stringify({
       kind: 'Table',
       apiVersion,
       metadata,
       columnDefinitions: withColumns ? columns : null,
-      rows: rows.map(row),
+      rows,
     });
   let began = false;
   const one = (shown: Shown): string => {
     const { resourceVersion } = metadataOf(shown.object);
-    return table({ resourceVersion }, [shown]);
+    return table({ resourceVersion }, [row(shown)]);
   };
   return {
     object: one,
     // Of a stream the first event alone has the columns.
     event(shown) {
       const { resourceVersion } = metadataOf(shown.object);
-      const text = table({ resourceVersion }, [shown], !began);
+      const text = table({ resourceVersion }, [row(shown)], !began);
       began = true;
       return text;
     },
     list: (_kind, items, { version, token, remaining }: ListMetadata) =>
       table(
         { resourceVersion: String(version), continue: token, remainingItemCount: remaining },
-        items,
+        items.map(row),
       ),
-    bookmark: (_kind, metadata) => {
+    // A row of an object in which nothing is set.
+    bookmark: (of, metadata) => {
       const { resourceVersion } = metadata;
-      return JSON.stringify({
-        kind: 'Table',
-        apiVersion,
-        metadata: { resourceVersion },
-        columnDefinitions: began ? null : columns,
-        rows: [],
-      });
+      const head = { kind: of.kind, apiVersion: apiVersionOf(of) };
+      const object = { ...head, ...(of.builtIn ? zeroObject(of) : {}), metadata };
+      const whole =
+        included === 'Object'
+          ? { ...object, metadata: bookmarkMetadata(of, metadata) }
+          : partial(object);
+      const row = { cells: cells(object, now()), object: whole };
+      return table({ resourceVersion }, [row], !began);
     },
     watchable: true,
   };

@@ -3,10 +3,9 @@
  * and in lists, with the members in the order in which the real server writes them: a reader that
  * scans bytes meets what it will meet there.
  */
-import { type JsonObject, objectAt, without, writeJson } from './json.ts';
+import { isObject, type JsonObject, objectAt, without, writeJson } from './json.ts';
 import { isView, shownAs } from './registry/forms.ts';
 import { apiVersionOf, type Kind } from './registry/kinds.ts';
-import { metadataOf } from './registry/store.ts';
 import { zeroObject } from './registry/types.ts';
 
 /** An object and its text. */
@@ -33,6 +32,13 @@ export interface View {
    * there.
    */
   readonly watchable: boolean;
+}
+
+/** The metadata of a bookmark: that of a DaemonSet has a template which was never set. */
+export function bookmarkMetadata({ builtIn, plural }: Kind, metadata: JsonObject): JsonObject {
+  if (!builtIn || plural !== 'daemonsets') return metadata;
+  const never = { 'deprecated.daemonset.template.generation': '0' };
+  return { ...metadata, annotations: { ...never, ...objectAt(metadata, 'annotations') } };
 }
 
 /**
@@ -62,13 +68,27 @@ export const wholeObjects: View = {
     return JSON.stringify({
       kind: kind.kind,
       apiVersion,
-      metadata,
+      metadata: bookmarkMetadata(kind, metadata),
       ...without(empty, 'metadata'),
       ...spec,
     });
   },
   watchable: true,
 };
+
+/** Annotations in which the real server writes what this version of a kind has no member for. */
+const WRITTEN =
+  /^deprecated\.daemonset\.template\.generation$|^autoscaling\.alpha\.kubernetes\.io\//;
+
+/** The metadata where it is shown alone: it has not been through what writes those annotations. */
+export function partialMetadata({ kind, metadata }: JsonObject): JsonObject {
+  const whole = isObject(metadata) ? metadata : {};
+  if (kind !== 'DaemonSet' && kind !== 'HorizontalPodAutoscaler') return whole;
+  const given = Object.entries(objectAt(whole, 'annotations'));
+  const annotations = Object.fromEntries(given.filter(([name]) => !WRITTEN.test(name)));
+  const { annotations: _, ...rest } = whole;
+  return Object.keys(annotations).length === 0 ? rest : { ...whole, annotations };
+}
 
 /**
  * @param version of meta.k8s.io: `v1` or `v1beta1`
@@ -81,12 +101,12 @@ function metadataAs(version: string, watchable: boolean): View {
     writeJson({
       kind: 'PartialObjectMetadata',
       apiVersion,
-      metadata: metadataOf(shown.object),
+      metadata: partialMetadata(shown.object),
     });
   return {
     object,
     list: (_kind, items, metadata) =>
-      listOf('PartialObjectMetadataList', apiVersion, metadata, items.map(object)),
+      listOf('PartialObjectMetadataList', apiVersion, metadata, items.map(object), 'null'),
     bookmark: (_kind, metadata) =>
       JSON.stringify({ kind: 'PartialObjectMetadata', apiVersion, metadata }),
     watchable,
@@ -106,6 +126,7 @@ function listOf(
   apiVersion: string,
   metadata: ListMetadata,
   items: readonly string[],
+  none = '[]',
 ): string {
   const { version, token, remaining } = metadata;
   const meta = JSON.stringify({
@@ -113,7 +134,7 @@ function listOf(
     continue: token,
     remainingItemCount: remaining,
   });
-  return `{"kind":${JSON.stringify(kind)},"apiVersion":"${apiVersion}","metadata":${meta},"items":[${items.join(',')}]}`;
+  return `{"kind":${JSON.stringify(kind)},"apiVersion":"${apiVersion}","metadata":${meta},"items":${items.length === 0 ? none : `[${items.join(',')}]`}}`;
 }
 
 /** Members in alphabetical order, and a token even where there is none. */

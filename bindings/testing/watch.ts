@@ -230,9 +230,11 @@ export class Watches {
     const store = this.#registry.store(path.resource);
     const named = path.name === '' ? [] : [`metadata.name=${path.name}`];
     const fields = [query.get('fieldSelector') ?? '', ...named].filter((term) => term !== '');
-    const matches = parseSelectors(kind, query.get('labelSelector'), fields.join(','));
     const seconds = integer(query.get('timeoutSeconds'));
-    const fresh = wantsInitialEvents(query);
+    let fresh = false;
+    const matches = parseSelectors(kind, query.get('labelSelector'), fields.join(','), () => {
+      fresh = wantsInitialEvents(query);
+    });
     const version = parseVersion(
       query.get('resourceVersion') ?? '',
       (why) => new ApiError(500, why),

@@ -55,8 +55,15 @@ function collectItems(list: ListType, items: readonly Json[], path: Path, into: 
 /**
  * What is wrong with a value of this type, as `.spec.x: expected string, got …`; undefined:
  * nothing.
+ *
+ * @param twice items may stand twice in a list by keys
  */
-export function typeError(type: Atom, value: Json, path: Path = []): string | undefined {
+export function typeError(
+  type: Atom,
+  value: Json,
+  path: Path = [],
+  twice = false,
+): string | undefined {
   const fail = (why: string): string => `${pathText(path)}: ${why}`;
   const shape = shapeOf(type, value);
   if (value === null || shape === undefined) return undefined;
@@ -79,7 +86,7 @@ export function typeError(type: Atom, value: Json, path: Path = []): string | un
       const childType = memberType(map, name);
       if (childType === undefined)
         return `${pathText([...path, member(name)])}: field not declared in schema`;
-      const wrong = typeError(childType, child, [...path, member(name)]);
+      const wrong = typeError(childType, child, [...path, member(name)], twice);
       if (wrong !== undefined) return wrong;
     }
     return undefined;
@@ -95,10 +102,11 @@ export function typeError(type: Atom, value: Json, path: Path = []): string | un
       } catch (error) {
         return fail(`element ${at}: ${(error as Error).message}`);
       }
-      if (seen.has(element)) return fail(`duplicate entries for key ${pathText([element])}`);
+      if (seen.has(element) && !twice)
+        return fail(`duplicate entries for key ${pathText([element])}`);
       seen.add(element);
     }
-    const wrong = typeError(list.items(), child, [...path, element]);
+    const wrong = typeError(list.items(), child, [...path, element], twice);
     if (wrong !== undefined) return wrong;
   }
   return undefined;

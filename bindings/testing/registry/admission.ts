@@ -14,6 +14,7 @@ import {
   stringAt,
   without,
 } from '../json.ts';
+import { type ApiError, fieldInvalid, invalidObject } from '../status.ts';
 import { withStoredVersion } from './definitions.ts';
 import type { Kind } from './kinds.ts';
 
@@ -51,9 +52,26 @@ export function admitted(kind: Kind, object: JsonObject, by: Admission): JsonObj
 
 /** An updated object with what the server keeps of the one before, or adds again. */
 export function admittedChange(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
+  if (kind.builtIn && kind.plural === 'daemonsets') return daemonSetChange(object, old);
   if (!kind.builtIn || kind.group !== '') return object;
   if (kind.plural === 'pods') return podChange(object, old);
   return kind.plural === 'services' ? serviceChange(object, old) : object;
+}
+
+const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+/** Clients do not set how often the template of a DaemonSet was changed. */
+function daemonSetChange(object: JsonObject, old: JsonObject): JsonObject {
+  const templateOf = (of: JsonObject): Json | undefined => objectAt(of, 'spec').template;
+  const annotationsOf = (of: JsonObject): JsonObject =>
+    objectAt(objectAt(of, 'metadata'), 'annotations');
+  const generation = Number(annotationsOf(old)[TEMPLATE_GENERATION] ?? 0);
+  const isSame = sameJson(templateOf(object), templateOf(old));
+  const annotations = {
+    ...annotationsOf(object),
+    [TEMPLATE_GENERATION]: String(isSame ? generation : generation + 1),
+  };
+  return { ...object, metadata: { ...objectAt(object, 'metadata'), annotations } };
 }
 
 type Change = (object: JsonObject, by: Admission) => JsonObject;
@@ -194,10 +212,12 @@ function computeOf(list: JsonObject): Record<string, Json> {
   );
 }
 
-function service(object: JsonObject, { allocate }: Admission): JsonObject {
+function service(object: JsonObject, by: Admission): JsonObject {
+  const { allocate } = by;
   const spec = objectAt(object, 'spec');
   const type = stringAt(spec, 'type');
   if (type === 'ExternalName') return object;
+  if (by.name === '' && spec.clusterIP !== 'None') throw noAddress();
   const address = stringAt(spec, 'clusterIP') || allocate.address();
   const families = address.includes(':') ? ['IPv6'] : ['IPv4'];
   const members: Record<string, Json> = {
@@ -218,6 +238,12 @@ function service(object: JsonObject, { allocate }: Admission): JsonObject {
   return withSpec(object, members);
 }
 
+/** An address is some Service's; it is looked for before the name is. */
+const noAddress = (): ApiError =>
+  invalidObject({ group: '', what: 'Service', name: '' }, [
+    fieldInvalid('spec.clusterIPs', [''], 'failed to allocate IP: spec.parentRef.name is required'),
+  ]);
+
 /**
  * What a client leaves out of its update stays; what another type has no use for goes.
  * pkg/registry/core/service/storage: patchAllocatedValues, strategy.go dropTypeDependentFields.
@@ -235,7 +261,8 @@ function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
   const isNamed = stringAt(spec, 'clusterIP') !== '' || isFilled(spec.clusterIPs);
   const families = kept(was, 'ipFamilies', 'ipFamilyPolicy');
   const addresses = isNamed ? families : { ...families, ...kept(was, 'clusterIP', 'clusterIPs') };
-  const members: Record<string, Json | undefined> = { ...addresses, ...filled(spec) };
+  const empty = ADDRESSES.filter((name) => isEmpty(spec[name]));
+  const members: Record<string, Json | undefined> = { ...addresses, ...without(spec, ...empty) };
   const hasPorts = (of: JsonObject): boolean =>
     of.type === 'NodePort' || of.type === 'LoadBalancer';
   const before = Array.isArray(was.ports) ? was.ports.filter(isObject) : [];
@@ -257,14 +284,8 @@ function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
 
 const ADDRESSES = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'];
 
-/** Without members that are empty. */
-const filled = (object: JsonObject): JsonObject =>
-  Object.fromEntries(
-    Object.entries(object).filter(
-      ([, value]) =>
-        value !== '' && value !== null && !(Array.isArray(value) && value.length === 0),
-    ),
-  );
+const isEmpty = (value: Json | undefined): boolean =>
+  value === '' || value === null || (Array.isArray(value) && value.length === 0);
 
 const isFilled = (value: Json | undefined): boolean => Array.isArray(value) && value.length > 0;
 

@@ -19,7 +19,9 @@ import {
   fieldRequired,
   fieldTooLong,
 } from '../status.ts';
+import { readTime, TimeError } from '../times.ts';
 import { address } from '../validation/formats.ts';
+import type { Place } from '../validation/place.ts';
 import type { Kind } from './kinds.ts';
 import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
 
@@ -96,7 +98,8 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
     if (STRINGS.includes(member)) {
       if (typeof value !== 'string')
         throw mismatch(kind, member, value, member.endsWith('Timestamp') ? 'v1.Time' : 'string');
-      if (value !== '') members.push([member, value]);
+      if (member.endsWith('Timestamp')) members.push([member, timeOf(kind, value)]);
+      else if (value !== '') members.push([member, value]);
     } else if (NUMBERS.includes(member)) {
       if (typeof value !== 'number') throw mismatch(kind, member, value, 'int64');
       // Go has a pointer to the seconds, and leaves out a generation of zero.
@@ -114,6 +117,14 @@ export function normalizeMetadata(kind: Kind, raw: Json | undefined): JsonObject
     }
   }
   return Object.fromEntries(members);
+}
+
+function timeOf(kind: Kind, text: string): string {
+  try {
+    return readTime(text, false);
+  } catch (error) {
+    throw error instanceof TimeError ? new MetadataTypeError(kind, error.message) : error;
+  }
 }
 
 function stringMap(kind: Kind, member: string, value: Json): JsonObject {
@@ -162,13 +173,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
  * the slash, where they are others than `U`. All of them tell of the same error again.
  */
 const UPDATE_CHECKS: Readonly<Record<string, string>> = {
-  ...{ secrets: 'UM', configmaps: 'UM', endpoints: 'UM', serviceaccounts: 'UM' },
+  ...{ pods: 'UM/U', secrets: 'UM', configmaps: 'UM', endpoints: 'UM', serviceaccounts: 'UM' },
   ...{ persistentvolumeclaims: 'UM/U', ingresses: 'UM/U', ingressclasses: 'UM' },
   ...{ volumeattributesclasses: 'UM', limitranges: 'M', persistentvolumes: 'MM/U' },
   ...{ endpointslices: 'M', flowschemas: 'M/', prioritylevelconfigurations: 'M/' },
   ...{ volumeattachments: 'M/M', csinodes: 'M', namespaces: 'MU/U', nodes: 'MU/U' },
   ...{ roles: 'MU', clusterroles: 'MU', rolebindings: 'MU', clusterrolebindings: 'MU' },
-  ...{ ipaddresses: 'MU', runtimeclasses: 'MU', storageclasses: 'MU', jobs: 'MU/U' },
+  ...{ ipaddresses: 'MU', runtimeclasses: 'MU', storageclasses: 'MU', jobs: 'M/U' },
   ...{ csistoragecapacities: 'MU', certificatesigningrequests: 'MU/MU', deviceclasses: 'MU' },
   ...{ resourceclaims: 'MU/U', resourceclaimtemplates: 'MU', poddisruptionbudgets: '/' },
   ...{ validatingwebhookconfigurations: 'm', mutatingwebhookconfigurations: 'm' },
@@ -194,6 +205,13 @@ export const updateErrors = (
   old: JsonObject,
   part: 'object' | 'status',
 ): FieldError[] => errorsOf(`mu${updateChecks(kind, part)}`, now, old);
+
+/** Of a kind that checks its spec both before and after this. */
+export function metadataChangeErrors({ value, was }: Place): FieldError[] {
+  const of = (object: Json | undefined): JsonObject =>
+    isObject(object) ? objectAt(object, 'metadata') : {};
+  return errorsOf('U', of(value), of(was));
+}
 
 /**
  * Whether a kind checks the metadata of a new object itself, with its name; where it does not, that

@@ -3,6 +3,7 @@
  * rule they hold the value against; the rules for labels are in label-rules.ts. Each check gives
  * the messages of what is wrong; none: legal. Also the names that the server makes up.
  */
+import { randomUUID } from 'node:crypto';
 import { exactly, hint, LABEL, SUBDOMAIN, tooLong } from '../../label-rules.ts';
 
 export { labelValue, qualifiedName, subdomain } from '../../label-rules.ts';
@@ -12,6 +13,10 @@ const CONFIG_KEY = '[-._a-zA-Z0-9]+';
 const LABEL_RULE = exactly(LABEL);
 const SUBDOMAIN_RULE = exactly(SUBDOMAIN);
 const CONFIG_KEY_RULE = exactly(CONFIG_KEY);
+
+/** The name of an object that comes without one: the real server makes one up for a LimitRange. */
+export const unnamed = (kind: { builtIn: boolean; plural: string }): string =>
+  kind.builtIn && kind.plural === 'limitranges' ? randomUUID() : '';
 
 export function dnsLabel(name: string): string[] {
   const wrong = name.length > 63 ? [tooLong(63, 'characters')] : [];

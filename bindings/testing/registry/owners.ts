@@ -16,6 +16,7 @@ import {
   requireTyped,
   type Writer,
 } from '../apply/ownership.ts';
+import { typeError } from '../apply/typed.ts';
 import { FieldTypeError, readFields } from '../fields.ts';
 import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { ApiError, badRequest } from '../status.ts';
@@ -92,6 +93,8 @@ export function ownersAfter(
   // Who took all owners away wants none, until somebody applies.
   if (live !== undefined && managers.size === 0) return undefined;
   const owned = live === undefined ? asCreated(next) : next;
+  // Of what its type does not describe nobody owns anything.
+  if (!isTyped(kind, owned) || (live !== undefined && !isTyped(kind, live))) return undefined;
   try {
     const owners = ownUpdate(
       typeOf(kind),
@@ -107,6 +110,11 @@ export function ownersAfter(
     throw error;
   }
 }
+
+/** Of a custom kind without a schema any member is right. */
+const isTyped = (kind: Kind, object: JsonObject): boolean =>
+  (!kind.builtIn && kind.schema === undefined) ||
+  typeError(typeOf(kind), object, [], true) === undefined;
 
 /** Nothing is created as deleted, and so nobody owns that it would be. */
 const asCreated = (object: JsonObject): JsonObject => ({
@@ -170,6 +178,8 @@ export function applied(
   }
   const takesOver = writer.manager === TAKES_OVER;
   const allowed = takesOver && live ? takenOver(type, live, writer.apiVersion) : undefined;
+  const wrong = live === undefined ? undefined : typeError(type, live, [], true);
+  if (wrong !== undefined) throw notTyped(kind, live, wrong);
   const result = ownApply(type, live ?? nothing(kind), config, managers, writer, force, allowed);
   const managedFields = result.managers.size === 0 ? undefined : encodeManagers(result.managers);
   const made = result.object ?? live ?? nothing(kind);
@@ -182,6 +192,12 @@ export function applied(
     hollow: !kind.builtIn && Object.values(objectAt(object, 'metadata')).some(empty),
     managedFields,
   };
+}
+
+function notTyped(kind: Kind, live: JsonObject | undefined, why: string): ApiError {
+  const { namespace = '', name } = objectAt(live ?? {}, 'metadata');
+  const what = `${String(namespace)}/${String(name)}; ${groupVersionOf(kind)}, Kind=${kind.kind}`;
+  return new ApiError(500, `failed to create typed live object (${what}): ${why}`);
 }
 
 /** The words of the real server, which reads what an applied configuration led to. */

@@ -40,7 +40,7 @@ import { type DeleteOptions, endsByUpdate, forDeletion } from './deletion.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
 import { type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
-import { generateName } from './names.ts';
+import { generateName, unnamed } from './names.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
 import { makerOf } from './parts.ts';
 import { requirePreconditions, requireUid } from './preconditions.ts';
@@ -53,7 +53,7 @@ import {
   requireKind,
   withNextGeneration,
 } from './strategy.ts';
-import { warningsOf } from './warnings.ts';
+import { ownerWarnings, telling, warningsOf } from './warnings.ts';
 
 /** What a write answers: the status code and the object's text, or a Status. */
 export interface Written {
@@ -182,7 +182,8 @@ export class Registry {
 
   create(path: ResourcePath, body: JsonObject, options: WriteOptions): Written {
     const kind = this.kinds.get(path.resource);
-    return this.#create(kind, path, this.#inNamespace(kind, path, body), options);
+    const object = this.#inNamespace(kind, path, body);
+    return telling(ownerWarnings(object), () => this.#create(kind, path, object, options));
   }
 
   /** An object that is answered and not stored, with its managers: a review. */
@@ -204,10 +205,7 @@ export class Registry {
   ): Written {
     const given = metadataOf(object);
     const prefix = stringAt(given, 'generateName');
-    const name = stringAt(given, 'name') || (prefix === '' ? '' : generateName(prefix));
-    if (given.resourceVersion !== undefined && given.resourceVersion !== '0') {
-      throw new ApiError(500, 'resourceVersion should not be set on objects to be created');
-    }
+    const name = stringAt(given, 'name') || (prefix === '' ? unnamed(kind) : generateName(prefix));
     if (this.strict && path.namespace !== '') this.#requireNamespace(kind, path.namespace, name);
     requireKind(kind, object, name);
     if (this.#definitions.isTerminating(kind)) throw terminatingDefinition(ofResource(kind, name));
@@ -228,18 +226,20 @@ export class Registry {
     });
     const store = this.store(path.resource);
     const key = keyOf(path.namespace, name);
-    const existing = store.get(key);
-    if (existing !== undefined) {
-      throw alreadyExists(
-        ofResource(kind, name),
-        metadataOf(existing.object).deletionTimestamp !== undefined,
-      );
-    }
-    const warnings = warningsOf(kind, object);
-    if (options.dryRun) return { code: 201, json: unstored(made), warnings };
-    this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
-    if (this.#becomesStrict && isNamespace(kind)) this.strict = true;
-    return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json, warnings };
+    return telling(warningsOf(kind, made), () => {
+      const version = stringAt(given, 'resourceVersion');
+      if (!options.dryRun && Number(version) > 0)
+        throw new ApiError(500, 'resourceVersion should not be set on objects to be created');
+      const existing = store.get(key);
+      if (existing !== undefined) {
+        const isEnding = metadataOf(existing.object).deletionTimestamp !== undefined;
+        throw alreadyExists(ofResource(kind, name), isEnding);
+      }
+      if (options.dryRun) return { code: 201, json: unstored(made, version) };
+      this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
+      if (this.#becomesStrict && isNamespace(kind)) this.strict = true;
+      return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json };
+    });
   }
 
   /**
@@ -256,26 +256,24 @@ export class Registry {
     const patch = typeof change === 'function';
     const whole = patch ? undefined : this.#named(path, this.#inNamespace(kind, path, change.body));
     const existing = this.#existing(kind, path);
-    if (existing === undefined) {
-      if (whole !== undefined && kind.createOnUpdate && path.subresource === '') {
-        requireUid(kind, path, whole, { key, uid: '' });
-        return this.#create(kind, path, withoutVersion(whole), options);
-      }
-      throw notFound(ofResource(kind, path.name));
-    }
+    const creates = whole !== undefined && kind.createOnUpdate && path.subresource === '';
+    if (existing === undefined && !creates) throw notFound(ofResource(kind, path.name));
     const wanted =
       whole ??
-      this.#named(path, this.#inNamespace(kind, path, (change as Change)(existing.object)));
-    if (whole !== undefined)
-      requireUid(kind, path, whole, { key, uid: stringAt(metadataOf(existing.object), 'uid') });
-    this.#requireVersion(kind, path, wanted, existing);
-    requireKind(kind, wanted, path.name);
-    const prepared = prepare(kind, wanted);
-    const by = { manager: options.manager, now: this.now() };
-    const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
-    const counts = path.subresource === '' && countsAnyway(kind, wanted);
-    const next = withOwners(prepared, managedFields);
-    return this.#write(kind, path, existing, next, options, counts);
+      this.#named(path, this.#inNamespace(kind, path, (change as Change)(existing?.object ?? {})));
+    return telling(ownerWarnings(wanted), () => {
+      const uid = stringAt(metadataOf(existing?.object ?? {}), 'uid');
+      if (whole !== undefined) requireUid(kind, path, whole, { key, uid });
+      if (existing === undefined) return this.#create(kind, path, withoutVersion(wanted), options);
+      this.#requireVersion(kind, path, wanted, existing);
+      requireKind(kind, wanted, path.name);
+      const prepared = prepare(kind, wanted);
+      const by = { manager: options.manager, now: this.now() };
+      const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
+      const counts = path.subresource === '' && countsAnyway(kind, wanted);
+      const next = withOwners(prepared, managedFields);
+      return this.#write(kind, path, existing, next, options, counts);
+    });
   }
 
   /** Applies a configuration: creates the object, or merges into it what its owners allow. */
@@ -294,17 +292,31 @@ export class Registry {
     const result = applied(kind, existing?.object, config, path.subresource, by, options.force);
     const how = { ...options, hollow: result.hollow };
     const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
-    if (existing !== undefined) {
-      this.#requireVersion(kind, path, wanted, existing);
-      const next = result.changed ? prepare(kind, wanted, true) : wanted;
-      return this.#write(kind, path, existing, withOwners(next, result.managedFields), how);
-    }
-    const uid = stringAt(metadataOf(wanted), 'uid');
-    if (uid !== '') {
-      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
-      throw conflict(ofResource(kind, path.name), why);
-    }
-    return this.#create(found, path, withoutVersion(wanted), how, result);
+    return telling(ownerWarnings(wanted), () => {
+      if (existing !== undefined) {
+        this.#requireVersion(kind, path, wanted, existing);
+        const next = result.changed ? prepare(kind, wanted, true) : wanted;
+        // What is pruned afterwards was a change.
+        const counts =
+          kind.generation === 'all' &&
+          path.subresource === '' &&
+          !sameSpec(wanted, existing.object);
+        return this.#write(
+          kind,
+          path,
+          existing,
+          withOwners(next, result.managedFields),
+          how,
+          counts,
+        );
+      }
+      const uid = stringAt(metadataOf(wanted), 'uid');
+      if (uid !== '') {
+        const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+        throw conflict(ofResource(kind, path.name), why);
+      }
+      return this.#create(found, path, withoutVersion(wanted), how, result);
+    });
   }
 
   /** NamespaceLifecycle: only a namespace that is there, and does not end, takes new objects. */
@@ -339,10 +351,12 @@ export class Registry {
       this.now(),
     );
     const next = counts ? withNextGeneration(made, existing.object) : made;
+    const part =
+      path.subresource === '' ? 'object' : path.subresource === 'status' ? 'status' : undefined;
     return {
       code: 200,
       json: this.#replace(kind, this.store(path.resource), existing, next, options),
-      warnings: path.subresource !== '' ? [] : warningsOf(kind, prepared, existing.object),
+      warnings: part === undefined ? [] : warningsOf(kind, next, existing.object, part),
     };
   }
 
@@ -506,6 +520,9 @@ function sameObject(next: JsonObject, old: JsonObject): boolean {
   return sameJson(withOwners(next, undefined), withOwners(old, undefined));
 }
 
+const sameSpec = (a: JsonObject, b: JsonObject): boolean =>
+  sameJson(without(a, 'metadata', 'status'), without(b, 'metadata', 'status'));
+
 /** A Namespace as its deletion is answered; what is left to a controller is done at once. */
 function ending(object: JsonObject, now: string): JsonObject {
   const metadata = { ...metadataOf(object), deletionTimestamp: now };
@@ -522,10 +539,11 @@ const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces
 const OWN_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const isNamespace = (kind: Kind): boolean => kind.builtIn && kind.plural === 'namespaces';
 
-const withoutVersion = (object: JsonObject): JsonObject => ({
+const withoutVersion = (object: JsonObject, sent?: string): JsonObject => ({
   ...object,
-  metadata: { ...metadataOf(object), resourceVersion: undefined },
+  metadata: { ...metadataOf(object), resourceVersion: sent },
 });
 
-/** A dry run's object has no version. */
-const unstored = (object: JsonObject): string => writeJson(withoutVersion(object));
+/** A dry run's object has no version but the one that it was sent with. */
+const unstored = (object: JsonObject, sent: string): string =>
+  writeJson(withoutVersion(object, sent === '' ? undefined : sent));

@@ -160,8 +160,8 @@ export function forUpdate(kind: Kind, object: JsonObject, old: JsonObject): Json
     ...(kind.builtIn ? (KEPT_BY_UPDATE[kind.plural] ?? []) : []),
   ].map((member) => [member, old[member]]);
   const sent = compactTop({ ...object, ...Object.fromEntries(kept) });
-  const rest = admittedChange(kind, sent, old);
-  const whole = assemble(kind, withGeneration(kind, metadata, was, rest, old), rest);
+  const rest = admittedChange(kind, { ...sent, metadata }, old);
+  const whole = assemble(kind, withGeneration(kind, metadataOf(rest), was, rest, old), rest);
   const made = isDefinition(kind) ? withStoredVersion(whole) : whole;
   refuse(ofOwnKind(kind, stringAt(was, 'name')), [
     ...updateErrors(kind, metadata, was, 'object'),

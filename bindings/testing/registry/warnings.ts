@@ -4,18 +4,15 @@
  */
 
 import { has, schemasOf } from '../definitions/leniency.ts';
-import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
+import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
 import { isKnownFormat } from '../schema/formats.ts';
+import { ApiError } from '../status.ts';
+import { builtInWarnings } from '../warnings/kinds.ts';
 import { isDefinition } from './definitions.ts';
 import type { Kind } from './kinds.ts';
+import type { Written } from './registry.ts';
 
 const ENDPOINTS = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
-const EXTERNAL_IPS =
-  'spec.externalIPs is deprecated and may no longer be implemented in some clusters';
-const INGRESS_CLASS = 'kubernetes.io/ingress.class';
-const TOKENS_IN_CONTEXT =
-  'spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to ' +
-  'prevent possible logging of tokens in volume attributes';
 
 /** Of every request for the kind. */
 export function deprecationOf(kind: Kind): readonly string[] {
@@ -23,19 +20,46 @@ export function deprecationOf(kind: Kind): readonly string[] {
   return kind.deprecation === undefined ? [] : [kind.deprecation];
 }
 
+/** Of what a client sent, whatever comes of it. */
+export const ownerWarnings = (object: JsonObject): string[] =>
+  duplicateOwners(objectAt(object, 'metadata').ownerReferences);
+
 /**
- * Of a create, an update or a patch that leads to this object.
+ * What comes of a write with these warnings, also where it fails.
+ *
+ * @param warnings may be filled by the write
+ */
+export function telling(warnings: readonly string[], write: () => Written): Written {
+  const all = (more: readonly string[] = []): string[] => [...new Set([...warnings, ...more])];
+  try {
+    const written = write();
+    const told = all(written.warnings);
+    return told.length === 0 ? written : { ...written, warnings: told };
+  } catch (error) {
+    if (error instanceof ApiError) error.warnings = all(error.warnings);
+    throw error;
+  }
+}
+
+/**
+ * Of a create, an update or a patch that leads to this object, once it is found right.
  *
  * @param old undefined at a create
+ * @param part the write is one to the object, or to its `/status`
  */
-export function warningsOf(kind: Kind, object: JsonObject, old?: JsonObject): string[] {
-  const owners = duplicateOwners(objectAt(object, 'metadata').ownerReferences);
+export function warningsOf(
+  kind: Kind,
+  object: JsonObject,
+  old?: JsonObject,
+  part: 'object' | 'status' = 'object',
+): string[] {
   if (isDefinition(kind)) {
+    if (part === 'status') return [];
     const had = old === undefined ? [] : unknownFormats(old);
-    return [...owners, ...unknownFormats(object).filter((warning) => !had.includes(warning))];
+    return unknownFormats(object).filter((warning) => !had.includes(warning));
   }
-  if (kind.builtIn) return [...owners, ...ofKind(kind, object, old)];
-  return [...owners, ...unqualifiedFinalizers(object, old)];
+  if (kind.builtIn) return builtInWarnings(kind, object, old, part);
+  return part === 'status' ? [] : unqualifiedFinalizers(object, old);
 }
 
 /** Formats that nobody checks, each once. */
@@ -67,38 +91,6 @@ function unqualifiedFinalizers(object: JsonObject, old?: JsonObject): string[] {
       const path = name.includes('.') ? ' including a path (/)' : '';
       return `metadata.finalizers: ${JSON.stringify(name)}: prefer a domain-qualified finalizer name${path} to avoid accidental conflicts with other finalizer writers`;
     });
-}
-
-function ofKind(kind: Kind, object: JsonObject, old: JsonObject | undefined): string[] {
-  const spec = objectAt(object, 'spec');
-  const isFilled = (member: Json | undefined): boolean =>
-    Array.isArray(member) && member.length > 0;
-  const isSame = (member: string): boolean =>
-    old !== undefined && sameJson(objectAt(old, 'spec')[member], spec[member]);
-  switch (`${kind.group}/${kind.plural}`) {
-    case '/services':
-      return isFilled(spec.externalIPs) ? [EXTERNAL_IPS] : [];
-    case 'storage.k8s.io/csidrivers':
-      return isFilled(spec.tokenRequests) &&
-        spec.serviceAccountTokenInSecrets === undefined &&
-        !isSame('tokenRequests')
-        ? [TOKENS_IN_CONTEXT]
-        : [];
-    case 'networking.k8s.io/ingresses': {
-      const annotated = objectAt(objectAt(object, 'metadata'), 'annotations')[INGRESS_CLASS];
-      return old === undefined && annotated !== undefined && spec.ingressClassName === undefined
-        ? [
-            `annotation "${INGRESS_CLASS}" is deprecated, please use 'spec.ingressClassName' instead`,
-          ]
-        : [];
-    }
-    case 'discovery.k8s.io/endpointslices':
-      return old === undefined && object.addressType === 'FQDN'
-        ? ['spec.addressType: FQDN endpoints are deprecated']
-        : [];
-    default:
-      return [];
-  }
 }
 
 /** apiserver: endpoints/handlers/rest.go dedupOwnerReferencesAndAddWarning. */

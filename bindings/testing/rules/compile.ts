@@ -24,7 +24,7 @@ export interface Rule {
 /**
  * What Kubernetes' CEL has and the library has not: such rules are neither refused nor evaluated.
  */
-const BEYOND =
+export const BEYOND =
   /\.(?:optMap|optFlatMap|transformList|transformMap|transformMapEntry|sortBy|existsOne)\(|\.(?:all|exists|exists_one)\(\s*\w+\s*,\s*\w+\s*,|\bjsonpatch\b|\bauthorizer\b/;
 
 const compiled = new WeakMap<Schema, Rule[]>();

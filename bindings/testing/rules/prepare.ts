@@ -7,6 +7,11 @@ import type { Kind } from '../registry/kinds.ts';
 import { hasRules } from './evaluate.ts';
 import { loadCel } from './library.ts';
 
+/** The built-in kinds with members that are expressions. */
+const HAS_EXPRESSIONS = /^(admissionregistration\.k8s\.io|resource\.k8s\.io)\//;
+
 export async function prepareRules(kind: Kind): Promise<void> {
-  if (isDefinition(kind) || (kind.schema !== undefined && hasRules(kind.schema))) await loadCel();
+  if (kind.builtIn) {
+    if (isDefinition(kind) || HAS_EXPRESSIONS.test(`${kind.group}/${kind.plural}`)) await loadCel();
+  } else if (kind.schema !== undefined && hasRules(kind.schema)) await loadCel();
 }

@@ -82,9 +82,12 @@ DeviceSubRequest allocationMode=ExactCount
 
 type Defaulter = (value: JsonObject) => JsonObject;
 
-/** The value with those of the members that it does not have. */
+/**
+ * The value with those of the members that it does not have. What is empty is there: where Go has
+ * no pointer to it, it was left out when it was read.
+ */
 const fill = (value: JsonObject, members: JsonObject): JsonObject => {
-  const missing = Object.entries(members).filter(([name]) => isUnset(value[name]));
+  const missing = Object.entries(members).filter(([name]) => (value[name] ?? null) === null);
   return missing.length === 0 ? value : { ...value, ...Object.fromEntries(missing) };
 };
 const isUnset = (value: Json | undefined): boolean =>
@@ -185,6 +188,11 @@ const RULES: Record<string, Defaulter> = {
       Object.keys(map).length === 0 ? {} : { [name]: map };
     return { ...value, ...some(limits, 'default'), ...some(requests, 'defaultRequest') };
   },
+  NodeSpec: (value) => {
+    const first = Array.isArray(value.podCIDRs) ? value.podCIDRs[0] : undefined;
+    if (isUnset(value.podCIDR)) return first === undefined ? value : { ...value, podCIDR: first };
+    return first === value.podCIDR ? value : { ...value, podCIDRs: [value.podCIDR as Json] };
+  },
   NodeStatus: (value) =>
     isObject(value.capacity) ? fill(value, { allocatable: value.capacity }) : value,
   DeploymentStrategy: (value) =>
@@ -267,6 +275,18 @@ const RULES: Record<string, Defaulter> = {
     isUnset(value.allocationMode) || value.allocationMode === 'ExactCount'
       ? fill(value, { count: 1 })
       : value,
+  CustomResourceDefinition: (value) => {
+    const status = objectAt(value, 'status');
+    if (!isEmptyList(status.storedVersions)) return value;
+    const versions = objectAt(value, 'spec').versions;
+    const stored = (Array.isArray(versions) ? versions : []).filter(
+      (version) => isObject(version) && version.storage === true,
+    );
+    const storedVersions = stored.map((version) => stringAt(version as JsonObject, 'name'));
+    return storedVersions.length === 0
+      ? value
+      : { ...value, status: { ...status, storedVersions } };
+  },
   CustomResourceDefinitionSpec: (value) => {
     const names = objectAt(value, 'names');
     const kind = stringAt(names, 'kind');
@@ -340,7 +360,8 @@ function serviceSpec(spec: JsonObject): JsonObject {
     );
   }
   const { sessionAffinityConfig: _, ...rest } = spec;
-  return { ...(spec.sessionAffinity === 'None' ? rest : spec), ...members };
+  const isNone = isUnset(spec.sessionAffinity) || spec.sessionAffinity === 'None';
+  return { ...(isNone ? rest : spec), ...members };
 }
 
 /** autoscaling/v2: GenerateHPAScaleUpRules, GenerateHPAScaleDownRules. */
@@ -383,10 +404,11 @@ function ofType(name: string, value: Json): Json {
   return Object.fromEntries(members) as JsonObject;
 }
 
-/** Without numbers that are 0 where Go cannot tell that from none: no pointer is in between. */
+/** Without what is empty where Go cannot tell that from none: no pointer is in between. */
 function withoutZeros(value: JsonObject, own: JsonObject, map: MapType | undefined): JsonObject {
   const unset = Object.keys(own).filter(
-    (member) => value[member] === 0 && map?.field(member)?.pointer === undefined,
+    (member) =>
+      (value[member] === 0 || value[member] === '') && map?.field(member)?.pointer === undefined,
   );
   return unset.length === 0 ? value : without(value, ...unset);
 }

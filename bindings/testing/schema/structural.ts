@@ -39,15 +39,19 @@ export function customType(schema: Schema | undefined): Atom {
   );
 }
 
+/** The formats of strings that are strings to merging; those of another one are any scalar. */
+const UNTYPED_BUT = ['', 'byte'];
+
 function typeOf(schema: Schema): Atom {
-  if (isIntOrString(schema)) return scalarOf('any');
+  if (isIntOrString(schema)) return anyJson;
   switch (schema.type) {
     case 'object':
       return objectType(schema, isEmbedded(schema));
     case 'array':
       return { list: listType(schema) };
     case 'string':
-      return scalarOf('string');
+      // kube-openapi: schemaconv/openapi.go convertPrimitive.
+      return scalarOf(UNTYPED_BUT.includes(String(schema.format ?? '')) ? 'string' : 'any');
     case 'integer':
     case 'number':
       return scalarOf('numeric');

@@ -1,9 +1,11 @@
 /**
- * The rules of admissionregistration.k8s.io. Expressions are not compiled: that takes a compiler of
- * CEL. kubernetes: pkg/apis/admissionregistration/validation/validation.go.
+ * The rules of admissionregistration.k8s.io. Expressions are compiled where the peer for CEL is
+ * installed, those of mutations as far as it knows their types. kubernetes:
+ * pkg/apis/admissionregistration/validation/validation.go.
  */
 import { isObject, type Json } from '../json.ts';
 import { label1035, pathSegment, qualifiedName, subdomain } from '../registry/names.ts';
+import { Compiler } from '../rules/expressions.ts';
 import { labelSelector, portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 import { conditions, domain, wasValid } from './shared.ts';
@@ -178,12 +180,14 @@ function webhook(hook: Place, sideEffects: readonly string[], anyValue: boolean)
 
 const MOST_CONDITIONS = 64;
 
-function matchConditions(list: Place): void {
+function matchConditions(list: Place, hasParams = false): void {
   if (list.items.length > MOST_CONDITIONS) list.tooMany(list.items.length, MOST_CONDITIONS);
+  if (list.items.length === 0) return;
+  const compiler = Compiler.ofAdmission(hasParams);
   const names = new Set<string>();
   for (const item of list.items) {
     const name = item.at('name');
-    needText(item.at('expression'));
+    compiles(item.at('expression'), compiler, ['bool']);
     if (name.need()) name.matches(qualifiedName);
     if (names.has(name.text) && !name.isEmpty) name.duplicate();
     names.add(name.text);
@@ -195,6 +199,13 @@ function needText(at: Place): boolean {
   const isText = at.text.trim() !== '';
   if (!isText) at.required('is not specified');
   return isText;
+}
+
+/** A text that is an expression of one of these types. */
+function compiles(at: Place, compiler: Compiler, types: readonly string[]): void {
+  if (!needText(at)) return;
+  const why = compiler.error(at.text.trim(), types);
+  if (why !== undefined) at.invalid(why);
 }
 
 // Policies
@@ -213,11 +224,19 @@ function policy(object: Place): void {
   }
 }
 
+/** What its expressions know: the variables that come before them. */
+function compilerOf(spec: Place): Compiler {
+  const hasParams = spec.at('paramKind').isSet;
+  matchConditions(spec.at('matchConditions'), hasParams);
+  const compiler = Compiler.ofAdmission(hasParams);
+  variables(spec.at('variables'), compiler);
+  return compiler;
+}
+
 function validatingPolicy(object: Place): void {
   policy(object);
   const spec = object.at('spec');
-  matchConditions(spec.at('matchConditions'));
-  variables(spec.at('variables'));
+  const compiler = compilerOf(spec);
   const [validations, annotations] = [spec.at('validations'), spec.at('auditAnnotations')];
   if (validations.isEmpty && annotations.isEmpty) {
     const why = 'validations or auditAnnotations must contain at least one item';
@@ -225,24 +244,28 @@ function validatingPolicy(object: Place): void {
     annotations.required(why);
     return;
   }
-  for (const item of validations.items) validation(item);
+  for (const item of validations.items) validation(item, compiler);
   if (annotations.items.length > 20) annotations.invalid('must not have more than 20');
   const policyName = object.in('metadata.name').text;
   const keys = new Set<string>();
   for (const item of annotations.items) {
     const key = item.at('key');
-    key.matches(qualifiedName, `${policyName}/${key.text}`);
-    if (needText(item.at('valueExpression')) && item.at('valueExpression').text.length > 5 * 1024)
-      item.at('valueExpression').required('must not exceed 5120 bytes in length');
+    if (policyName === '') key.invalid('requires metadata.name be non-empty');
+    else for (const why of qualifiedName(`${policyName}/${key.text}`)) key.invalid(why);
+    const expression = item.at('valueExpression');
+    if (expression.text.trim().length > 5 * 1024)
+      expression.required('must not exceed 5120 bytes in length');
+    else compiles(expression, compiler, ['string', 'null']);
     if (keys.has(key.text)) key.duplicate();
     keys.add(key.text);
   }
 }
 
-function validation(at: Place): void {
-  needText(at.at('expression'));
+function validation(at: Place, compiler: Compiler): void {
+  compiles(at.at('expression'), compiler, ['bool']);
   const [text, message] = [at.at('messageExpression'), at.at('message')];
-  if (!text.isEmpty && text.text.trim() === '') text.invalid('must be non-empty if specified');
+  if (text.text.trim() !== '') compiles(text, compiler, ['string']);
+  else if (!text.isEmpty) text.invalid('must be non-empty if specified');
   if (!message.isEmpty && message.text.trim() === '')
     message.invalid('must be non-empty if specified');
   else if (/[\n\r]/.test(message.text.trim())) message.invalid('must not contain line breaks');
@@ -253,12 +276,14 @@ function validation(at: Place): void {
 const RESERVED =
   /^(true|false|null|in|as|break|const|continue|else|for|function|if|import|let|loop|package|namespace|return|var|void|while)$/;
 
-function variables(list: Place): void {
+function variables(list: Place, compiler: Compiler): void {
   for (const item of list.items) {
     const name = item.at('name');
     if (needText(name) && (!/^[_a-zA-Z][_a-zA-Z0-9]*$/.test(name.text) || RESERVED.test(name.text)))
       name.invalid('must be a valid CEL identifier');
-    needText(item.at('expression'));
+    const expression = item.at('expression');
+    const why = needText(expression) ? compiler.define(name.text, expression.text) : undefined;
+    if (why !== undefined) expression.invalid(why);
   }
 }
 
@@ -311,10 +336,9 @@ function mutatingPolicy(object: Place): void {
   policy(object);
   const spec = object.at('spec');
   noDeletes(spec.at('matchConstraints').at('resourceRules'));
-  matchConditions(spec.at('matchConditions'));
-  variables(spec.at('variables'));
+  const compiler = compilerOf(spec);
   spec.at('mutations').need('mutations must contain at least one item');
-  for (const item of spec.at('mutations').items) mutation(item);
+  for (const item of spec.at('mutations').items) mutation(item, compiler);
   spec.at('reinvocationPolicy').needAmong(REINVOCATIONS);
 }
 
@@ -323,7 +347,7 @@ const PATCHES: Readonly<Record<string, string>> = {
   JSONPatch: 'jsonPatch',
 };
 
-function mutation(at: Place): void {
+function mutation(at: Place, compiler: Compiler): void {
   const type = at.at('patchType');
   if (!type.needAmong(Object.keys(PATCHES))) return;
   for (const [name, member] of Object.entries(PATCHES)) {
@@ -331,8 +355,20 @@ function mutation(at: Place): void {
     if (name !== type.text) {
       if (patch.isSet) patch.invalid(`must not be specified when patchType is ${type.text}`);
     } else if (!patch.isSet) patch.required(`must be specified when patchType is ${type.text}`);
-    else needText(patch.at('expression'));
+    else mutates(patch.at('expression'), compiler);
   }
+}
+
+/**
+ * Its value is of a type that the compiler does not know: it has to be written down as one, of
+ * variables that there are.
+ */
+function mutates(at: Place, compiler: Compiler): void {
+  if (!needText(at)) return;
+  const used = [...at.text.matchAll(/\bvariables\.([A-Za-z_]\w*)/g)].map(([, name = '']) => name);
+  const missing = used.find((name) => !compiler.knows(name));
+  if (missing !== undefined) at.invalid(`compilation failed: undefined field '${missing}'`);
+  else if (!/\b(?:Object|JSONPatch)\b/.test(at.text)) at.invalid('must evaluate to a patch');
 }
 
 function policyBinding(object: Place): void {

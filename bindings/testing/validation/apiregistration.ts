@@ -13,7 +13,7 @@ function apiService(object: Place): void {
   const spec = object.at('spec');
   const [group, version] = [spec.at('group'), spec.at('version')];
   const name = object.in('metadata.name');
-  if (name.text !== `${version.text}.${group.text}`)
+  if (!name.isEmpty && name.text !== `${version.text}.${group.text}`)
     name.invalid('must be `spec.version+"."+spec.group`');
   if (!group.isEmpty) group.matches(subdomain);
   else if (version.text !== 'v1')

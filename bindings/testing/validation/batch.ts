@@ -1,5 +1,6 @@
 /** The rules of Jobs and CronJobs. kubernetes: pkg/apis/batch/validation/validation.go. */
 import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
+import { metadataChangeErrors } from '../registry/metadata.ts';
 import { dnsLabel, qualifiedName, subdomain } from '../registry/names.ts';
 import { namesIn } from './containers.ts';
 import { cronSchedule } from './cron.ts';
@@ -18,6 +19,7 @@ function job(object: Place): void {
     name.invalid(`will not able to create pod with invalid DNS label: ${last}`);
   if (!object.isUpdate) return;
   // An update is held against the rules of a create, and then its spec against them once more.
+  for (const error of metadataChangeErrors(object)) object.report(error);
   wholeSpec(spec);
   jobChange(object, spec);
 }

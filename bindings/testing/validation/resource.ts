@@ -2,8 +2,10 @@
  * The rules of resource.k8s.io. Expressions are not compiled: that takes a compiler of CEL.
  * kubernetes: pkg/apis/resource/validation/validation.go.
  */
+
 import { isObject } from '../json.ts';
 import { dnsLabel, labelValue, qualifiedName, subdomain } from '../registry/names.ts';
+import { Compiler } from '../rules/expressions.ts';
 import type { Place, RuleTable } from './place.ts';
 import { driverName } from './shared.ts';
 
@@ -115,8 +117,11 @@ function selectors(list: Place): void {
     if (!cel.isSet) cel.required();
     else if (Buffer.byteLength(expression.text) > MOST_EXPRESSION)
       expression.tooLong(MOST_EXPRESSION);
-    // Of what a compiler would find, only that nothing is there.
     else if (expression.text.trim() === '') expression.invalid('must be an expression');
+    else {
+      const why = Compiler.ofDevices().error(expression.text, ['bool', 'dyn']);
+      if (why !== undefined) expression.invalid(why);
+    }
   });
 }
 

@@ -60,12 +60,17 @@ const ASSIGNED = new Set([
   'authentication.kubernetes.io/credential-id',
 ]);
 
+/** An address of the range that both servers have for Services. */
+const isAssigned = (cell: Json): boolean =>
+  typeof cell === 'string' && /^10\.0\.\d+\.\d+$/.test(cell);
+
 /** Rules in an order of their own. */
 const inOrder = (rules: Json): Json =>
   Array.isArray(rules)
     ? [...rules].sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
     : rules;
 
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** What a server makes of a generateName that is no name: in the names of errors alone. */
 const MADE_UP = /^(.*[^a-z0-9])[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
@@ -86,11 +91,13 @@ export const differences: readonly Difference[] = [
       }),
   },
   {
-    what: 'the random end of a generated name that is refused',
+    what: 'the random end of a generated name that is refused, and the name of a LimitRange without one',
     why: 'Each server makes up its own.',
     blur: (entry) =>
       inObjects(entry, (object) => {
-        const { kind, details } = object;
+        const { kind, details, metadata } = object;
+        if (kind === 'LimitRange' && isObject(metadata) && UUID.test(String(metadata.name)))
+          return { ...object, metadata: { ...metadata, name: '<random>' } };
         if (kind !== 'Status' || !isObject(details) || typeof details.name !== 'string')
           return object;
         const name = details.name.replace(MADE_UP, '$1<random>');
@@ -117,6 +124,18 @@ export const differences: readonly Difference[] = [
       }),
   },
   {
+    what: 'the order of what is wrong with a custom object',
+    why: 'The real server walks its properties in the order of a Go map.',
+    blur: (entry) =>
+      inObjects(entry, (object) => {
+        const { details } = object;
+        if (object.reason !== 'Invalid' || !isObject(details) || !Array.isArray(details.causes))
+          return object;
+        if (!String(details.group).endsWith('.example.com')) return object;
+        return { ...object, details: { ...details, causes: inOrder(details.causes) } };
+      }),
+  },
+  {
     what: 'values that a server assigns: addresses, ports, tokens',
     why: 'Each server has a range and a key of its own; that there is a value is compared.',
     blur: (entry) =>
@@ -128,6 +147,8 @@ export const differences: readonly Difference[] = [
               return '<assigned>';
             if (name === 'clusterIPs' && Array.isArray(member) && member[0] !== 'None')
               return ['<assigned>'];
+            if (name === 'cells' && Array.isArray(member))
+              return member.map((cell) => (isAssigned(cell) ? '<assigned>' : cell));
             return member;
           }) as JsonObject,
       ),

@@ -180,7 +180,7 @@ class Versions {
 function isObjectVersion(body: JsonObject, type: Json | undefined): boolean {
   return (
     type !== 'BOOKMARK' &&
-    !Array.isArray(body.items) &&
+    body.items === undefined &&
     !Array.isArray(body.rows) &&
     body.kind !== 'Status'
   );

@@ -1,0 +1,133 @@
+/**
+ * Members of an object that stand twice in a body: which there are, and what Go makes of them. Into
+ * a struct, a map or a list that was read already, the second one is merged. sigs.k8s.io/json:
+ * internal/golang/encoding/json/decode.go.
+ */
+import { isObject, type Json, readJson, writeJson } from './json.ts';
+import { type Atom, type Field, memberType } from './schema/atoms.ts';
+
+export interface ReadTwice {
+  value: Json;
+  /** `duplicate field "spec.x"` for each such member. */
+  problems: string[];
+}
+
+/**
+ * undefined: no member stands twice.
+ *
+ * @param value what `JSON.parse` made of the text
+ * @param type of the value; undefined: a later member replaces the one before
+ */
+export function readTwice(text: string, value: Json, type?: Atom): ReadTwice | undefined {
+  // The text as it comes from most clients is what the value gives again; then there are none.
+  if (writeJson(value).length === text.length) return undefined;
+  const found = new Set<string>();
+  const read = new Scanner(text, (path) => found.add(path)).value('', type);
+  const problems = [...found].map((path) => `duplicate field ${JSON.stringify(path)}`);
+  return problems.length === 0 ? undefined : { value: read, problems };
+}
+
+/** `duplicate field "spec.x"` for each member that stands twice. */
+export const duplicateFields = (text: string, value: Json): string[] =>
+  readTwice(text, value)?.problems ?? [];
+
+function merged(
+  type: Atom | undefined,
+  field: Field | undefined,
+  before: Json | undefined,
+  value: Json,
+): Json {
+  if (before === undefined) return value;
+  // Go takes null for nothing where there is no pointer, map or list.
+  const isPlain = field?.pointer === undefined && type?.list === undefined;
+  if (value === null && isPlain && (type?.map === undefined || field?.zero !== undefined))
+    return before;
+  if (isObject(before) && isObject(value) && type?.map !== undefined) {
+    const { map } = type;
+    const members = new Map(Object.entries(before));
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined) continue;
+      const had = map.values === undefined ? members.get(name) : undefined;
+      members.set(name, merged(memberType(map, name), map.field(name), had, member));
+    }
+    return Object.fromEntries(members);
+  }
+  if (Array.isArray(before) && Array.isArray(value) && type?.list !== undefined) {
+    const items = type.list.items();
+    return value.map((item: Json, at) => merged(items, undefined, before[at] as Json, item));
+  }
+  return value;
+}
+
+/** Walks over text that is known to be JSON. */
+class Scanner {
+  readonly #text: string;
+  readonly #twice: (path: string) => void;
+  #at = 0;
+
+  constructor(text: string, twice: (path: string) => void) {
+    this.#text = text;
+    this.#twice = twice;
+  }
+
+  value(path: string, type: Atom | undefined): Json {
+    switch (this.#next()) {
+      case '{':
+        return this.#members(path, type);
+      case '[':
+        return this.#items(path, type);
+      case '"':
+        return JSON.parse(this.#string()) as string;
+      default: {
+        const from = this.#at;
+        while (this.#at < this.#text.length && !/[,\]}\s]/.test(this.#text.charAt(this.#at)))
+          this.#at++;
+        return readJson(this.#text.slice(from, this.#at));
+      }
+    }
+  }
+
+  #members(path: string, type: Atom | undefined): Json {
+    const members = new Map<string, Json>();
+    this.#at++;
+    while (this.#next() !== '}') {
+      const name = JSON.parse(this.#string()) as string;
+      const at = path === '' ? name : `${path}.${name}`;
+      const of = type?.map === undefined ? undefined : memberType(type.map, name);
+      const isMap = type?.map?.values !== undefined;
+      const before = type?.map === undefined || isMap ? undefined : members.get(name);
+      if (members.has(name)) this.#twice(at);
+      this.#next();
+      this.#at++;
+      members.set(name, merged(of, type?.map?.field(name), before, this.value(at, of)));
+      if (this.#next() === ',') this.#at++;
+    }
+    this.#at++;
+    return Object.fromEntries(members);
+  }
+
+  #items(path: string, type: Atom | undefined): Json {
+    const items: Json[] = [];
+    this.#at++;
+    for (let at = 0; this.#next() !== ']'; at++) {
+      items.push(this.value(`${path}[${at}]`, type?.list?.items()));
+      if (this.#next() === ',') this.#at++;
+    }
+    this.#at++;
+    return items;
+  }
+
+  #string(): string {
+    const from = this.#at++;
+    while (this.#text.charAt(this.#at) !== '"')
+      this.#at += this.#text.charAt(this.#at) === '\\' ? 2 : 1;
+    this.#at++;
+    return this.#text.slice(from, this.#at);
+  }
+
+  /** The next character that is no space. */
+  #next(): string {
+    while (/\s/.test(this.#text.charAt(this.#at))) this.#at++;
+    return this.#text.charAt(this.#at);
+  }
+}
