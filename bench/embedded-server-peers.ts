@@ -1,0 +1,19 @@
+/** The servers that embedded-server.ts measures, and what a run prints. */
+
+/** The embedded server in memory and over loopback HTTP, and a real one. */
+export const SERVER_PEERS = ['memory', 'http', 'kube-apiserver'] as const;
+
+/** Milliseconds, writes a second, bytes. */
+export interface ServerFigures {
+  peer: string;
+  load: number;
+  start: number;
+  answer: number;
+  create: number;
+  patch: number;
+  deployment: number;
+  /** Of the JS heap, an object; and what lists of them take. Not asked of a real server. */
+  bytes?: number;
+  list?: number;
+  page?: number;
+}
