@@ -218,7 +218,7 @@ class World {
     this.requests.add({ namespace: 'c', name: 'd' });
     this.requests.tryGet();
     this.requests.tryGet();
-    this.stack = new DelayingQueue({ clock, queue: new Stack() });
+    this.stack = new DelayingQueue({ clock, order: new Stack() });
     for (const key of ['below', 'above']) this.stack.add(key);
     this.stack.addAfter('later', 5);
     this.full = new DelayingQueue({ clock, maxDepth: 2 });

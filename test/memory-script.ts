@@ -155,7 +155,7 @@ const make = <K extends keyof World>(name: K, one: (world: World) => World[K]): 
 make('plain', (w) => w.queue({}));
 make('timed', (w) => w.queue({ name: 'timed', metricsProvider: w.provider }));
 make('requests', (w) => w.queue({ key: requestKey }));
-make('stack', (w) => w.queue({ queue: new Stack() }));
+make('stack', (w) => w.queue({ order: new Stack() }));
 make('pins', (w) => w.queue({ times: true }));
 make('ranked', (w) => new ProbePriorityQueue(undefined, { clock: w.clock }));
 make('limiter', () => new ItemExponentialFailureRateLimiter(5, 1_000));

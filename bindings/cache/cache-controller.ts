@@ -4,14 +4,7 @@
  * client-go: tools/cache/controller.go Config, New, NewInformerWithOptions.
  */
 import { type Clock, systemClock } from '../clock.ts';
-import {
-  CapstanError,
-  hasCode,
-  invalid,
-  requireFunction,
-  requireMs,
-  requireNumber,
-} from '../errors.ts';
+import { CapstanError, hasCode, requireFunction, requireMs, requireNumber } from '../errors.ts';
 import { handleError, tell } from '../handle-error.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
 import { CacheIndexer } from './cache-indexer.ts';
@@ -19,7 +12,7 @@ import { LazyChange } from './change.ts';
 import { DeltaFIFO } from './delta-fifo.ts';
 import { RealFIFO } from './fifo.ts';
 import { type DoneChecker, type ResourceEventHandler, requireHandler } from './handler.ts';
-import { SHUTDOWN_MS } from './informer-options.ts';
+import { fifoOf, SHUTDOWN_MS } from './informer-options.ts';
 import { intake } from './intake.ts';
 import type { ListWatch } from './list-watch.ts';
 import { type DeltaHandler, processDeltas, processDeltasInBatch } from './process-deltas.ts';
@@ -206,6 +199,8 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
    */
   transform?: TransformFunc<T> | undefined;
   /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
+  fifo?: 'real' | 'delta' | undefined;
+  /** @deprecated The former name of `fifo`. */
   queue?: 'real' | 'delta' | undefined;
 }
 
@@ -218,6 +213,7 @@ const INFORMER_NAMES = namesOf<NewInformerOptions<never, never, never>>()({
   resyncPeriod: 1,
   indexers: 1,
   transform: 1,
+  fifo: 1,
   queue: 1,
   shutdownTimeout: 1,
 });
@@ -247,15 +243,15 @@ export function newInformer<T extends object, I extends string = never, X extend
     resyncPeriod,
     indexers,
     transform,
-    queue = 'real',
+    fifo: _,
+    queue: __,
     shutdownTimeout = SHUTDOWN_MS,
     ...rest
   } = options;
   requireMs('options.shutdownTimeout', shutdownTimeout);
   requireHandler(handler);
   if (transform !== undefined) requireFunction('options.transform', transform);
-  if (queue !== 'real' && queue !== 'delta')
-    throw invalid('options.queue', "'real' or 'delta'", queue);
+  const kind = fifoOf(options);
   const { expected } = listerWatcher;
   const store = new CacheIndexer<T, X>(
     indexers ?? ({} as Record<X, IndexSpec<T>>),
@@ -269,7 +265,7 @@ export function newInformer<T extends object, I extends string = never, X extend
   const told = isolated(handler, calls);
   const name = `queue of ${listerWatcher.describe()}`;
   const fifo =
-    queue === 'delta'
+    kind === 'delta'
       ? new DeltaFIFO<T>({ name, transformer, knownObjects: store, emitDeltaTypeReplaced: true })
       : new RealFIFO<T>({ name, transformer });
   const into = (process: typeof processDeltas<T>): PopProcess<T> => {

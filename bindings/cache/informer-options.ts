@@ -45,6 +45,8 @@ export interface SharedIndexInformerOptions<T extends object = never>
    * `'real'`, the default: every delta in order, by a {@link RealFIFO}. `'delta'`: deltas gathered
    * by object, by a {@link DeltaFIFO}, as client-go's informers did before.
    */
+  fifo?: 'real' | 'delta' | undefined;
+  /** @deprecated The former name of `fifo`. */
   queue?: 'real' | 'delta' | undefined;
   /**
    * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
@@ -88,6 +90,7 @@ const { shouldResync: _, decoder: __, ...FROM_REFLECTOR_NAMES } = REFLECTOR_NAME
 export const INFORMER_NAMES = namesOf<SharedIndexInformerOptions>()({
   ...LIMIT_NAMES,
   ...FROM_REFLECTOR_NAMES,
+  fifo: 1,
   queue: 1,
   transform: 1,
   freeze: 1,
@@ -144,9 +147,7 @@ export function requireInformerOptions<T extends object>(
   if (transform !== undefined) requireFunction('options.transform', transform);
   for (const flag of ['freeze', 'mutationDetector', 'watchList', 'parkWhenGone'] as const)
     requireBoolean(`options.${flag}`, options[flag]);
-  const { queue = 'real' } = options;
-  if (queue !== 'real' && queue !== 'delta')
-    throw invalid('options.queue', "'real' or 'delta'", queue);
+  fifoOf(options);
   requireCacheLimits(options);
   if (transform !== undefined) requireBytesFree(options, 'a transform');
   if (options.mutationDetector) requireBytesFree(options, 'the mutation detector');
@@ -179,4 +180,20 @@ export function reflectorOptions<T extends object>(
   options: SharedIndexInformerOptions<T>,
 ): FromReflector {
   return Object.fromEntries(FROM_REFLECTOR.map((name) => [name, options[name]]));
+}
+
+/** Which queue of deltas is meant, by either name of the option. */
+export function fifoOf({
+  fifo,
+  queue,
+}: {
+  fifo?: 'real' | 'delta' | undefined;
+  queue?: 'real' | 'delta' | undefined;
+}): 'real' | 'delta' {
+  if (fifo !== undefined && queue !== undefined)
+    throw invalid('options.queue', 'nothing beside "fifo", which is its new name', queue);
+  const chosen = fifo ?? queue ?? 'real';
+  if (chosen !== 'real' && chosen !== 'delta')
+    throw invalid('options.fifo', "'real' or 'delta'", chosen);
+  return chosen;
 }

@@ -30,6 +30,7 @@ import {
 } from './handler.ts';
 import { InformerMeter, identityOf } from './informer-metrics.ts';
 import {
+  fifoOf,
   guardsOf,
   type InformerStatus,
   reflectorOptions,
@@ -356,12 +357,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
    * Says that this process has written an object, as a client with this cache does by itself.
    * Should others delete it before the cache has shown it, where no event and no list can tell,
    * handlers get a tombstone with this state, what the server answered. Once it runs, and not with
-   * `queue: 'delta'`.
+   * `fifo: 'delta'`.
    *
    * @throws CapstanError INVALID_ARGUMENT for a value without `metadata.name`
    */
   wrote(object: T): void {
-    if (this.#started && !this.#stopped && this.#options.queue !== 'delta')
+    if (this.#started && !this.#stopped && fifoOf(this.#options) !== 'delta')
       this.#unseen.wrote(object);
   }
 
@@ -468,7 +469,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     // A queue that gathers by key has to look at the objects.
     return this.#indexer.decoder(expected, {
       ...options,
-      versions: this.#options.queue !== 'delta',
+      versions: fifoOf(this.#options) !== 'delta',
     });
   }
 

@@ -1,5 +1,5 @@
 /**
- * Handing out by an order of the user's (`QueueOptions.queue`). What that order throws is the
+ * Handing out by an order of the user's (`QueueOptions.order`). What that order throws is the
  * caller's to see where it has asked for a key or added one; a key that is ready is never lost by
  * it. Those that the order does not have, as it threw when it was given them or when it gave them
  * out, are handed out before its own.

@@ -46,7 +46,9 @@ export interface QueueOptions<T> {
    * What makes two items the same. Needed unless items are strings; pass `requestKey` for requests.
    */
   key?: KeyFunction<T> | undefined;
-  /** Default: first in, first out. */
+  /** Default: first in, first out. client-go: TypedQueueConfig.Queue. */
+  order?: QueueOrder<T> | undefined;
+  /** @deprecated The former name of `order`. */
   queue?: QueueOrder<T> | undefined;
   /**
    * Wrap this queue instead of having one: delays, limits and failures are added to it. While it is
@@ -90,6 +92,7 @@ export const QUEUE_NAMES = namesOf<QueueOptions<never>>()({
   clock: 1,
   metricsProvider: 1,
   key: 1,
+  order: 1,
   queue: 1,
   inner: 1,
   times: 1,
@@ -107,20 +110,28 @@ export function gotten<T>(item: T | undefined): Got<T> {
   return item === undefined ? { item: undefined, shutdown: true } : { item, shutdown: false };
 }
 
+/** The order of the user's, by either of its names. */
+export function orderOf<T>({ order, queue }: QueueOptions<T>): QueueOrder<T> | undefined {
+  if (order !== undefined && queue !== undefined)
+    throw invalid('queue', 'nothing beside "order", which is its new name', queue);
+  return order ?? queue;
+}
+
 /** All but `inner`, which only the queue itself can tell. */
 export function checkOptions<T>(options: QueueOptions<T>, names: Names): QueueOptions<T> {
   requireNames('options', options, 'option of a queue', names);
-  const { name, clock, metricsProvider, key, queue, inner } = options;
+  const { name, clock, metricsProvider, key, inner } = options;
+  const order = orderOf(options);
   if (name !== undefined) requireString('name', name);
   if (key !== undefined) requireFunction('key', key);
   requireClock('clock', clock);
-  if (queue !== undefined) {
-    requireObject('queue', queue);
+  if (order !== undefined) {
+    requireObject('order', order);
     for (const method of ['touch', 'push', 'len', 'pop'] as const)
-      requireFunction(`queue.${method}`, queue[method]);
+      requireFunction(`order.${method}`, order[method]);
   }
-  if (inner !== undefined && queue !== undefined) {
-    throw invalid('queue', 'no order beside "inner", which has its own', queue);
+  if (inner !== undefined && order !== undefined) {
+    throw invalid('order', 'no order beside "inner", which has its own', order);
   }
   for (const option of ['times', 'addEndsWait', 'addKeepsBackoff'] as const)
     requireBoolean(option, options[option]);

@@ -30,7 +30,7 @@ import {
   type OwnLimiter,
   type RateLimiter,
 } from './limiters.ts';
-import { type Got, gotten, QUEUE_NAMES, type QueueOptions } from './options.ts';
+import { type Got, gotten, orderOf, QUEUE_NAMES, type QueueOptions } from './options.ts';
 import { RateLimitingQueue } from './rate-limiting-queue.ts';
 
 /** Of a {@link PriorityQueue}. */
@@ -76,7 +76,7 @@ export type GotWithPriority<T> = Got<T> & { priority: number };
  * processed. An add() makes a waiting item ready. A delay for a ready item is ignored. After
  * shutDown() a get says so at once, and what is queued is dropped. The limiter is not asked then.
  * The limiter defaults to 5 ms, doubled by each failure of an item, up to 1000 s, without an
- * overall limit. `inner` and `queue` are refused. Priorities may be many, such as deadlines: a get
+ * overall limit. `inner` and `order` are refused. Priorities may be many, such as deadlines: a get
  * costs the logarithm of their number, an add of a new one moves those above it (5 µs for 100 000).
  *
  * Errors (CapstanError): as {@link RateLimitingQueue}.
@@ -332,11 +332,12 @@ function requireAddOptions(options: AddOptions): void {
 /** Whether priorities age. */
 function checkPriorityOptions<T>(options: PriorityQueueOptions<T>): boolean {
   requireNames('options', options, 'option of a queue', PRIORITY_NAMES);
-  const { inner, queue, aging, addEndsWait } = options;
+  const { inner, aging, addEndsWait } = options;
+  const order = orderOf(options);
   if (inner !== undefined)
     throw invalid('inner', 'nothing: a priority queue wraps no other queue', inner);
-  if (queue !== undefined)
-    throw invalid('queue', 'nothing: a priority queue has an order of its own', queue);
+  if (order !== undefined)
+    throw invalid('order', 'nothing: a priority queue has an order of its own', order);
   if (addEndsWait === false)
     throw invalid(
       'addEndsWait',

@@ -40,6 +40,7 @@ import {
   checkOptions,
   type Got,
   gotten,
+  orderOf,
   QUEUE_NAMES,
   type QueueOptions,
   rulesOf,
@@ -98,9 +99,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
       clock,
       metricsProvider,
       key,
-      queue: order,
       inner,
     } = checkOptions(options, this.optionNames);
+    const order = orderOf(options);
     if (inner !== undefined && !(inner instanceof BaseQueue))
       throw invalid('inner', 'a WorkQueue', inner);
     this.inner = inner;
@@ -433,7 +434,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal The table in the core, and whether it has levels: both asked by the constructor. */
   protected create(core: Core, options: QueueOptions<T>): number {
-    return core.x.queueNew(this.timed, options.queue !== undefined);
+    return core.x.queueNew(this.timed, orderOf(options) !== undefined);
   }
 
   /** @internal */

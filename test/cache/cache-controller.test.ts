@@ -143,7 +143,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   // What a decoder has made waits in the core for a store to take it; what an update replaced must
   // not stay there.
   test('keeps the bytes of what it holds, and no others', async () => {
-    const { clock, server, store, run, abort } = setUp({ queue });
+    const { clock, server, store, run, abort } = setUp({ fifo: queue });
     const value = 'x'.repeat(1000);
     server.put('a', { data: { v: value } });
     const running = run();
@@ -164,7 +164,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   });
 
   test('tells everything again after each period of resync', async () => {
-    const { clock, server, told, run, abort } = setUp({ queue, resyncPeriod: 1000 });
+    const { clock, server, told, run, abort } = setUp({ fifo: queue, resyncPeriod: 1000 });
     server.put('a', { data: { v: '1' } });
     const running = run();
     await clock.settle();
@@ -176,7 +176,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   });
 
   test('says of a new list what it lacks, and calls nothing initial any more (TestResetWatch)', async () => {
-    const { clock, server, told, run, abort } = setUp({ queue });
+    const { clock, server, told, run, abort } = setUp({ fifo: queue });
     server.put('a', { data: { v: '1' } });
     server.put('gone');
     const running = run();
@@ -607,7 +607,7 @@ describe('a CacheController', () => {
       { handler: 1 },
       { handler: { onAdd: 1 } },
       { transform: 1 },
-      { queue: 'fast' },
+      { fifo: 'fast' },
       { shutdownTimeout: -1 },
       { indexers: { a: 1 } },
     ]) {

@@ -314,7 +314,7 @@ describe.each([
   ['with a transform', { transform: (object: never) => object }],
   ['with the mutation detector', { mutationDetector: true }],
   ['that keeps objects', { keep: 'objects' }],
-  ['on a DeltaFIFO', { queue: 'delta' }],
+  ['on a DeltaFIFO', { fifo: 'delta' }],
 ] as const)('an informer %s', (_, options) => {
   test('drops members from lists and events alike', async () => {
     const { clock, server, informer } = setUp({ ...options, drop: ['data.secret', 'spec'] });

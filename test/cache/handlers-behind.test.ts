@@ -23,7 +23,7 @@ const MOST = 1000 + 256 + CHUNK;
  * An informer whose server has all events at once. To read one takes 0.01 ms on the clock; `spend`
  * is for what handlers take.
  */
-function flooded(queue: 'real' | 'delta' = 'real') {
+function flooded(fifo: 'real' | 'delta' = 'real') {
   let spent = 0;
   const clock = new (class extends FakeClock {
     override now(): number {
@@ -44,7 +44,7 @@ function flooded(queue: 'real' | 'delta' = 'real') {
     () => ({ status: 200, headers: new Headers(), body: body() }),
   );
   const made = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
-    ...{ clock, random: () => 0, queue },
+    ...{ clock, random: () => 0, fifo },
     transform: (object: ConfigMap) => {
       spent += 0.01;
       return object;

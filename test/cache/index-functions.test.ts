@@ -47,7 +47,7 @@ async function running(options: Parameters<typeof setUp>[0] = {}) {
 describe.each([
   ['bytes', {}],
   ['objects', { keep: 'objects' }],
-  ['a queue of deltas', { queue: 'delta' }],
+  ['a queue of deltas', { fifo: 'delta' }],
 ] as const)('an index function that throws, cache of %s', (_, options) => {
   test('is asked again with the next change of any object, after a second', async () => {
     const { clock, server, failing, found, notIndexed, informer } = await running(options);

@@ -531,10 +531,18 @@ describe('an informer', () => {
   test('says so when asked for what this version does not have', () => {
     const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
     const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
-    expect(() => new SharedIndexInformer(listWatch, { queue: 'fast' as 'real' })).toThrow(invalid);
-    expect(
-      new SharedIndexInformer(listWatch, { watchList: false, queue: 'real' }).hasSynced(),
-    ).toBe(false);
+    expect(() => new SharedIndexInformer(listWatch, { fifo: 'fast' as 'real' })).toThrow(invalid);
+    expect(new SharedIndexInformer(listWatch, { watchList: false, fifo: 'real' }).hasSynced()).toBe(
+      false,
+    );
+  });
+
+  test('takes "fifo" by its former name "queue", and not both', () => {
+    const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
+    expect(new SharedIndexInformer(listWatch, { queue: 'delta' }).hasSynced()).toBe(false);
+    expect(() => new SharedIndexInformer(listWatch, { queue: 'delta', fifo: 'delta' })).toThrow(
+      /"options.queue" expected nothing beside "fifo"/,
+    );
   });
 });
 

@@ -206,7 +206,7 @@ test('a store that is dead is told of, and leaves no rejection that nobody handl
 });
 
 /** An informer whose list has `names`, and whose watch says what the test sends. */
-function informer(names: readonly string[], options: { queue?: 'real' | 'delta' } = {}) {
+function informer(names: readonly string[], options: { fifo?: 'real' | 'delta' } = {}) {
   const clock = new FakeClock();
   const body = new Stream();
   const server = new Replies(
@@ -268,7 +268,7 @@ test.each(['real', 'delta'] as const)(
   async (queue) => {
     // Story: an empty list is nothing to pop for a queue by keys, and whoever waited for the cache
     // waited until the time was over.
-    const { clock, made } = informer([], { queue });
+    const { clock, made } = informer([], { fifo: queue });
     let changes = 0;
     void made.changed().then(() => changes++);
     const running = made.run();
@@ -286,7 +286,7 @@ const FLOOD = 30_000;
  * before has been read. To index one takes 0.1 ms on the clock, and to read one so many: the loop
  * yields after 40.
  */
-function flooded(chunk: number, queue: 'real' | 'delta', readMs: number) {
+function flooded(chunk: number, fifo: 'real' | 'delta', readMs: number) {
   let spent = 0;
   const clock = new (class extends FakeClock {
     override now(): number {
@@ -308,7 +308,7 @@ function flooded(chunk: number, queue: 'real' | 'delta', readMs: number) {
     () => ({ status: 200, headers: new Headers(), body: body() }),
   );
   const made = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
-    ...{ clock, random: () => 0, queue },
+    ...{ clock, random: () => 0, fifo },
     transform: (object: ConfigMap) => {
       spent += readMs;
       if (++read % 50 !== 0) indexing++; // deletions are not indexed

@@ -46,7 +46,7 @@ const ways: [
   ['bytes', {}],
   ['objects', { keep: 'objects' }],
   ['a transform', { transform: (object) => object }],
-  ['the delta queue', { queue: 'delta' }],
+  ['the delta queue', { fifo: 'delta' }],
   ['a streamed list', { watchList: true }],
   ['members that are dropped', { drop: ['data', 'kind', 'apiVersion'] }],
   ['room for metadata alone', { maxBytes: 1, whenFull: 'metadata' }],

@@ -16,13 +16,13 @@ import { expect, onTestFinished, test } from 'vitest';
 import { at, type ConfigMap, configMap } from '../client/fixtures.ts';
 
 test.each([
-  { watchList: false, queue: 'real', told: true },
-  { watchList: true, queue: 'real', told: true },
-  { watchList: false, queue: 'delta', told: true },
-  { watchList: true, queue: 'delta', told: true },
-  { watchList: false, queue: 'real', told: false },
-  { watchList: true, queue: 'real', told: false },
-] as const)('all that anybody gets is plain objects: %o', async ({ watchList, queue, told }) => {
+  { watchList: false, fifo: 'real', told: true },
+  { watchList: true, fifo: 'real', told: true },
+  { watchList: false, fifo: 'delta', told: true },
+  { watchList: true, fifo: 'delta', told: true },
+  { watchList: false, fifo: 'real', told: false },
+  { watchList: true, fifo: 'real', told: false },
+] as const)('all that anybody gets is plain objects: %o', async ({ watchList, fifo, told }) => {
   setErrorHandler(() => undefined);
   onTestFinished(() => void setErrorHandler(undefined));
   const seen: [where: string, object: ConfigMap][] = [];
@@ -44,7 +44,7 @@ test.each([
   const informer = new SharedIndexInformer(new ListWatch(transport, resource), {
     clock,
     watchList,
-    queue,
+    fifo,
   });
   const repeats: boolean[] = [];
   const handler = {
@@ -86,7 +86,7 @@ test.each([
     : ['add', 'get', 'index', 'read'];
   expect([...new Set(seen.map(([where]) => where))].sort()).toEqual(wheres);
   // a list that brings the same bytes brings the same object
-  if (queue === 'real') expect(repeats).toEqual(told ? [true] : []);
+  if (fifo === 'real') expect(repeats).toEqual(told ? [true] : []);
   for (const [where, object] of seen) {
     const { apiVersion, kind, metadata, data } = object;
     expect(Object.getPrototypeOf(object), where).toBe(Object.prototype);

@@ -88,7 +88,7 @@ function randomFault(random: Random): Fault {
 interface Kind {
   name: string;
   watchList: boolean;
-  queue?: 'delta';
+  fifo?: 'delta';
   view?: View;
   labelSelector?: string;
 }
@@ -96,7 +96,7 @@ interface Kind {
 const KINDS: Kind[] = [
   { name: 'streamed lists', watchList: true },
   { name: 'lists and watches', watchList: false },
-  { name: 'the queue "delta"', watchList: true, queue: 'delta' },
+  { name: 'the queue "delta"', watchList: true, fifo: 'delta' },
   { name: 'metadata alone', watchList: false, view: { metadataOnly: true } },
   {
     name: 'a selector',
@@ -160,7 +160,7 @@ async function start(random: Random) {
   return { clock, server, write, everything };
 }
 
-describe.each(KINDS)('an informer with $name', ({ watchList, queue, view = {}, labelSelector }) => {
+describe.each(KINDS)('an informer with $name', ({ watchList, fifo, view = {}, labelSelector }) => {
   it.each([0, 1])('keeps every rule under random faults, run %i', async (run) => {
     const random = new Random(seed + run);
     const { clock, server, write, everything } = await start(random);
@@ -172,7 +172,7 @@ describe.each(KINDS)('an informer with $name', ({ watchList, queue, view = {}, l
       labelSelector,
       metadataOnly,
     });
-    const options = { clock, watchList, queue, resyncPeriod: 7000, random: () => random.next() };
+    const options = { clock, watchList, fifo, resyncPeriod: 7000, random: () => random.next() };
     const informer = new SharedIndexInformer(listWatch, options);
     const handlers: RecordingHandler[] = [];
     const add = (name: string, options: { late?: boolean; resync?: boolean }): void => {
@@ -219,7 +219,7 @@ describe.each(KINDS)('an informer with $name', ({ watchList, queue, view = {}, l
         .getIndexer()
         .list()
         .map((object) => stateOf(object, view)),
-      order: queue === 'delta' ? ('per key' as const) : ('total' as const),
+      order: fifo === 'delta' ? ('per key' as const) : ('total' as const),
     };
     await informer.stop();
     await running;

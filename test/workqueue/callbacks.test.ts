@@ -79,7 +79,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
   test('an order that disposes of its queue touches no other queue', () => {
     const next: WorkQueue[] = [];
     const gone: WorkQueue = new WorkQueue({
-      queue: {
+      order: {
         push: () => {},
         touch: () => {},
         len: () => 1,
@@ -137,7 +137,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
         return item;
       }
     }
-    const queue = new WorkQueue({ queue: new Adding() });
+    const queue = new WorkQueue({ order: new Adding() });
     const gets = [queue.get(), queue.get()];
     queue.add('a');
     expect((await Promise.all(gets)).map(({ item }) => item)).toEqual(['more', 'a']);
@@ -169,7 +169,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
       if (popped && by === 'key function') end(queue, leave);
       return item;
     };
-    const queue: WorkQueue = new WorkQueue({ queue: new Ending(), key });
+    const queue: WorkQueue = new WorkQueue({ order: new Ending(), key });
     const got = queue.get({ signal: leave.signal }).then(
       ({ shutdown }) => shutdown && 'shutdown',
       (error) => error.code,
@@ -215,7 +215,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     const items: string[] = [];
     let pops = 0;
     const ordered = new WorkQueue({
-      queue: {
+      order: {
         push: (item) => void items.push(item),
         touch: () => {},
         len: () => items.length,

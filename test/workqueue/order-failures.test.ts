@@ -66,7 +66,7 @@ describe('push', () => {
     async (_, add) => {
       const order = new Failing();
       const provider = new RecordingProvider();
-      const queue = new WorkQueue({ queue: order, name: 'q', metricsProvider: provider });
+      const queue = new WorkQueue({ order, name: 'q', metricsProvider: provider });
       const waiting = gotten(queue.get());
       order.fails.push = 2;
       expect(() => add(queue)).toThrow('push');
@@ -86,7 +86,7 @@ describe('push', () => {
     const order = new Failing();
     const queue = new RateLimitingQueue(new ItemExponentialFailureRateLimiter(100, 1_000), {
       clock,
-      queue: order,
+      order,
     });
     queue.add('x');
     expect(queue.tryGet()).toBe('x');
@@ -114,7 +114,7 @@ describe('push', () => {
 
   test('that always throws when keys are done costs the order, not the keys', () => {
     const order = new Failing();
-    const queue = new WorkQueue({ queue: order });
+    const queue = new WorkQueue({ order });
     const keys = ['a', 'b', 'c'];
     queue.addAll(keys);
     order.fails.push = Number.POSITIVE_INFINITY;
@@ -169,7 +169,7 @@ describe.each([false, true])('pop that throws, with the item taken off: %s', (po
     for (const waits of [false, true]) {
       const order = new Failing();
       order.popsFirst = popsFirst;
-      const queue = new WorkQueue({ queue: order });
+      const queue = new WorkQueue({ order });
       order.fails.pop = 1;
       const waiting = waits ? [gotten(queue.get()), gotten(queue.get())] : [];
       queue.add('x');
@@ -186,7 +186,7 @@ describe.each([false, true])('pop that throws, with the item taken off: %s', (po
     const order = new Failing();
     order.popsFirst = popsFirst;
     order.fails.pop = Number.POSITIVE_INFINITY;
-    const queue = new WorkQueue({ queue: order });
+    const queue = new WorkQueue({ order });
     queue.addAll(['a', 'b']);
     const got: string[] = [];
     for (let i = 0; i < 10; i++) {
@@ -206,7 +206,7 @@ test.each([undefined, Number.NaN, '1', -1, Promise.resolve(1)])(
   'len that answers %s is an error of the get and of len(), and the key stays',
   async (answer) => {
     const order = new Failing();
-    const queue = new WorkQueue({ queue: order });
+    const queue = new WorkQueue({ order });
     const { len } = order;
     queue.add('x');
     order.len = () => answer as number;
@@ -226,7 +226,7 @@ test.each<[string, () => unknown]>([
   async (_, answer) => {
     const order = new Failing();
     const { pop } = order;
-    const queue = new WorkQueue({ queue: order });
+    const queue = new WorkQueue({ order });
     queue.add('x');
     order.pop = () => {
       order.items.shift();
@@ -240,7 +240,7 @@ test.each<[string, () => unknown]>([
 
 test('touch that throws is told to the adder, and the key stays', () => {
   const order = new Failing();
-  const queue = new WorkQueue({ queue: order });
+  const queue = new WorkQueue({ order });
   queue.add('x');
   order.fails.touch = 1;
   expect(() => queue.add('x')).toThrow('touch');

@@ -123,7 +123,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
 
   test('TestCollapse: two adds give one get, and Touch is called', () => {
     const order = new TouchedOrder();
-    const queue = make.queue({ queue: order });
+    const queue = make.queue({ order });
     queue.add('bar');
     queue.add('bar');
     expect(queue.len()).toBe(1);
@@ -135,7 +135,7 @@ describe.each(implementations)('queue_test, $name', (make) => {
 
   test('TestCollapseWhileProcessing: two adds while processing give one more, after done, and no Touch', async () => {
     const order = new TouchedOrder();
-    const queue = make.queue({ queue: order });
+    const queue = make.queue({ order });
     queue.add('foo');
     expect(queue.tryGet()).toBe('foo');
     queue.add('foo');

@@ -130,7 +130,7 @@ export class Rig {
       watchList: options.watchList,
       ...(options.decodedBehind === undefined
         ? {}
-        : { queue: options.decodedBehind, transform: (object: Widget) => object }),
+        : { fifo: options.decodedBehind, transform: (object: Widget) => object }),
       watchErrorHandler: (error, failure) => void this.failures.push({ ...failure, error }),
     });
     this.informer.addEventHandler(this.recorder.handler);

@@ -370,7 +370,7 @@ export function delayingQueueCases(make: Implementation): void {
     test('with an order of the user, delayed items go through it', () => {
       const items: string[] = [];
       const { clock, queue } = start({
-        queue: {
+        order: {
           touch: () => {},
           push: (item) => items.push(item),
           len: () => items.length,
@@ -394,7 +394,7 @@ export function delayingQueueCases(make: Implementation): void {
         items.push(item);
       };
       const { clock, queue } = start({
-        queue: {
+        order: {
           touch: () => {},
           push,
           len: () => items.length,

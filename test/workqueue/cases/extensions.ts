@@ -245,7 +245,7 @@ export function extensionCases(make: Implementation): void {
         len: () => items.length,
         pop: () => items.shift() as string,
       };
-      const { clock, queue } = limited({ addKeepsBackoff: true, queue: order });
+      const { clock, queue } = limited({ addKeepsBackoff: true, order });
       queue.addRateLimited('a');
       queue.add('a');
       expect(calls).toEqual([]);

@@ -388,8 +388,8 @@ export function priorityQueueCases(make: Implementation): void {
 
     test.each([
       [
-        { queue: { touch: Math.abs, push: Math.abs, len: Math.abs, pop: Math.abs } },
-        /"queue" expected nothing/,
+        { order: { touch: Math.abs, push: Math.abs, len: Math.abs, pop: Math.abs } },
+        /"order" expected nothing/,
       ],
       [{ inner: {} }, /"inner" expected nothing/],
       [{ aging: 5 }, /"aging" expected an object/],

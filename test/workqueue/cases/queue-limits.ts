@@ -42,7 +42,7 @@ export function queueLimitCases(make: Implementation): void {
 
     test('pop chooses, and touch is called only for an item that is queued', () => {
       const order = new Stack();
-      const queue = make.queue({ queue: order });
+      const queue = make.queue({ order });
       for (const key of ['a', 'b', 'c', 'a']) queue.add(key);
       expect(order.touched).toEqual(['a']);
       expect(queue.len()).toBe(3);
@@ -71,7 +71,7 @@ export function queueLimitCases(make: Implementation): void {
         pop: () =>
           order.items.sort((a, b) => a.rank - b.rank).pop() as { id: string; rank: number },
       };
-      const queue = make.queue<{ id: string; rank: number }>({ key: ({ id }) => id, queue: order });
+      const queue = make.queue<{ id: string; rank: number }>({ key: ({ id }) => id, order });
       for (const [id, rank] of [
         ['a', 1],
         ['b', 2],
@@ -91,7 +91,7 @@ export function queueLimitCases(make: Implementation): void {
 
     test('an order that throws or pops what it was not given is its own problem, not the end of the core', () => {
       const order = new Stack();
-      const queue = make.queue({ queue: order });
+      const queue = make.queue({ order });
       queue.add('a');
       const problem = new Error('no order today');
       order.pop = () => {
@@ -238,7 +238,7 @@ export function queueLimitCases(make: Implementation): void {
       ['clock', {}],
       ['name', 5],
       ['metricsProvider', {}],
-      ['queue', {}],
+      ['order', {}],
       ['inner', {}],
     ])('an option "%s" of the wrong type', (option, value) => {
       expectError(
@@ -246,6 +246,20 @@ export function queueLimitCases(make: Implementation): void {
         'INVALID_ARGUMENT',
         option,
       );
+    });
+
+    test('an order by its former name "queue", and not by both', () => {
+      const items: string[] = [];
+      const order = {
+        touch: () => undefined,
+        push: (item: string) => void items.unshift(item),
+        len: () => items.length,
+        pop: () => items.shift() ?? '',
+      };
+      const queue = make.queue({ queue: order });
+      queue.addAll(['a', 'b']);
+      expect([queue.tryGet(), queue.tryGet()]).toEqual(['b', 'a']);
+      expectError(() => make.queue({ queue: order, order }), 'INVALID_ARGUMENT', /beside "order"/);
     });
 
     test('options and signals that are none', async () => {

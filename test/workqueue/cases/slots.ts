@@ -131,7 +131,7 @@ export function slotCases(make: Implementation): void {
         pop: () => stack.pop() as string,
       };
       const inner = make.queue({
-        queue: order,
+        order,
         name: 'counted',
         metricsProvider: provider,
         clock: new FakeClock(),
