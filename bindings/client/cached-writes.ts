@@ -5,8 +5,9 @@
  */
 import type { KubeObject } from '../cache/keys.ts';
 import type { Resource } from '../cache/resource.ts';
+import { requireObject } from '../errors.ts';
 import type { LiveClient } from './live-client.ts';
-import { keyOf } from './paths.ts';
+import { keyOf, requireResource } from './paths.ts';
 import type { ResourceCache } from './resource-cache.ts';
 import { ignoreNotFound, isAlreadyExists, isConflict } from './status-errors.ts';
 import type {
@@ -142,6 +143,8 @@ export class CachedWrites {
     part: string | undefined,
     { signal }: WriteOptions = {},
   ): Promise<T> {
+    requireResource(resource);
+    requireObject('object', object);
     const { name, namespace, resourceVersion } = (object as KubeObject).metadata ?? {};
     if (name === undefined || isWhole(object)) return object;
     const keep = this.#cacheOf(resource, namespace)?.kept();
@@ -162,6 +165,7 @@ export class CachedWrites {
     part: string | undefined,
     { signal }: WriteOptions = {},
   ): Promise<void> {
+    requireResource(resource);
     if (patch?.type !== 'merge' || !mayReplace(patch.body)) return;
     const keep = this.#cacheOf(resource, key?.namespace)?.kept();
     const now = keep && (await this.#now(resource, key, signal));

@@ -34,6 +34,7 @@ import {
   metadataOf,
   objectPath,
   requireNamespace,
+  requireResource,
   toJson,
 } from './paths.ts';
 import type { RestClient } from './rest-client.ts';
@@ -141,6 +142,7 @@ export class LiveClient implements Client {
     object: T,
     options: WriteOptions = {},
   ): Promise<T> {
+    requireResource(resource);
     const isReview = mayBeUnnamed(resource);
     const given = isReview ? { metadata: {}, ...object } : object;
     const body = bodyFor('object', bodyOf(resource, given));

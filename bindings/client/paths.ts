@@ -43,6 +43,7 @@ export function objectPath(resource: AnyResource, key: ObjectKey, subresource = 
 
 /** "" for a resource without namespaces. Throws CapstanError INVALID_ARGUMENT. */
 export function requireNamespace(resource: AnyResource, namespace: unknown): string {
+  requireResource(resource);
   if (!resource.namespaced) return '';
   if (typeof namespace !== 'string' || namespace === '')
     throw invalid('namespace', `a namespace, as ${resource.plural} are namespaced`, namespace);

@@ -4,15 +4,16 @@
  * client, one another's too.
  */
 import type { KubeObject } from '../cache/keys.ts';
-import { CapstanError, invalid } from '../errors.ts';
+import { CapstanError, invalid, requireObject } from '../errors.ts';
 import { requireFieldOptions } from './client.ts';
-import { metadataOf } from './paths.ts';
+import { metadataOf, requireResource } from './paths.ts';
 import type { AnyResource, Client, ObjectKey, WriteOptions } from './types.ts';
 import { WrappedClient } from './wrapped-client.ts';
 
 /**
  * A client of one namespace: keys, objects and lists without a namespace get it, and others than it
- * are refused. Resources that have no namespaces pass through.
+ * are refused. Resources that have no namespaces pass through. Unlike controller-runtime's, which
+ * lists in its own namespace whatever the call names, it refuses a list in another one too.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -27,6 +28,7 @@ export function newNamespacedClient(client: Client, namespace: string): Client {
     given: string | undefined,
     what: string,
   ): string | undefined => {
+    requireResource(resource);
     if (!resource.namespaced) return given;
     if (given === undefined || given === '' || given === namespace) return namespace;
     throw new CapstanError(
@@ -34,12 +36,15 @@ export function newNamespacedClient(client: Client, namespace: string): Client {
       `${what} is in the namespace ${given}, and this client is for ${namespace}: use another client`,
     );
   };
-  const scoped = <O extends { namespace?: string }>(resource: AnyResource, options: O): O =>
-    resource.namespaced
-      ? { ...options, namespace: own(resource, options.namespace, 'what is asked for') }
-      : options;
+  const scoped = <O extends { namespace?: string }>(resource: AnyResource, options: O): O => {
+    const placed = own(resource, options.namespace, 'what is asked for');
+    return resource.namespaced ? { ...options, namespace: placed } : options;
+  };
   return new WrappedClient(client, {
-    key: (resource: AnyResource, key: ObjectKey) => scoped(resource, key),
+    key: (resource: AnyResource, key: ObjectKey) => {
+      requireObject('key', key);
+      return scoped(resource, key);
+    },
     object: <T extends object>(resource: AnyResource, object: T): T => {
       const metadata = metadataOf(object);
       const placed = own(resource, metadata.namespace, `the object ${metadata.name ?? ''}`);

@@ -2,7 +2,7 @@
  * The client that reads from caches: what it asks of the server and what not, and what its lists
  * select.
  */
-import { defineResource, newSharedInformerFactory } from 'capstan/cache';
+import { defineResource, newSharedInformerFactory, type Resource } from 'capstan/cache';
 import {
   type Client,
   createOrUpdate,
@@ -477,6 +477,67 @@ describe('a cache that is full', () => {
     requests.length = 0;
     expect(await client.get(ConfigMaps, at('a'))).not.toHaveProperty('data');
     expect((await client.list(ConfigMaps)).items[0]).not.toHaveProperty('data');
+    expect(requests).toEqual([]);
+  });
+});
+
+describe('a cache of metadata alone', () => {
+  async function filled() {
+    const metadataOnly = true;
+    const selections = new Map<Resource<never, string>, { metadataOnly: boolean }>([
+      [ConfigMaps, { metadataOnly }],
+      [Namespaces, { metadataOnly }],
+    ]);
+    const setup = await cached({ factoryOptions: { selections } });
+    for (const [namespace, name, tier] of [
+      ['default', 'a', 'front'],
+      ['default', 'b', 'back'],
+      ['other', 'a', 'back'],
+    ] as const)
+      await setup.client.create(
+        ConfigMaps,
+        configMap(name, { page: '1' }, { namespace, labels: { tier } }),
+      );
+    await setup.client.create(Namespaces, { metadata: { name: 'team' } });
+    await setup.client.list(ConfigMaps);
+    await setup.client.list(Namespaces);
+    setup.requests.length = 0;
+    return setup;
+  }
+
+  test('gives objects of the kind that was asked for, with and without a namespace, or not found', async () => {
+    const { client, requests } = await filled();
+    const { kind, apiVersion, metadata, ...rest } = await client.get(ConfigMaps, at('a'));
+    expect([kind, apiVersion, rest]).toEqual(['ConfigMap', 'v1', {}]);
+    expect(metadata).toMatchObject({ namespace: 'default', name: 'a', labels: { tier: 'front' } });
+    expect(metadata.uid).toMatch(/./);
+    expect(await client.get(Namespaces, { name: 'team' })).toMatchObject({
+      kind: 'Namespace',
+      metadata: { name: 'team' },
+    });
+    await expect(client.get(ConfigMaps, at('none'))).rejects.toSatisfy(isNotFound);
+    await expect(client.get(Namespaces, { name: 'none' })).rejects.toSatisfy(isNotFound);
+    expect(requests).toEqual([]);
+  });
+
+  test.each<[string, ListOptions, string[]]>([
+    ['everything', {}, ['default/a', 'default/b', 'other/a']],
+    ['nothing', { labelSelector: 'tier=none' }, []],
+    ['a namespace', { namespace: 'other' }, ['other/a']],
+    ['a name', { fieldSelector: 'metadata.name=a' }, ['default/a', 'other/a']],
+    ['labels', { labelSelector: 'tier=back' }, ['default/b', 'other/a']],
+    ['labels in a namespace', { labelSelector: 'tier=back', namespace: 'default' }, ['default/b']],
+    [
+      'a name and labels in a namespace',
+      { namespace: 'default', labelSelector: 'tier=front', fieldSelector: 'metadata.name=a' },
+      ['default/a'],
+    ],
+  ])('of metadata alone selects %s', async (_, options, expected) => {
+    const { client, requests } = await filled();
+    const { items } = await client.list(ConfigMaps, options);
+    const keys = items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
+    expect(keys.sort()).toEqual(expected);
+    expect(items.every((item) => item.kind === 'ConfigMap' && !('data' in item))).toBe(true);
     expect(requests).toEqual([]);
   });
 });

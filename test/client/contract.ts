@@ -14,6 +14,7 @@ import {
   mergeFrom,
   newClient,
   newNamespacedClient,
+  withFieldValidation,
   withInterceptors,
 } from 'capstan/client';
 import { newManager } from 'capstan/manager';
@@ -43,6 +44,22 @@ const Deployments = defineResource<Deployment>()({
   version: 'v1',
   kind: 'Deployment',
   plural: 'deployments',
+  namespaced: true,
+});
+
+interface Secret {
+  apiVersion?: string;
+  kind?: string;
+  metadata: Metadata;
+  type?: string;
+  stringData?: Record<string, string>;
+}
+
+const Secrets = defineResource<Secret>()({
+  group: '',
+  version: 'v1',
+  kind: 'Secret',
+  plural: 'secrets',
   namespaced: true,
 });
 
@@ -179,6 +196,44 @@ export function keepsTheContract(
       });
       await client.delete(ConfigMaps, at('errors'));
       await expect(client.get(ConfigMaps, at('errors'))).rejects.toSatisfy(isNotFound);
+    });
+
+    // Some were a bare TypeError: who looked into what it was given came before who judges it.
+    test('what is no resource, no key or no object is refused with its own error', async () => {
+      const refused = { code: 'INVALID_ARGUMENT' };
+      const patch = { type: 'merge', body: { metadata: { finalizers: [] } } } as const;
+      const me = { fieldOwner: 'me' };
+      for (const each of [client, newNamespacedClient(client, namespace)]) {
+        const [status, scale] = [each.status(), each.subResource('scale')];
+        const calls: ((resource: typeof ConfigMaps, what: never) => Promise<unknown>)[] = [
+          (resource, what) => each.get(resource, what),
+          (resource, what) => each.get(resource, what, server),
+          (resource, what) => each.patch(resource, what, patch),
+          (resource, what) => each.delete(resource, what),
+          (resource, what) => each.create(resource, what),
+          (resource, what) => each.update(resource, what),
+          (resource, what) => each.apply(resource, what, me),
+          (resource, what) => status.get(resource, what),
+          (resource, what) => status.patch(resource, what, patch),
+          (resource, what) => status.update(resource, what),
+          (resource, what) => status.apply(resource, what, me),
+          (resource, what) => scale.create(resource, what, {}),
+        ];
+        for (const call of calls) {
+          for (const what of [undefined, null, 'a', 1, [], {}])
+            await expect(call(ConfigMaps, what as never)).rejects.toMatchObject(refused);
+          for (const resource of [undefined, null, 'configmaps', {}])
+            await expect(call(resource as never, configMap('a') as never)).rejects.toMatchObject(
+              refused,
+            );
+        }
+        for (const resource of [undefined, null, 'configmaps', {}])
+          for (const call of [
+            () => each.list(resource as never),
+            () => each.deleteAllOf(resource as never),
+          ])
+            await expect(call()).rejects.toMatchObject(refused);
+      }
     });
 
     test('a write of an older version is a conflict', async () => {
@@ -319,6 +374,125 @@ export function keepsTheContract(
       });
       await expect(client.status().update(Deployments, made)).rejects.toSatisfy(isConflict);
       await client.delete(Deployments, at('d'));
+    });
+
+    test('an apply is of the version that it names, and of any where it names none', async () => {
+      const me = { fieldOwner: 'me' };
+      const apply = (a: string, metadata: Metadata = {}) =>
+        client.apply(ConfigMaps, configMap('applied', { a }, metadata), me);
+      const made = await apply('1');
+      expect(await apply('1')).toEqual(made);
+      const second = await apply('2');
+      expect(second.data).toEqual({ a: '2' });
+      expect(second.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion);
+      const { resourceVersion } = second.metadata;
+      expect((await apply('3', { resourceVersion })).data).toEqual({ a: '3' });
+      await expect(apply('4', { resourceVersion })).rejects.toSatisfy(isConflict);
+      const uid = '00000000-0000-0000-0000-000000000000';
+      await expect(apply('4', { uid })).rejects.toSatisfy(isInvalid);
+      for (const managedFields of [[], [{ manager: 'me', operation: 'Apply' }]])
+        await expect(apply('4', { managedFields })).rejects.toMatchObject({ status: 400 });
+      await client.delete(ConfigMaps, at('applied'));
+      await expect(apply('6', { uid })).rejects.toSatisfy(isConflict);
+    });
+
+    test('what an apply must not change is refused with a typed error', async () => {
+      const secret = (type: string, key: string) => ({
+        metadata: at('typed'),
+        type,
+        stringData: { [key]: 'x' },
+      });
+      const me = { fieldOwner: 'me' };
+      await client.apply(Secrets, secret('Opaque', 'a'), me);
+      const error = await client
+        .apply(Secrets, secret('kubernetes.io/ssh-auth', 'ssh-privatekey'), me)
+        .catch((error: unknown) => error);
+      expect(isInvalid(error)).toBe(true);
+      expect((error as Error).message).toContain('field is immutable');
+      expect((await client.get(Secrets, at('typed'), server)).type).toBe('Opaque');
+      await client.delete(Secrets, at('typed'));
+    });
+
+    test('strict validation refuses a field that there is not, by each write', async () => {
+      const strict = withFieldValidation(client, 'Strict');
+      const odd = { shape: 'round' };
+      const made = await strict.create(Deployments, deployment('strict'));
+      const wrong = { ...made, spec: { ...made.spec, ...odd } };
+      const wrongStatus = { ...made, status: odd } as Deployment;
+      const patch = { type: 'merge', body: { spec: odd } } as const;
+      const statusPatch = { type: 'merge', body: { status: odd } } as const;
+      const me = { fieldOwner: 'me', force: true };
+      const { metadata } = deployment('strict');
+      const status = strict.status();
+      for (const call of [
+        () => strict.create(Deployments, { ...wrong, metadata: at('other') }),
+        () => strict.update(Deployments, wrong),
+        () => strict.patch(Deployments, at('strict'), patch),
+        () => strict.apply(Deployments, { metadata, spec: odd } as object, me),
+        () => status.update(Deployments, wrongStatus),
+        () => status.patch(Deployments, at('strict'), statusPatch),
+        () => status.apply(Deployments, { metadata, status: odd } as object, me),
+      ]) {
+        const error = await call().catch((error: unknown) => error);
+        expect(error).toMatchObject({ code: 'STATUS' });
+        expect((error as Error).message).toMatch(/shape/);
+      }
+      const kept = await client.get(Deployments, at('strict'), server);
+      expect(kept.metadata.resourceVersion).toBe(made.metadata.resourceVersion);
+      await client.delete(Deployments, at('strict'));
+    });
+
+    test('what has finalizers goes when the last of them does, however it is taken away', async () => {
+      const finalizers = ['example.com/hold'];
+      const labels = { held: 'true' };
+      const held = async (name: string) => {
+        const made = await client.create(ConfigMaps, configMap(name, {}, { finalizers, labels }));
+        return made.metadata.name as string;
+      };
+      const all = ['h1', 'h2', 'h3'];
+      for (const name of all) await held(name);
+      await client.delete(ConfigMaps, at('h1'));
+      await client.deleteAllOf(ConfigMaps, { namespace, labelSelector: 'held' });
+      const left = async () => {
+        const { items } = await client.list(ConfigMaps, { namespace, labelSelector: 'held' });
+        return items.map(({ metadata }) => [metadata.name, typeof metadata.deletionTimestamp]);
+      };
+      expect((await left()).sort()).toEqual(all.map((name) => [name, 'string']));
+      const more = { metadata: { finalizers: [...finalizers, 'example.com/more'] } };
+      await expect(
+        client.patch(ConfigMaps, at('h1'), { type: 'merge', body: more }),
+      ).rejects.toSatisfy(isInvalid);
+      const { metadata } = await client.get(ConfigMaps, at('h1'));
+      await client.update(ConfigMaps, configMap('h1', {}, { ...metadata, finalizers: [] }));
+      await client.patch(ConfigMaps, at('h2'), {
+        type: 'merge',
+        body: { metadata: { finalizers: null } },
+      });
+      const me = { fieldOwner: 'me', force: true };
+      await client.apply(ConfigMaps, configMap('h3', {}, { finalizers }), me);
+      expect((await left()).map(([name]) => name)).toEqual(['h3']);
+      const none = [{ op: 'remove', path: '/metadata/finalizers' }] as const;
+      await client.patch(ConfigMaps, at('h3'), { type: 'json', operations: none });
+      expect(await left()).toEqual([]);
+    });
+
+    test('of many writes at once each counts, or is a conflict', async () => {
+      await client.create(ConfigMaps, configMap('many'));
+      const keys = Array.from({ length: 10 }, (_, i) => `k${i}`);
+      await Promise.all(
+        keys.map((key) =>
+          client.patch(ConfigMaps, at('many'), { type: 'merge', body: { data: { [key]: '1' } } }),
+        ),
+      );
+      const patched = await client.get(ConfigMaps, at('many'));
+      expect(Object.keys(patched.data ?? {}).sort()).toEqual(keys);
+      const updates = await Promise.allSettled(
+        keys.map((key) => client.update(ConfigMaps, { ...patched, data: { [key]: '2' } })),
+      );
+      const refused = updates.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+      expect(refused).toHaveLength(9);
+      expect(refused.every(isConflict)).toBe(true);
+      await client.delete(ConfigMaps, at('many'));
     });
 
     test('an integer beyond 2^53 stays what it is', async () => {

@@ -8,6 +8,7 @@ import {
   createOrUpdate,
   defaultRetry,
   isConflict,
+  isNotFound,
   newClient,
   retryOnConflict,
 } from 'capstan/client';
@@ -279,6 +280,31 @@ test('what was read as metadata alone is not written back, and the error says wh
     draft.data = { ...draft.data, more: '2' };
   });
   expect([result, object.data]).toEqual(['updated', { page: '1', more: '2' }]);
+});
+
+test('what was read as metadata alone is neither created nor has its status written, and takes patches', async () => {
+  const selections = new Map([[Widgets, { metadataOnly: true }]]);
+  const { client, transport } = await cached({ factoryOptions: { selections } });
+  const made = await client.create(Widgets, widget('w', { size: 1 }));
+  const ready = { type: 'merge', body: { status: { ready: true } } } as const;
+  await client.status().patch(Widgets, at('w'), ready);
+  const read = await client.get(Widgets, at('w'));
+  for (const each of [client, newClient({ transport })]) {
+    await expect(each.create(Widgets, read)).rejects.toMatchObject({ code: 'STATUS' });
+    await expect(each.status().update(Widgets, read)).rejects.toMatchObject({
+      code: 'INVALID_ARGUMENT',
+    });
+  }
+  const labels = { seen: 'true' };
+  const labelled = { type: 'merge', body: { metadata: { labels } } } as const;
+  await client.patch(Widgets, at('w'), labelled);
+  expect(await client.get(Widgets, at('w'), { live: true })).toMatchObject({
+    metadata: { uid: made.metadata.uid, labels },
+    spec: { size: 1 },
+    status: { ready: true },
+  });
+  await client.delete(Widgets, at('w'));
+  await expect(client.get(Widgets, at('w'))).rejects.toSatisfy(isNotFound);
 });
 
 // Of some kinds there is no more.

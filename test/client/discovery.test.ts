@@ -14,7 +14,8 @@ import { describe, expect, test } from 'vitest';
 import { ConfigMaps, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const definition = (plural: string, kind: string, scope: string) => ({
+/** Of versions, of which the first is stored; those in brackets are not served. */
+const definition = (plural: string, kind: string, scope: string, ...versions: string[]) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: `${plural}.example.com` },
@@ -22,16 +23,14 @@ const definition = (plural: string, kind: string, scope: string) => ({
     group: 'example.com',
     scope,
     names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
-    versions: [
-      {
-        name: 'v1',
-        served: true,
-        storage: true,
-        schema: {
-          openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
-        },
+    versions: (versions.length === 0 ? ['v1'] : versions).map((name, i) => ({
+      name: name.replace(/[()]/g, ''),
+      served: !name.startsWith('('),
+      storage: i === 0,
+      schema: {
+        openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
       },
-    ],
+    })),
   },
 });
 
@@ -93,6 +92,42 @@ describe('discovery', () => {
     );
     await discovery.resourceFor({ group: 'apps', version: 'v1', kind: 'ReplicaSet' });
     expect(lines(requests)).toEqual(['GET /apis/apps', 'GET /apis/apps/v1']);
+  });
+
+  test('of a kind in two versions prefers what the server prefers, and asks once for each', async () => {
+    const { transport, requests } = await live();
+    await define(transport, definition('gizmos', 'Gizmo', 'Namespaced', 'v1', 'v2'));
+    const discovery = new Discovery(transport);
+    const versionOf = async (version?: string) => {
+      requests.length = 0;
+      const kind = { group: 'example.com', kind: 'Gizmo', ...(version && { version }) };
+      const found = await discovery.resourceFor(kind);
+      return [found.version, ...lines(requests)];
+    };
+    expect(await versionOf('v1')).toEqual(['v1', 'GET /apis/example.com/v1']);
+    const asked = ['GET /apis/example.com', 'GET /apis/example.com/v2'];
+    expect(await versionOf()).toEqual(['v2', ...asked]);
+    for (const version of ['v1', 'v2', undefined])
+      expect(await versionOf(version)).toEqual([version ?? 'v2']);
+  });
+
+  test('forgets a version that is not served any more, once it asks again', async () => {
+    const { client, transport } = await live();
+    const [before, after] = ['v2', '(v2)'].map((second) =>
+      definition('gizmos', 'Gizmo', 'Namespaced', 'v1', second),
+    ) as [object, object];
+    await define(transport, before);
+    const discovery = new Discovery(transport);
+    const gizmo = { group: 'example.com', kind: 'Gizmo' };
+    expect((await discovery.resourceFor(gizmo)).version).toBe('v2');
+    const Definitions = await discovery.resourceOf<typeof before>(before);
+    const patch = { type: 'merge', body: { spec: Object(after).spec } } as const;
+    await client.patch(Definitions, { name: 'gizmos.example.com' }, patch);
+    expect((await discovery.resourceFor(gizmo)).version).toBe('v2');
+    const unknown = { group: 'example.com', version: 'v3', kind: 'Gizmo' };
+    await expect(discovery.resourceFor(unknown)).rejects.toSatisfy(isNotFound);
+    await expect(discovery.resourceFor({ ...gizmo, version: 'v2' })).rejects.toSatisfy(isNotFound);
+    expect((await discovery.resourceFor(gizmo)).version).toBe('v1');
   });
 
   test('asks again for a kind that it does not have, as its definition may have come', async () => {

@@ -139,6 +139,9 @@ describe('an event', () => {
   it.each([
     ['an address', '2001:db8::123'],
     ['too long a name', 'x'.repeat(1000)],
+    ['a name in capitals', 'test.POD'],
+    ['a path', 'test.pod/invalid!chars?'],
+    ['a name that begins with dashes', '--test.pod/invalid!chars?'],
   ])('about %s, which is no name for an Event, has a name of its own', async (_, name) => {
     start().event(
       { apiVersion: 'networking.k8s.io/v1', kind: 'IPAddress', metadata: { name, uid: 'u-3' } },
@@ -539,6 +542,19 @@ describe('isomorphic events', () => {
       await clock.run(MINUTE);
     }
     expect(sink.verbs).toEqual(['create', 'patch 2', 'patch 30', 'patch 60']);
+  });
+
+  it('go on though the half-hourly write was lost, which the next one makes good', async () => {
+    const recorder = start();
+    for (let minute = 0; minute < 62; minute++) {
+      const lost = status(422, 'Invalid');
+      sink.answer = ({ series }) => (series?.count === 30 ? lost : undefined);
+      recorder.event(pod, details);
+      await clock.run(MINUTE);
+    }
+    expect(sink.verbs).toEqual(['create', 'patch 2', 'patch 30', 'patch 60']);
+    expect(new Set(sink.sent.map(({ name }) => name)).size).toBe(1);
+    expect(recorder.counts()).toMatchObject({ recorded: 62, lost: 1 });
   });
 
   it('are created anew, with their series, if the server has forgotten them', async () => {

@@ -276,7 +276,18 @@ describe('delete', () => {
       dryRun: true,
     });
     expect((await client.list(ConfigMaps)).items).toHaveLength(3);
-    await client.deleteAllOf(ConfigMaps, { namespace: 'default', labelSelector: 'tier=front' });
+    await client.deleteAllOf(ConfigMaps, {
+      namespace: 'default',
+      labelSelector: 'tier=front',
+      gracePeriodSeconds: 0,
+      propagationPolicy: 'Background',
+    });
+    expect(JSON.parse(String(requests.at(-1)?.body))).toEqual({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      gracePeriodSeconds: 0,
+      propagationPolicy: 'Background',
+    });
     expect((await client.list(ConfigMaps)).items.map(({ metadata }) => metadata.name)).toEqual([
       'c',
     ]);
@@ -466,6 +477,10 @@ describe('what cannot be sent', () => {
     [
       'an object of another version',
       (client) => client.update(ConfigMaps, { ...configMap('a'), apiVersion: 'v2' }),
+    ],
+    [
+      'the status of an object of another kind',
+      (client) => client.status().update(Widgets, { ...widget('w'), kind: 'Gadget' }),
     ],
     [
       'an object without a name',

@@ -131,6 +131,15 @@ describe('an owner reference', () => {
     expect(() => removeOwnerReference(owner, otherGroup, Deployment)).toThrow(missing);
   });
 
+  it('of what is no object is not removed, and nothing else is', () => {
+    const owned = setControllerReference(owner, dependent(), Deployment);
+    const refused = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+    for (const none of [undefined, null, {}, { metadata: {} }])
+      for (const remove of [removeOwnerReference, removeControllerReference])
+        expect(() => remove(none as never, owned, Deployment)).toThrow(refused);
+    expect(owners(owned)).toHaveLength(1);
+  });
+
   it('is found by group, kind and name, whatever its version', () => {
     const owned = dependent([reference]);
     expect(hasOwnerReference(owner, owned, DeploymentBeta)).toBe(true);

@@ -27,6 +27,7 @@ import {
 } from './fixtures.ts';
 
 const MAPS = '/api/v1/namespaces/team/configmaps';
+const REFUSED = { code: 'INVALID_ARGUMENT' };
 const unplaced = (name: string, more: object = {}) => ({ metadata: { name }, ...more });
 
 describe('a namespaced client', () => {
@@ -145,9 +146,7 @@ describe('a namespaced client', () => {
     ],
   ])('refuses another namespace: %s', async (_, call) => {
     const { client, requests } = await live();
-    await expect(call(newNamespacedClient(client, 'team'))).rejects.toMatchObject({
-      code: 'INVALID_ARGUMENT',
-    });
+    await expect(call(newNamespacedClient(client, 'team'))).rejects.toMatchObject(REFUSED);
     expect(requests).toEqual([]);
   });
 
@@ -167,27 +166,30 @@ describe('a dry run client', () => {
     const { client, requests } = await live();
     const made = await client.create(Widgets, { ...widget('w', { size: 1 }) });
     const dry = newDryRunClient(client);
-    requests.length = 0;
-    expect(await dry.create(Widgets, widget('other'))).toMatchObject({
-      metadata: { name: 'other' },
-    });
-    expect((await dry.update(Widgets, { ...made, spec: { size: 2 } })).spec).toEqual({ size: 2 });
-    const patch = { type: 'merge', body: { spec: { size: 3 } } } as const;
-    expect((await dry.patch(Widgets, at('w'), patch, { dryRun: false })).spec).toEqual({ size: 3 });
-    await dry.apply(Widgets, widget('w'), { fieldOwner: 'me' }).catch((error: unknown) => error);
-    await dry.status().update(Widgets, { ...made, status: { ready: true } });
-    await dry
-      .status()
-      .patch(Widgets, at('w'), { type: 'merge', body: { status: { ready: true } } });
-    await dry
-      .status()
-      .apply(Widgets, widget('w'), { fieldOwner: 'me' })
-      .catch((error: unknown) => error);
-    await dry.delete(Widgets, at('w'));
-    await dry.deleteAllOf(Widgets, { namespace: 'default' });
-    expect(requests.map(({ query }) => query?.dryRun)).toEqual(
-      Array.from({ length: 9 }, () => 'All'),
-    );
+    const patch = { type: 'merge', body: { spec: { size: 3 }, status: { size: 1 } } } as const;
+    const applied = { ...widget('w', { color: 'red' }), status: { ready: true } };
+    for (const options of [undefined, { dryRun: false }]) {
+      requests.length = 0;
+      expect(await dry.create(Widgets, widget('other'), options)).toMatchObject({
+        metadata: { name: 'other' },
+      });
+      const updated = await dry.update(Widgets, { ...made, spec: { size: 2 } }, options);
+      expect(updated.spec).toEqual({ size: 2 });
+      const patched = await dry.patch(Widgets, at('w'), patch, options);
+      expect(patched.spec).toEqual({ size: 3 });
+      const owned = { ...options, fieldOwner: 'me' };
+      expect((await dry.apply(Widgets, applied, owned)).spec).toEqual({ size: 1, color: 'red' });
+      const status = dry.status();
+      const written = { ...made, status: { ready: true } };
+      expect((await status.update(Widgets, written, options)).status).toEqual({ ready: true });
+      expect((await status.patch(Widgets, at('w'), patch, options)).status).toEqual({ size: 1 });
+      expect((await status.apply(Widgets, applied, owned)).status).toEqual({ ready: true });
+      await dry.delete(Widgets, at('w'), options);
+      await dry.deleteAllOf(Widgets, { ...options, namespace: 'default' });
+      expect(requests.map(({ query }) => query?.dryRun)).toEqual(
+        Array.from({ length: 9 }, () => 'All'),
+      );
+    }
     expect(await dry.get(Widgets, at('w'))).toEqual(made);
     expect((await dry.list(Widgets)).items).toEqual([made]);
   });
@@ -199,6 +201,14 @@ describe('a dry run client', () => {
       reason: 'Invalid',
     });
     await expect(dry.update(ConfigMaps, configMap('none'))).rejects.toSatisfy(isNotFound);
+    const made = await client.create(ConfigMaps, configMap('a'));
+    const labels = { team: 'no label, as it has spaces' };
+    const wrong = { ...made, metadata: { ...made.metadata, labels } };
+    await expect(dry.update(ConfigMaps, wrong)).rejects.toMatchObject({ reason: 'Invalid' });
+    const patch = { type: 'merge', body: { metadata: { labels } } } as const;
+    await expect(dry.patch(ConfigMaps, at('a'), patch)).rejects.toMatchObject({
+      reason: 'Invalid',
+    });
   });
 });
 

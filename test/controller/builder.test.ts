@@ -176,19 +176,22 @@ describe('the builder', () => {
     ]);
   });
 
-  test('lets several controllers share the caches of the manager', async () => {
-    const manager = new FakeManager();
-    const calls: string[] = [];
-    for (const name of ['first', 'second'])
-      newControllerManagedBy(manager)
-        .for(Widget)
-        .named(fresh())
-        .complete((request) => void calls.push(`${name} ${request.name}`));
-    manager.transport.put('widgets', widget('a'));
-    await manager.start();
-    expect(calls.sort()).toEqual(['first a', 'second a']);
-    expect(manager.transport.watches()).toBe(1);
-  });
+  test.each([false, true])(
+    'lets several controllers share the caches of the manager (metadata alone: %s)',
+    async (metadataOnly) => {
+      const manager = new FakeManager();
+      const calls: string[] = [];
+      for (const name of ['first', 'second'])
+        newControllerManagedBy(manager)
+          .for(Widget, { metadataOnly })
+          .named(fresh())
+          .complete((request) => void calls.push(`${name} ${request.name}`));
+      manager.transport.put('widgets', widget('a'));
+      await manager.start();
+      expect(calls.sort()).toEqual(['first a', 'second a']);
+      expect(manager.transport.watches()).toBe(1);
+    },
+  );
 
   test('takes an object with a reconcile function', async () => {
     const manager = new FakeManager();
@@ -468,6 +471,9 @@ describe('a name', () => {
     const lax = new FakeManager({ controllerDefaults: { skipNameValidation: true } });
     expect(() => make(lax, { name })).not.toThrow();
     expect(() => make(lax, { name, skipNameValidation: false })).toThrow(/exists already/);
+    const strict = new FakeManager({ controllerDefaults: { skipNameValidation: false } });
+    expect(() => make(strict, { name })).toThrow(/exists already/);
+    expect(() => make(strict, { name, skipNameValidation: true })).not.toThrow();
   });
 
   test('is that of the kind, in lower case, and is given back when the manager takes nothing more', async () => {

@@ -68,16 +68,19 @@ describe('the warm-up', () => {
   });
 
   test('rejects when a source fails or has not synced in time; so does the start then', async () => {
-    for (const [code, sync] of [
-      ['SOURCE_FAILED', Promise.reject(new Error('away'))],
-      ['CACHE_SYNC_TIMEOUT', never],
+    const fails = () => Promise.reject(new Error('away'));
+    for (const [code, what, answer] of [
+      ['SOURCE_FAILED', 'sync', fails],
+      ['SOURCE_FAILED', 'begin', fails],
+      ['CACHE_SYNC_TIMEOUT', 'sync', () => never],
+      ['CACHE_SYNC_TIMEOUT', 'begin', () => never],
     ] as const) {
-      sync.catch(() => undefined);
       const { source, clock, controller, start, errors } = rig(undefined, {
         enableWarmup: true,
         cacheSyncTimeout: 100,
       });
-      source.sync = sync;
+      source[what] = answer();
+      source[what].catch(() => undefined);
       const warm = expect(controller.warmup(open())).rejects.toMatchObject({ code });
       await clock.run(100);
       await warm;
@@ -135,14 +138,17 @@ describe('the warm-up', () => {
   });
 
   test('several times at once, also beside the start, starts the sources once', async () => {
-    const { source, start, controller } = rig(undefined, { enableWarmup: true });
-    await Promise.all([
-      controller.warmup(open()),
-      controller.warmup(open()),
-      start(),
-      controller.warmup(open()),
-    ]);
-    expect(source.starts).toBe(1);
+    const { source, start, clock, controller } = rig(undefined, { enableWarmup: true });
+    const begin = Promise.withResolvers<void>();
+    source.begin = begin.promise;
+    const done: number[] = [];
+    const warm = [0, 1, 2].map((i) => controller.warmup(open()).then(() => done.push(i)));
+    await start();
+    expect([done, controller.report().state]).toEqual([[], 'waiting for caches']);
+    begin.resolve();
+    await Promise.all(warm);
+    await clock.settle();
+    expect([source.starts, controller.report().state]).toEqual([1, 'running']);
   });
 
   test('a source that is added after it starts at once', async () => {

@@ -137,6 +137,25 @@ describe('a panic', () => {
     await Promise.all(manager.ended);
     expect(manager.errors).toEqual([expect.any(TypeError)]);
   });
+
+  test.each([
+    [true, false],
+    [false, true],
+    [undefined, false],
+    [undefined, true],
+  ])('goes by the controller: the manager says %s, its controller %s', async (manager, own) => {
+    const all = new FakeManager({ controllerDefaults: { recoverPanic: manager } });
+    all.transport.put('widgets', widget('a'));
+    createController({
+      manager: all,
+      name: `panics ${manager} ${own}`,
+      for: Widget,
+      recoverPanic: own,
+      reconcile: bug,
+    });
+    await all.start();
+    expect(all.errors).toEqual(own ? [] : [expect.any(TypeError)]);
+  });
 });
 
 describe('the time-out', () => {

@@ -40,11 +40,15 @@ describe('the start', () => {
   test('gives each source the queue and a signal, once', async () => {
     const first = new TestSource('first');
     const second = new TestSource('second');
-    const { start, controller } = rig(undefined, { sources: [first, second] });
+    const { start, controller, calls, clock } = rig(undefined, { sources: [first, second] });
     expect([first.starts, second.starts]).toEqual([0, 0]);
     await start();
     expect([first.starts, second.starts]).toEqual([1, 1]);
     expect(first.started?.signal.aborted).toBe(false);
+    first.add('a');
+    second.add('b');
+    await clock.settle();
+    expect(calls).toEqual(['a@0', 'b@0']);
     await controller.stop();
     expect(first.started?.signal).toMatchObject({ aborted: true, reason: { code: 'STOPPED' } });
   });

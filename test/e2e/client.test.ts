@@ -508,14 +508,16 @@ describe('subresources', () => {
 
     const spec = { request: REQUEST, signerName: 'example.com/signer', usages: ['client auth'] };
     const request = await client.create(CSRs, { metadata: { name: 'csr' }, spec });
+    await client.create(CSRs, { metadata: { name: 'other-csr' }, spec });
     const approved = { type: 'Approved', status: 'True', reason: 'Test', message: 'yes' };
-    await client
-      .subResource('approval')
-      .update(CSRs, { ...request, status: { conditions: [approved] } });
-    expect(
-      (await raw<CSR>('/apis/certificates.k8s.io/v1/certificatesigningrequests/csr')).status
-        ?.conditions,
-    ).toMatchObject([approved]);
+    const status = { conditions: [approved] };
+    const approval = client.subResource('approval');
+    await approval.update(CSRs, { ...request, status });
+    await approval.patch(CSRs, { name: 'other-csr' }, { type: 'merge', body: { status } });
+    for (const name of ['csr', 'other-csr'])
+      expect(
+        (await raw<CSR>(`/apis/certificates.k8s.io/v1/certificatesigningrequests/${name}`)).status,
+      ).toMatchObject(status);
   });
 });
 

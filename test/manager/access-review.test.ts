@@ -23,6 +23,7 @@ interface Review {
 }
 
 const scraper = { username: 'system:serviceaccount:monitoring:scraper', uid: 'u', groups: ['g'] };
+const ALLOWED = { authenticated: true, user: scraper };
 
 /**
  * An API server that knows the tokens `good` and `poor`, of which the user of the first may read
@@ -75,12 +76,12 @@ async function served(transport: Transport, options: AccessReviewOptions = {}) {
     await done;
   });
   await manager.serving();
-  const get = async (path: string, authorization?: string) => {
+  const get = async (path: string, authorization?: string, method = 'GET') => {
     const headers = {
       connection: 'close',
       ...(authorization === undefined ? {} : { authorization }),
     };
-    const response = await fetch(`${manager.url('metrics')}${path}`, { headers });
+    const response = await fetch(`${manager.url('metrics')}${path}`, { headers, method });
     return { status: response.status, text: await response.text() };
   };
   return { get, clock };
@@ -133,6 +134,21 @@ describe('metrics behind the API server’s reviews', () => {
     });
   });
 
+  test('are for who may do that with that path, and not for who may do another thing', async () => {
+    const { transport } = reviewer(({ kind, spec: { nonResourceAttributes: asked } }) =>
+      kind === 'TokenReview'
+        ? ALLOWED
+        : { allowed: `${asked?.verb} ${asked?.path}` === 'put /debug' },
+    );
+    const { get } = await served(transport);
+    const denied = { status: 403, text: `Authorization denied for user ${scraper.username}\n` };
+    const debug = { status: 200, text: 'Some debug info' };
+    expect(await get('/debug', 'Bearer good', 'PUT')).toEqual(debug);
+    expect(await get('/debug', 'Bearer good')).toEqual(denied);
+    expect(await get('/metrics', 'Bearer good', 'PUT')).toEqual(denied);
+    expect(await get('/metrics', 'Bearer good')).toEqual(denied);
+  });
+
   test.each([
     ['Authentication failed', 'TokenReview'],
     [`Authorization for user ${scraper.username} failed`, 'SubjectAccessReview'],
@@ -140,7 +156,7 @@ describe('metrics behind the API server’s reviews', () => {
     const failure = new Error('no answer');
     const { transport } = reviewer(({ kind }) => {
       if (kind === failing) throw failure;
-      return { authenticated: true, user: scraper };
+      return ALLOWED;
     });
     const { get } = await served(transport);
     expect(await get('/metrics', 'Bearer good')).toEqual({ status: 500, text: `${text}\n` });

@@ -7,9 +7,11 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
+import { hearReports } from '../workqueue/reported.ts';
 import { grownSince, resources } from './left.ts';
 import { managerOf, recorded, start } from './managers.ts';
 
+const reported = hearReports();
 const LOCAL = '127.0.0.1:0';
 const ConfigMap = defineResource<{ metadata: { name: string } }>()({
   group: '',
@@ -91,17 +93,25 @@ describe('a manager that has ended', () => {
     expect(await grownSince(before)).toEqual([]);
   });
 
-  test('may leave a runnable that errs late: it is reported, and nothing hangs (…returns error slowly after being signaled to stop)', async () => {
-    const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1000 });
-    const late = Promise.withResolvers<void>();
-    manager.add({ name: 'late', start: () => late.promise });
-    const { stop, done } = start(manager, clock);
-    await manager.elected();
-    stop();
-    await clock.run(1000);
-    await expect(done).rejects.toMatchObject({ code: 'TIMEOUT' });
-    late.reject(new DOMException('aborted', 'AbortError'));
-    await clock.settle();
-    expect(clock.timers()).toBe(0);
-  });
+  const slow = new Error('too slow');
+  test.each([
+    ['an error is reported', slow, [slow]],
+    ['an abort is none', new DOMException('aborted', 'AbortError'), []],
+  ])(
+    'may leave a runnable that errs late: %s, and nothing hangs (…returns error slowly after being signaled to stop)',
+    async (_, error, reports) => {
+      const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1000 });
+      const late = Promise.withResolvers<void>();
+      manager.add({ name: 'late', start: () => late.promise });
+      const { stop, done } = start(manager, clock);
+      await manager.elected();
+      stop();
+      await clock.run(1000);
+      await expect(done).rejects.toMatchObject({ code: 'TIMEOUT' });
+      late.reject(error);
+      await clock.settle();
+      expect(reported).toEqual(reports);
+      expect(clock.timers()).toBe(0);
+    },
+  );
 });

@@ -122,6 +122,14 @@ describe('the client of a manager', () => {
       { cache: manager.cache, transport: manager.transport, clock, fieldOwner: 'tests' },
     ]);
   });
+
+  test('that cannot be made is no manager (should return an error it can’t create a client.Client)', () => {
+    const failure = new Error('no client');
+    const newClient = () => {
+      throw failure;
+    };
+    expect(() => managerOf({ newClient })).toThrow(failure);
+  });
 });
 
 describe('the start of a manager', () => {

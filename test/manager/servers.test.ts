@@ -279,7 +279,12 @@ describe('metrics', () => {
   test('end the manager where their address is taken (should return an error if the metrics bind address is already in use)', async () => {
     const { manager: first } = await serving({ metrics: { bindAddress: LOCAL } });
     const bindAddress = new URL(first.url('metrics') as string).host;
-    for (const options of [{ metrics: { bindAddress } }, { healthProbe: { bindAddress } }]) {
+    const tls = await certificate(await authority(), 'metrics');
+    for (const options of [
+      { metrics: { bindAddress } },
+      { metrics: { bindAddress, tls } },
+      { healthProbe: { bindAddress } },
+    ]) {
       const { manager, clock } = managerOf(options);
       const { done } = start(manager, clock);
       await expect(done).rejects.toMatchObject({

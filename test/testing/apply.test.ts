@@ -78,6 +78,45 @@ describe('apply', () => {
     expect((await api.get(`${CONFIG_MAPS}/a`)).body).toEqual(made);
   });
 
+  test('is a conflict with what an update wrote, until it is done by force', async () => {
+    const { api } = await start();
+    await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1' } }));
+    const body = configMap('a', { data: { k: '2' } });
+    await api.send('PUT', `${CONFIG_MAPS}/a`, { body, query: { fieldManager: 'two' } });
+    const again = (query = {}) =>
+      apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '3' } }), query);
+    const refused = await again();
+    expect(refused.body.message).toMatch(
+      /^Apply failed with 1 conflict: conflict with "two" using v1/,
+    );
+    expect((await again({ force: 'true' })).body.data).toEqual({ k: '3' });
+  });
+
+  test('of what another has applied makes an owner of both, and again changes nothing', async () => {
+    const { api } = await start();
+    const object = configMap('a', { data: { k: '1' } });
+    const path = `${CONFIG_MAPS}/a`;
+    const first = await apply(api, path, 'one', object);
+    const both = await apply(api, path, 'two', object);
+    expect(Object.keys(owned(both.body)).sort()).toEqual(['one', 'two']);
+    expect(both.body.metadata.resourceVersion).not.toBe(first.body.metadata.resourceVersion);
+    const put = await api.send('PUT', path, { body: object, query: { fieldManager: 'three' } });
+    for (const { body } of [
+      put,
+      await apply(api, path, 'one', object),
+      await apply(api, path, 'one', object, { force: 'true' }),
+    ])
+      expect(body).toEqual(both.body);
+  });
+
+  test('owns the labels that it gives, and no name', async () => {
+    const { api } = await start();
+    const metadata = { name: 'a', labels: { a: 'b' } };
+    const { body } = await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { metadata }));
+    expect(body.metadata.labels).toEqual({ a: 'b' });
+    expect(owned(body)).toEqual({ one: { 'f:metadata': { 'f:labels': { 'f:a': {} } } } });
+  });
+
   test('by force takes the fields over', async () => {
     const { api } = await start();
     await apply(api, `${CONFIG_MAPS}/a`, 'one', configMap('a', { data: { k: '1', m: '1' } }));
@@ -167,6 +206,11 @@ describe('apply', () => {
     await api.make(CONFIG_MAPS, configMap('a', { data: { k: '1' } }));
     await api.patch(`${CONFIG_MAPS}/a`, { metadata: { managedFields: [{}] } });
     expect(managers((await api.get(`${CONFIG_MAPS}/a`)).body)).toEqual([]);
+    const untold = await api.patch(`${CONFIG_MAPS}/a`, { data: { n: '1' } });
+    expect(managers(untold.body)).toEqual([]);
+    const other = configMap('a', { data: { k: '2' } });
+    const refused = await apply(api, `${CONFIG_MAPS}/a`, 'one', other);
+    expect(refused.body.message).toMatch(/conflict with "before-first-apply" using v1: \.data\.k$/);
     const { body } = await apply(
       api,
       `${CONFIG_MAPS}/a`,
@@ -174,6 +218,8 @@ describe('apply', () => {
       configMap('a', { data: { m: '1' } }),
     );
     expect(Object.keys(owned(body))).toEqual(['one', 'before-first-apply']);
+    const forced = await apply(api, `${CONFIG_MAPS}/a`, 'one', other, { force: 'true' });
+    expect(forced.body.data).toEqual({ k: '2', n: '1' });
   });
 
   // A controller that applies `labels: {}` to a custom resource writes for ever on a cluster, and
@@ -229,6 +275,14 @@ describe('apply', () => {
       400,
       'invalid object type: /v1, Kind=Secret',
     ],
+    [
+      'another version',
+      { ...configMap('a'), apiVersion: 'v2' },
+      {},
+      400,
+      'invalid object type: /v2, Kind=ConfigMap',
+    ],
+    ['no kind', {}, {}, 400, 'invalid object type: /, Kind='],
     ['another name', configMap('b'), {}, 400, 'does not match the name on the URL'],
     ['no name', { ...configMap('a'), metadata: {} }, {}, 400, 'name must be provided'],
     [
@@ -311,6 +365,78 @@ describe('owners', () => {
     expect(await sent(`${WIDGETS}/a`, [])).toEqual(['one', 'unknown']);
     expect(await sent(`${CONFIG_MAPS}/a`, [])).toEqual([]);
     expect(await sent(`${WIDGETS}/a`, [{}])).toEqual([]);
+  });
+
+  test('have the time of their own last change', async () => {
+    const clock = new FakeClock();
+    const { api } = await start({ clock });
+    let first = 0;
+    /** Seconds after the first write, one write each second. */
+    const times = ({ body }: { body: Body }) => {
+      clock.step(1000);
+      const of = (time = '') => Date.parse(time) / 1000;
+      first ||= of(managers(body)[0]?.time);
+      return Object.fromEntries(
+        managers(body).map((each) => [each.manager, of(each.time) - first]),
+      );
+    };
+    const written = async (method: string, path: string, manager: string, data: object) =>
+      times(
+        await api.send(method, path, {
+          body: configMap('a', { data }),
+          query: { fieldManager: manager },
+        }),
+      );
+    const path = `${CONFIG_MAPS}/a`;
+    const update = (manager: string, data: object) => written('PUT', path, manager, data);
+    expect(await written('POST', CONFIG_MAPS, 'one', { k: '1' })).toEqual({ one: 0 });
+    expect(await update('one', { k: '1' }), 'no change').toEqual({ one: 0 });
+    expect(await update('one', { k: '2' })).toEqual({ one: 2 });
+    expect(await update('two', { k: '2', m: '1' })).toEqual({ one: 2, two: 3 });
+    expect(await update('two', { k: '2', m: '2' })).toEqual({ one: 2, two: 4 });
+    expect(await update('one', { k: '2', m: '3' }), 'all that two had').toEqual({ one: 5 });
+    expect(await update('two', { k: '3', m: '3' }), 'a part').toEqual({ one: 5, two: 6 });
+  });
+
+  test('who apply have the time of their own last change too', async () => {
+    const clock = new FakeClock();
+    const { api } = await start({ clock });
+    const times: Record<string, string | undefined>[] = [];
+    const send = async (manager: string, data: object, query = {}) => {
+      clock.step(1000);
+      const path = `${CONFIG_MAPS}/a`;
+      const { body } = await apply(api, path, manager, configMap('a', { data }), query);
+      times.push(Object.fromEntries(managers(body).map(({ manager, time }) => [manager, time])));
+      return body;
+    };
+    await send('one', { k: '1', l: '1' });
+    await send('two', { m: '1' });
+    await send('one', { k: '2', l: '1' });
+    const taken = await send('two', { m: '1', l: '2' }, { force: 'true' });
+    expect(await send('one', { k: '2' })).toEqual(taken);
+    expect(await send('two', { m: '1', l: '2' })).toEqual(taken);
+    expect(times[1]?.one).toBe(times[0]?.one);
+    expect(times[2]?.two).toBe(times[1]?.two);
+    expect(times[2]?.one).not.toBe(times[0]?.one);
+    expect(times[3]?.one).toBe(times[2]?.one);
+    expect(times[3]?.two).not.toBe(times[2]?.two);
+  });
+
+  test('are not changed through a subresource', async () => {
+    const { api } = await start();
+    const path = `${WIDGETS}/a`;
+    await apply(api, path, 'one', widget('a', { spec: { size: 1 } }));
+    const odd = { manager: 'odd', operation: 'Apply', apiVersion: 'example.com/v1' };
+    const fields = { fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': {} } };
+    for (const managedFields of [[{ ...odd, ...fields }], [], [{}]]) {
+      const { metadata, ...rest } = (await api.get(path)).body;
+      const status = { entries: JSON.stringify(managedFields) };
+      const body = { ...rest, metadata: { ...metadata, managedFields }, status };
+      const query = { fieldManager: 'two' };
+      const written = await api.send('PUT', `${path}/status`, { body, query });
+      expect(written.body.status).toEqual(status);
+      expect(managers(written.body).map(({ manager }) => manager)).toEqual(['one', 'two']);
+    }
   });
 
   test('of a field that is gone are none', async () => {

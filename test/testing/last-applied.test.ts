@@ -22,11 +22,11 @@ async function clientApplied() {
     body,
     query: { fieldManager: 'kubectl-client-side-apply' },
   });
-  const apply = (fieldManager: string, fields: object) =>
+  const apply = (fieldManager: string, fields: object, query: object = {}) =>
     api.send('PATCH', `${CONFIG_MAPS}/a`, {
       body: config(fields),
       type: APPLY_PATCH,
-      query: { fieldManager },
+      query: { fieldManager, ...query },
     });
   return { api, apply };
 }
@@ -46,6 +46,16 @@ test('what somebody else has changed since stays a conflict', async () => {
   const { status, body } = await apply('kubectl', { a: '3', b: '7' });
   expect(status).toBe(409);
   expect(body.details.causes?.map(({ field }) => field)).toEqual(['.data.b']);
+});
+
+test('an annotation that cannot be read takes nothing over, and force mends it', async () => {
+  const { api, apply } = await clientApplied();
+  await api.patch(`${CONFIG_MAPS}/a`, { metadata: { annotations: { [ANNOTATION]: 'invalid' } } });
+  expect((await apply('kubectl', { a: '3', b: '2' })).status).toBe(409);
+  const { body } = await api.get(`${CONFIG_MAPS}/a`);
+  expect(body.metadata.annotations?.[ANNOTATION]).toBe('invalid');
+  const forced = await apply('kubectl', { a: '3', b: '2' }, { force: 'true' });
+  expect(forced.body.metadata.annotations?.[ANNOTATION]).toContain('"a":"3"');
 });
 
 test('another manager takes nothing over', async () => {
