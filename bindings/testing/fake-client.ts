@@ -17,7 +17,7 @@ import type {
   ObjectList,
   WriteOptions,
 } from '../client/types.ts';
-import { requireObject } from '../errors.ts';
+import { CapstanError, requireObject, show } from '../errors.ts';
 import { namesOf, requireNames } from '../names.ts';
 import {
   type FakeResource,
@@ -102,6 +102,7 @@ export function fakeClient(options: FakeClientOptions = {}): FakeClient {
     interceptors,
     server = {},
   } = options;
+  requireIndexedOnce(indices);
   const transport = 'request' in server ? server : fakeTransport(server);
   if (statusSubresource !== undefined) transport.setStatusSubresource(...statusSubresource);
   transport.define(...resources, ...(statusSubresource ?? []));
@@ -118,6 +119,23 @@ export function fakeClient(options: FakeClientOptions = {}): FakeClient {
   const indexed = withInterceptors(client, { list: listWithIndices(indices) });
   const outer = interceptors === undefined ? indexed : withInterceptors(indexed, interceptors);
   return Object.assign(outer, { transport });
+}
+
+/** Of two functions of one name the last one was taken, and the lists of the first were wrong. */
+function requireIndexedOnce(indices: NonNullable<FakeClientOptions['indices']>): void {
+  const seen = new Set<string>();
+  for (const { resource, indexers } of indices) {
+    requireResource(resource);
+    for (const name of Object.keys(indexers)) {
+      const id = `${resource.group}/${resource.version} ${resource.plural} ${name}`;
+      if (seen.has(id))
+        throw new CapstanError(
+          'INVALID_ARGUMENT',
+          `"options.indices" has the index ${show(name)} of ${resource.plural} twice: give one of them another name`,
+        );
+      seen.add(id);
+    }
+  }
 }
 
 const sameResource = (a: AnyResource, b: AnyResource): boolean =>

@@ -289,6 +289,19 @@ describe('a cached list', () => {
     });
   });
 
+  test('leaves the values of an index function as they are, also of what has no namespace', async () => {
+    const { client } = await cached();
+    const values = Object.freeze(['a', 'b', 'c']) as string[];
+    type Named = { metadata: { name?: string } };
+    const Fixed = { ...Namespaces, indexers: { fixed: (_: Named) => values } };
+    await client.create(Fixed, { metadata: { name: 'team' } });
+    for (const value of ['a', 'c']) {
+      const { items } = await client.list<Named>(Fixed, { fieldSelector: `fixed=${value}` });
+      expect(names(items)).toContain('team');
+    }
+    expect(values).toEqual(['a', 'b', 'c']);
+  });
+
   // The index told of it and had no values; where the list was selected by hand, beside another
   // term or from the server, it was rejected.
   test.each([{}, { maxBytes: 2000, whenFull: 'metadata' as const }])(

@@ -329,8 +329,9 @@ describe('list', () => {
     expect(lines(requests).sort()).toEqual(
       ['DELETE', 'GET'].map((verb) => `${verb} ${MAPS}?labelSelector=app%3Dweb`),
     );
-    const refused = await Promise.allSettled(both({ app: 'web' } as object));
-    for (const each of refused)
+    const tooLong = { matchLabels: { app: 'x'.repeat(64) } };
+    const wrong = [...both({ app: 'web' } as object), ...both(tooLong)];
+    for (const each of await Promise.allSettled(wrong))
       expect(each).toMatchObject({ reason: { code: 'INVALID_ARGUMENT' } });
   });
 

@@ -7,7 +7,7 @@ import { defineResource, type FactoryOptions, newSharedInformerFactory } from 'c
 import { type Client, isNotFound, newClient } from 'capstan/client';
 import type { Fault } from 'capstan/testing';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { at, ConfigMaps, configMap, Widgets, widget } from './fixtures.ts';
+import { at, ConfigMaps, configMap, type Widget, Widgets, widget } from './fixtures.ts';
 import { behind, settled } from './gate.ts';
 
 const Pods = defineResource<{
@@ -15,6 +15,14 @@ const Pods = defineResource<{
   spec: { containers: object[]; nodeName?: string };
 }>()({
   ...{ group: '', version: 'v1', kind: 'Pod', plural: 'pods', namespaced: true },
+});
+
+interface Deployment {
+  metadata: { namespace: string; name: string };
+  spec: { replicas: number; selector: object; template: object };
+}
+const Deployments = defineResource<Deployment>()({
+  ...{ group: 'apps', version: 'v1', kind: 'Deployment', plural: 'deployments', namespaced: true },
 });
 
 async function* again(chunks: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
@@ -86,16 +94,50 @@ describe('a read after a write', () => {
       (client) =>
         client.status().patch(Widgets, at('w'), { type: 'merge', body: { status: { size: 2 } } }),
     ],
+    [
+      'apply',
+      (client) => client.apply(Widgets, widget('w', { color: 'red' }), { fieldOwner: 'me' }),
+    ],
+    [
+      'apply of the status',
+      (client) =>
+        client
+          .status()
+          .apply(Widgets, { ...widget('w'), status: { ready: true } }, { fieldOwner: 'me' }),
+    ],
   ])('waits for an %s', async (_, write) => {
     const { client, clock, gate } = await behind();
     await client.create(Widgets, widget('w', { size: 1 }));
     await client.get(Widgets, at('w'));
     gate.shut();
     const written = await write(client);
-    const getting = client.get(Widgets, at('w'));
-    expect(await settled(clock, getting)).toBe(false);
+    const [getting, listing] = [client.get(Widgets, at('w')), client.list(Widgets)];
+    for (const reading of [getting, listing]) expect(await settled(clock, reading)).toBe(false);
     gate.open();
-    expect((await getting).metadata.resourceVersion).toBe(written.metadata.resourceVersion);
+    for (const { metadata } of [await getting, (await listing).items[0] as Widget])
+      expect(metadata.resourceVersion).toBe(written.metadata.resourceVersion);
+  });
+
+  test('waits for a scale that was replaced, in the object that it is of', async () => {
+    const { client, clock, gate } = await behind();
+    const labels = { app: 'x' };
+    const template = { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+    const made = await client.create(Deployments, {
+      metadata: at('d'),
+      spec: { replicas: 1, selector: { matchLabels: labels }, template },
+    });
+    await client.list(Deployments);
+    gate.shut();
+    const body = {
+      ...{ apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: at('d') },
+      spec: { replicas: 8 },
+    };
+    await client.subResource('scale').update(Deployments, made, { body });
+    const [getting, listing] = [client.get(Deployments, at('d')), client.list(Deployments)];
+    for (const reading of [getting, listing]) expect(await settled(clock, reading)).toBe(false);
+    gate.open();
+    for (const { spec } of [await getting, (await listing).items[0] as Deployment])
+      expect(spec.replicas).toBe(8);
   });
 
   const metadata = async (client: Client) =>

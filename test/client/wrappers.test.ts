@@ -184,10 +184,12 @@ describe('a dry run client', () => {
       expect((await status.update(Widgets, written, options)).status).toEqual({ ready: true });
       expect((await status.patch(Widgets, at('w'), patch, options)).status).toEqual({ size: 1 });
       expect((await status.apply(Widgets, applied, owned)).status).toEqual({ ready: true });
+      const scale = dry.subResource('scale');
+      await expect(scale.create(Widgets, at('w'), {}, options)).rejects.toSatisfy(isNotFound);
       await dry.delete(Widgets, at('w'), options);
       await dry.deleteAllOf(Widgets, { ...options, namespace: 'default' });
       expect(requests.map(({ query }) => query?.dryRun)).toEqual(
-        Array.from({ length: 9 }, () => 'All'),
+        Array.from({ length: 10 }, () => 'All'),
       );
     }
     expect(await dry.get(Widgets, at('w'))).toEqual(made);

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   brief,
   CONFIG_MAPS,
@@ -62,6 +62,22 @@ describe('create', () => {
     ];
     for (const name of names) expect(name).toMatch(/^made-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
     expect(names[0]).not.toBe(names[1]);
+  });
+
+  // One of 14 million names was taken now and then where a test made thousands: AlreadyExists.
+  test('makes another name where the one that it made is taken, eight times', async () => {
+    const { api } = await start();
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0);
+    onTestFinished(() => random.mockRestore());
+    const body = { ...configMap('a'), metadata: { generateName: `${'x'.repeat(60)}-` } };
+    const create = () => api.send('POST', CONFIG_MAPS, { body });
+    expect((await create()).body.metadata.name).toBe(`${'x'.repeat(58)}bbbbb`);
+    for (let i = 0; i < 7 * 5; i++) random.mockReturnValueOnce(0);
+    for (let i = 0; i < 5; i++) random.mockReturnValueOnce(0.5);
+    expect((await create()).body.metadata.name).toBe(`${'x'.repeat(58)}rrrrr`);
+    const none = await create();
+    expect([none.status, none.body.reason]).toEqual([409, 'AlreadyExists']);
+    expect(random).toHaveBeenCalledTimes(5 + 8 * 5 + 8 * 5);
   });
 
   test('refuses a name that is taken, in the words of the real server', async () => {

@@ -195,6 +195,14 @@ export class Registry {
     return assemble(kind, metadataOf(owned), owned);
   }
 
+  /** apiserver: registry/generic/registry/store.go: eight tries, as a name may be taken. */
+  #generated(prefix: string, { resource, namespace }: ResourcePath): string {
+    let name = generateName(prefix);
+    for (let tries = 1; tries < 8 && this.store(resource).get(keyOf(namespace, name)); tries++)
+      name = generateName(prefix);
+    return name;
+  }
+
   /** @param owners the `managedFields` where they are known: of an object that is applied */
   #create(
     kind: Kind,
@@ -205,7 +213,8 @@ export class Registry {
   ): Written {
     const given = metadataOf(object);
     const prefix = stringAt(given, 'generateName');
-    const name = stringAt(given, 'name') || (prefix === '' ? unnamed(kind) : generateName(prefix));
+    const name =
+      stringAt(given, 'name') || (prefix === '' ? unnamed(kind) : this.#generated(prefix, path));
     if (this.strict && path.namespace !== '') this.#requireNamespace(kind, path.namespace, name);
     requireKind(kind, object, name);
     if (this.#definitions.isTerminating(kind)) throw terminatingDefinition(ofResource(kind, name));
