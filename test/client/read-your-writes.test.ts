@@ -256,6 +256,40 @@ describe('a read after a write', () => {
     expect(await settled(clock, client.list(Widgets))).toBe(true);
   });
 
+  test('does not wait for what is written after it began', async () => {
+    const { client, clock, gate } = await behind();
+    for (const name of ['a', 'b', 'c']) await client.create(ConfigMaps, configMap(name));
+    await client.list(ConfigMaps);
+    gate.shut();
+    const page = (value: string) => ({ type: 'merge', body: { data: { page: value } } }) as const;
+    await client.patch(ConfigMaps, at('a'), page('1'));
+    await client.delete(ConfigMaps, at('b'));
+    const [getting, listing] = [client.get(ConfigMaps, at('a')), client.list(ConfigMaps)];
+    expect([await settled(clock, getting), await settled(clock, listing)]).toEqual([false, false]);
+    await client.patch(ConfigMaps, at('a'), page('2'));
+    await client.delete(ConfigMaps, at('c'));
+    gate.pass(2);
+    expect((await getting).data).toEqual({ page: '1' });
+    expect((await listing).items).toHaveLength(2);
+    gate.open();
+  });
+
+  test('does not wait for a write that failed', async () => {
+    const { client, server, clock, gate } = await behind();
+    await client.create(ConfigMaps, configMap('a', { page: '1' }));
+    await client.list(ConfigMaps);
+    gate.shut();
+    for (const verb of ['delete', 'update'] as const)
+      server.inject({ verb, do: 'status', status: 403, reason: 'Forbidden' });
+    for (const write of [
+      () => client.delete(ConfigMaps, at('a')),
+      () => client.update(ConfigMaps, configMap('a')),
+    ])
+      await expect(write()).rejects.toMatchObject({ status: 403 });
+    for (const reading of [client.get(ConfigMaps, at('a')), client.list(ConfigMaps)])
+      expect(await settled(clock, reading)).toBe(true);
+  });
+
   test('does not wait where the write changed nothing', async () => {
     const { client, clock, gate } = await behind();
     const made = await client.create(ConfigMaps, configMap('a'));

@@ -7,6 +7,8 @@ export interface Row {
   /** The heading above it: the file upstream. */
   file: string;
   name: string;
+  /** How many tests it stands for: its name ends with `(n tests)` where that is more than one. */
+  tests: number;
   counterparts: { path: string; title: string }[];
   /** Why there is no counterpart; empty where there is one. */
   reason: string;
@@ -25,8 +27,9 @@ export function rowsOf(page: string): Row[] {
       if (line.startsWith('| `')) throw new SyntaxError(`line ${i + 1} is no row: ${line}`);
       continue;
     }
+    const tests = Number(/ \((\d+) tests\)$/.exec(name)?.[1] ?? 1);
     if (cell.startsWith(REASON)) {
-      rows.push({ file, name, counterparts: [], reason: cell.slice(REASON.length) });
+      rows.push({ file, name, tests, counterparts: [], reason: cell.slice(REASON.length) });
       continue;
     }
     const counterparts = cell.split('<br>').map((part) => {
@@ -34,7 +37,7 @@ export function rowsOf(page: string): Row[] {
       if (path === '') throw new SyntaxError(`line ${i + 1} names no test: ${part}`);
       return { path, title: title.replaceAll('\\|', '|') };
     });
-    rows.push({ file, name, counterparts, reason: '' });
+    rows.push({ file, name, tests, counterparts, reason: '' });
   }
   return rows;
 }

@@ -11,7 +11,7 @@ import {
   isNotFound,
   mergeFrom,
 } from 'capstan/client';
-import { fakeClient } from 'capstan/testing';
+import { fakeClient, fakeTransport } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 
 interface Entry {
@@ -90,6 +90,16 @@ test('kinds that nobody told it of are there', async () => {
   expect(await client.get(Image, at('a'))).toEqual(listed);
   await client.delete(Image, at('a'));
   await expect(client.get(Image, at('a'))).rejects.toSatisfy(isNotFound);
+});
+
+test('a transport that is there already serves, with what it was given before and is later', async () => {
+  const map = (name: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', ...object(name) });
+  const transport = fakeTransport({ objects: [map('a')] });
+  const client = fakeClient({ server: transport, objects: [map('b')] });
+  transport.add(map('c'));
+  expect(client.transport).toBe(transport);
+  const names = (await client.list(ConfigMap)).items.map(({ metadata }) => metadata.name);
+  expect(names).toEqual(['a', 'b', 'c']);
 });
 
 test('what is given to a write stays as it was, whether the write succeeds or not', async () => {
@@ -270,6 +280,9 @@ describe('a status', () => {
     const patch = { type: 'merge', body: { spec: { unschedulable: null }, status } } as const;
     const patched = await client.patch(Node, { name: 'n' }, patch);
     expect([patched.spec?.unschedulable, bootOf(patched)]).toEqual([undefined, 'y']);
+    const both = { spec: { unschedulable: true }, status: { nodeInfo: { bootID: 'z' } } };
+    const last = await client.status().patch(Node, { name: 'n' }, { type: 'merge', body: both });
+    expect([last.spec?.unschedulable, bootOf(last)]).toEqual([undefined, 'z']);
   });
 
   test('is not applied with the object, nor the object with it', async () => {
@@ -536,7 +549,10 @@ describe('indices', () => {
     ];
     const found = await Promise.all(lists.map(([options]) => names(options)));
     expect(found).toEqual(lists.map(([, expected]) => expected));
-    for (const fieldSelector of ['byNode=x', 'data.other=1'])
+    const ByName = { ...ConfigMap, indexers: { byName: 'metadata.name' } };
+    const byName = await client.list<Any>(ByName, { fieldSelector: 'byName=c' });
+    expect(byName.items.map(({ metadata }) => metadata.name)).toEqual(['c']);
+    for (const fieldSelector of ['byNode=x', 'data.other=1', 'byApp=x,data.other=1'])
       await expect(names({ fieldSelector })).rejects.toMatchObject({ code: 'UNKNOWN_INDEX' });
     const others = client.list(Pod, { fieldSelector: 'byApp=x' });
     await expect(others).rejects.toMatchObject({ code: 'UNKNOWN_INDEX' });
