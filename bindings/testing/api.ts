@@ -169,6 +169,8 @@ interface Call {
 export interface ApiOptions extends WatchesOptions, AccessOptions {
   /** See ServingOptions. */
   strict: boolean | undefined;
+  /** Whether there are the Namespaces of a cluster, and what ends them takes its time. */
+  ofCluster: boolean;
   clock: Clock;
   wallTime: () => number;
   historySize: number;
@@ -419,6 +421,7 @@ export class Api {
     const { registry } = this;
     const sent = registry.unstored(kind, path, object, options.manager);
     if (kind.kind !== 'Binding') return this.#access.review(kind, sent, by);
+    registry.requireOpen(kind, path, stringAt(metadataOf(sent), 'name'));
     const name = stringAt(metadataOf(sent), 'name');
     const resource = { ...path.resource, plural: 'pods' };
     const pod: ResourcePath = { ...path, resource, name, subresource: 'binding' };
@@ -469,6 +472,7 @@ export class Api {
     const sent = SENT_TO[path.subresource] as Kind;
     const { object, warnings } = this.#decode(sent, text, options.fieldValidation);
     return answer(() => {
+      registry.requireOpen(kind, path, path.name);
       if (sent === TOKEN_REQUEST) return this.#access.tokens.create(path, object, options.manager);
       const placed = registry.unstored(sent, path, object, options.manager);
       return sent === BINDING

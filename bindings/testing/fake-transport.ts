@@ -79,7 +79,8 @@ export interface FakeTransport extends Transport {
 
 /**
  * A transport that ends in this process: for unit tests of informers, clients and controllers that
- * need no network. Requests are answered by the same code as ApiServer's. With a `FakeClock`,
+ * need no network. Requests are answered by the same code as ApiServer's, but that there are no
+ * namespaces from the beginning, and that one that is deleted is emptied at once. With a `FakeClock`,
  * `await clock.settle()` is when all that can happen without time passing has happened.
  *
  * @throws CapstanError INVALID_ARGUMENT
@@ -102,7 +103,7 @@ class InProcess implements FakeTransport {
 
   constructor(options: FakeTransportOptions) {
     const checked = requireServingOptions(options);
-    this.#serving = new Serving(ADDRESS, checked);
+    this.#serving = new Serving(ADDRESS, checked, false);
     this.#serving.api.setTokens(options.tokens);
     this.define(...(options.resources ?? []));
     this.add(...(options.objects ?? []));

@@ -98,8 +98,9 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  * `@marcbachmann/cel-js` and are not asked without it, nor where they use `optMap`, `sortBy`,
  * comprehensions over two variables or `transformList` and the like; what rules cost is not
  * estimated, so that none is too expensive, and lists that are sets compare in their order; an
- * update that leaves a value as a rule does not want it is not warned of; a namespace is gone with
- * its objects at once, whatever finalizers they have; nobody counts
+ * update that leaves a value as a rule does not want it is not warned of; a namespace that is
+ * deleted is emptied and ended by a controller after 5 s by `clock`, where a bare kube-apiserver has
+ * none, and one with a Pod on a node waits for that; nobody counts
  * the healthy Pods of a disruption budget, so that evictions go by the status that a test writes;
  * no kubelet gives logs, runs commands or ends Pods, so that a Pod on a
  * node that is deleted stays, marked, until it is deleted with `gracePeriodSeconds: 0`, as on
@@ -162,7 +163,7 @@ export class ApiServer {
     this.#port = (server.address() as AddressInfo).port;
     this.#ca = tls === undefined ? undefined : (tls.ca ?? tls.cert);
     this.url = `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${this.#port}`;
-    this.#serving = new Serving(`127.0.0.1:${this.#port}`, options);
+    this.#serving = new Serving(`127.0.0.1:${this.#port}`, options, true);
     server.on('request', (request, response) => void this.#serving.serve(request, response));
     server.on('error', (error) => handleError(error, 'embedded API server'));
   }
@@ -292,6 +293,7 @@ export class ApiServer {
   /** Ends all connections and frees the port; resolves when it is free. Again: the same promise. */
   stop(): Promise<void> {
     this.#stopped ??= new Promise((resolve) => {
+      this.#serving.api.registry.stop();
       // An error says that the port is closed already, by a fault.
       this.#server.close(() => resolve());
       this.dropConnections();

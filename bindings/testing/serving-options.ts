@@ -87,7 +87,7 @@ export const SERVING_NAMES = namesOf<ServingOptions>()({
 
 const AUTHORIZATIONS: readonly unknown[] = ['AlwaysAllow', 'RBAC'];
 
-export type CheckedServing = Omit<ApiOptions, 'wallTime'> &
+export type CheckedServing = Omit<ApiOptions, 'wallTime' | 'ofCluster'> &
   Required<Pick<ServingOptions, 'startTime'>>;
 
 /** Throws CapstanError INVALID_ARGUMENT. */

@@ -30,12 +30,13 @@ export class Serving {
   readonly #address: string;
   readonly #clock: Clock;
 
-  constructor(address: string, options: CheckedServing) {
+  /** @param ofCluster whether there is from the beginning what a cluster has */
+  constructor(address: string, options: CheckedServing, ofCluster: boolean) {
     this.#address = address;
     this.#clock = options.clock;
     const start = options.startTime - options.clock.now();
     this.wallTime = () => start + options.clock.now();
-    this.api = new Api({ ...options, wallTime: this.wallTime });
+    this.api = new Api({ ...options, wallTime: this.wallTime, ofCluster });
   }
 
   /** Never rejects: what goes wrong here is reported, and is a 500 to the client. */

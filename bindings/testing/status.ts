@@ -339,6 +339,20 @@ export function genericStatus(code: number, reason?: string, retryAfter?: number
   });
 }
 
+/** 403 on an object, or on a resource. */
+export function forbiddenObject(subject: Subject, why: string): ApiError {
+  const { group, name } = subject;
+  const what = name === '' ? qualified(subject) : `${qualified(subject)} ${JSON.stringify(name)}`;
+  return new ApiError(403, `${what} is forbidden: ${why}`, {
+    reason: 'Forbidden',
+    details: {
+      ...(name === '' ? {} : { name }),
+      ...(group === '' ? {} : { group }),
+      kind: subject.what,
+    },
+  });
+}
+
 /** A create in a namespace that ends: NamespaceLifecycle. */
 export const namespaceTerminating = (subject: Subject, namespace: string): ApiError =>
   new ApiError(

@@ -4,7 +4,7 @@
  */
 import type { ResourcePath } from '../paths.ts';
 import { exactName } from '../selectors.ts';
-import { ApiError } from '../status.ts';
+import { ApiError, forbiddenObject } from '../status.ts';
 import type { ServerUser } from './users.ts';
 
 export interface ResourceAttributes {
@@ -74,21 +74,4 @@ export function forbidden(user: ServerUser, attributes: Attributes, reason = '')
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`;
   const why = `${who} resource ${JSON.stringify(whole)} in API group ${JSON.stringify(group)} ${where}${more}`;
   return forbiddenObject({ group, what: resource, name }, why);
-}
-
-/** 403 on an object. */
-export function forbiddenObject(
-  { group, what, name }: { group: string; what: string; name: string },
-  why: string,
-): ApiError {
-  const qualified = group === '' ? what : `${what}.${group}`;
-  const subject = name === '' ? qualified : `${qualified} ${JSON.stringify(name)}`;
-  return new ApiError(403, `${subject} is forbidden: ${why}`, {
-    reason: 'Forbidden',
-    details: {
-      ...(name === '' ? {} : { name }),
-      ...(group === '' ? {} : { group }),
-      kind: what,
-    },
-  });
 }

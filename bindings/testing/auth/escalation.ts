@@ -5,8 +5,7 @@
 import { type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
 import { metadataOf } from '../registry/store.ts';
-import { ApiError, notFound } from '../status.ts';
-import { forbiddenObject } from './attributes.ts';
+import { ApiError, forbiddenObject, notFound } from '../status.ts';
 import { notCovered, RBAC_GROUP, type Rbac, type Rule, rulesIn } from './rbac.ts';
 import { MASTERS, type ServerUser } from './users.ts';
 

@@ -91,7 +91,12 @@ const protectedBy =
   };
 
 const CHANGES: Record<string, Change> = {
-  '/namespaces': (object) => withSpec(object, { finalizers: ['kubernetes'] }),
+  '/namespaces': (object) => {
+    const { finalizers } = objectAt(object, 'spec');
+    const asked = Array.isArray(finalizers) ? finalizers : [];
+    const has = asked.includes('kubernetes');
+    return withSpec(object, { finalizers: has ? asked : [...asked, 'kubernetes'] });
+  },
   '/persistentvolumes': (object, by) => {
     const { now } = by;
     const made = protectedBy('kubernetes.io/pv-protection')(object, by);

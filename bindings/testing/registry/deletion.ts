@@ -4,9 +4,9 @@
  * pkg/registry/generic/registry/store.go; kubernetes: pkg/registry/core/pod/strategy.go
  * CheckGracefulDelete.
  */
-import { type JsonObject, objectAt, stringAt, without } from '../json.ts';
+import { type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
 import { afterSeconds } from '../times.ts';
-import { isPod, type Kind } from './kinds.ts';
+import { isNamespace, isPod, type Kind } from './kinds.ts';
 import { metadataOf } from './store.ts';
 
 export interface DeleteOptions {
@@ -55,9 +55,10 @@ export function forDeletion(
 }
 
 /** Whether an update of the object removes it: its last finalizer went, and its grace is over. */
-export function endsByUpdate(next: JsonObject, old: JsonObject): boolean {
+export function endsByUpdate(kind: Kind, next: JsonObject, old: JsonObject): boolean {
   const was = metadataOf(old);
   return (
+    !(isNamespace(kind) && finalizersIn(next).length > 0) &&
     metadataOf(next).finalizers === undefined &&
     was.deletionTimestamp !== undefined &&
     (was.deletionGracePeriodSeconds ?? 0) === 0
@@ -108,7 +109,7 @@ function firstGrace(pod: JsonObject, asked: number | undefined): number {
  * have and this server has not either: the object stays until somebody takes the finalizer away.
  * Without a policy it is what the finalizers say, or else the kind: Background for most.
  */
-function finalizersFor(
+export function finalizersFor(
   kind: Kind,
   metadata: JsonObject,
   asked: DeleteOptions['propagation'],
@@ -124,4 +125,10 @@ function finalizersFor(
   if (policy === 'Background') return others;
   const wanted = policy === 'Orphan' ? 'orphan' : 'foregroundDeletion';
   return has.includes(wanted) && others.length === has.length - 1 ? has : [...others, wanted];
+}
+
+/** What a Namespace waits for beside the finalizers that all objects have. */
+export function finalizersIn(namespace: JsonObject): readonly Json[] {
+  const { finalizers } = objectAt(namespace, 'spec');
+  return Array.isArray(finalizers) ? finalizers : [];
 }

@@ -149,6 +149,9 @@ export const isSigningRequest = (kind: Kind): boolean =>
 export const isPod = (kind: Kind): boolean =>
   kind.builtIn && kind.group === '' && kind.plural === 'pods';
 
+export const isNamespace = (kind: Kind): boolean =>
+  kind.builtIn && kind.group === '' && kind.plural === 'namespaces';
+
 export const apiVersionOf = (name: { group: string; version: string }): string =>
   name.group === '' ? name.version : `${name.group}/${name.version}`;
 

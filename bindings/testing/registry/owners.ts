@@ -50,6 +50,7 @@ function filterOf(kind: Kind, subresource: string): Filter {
     return allBut(pathOf('spec'), pathOf('status', ...(NOT_SIGNED[subresource] ?? [])));
   if (subresource === '') return kind.status ? allBut(pathOf('status')) : (fields) => fields;
   if (!kind.builtIn) return nothingBut('status');
+  if (subresource === 'finalize') return allBut(pathOf('status'));
   if (subresource !== 'status') return (fields) => fields;
   const kept = KEPT_BY_STATUS[kind.plural] ?? [];
   return allBut(

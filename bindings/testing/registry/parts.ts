@@ -3,10 +3,9 @@
  * it. kubernetes: pkg/registry/core/pod, pkg/registry/core/namespace, pkg/registry/certificates.
  */
 import { isObject, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
-import { type FieldError, fieldInvalid, invalidObject } from '../status.ts';
+import { type FieldError, invalidObject } from '../status.ts';
 import { validateBuiltIn } from '../validation/index.ts';
 import { isSigningRequest, type Kind } from './kinds.ts';
-import { qualifiedName } from './names.ts';
 import { forApproval, forSigning } from './signing.ts';
 import { metadataOf } from './store.ts';
 import { assemble, forStatusUpdate, forUpdate, ofKind, withNextGeneration } from './strategy.ts';
@@ -165,18 +164,9 @@ function forResize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject 
   return made;
 }
 
-const STANDARD = ['kubernetes', 'foregroundDeletion', 'orphan'];
-
-/** A Namespace with its own finalizers. kubernetes: pkg/apis/core/validation ValidateNamespaceFinalizeUpdate. */
+/** A Namespace with its own finalizers. */
 function forFinalize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
-  const { finalizers } = objectAt(object, 'spec');
-  const names = Array.isArray(finalizers) ? finalizers.map(String) : [];
-  const errors = names.flatMap((name, at) => {
-    const why = qualifiedName(name);
-    if (!name.includes('/') && !STANDARD.includes(name))
-      why.push('name is neither a standard finalizer name nor is it fully qualified');
-    return why.map((each) => fieldInvalid(`spec.finalizers[${at}]`, name, each));
-  });
-  refuse(kind, old, errors);
-  return { ...forUpdate(kind, object, old), spec: objectAt(object, 'spec') };
+  const spec = objectAt(object, 'spec');
+  refuse(kind, old, validateBuiltIn(kind, { ...object, spec }, old, 'finalize'));
+  return { ...forUpdate(kind, object, old), spec };
 }

@@ -6,7 +6,7 @@ import { type JsonObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { conflict } from '../status.ts';
 import type { DeleteOptions } from './deletion.ts';
-import type { Kind } from './kinds.ts';
+import { isNamespace, type Kind } from './kinds.ts';
 import { metadataOf, type Stored } from './store.ts';
 import { ofOwnKind, ofResource } from './strategy.ts';
 
@@ -32,7 +32,8 @@ export function requireUid(
 export function requirePreconditions(kind: Kind, existing: Stored, options: DeleteOptions): void {
   const metadata = metadataOf(existing.object);
   const uid = stringAt(metadata, 'uid');
-  const subject = ofOwnKind(kind, stringAt(metadata, 'name'));
+  const name = stringAt(metadata, 'name');
+  const subject = isNamespace(kind) ? ofResource(kind, name) : ofOwnKind(kind, name);
   if (options.uid !== undefined && options.uid !== uid) {
     const why = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
     throw conflict(subject, why);

@@ -4,6 +4,7 @@
  * nothing. apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
  */
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../clock.ts';
 import { sameButTimes } from '../apply/managers.ts';
 import type { ServerUser } from '../auth/users.ts';
 import { asKept, countsAnyway } from '../fields.ts';
@@ -26,7 +27,6 @@ import {
   deleted,
   fieldInvalid,
   invalidObject,
-  namespaceTerminating,
   notFound,
   staleVersion,
   TooLargeVersion,
@@ -38,9 +38,10 @@ import { DefinitionController } from './definition-controller.ts';
 import { isDefinition } from './definitions.ts';
 import { type DeleteOptions, endsByUpdate, forDeletion } from './deletion.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
-import { type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
+import { isNamespace, type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
 import { generateName, unnamed } from './names.ts';
+import { NAMESPACES, NamespaceController, OWN_NAMESPACES } from './namespaces.ts';
 import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
 import { makerOf } from './parts.ts';
 import { requirePreconditions, requireUid } from './preconditions.ts';
@@ -88,6 +89,8 @@ export class Registry {
   readonly #becomesStrict: boolean;
   readonly kinds = new Kinds();
   readonly #stores = new Map<string, ResourceStore>();
+  /** The resources of these, each by the name that it was asked for first. */
+  readonly #resources: ResourceName[] = [];
   /**
    * Stored objects that have empty lists or maps in their metadata. Nobody reads them, so that each
    * write is a change.
@@ -112,6 +115,7 @@ export class Registry {
         return schema === undefined ? each : structured(schema, each, false);
       }),
   });
+  readonly #namespaces: NamespaceController;
   readonly #historySize: number;
   readonly #wallTime: () => number;
   /** Up to here every history was dropped; stores that are made later know nothing older either. */
@@ -120,14 +124,40 @@ export class Registry {
   constructor(options: {
     historySize: number;
     wallTime: () => number;
+    clock: Clock;
     /** undefined: from the first Namespace that is created on */
     strict: boolean | undefined;
+    /** Whether there are the Namespaces of a cluster. */
+    ofCluster: boolean;
   }) {
-    this.strict = options.strict === true;
     this.learns = options.strict !== true;
     this.#becomesStrict = options.strict === undefined;
     this.#historySize = options.historySize;
     this.#wallTime = options.wallTime;
+    this.#namespaces = new NamespaceController(
+      {
+        namespaces: () => this.store(NAMESPACES),
+        resources: () =>
+          this.#resources.map((name) => ({ kind: this.kinds.get(name), store: this.store(name) })),
+        now: () => this.now(),
+        remove: (kind, store, stored) => void this.#remove(kind, store, stored, { dryRun: false }),
+      },
+      options.clock,
+      options.ofCluster,
+    );
+    if (options.ofCluster)
+      for (const name of OWN_NAMESPACES) {
+        const of = {
+          type: 'resource',
+          namespace: '',
+          name: '',
+          subresource: '',
+          watch: false,
+        } as const;
+        const by = { dryRun: false, manager: 'kube-apiserver' };
+        this.create({ ...of, resource: NAMESPACES }, { metadata: { name } }, by);
+      }
+    this.strict = options.strict === true;
   }
 
   /** The store of a resource, made at first use. */
@@ -138,6 +168,7 @@ export class Registry {
       store = new ResourceStore(this.versions, this.#historySize);
       if (this.#expired > 0) store.expire(this.#expired);
       this.#stores.set(key, store);
+      this.#resources.push(resource);
     }
     return store;
   }
@@ -215,7 +246,7 @@ export class Registry {
     const prefix = stringAt(given, 'generateName');
     const name =
       stringAt(given, 'name') || (prefix === '' ? unnamed(kind) : this.#generated(prefix, path));
-    if (this.strict && path.namespace !== '') this.#requireNamespace(kind, path.namespace, name);
+    this.requireOpen(kind, path, name);
     requireKind(kind, object, name);
     if (this.#definitions.isTerminating(kind)) throw terminatingDefinition(ofResource(kind, name));
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
@@ -328,15 +359,9 @@ export class Registry {
     });
   }
 
-  /** NamespaceLifecycle: only a namespace that is there, and does not end, takes new objects. */
-  #requireNamespace(kind: Kind, namespace: string, name: string): void {
-    const stored = this.store(NAMESPACES).get(namespace);
-    if (stored === undefined) {
-      if (!OWN_NAMESPACES.includes(namespace))
-        throw notFound({ group: '', what: 'namespaces', name: namespace });
-    } else if (metadataOf(stored.object).deletionTimestamp !== undefined) {
-      throw namespaceTerminating(ofResource(kind, name), namespace);
-    }
+  /** Only a namespace that is there, and does not end, takes new objects. Throws 403 or 404. */
+  requireOpen(kind: Kind, { namespace }: ResourcePath, name: string): void {
+    if (namespace !== '') this.#namespaces.requireOpen(kind, namespace, name, this.strict);
   }
 
   #existing(kind: Kind, path: ResourcePath): Stored | undefined {
@@ -391,6 +416,7 @@ export class Registry {
   delete(path: ResourcePath, options: DeleteOptions): Written {
     const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);
+    if (isNamespace(kind)) this.#namespaces.requireMortal(kind, path.name);
     const existing = store.get(keyOf(path.namespace, path.name));
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
     requirePreconditions(kind, existing, options);
@@ -429,13 +455,18 @@ export class Registry {
     existing: Stored,
     options: DeleteOptions,
   ): { pending: boolean; json: string } {
-    const { object, stays } = forDeletion(kind, existing.object, options, this.now());
-    const last = isNamespace(kind) && !stays ? ending(object, this.now()) : object;
-    if (options.dryRun) return { pending: stays, json: writeJson(last) };
-    const marked = sameJson(last, existing.object) ? existing : store.put(existing.key, last);
+    const held = isNamespace(kind) ? this.#namespaces.deleted(kind, existing, options) : undefined;
+    const { object, stays } =
+      held === undefined
+        ? forDeletion(kind, existing.object, options, this.now())
+        : { object: held, stays: true };
+    if (options.dryRun) return { pending: stays, json: writeJson(object) };
+    const isMarked = !sameJson(object, existing.object);
+    const marked = isMarked ? store.put(existing.key, object) : existing;
+    if (held !== undefined && isMarked) this.#namespaces.marked(existing.key);
     if (stays) return { pending: true, json: marked.json };
     const { json } = store.remove(existing.key) ?? existing;
-    this.#definitions.released(kind);
+    this.#released(kind, existing);
     return { pending: false, json };
   }
 
@@ -452,15 +483,27 @@ export class Registry {
     const was = store.get(existing.key)?.object ?? {};
     // What lies in a version that is not stored any more is moved by any write.
     const hollow = options.hollow === true || this.#hollow.has(was);
-    if (!hollow && sameObject(asStored(kind, next), was)) return existing.json;
+    const ends = endsByUpdate(kind, next, was);
+    if (!ends && !hollow && sameObject(asStored(kind, next), was)) return existing.json;
     if (options.dryRun) return writeJson(next);
-    if (endsByUpdate(next, was)) {
+    if (ends) {
       store.remove(existing.key);
       if (isDefinition(kind)) this.#definitions.removed(next);
-      else this.#definitions.released(kind);
+      else this.#released(kind, existing);
       return writeJson(next);
     }
     return this.#put(kind, store, existing.key, next, options.hollow).json;
+  }
+
+  /** An object is gone: its definition or its namespace may have waited for that. */
+  #released(kind: Kind, { object }: Stored): void {
+    this.#definitions.released(kind);
+    this.#namespaces.released(stringAt(metadataOf(object), 'namespace'));
+  }
+
+  /** Nothing happens any more by itself. */
+  stop(): void {
+    this.#namespaces.stop();
   }
 
   #put(kind: Kind, store: ResourceStore, key: string, object: JsonObject, hollow = false): Stored {
@@ -532,21 +575,11 @@ function sameObject(next: JsonObject, old: JsonObject): boolean {
 const sameSpec = (a: JsonObject, b: JsonObject): boolean =>
   sameJson(without(a, 'metadata', 'status'), without(b, 'metadata', 'status'));
 
-/** A Namespace as its deletion is answered; what is left to a controller is done at once. */
-function ending(object: JsonObject, now: string): JsonObject {
-  const metadata = { ...metadataOf(object), deletionTimestamp: now };
-  return { ...object, metadata, status: { phase: 'Terminating' } };
-}
-
 const DEFINITIONS: ResourceName = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',
 };
-const NAMESPACES: ResourceName = { group: '', version: 'v1', plural: 'namespaces' };
-/** Those that a cluster has from the beginning. */
-const OWN_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
-const isNamespace = (kind: Kind): boolean => kind.builtIn && kind.plural === 'namespaces';
 
 const withoutVersion = (object: JsonObject, sent?: string): JsonObject => ({
   ...object,

@@ -231,6 +231,7 @@ function carryOver(given: JsonObject, was: JsonObject): JsonObject {
 /** What an update of these built-in kinds does not change. */
 const KEPT_BY_UPDATE: Readonly<Record<string, readonly string[]>> = {
   certificatesigningrequests: ['spec'],
+  namespaces: ['spec'],
 };
 
 const compactTop = (members: Record<string, Json | undefined>): JsonObject =>

@@ -9,6 +9,8 @@ import { podTemplate } from './pod-spec.ts';
 import { pod, podStatus } from './pods.ts';
 import {
   limitRange,
+  namespaceFinalizers,
+  namespaceSpec,
   namespaceStatus,
   node,
   nodeChange,
@@ -90,7 +92,7 @@ export const core: RuleTable = {
   '/configmaps': { object: configMap },
   '/endpoints': { object: endpoints },
   '/limitranges': { object: limitRange },
-  '/namespaces': { status: namespaceStatus },
+  '/namespaces': { object: namespaceSpec, status: namespaceStatus, finalize: namespaceFinalizers },
   '/nodes': { object: node, status: nodeChange },
   '/persistentvolumeclaims': { object: claim, status: claimStatus },
   '/persistentvolumes': { object: persistentVolume },

@@ -24,6 +24,7 @@ export interface KindRules {
   ephemeralcontainers?: Rule;
   resize?: Rule;
   approval?: Rule;
+  finalize?: Rule;
 }
 
 /** By `group/plural`; of the core group `/pods`. */

@@ -221,6 +221,22 @@ function taints(at: Place): void {
   }
 }
 
+const STANDARD = ['kubernetes', 'foregroundDeletion', 'orphan'];
+
+function finalizer(name: Place): void {
+  name.matches(qualifiedName);
+  if (!name.text.includes('/') && !STANDARD.includes(name.text))
+    name.invalid('name is neither a standard finalizer name nor is it fully qualified');
+}
+
+export function namespaceSpec(object: Place): void {
+  for (const name of object.in('spec.finalizers').items) finalizer(name.as('spec.finalizers'));
+}
+
+export function namespaceFinalizers(object: Place): void {
+  for (const name of object.in('spec.finalizers').items) finalizer(name);
+}
+
 export function namespaceStatus(object: Place): void {
   const wanted = object.in('metadata.deletionTimestamp').isSet ? 'Terminating' : 'Active';
   const phase = object.in('status.phase');

@@ -43,7 +43,8 @@ export const DELETE_BODIES: unknown[] = [
 
 export const deletes: Group = (random, count) =>
   times(count, () => {
-    if (random.chance(0.4)) return { group: 'delete', steps: gracefully(random) };
+    if (random.chance(0.3)) return { group: 'delete', steps: gracefully(random) };
+    if (random.chance(0.25)) return { group: 'delete', steps: namespaceEnds(random) };
     const kind = pickKind(random);
     const sample = sampleOf(kind);
     const finalizers = random.chance(0.35)
@@ -147,6 +148,122 @@ function gracefully(random: Random): Step[] {
     get,
   ];
 }
+
+const NAMESPACES = '/api/v1/namespaces';
+const OWN = `${NAMESPACES}/NS-b`;
+
+/** A Namespace from its creation to its end, and what it takes meanwhile. */
+function namespaceEnds(random: Random): Step[] {
+  const finalizers = random.chance(0.3)
+    ? { finalizers: [random.pick(['example.com/x', 'foregroundDeletion', 'orphan'])] }
+    : {};
+  const spec = random.pick<JsonObject>([
+    ...[{}, {}, {}, { finalizers: [] }, { finalizers: ['example.com/y'] }],
+    ...[{ finalizers: ['example.com/y', 'kubernetes'] }, { finalizers: ['bad'] }],
+  ]);
+  const made: Step = {
+    method: 'POST',
+    path: NAMESPACES,
+    body: { metadata: { name: 'NS-b', labels: { a: 'b' }, ...finalizers }, spec },
+  };
+  const get: Step = { method: 'GET', path: OWN };
+  const remove = (): Step => ({
+    method: 'DELETE',
+    path: OWN + random.pick(NAMESPACE_QUERIES),
+    body: random.pick(NAMESPACE_BODIES),
+  });
+  const post = (path: string, body: unknown): Step => ({ method: 'POST', path: OWN + path, body });
+  const patch = (body: unknown, path = ''): Step => ({
+    method: 'PATCH',
+    path: OWN + path,
+    body,
+    type: random.pick([PATCHES.merge, PATCHES.strategic]),
+  });
+  const finalize = (names: string[] | undefined, more: JsonObject = {}): Step => ({
+    method: 'PUT',
+    path: `${OWN}/finalize`,
+    body: {
+      metadata: { name: 'NS-b', ...more },
+      spec: names === undefined ? {} : { finalizers: names },
+    },
+  });
+  const between = (): Step =>
+    random.pick<Step>([
+      get,
+      post('/configmaps', { metadata: { name: 'b' } }),
+      post('/configmaps?dryRun=All', { metadata: { name: 'b' } }),
+      post('/pods/a/eviction', { metadata: { name: 'a' } }),
+      post('/serviceaccounts/a/token', { spec: {} }),
+      post('/bindings', { metadata: { name: 'a' }, target: { name: 'n' } }),
+      {
+        method: 'PUT',
+        path: `/apis/coordination.k8s.io/v1/namespaces/NS-b/leases/l`,
+        body: { metadata: { name: 'l' }, spec: { holderIdentity: 'h' } },
+      },
+      { ...patch({ data: { k: 'v' } }, '/configmaps/a'), type: PATCHES.merge },
+      { method: 'GET', path: `${OWN}/configmaps/a` },
+      { method: 'DELETE', path: `${OWN}/configmaps/a` },
+      patch({ spec: { finalizers: [] } }),
+      patch({ spec: { finalizers: ['example.com/z'] } }),
+      patch({ spec: null }),
+      patch({ metadata: { finalizers: null } }),
+      patch({ metadata: { labels: { c: 'd' } } }),
+      patch({ metadata: { labels: { 'kubernetes.io/metadata.name': 'x' } } }),
+      patch({ status: { phase: 'Terminating' } }, '/status'),
+      patch({ status: { phase: 'Active' } }, '/status'),
+      patch({ status: { conditions: [{ type: 'x', status: 'True' }] } }, '/status'),
+      finalize([]),
+      finalize(undefined),
+      finalize(['example.com/y']),
+      finalize([], { finalizers: ['example.com/w'] }),
+      finalize([], { resourceVersion: '1' }),
+      made,
+      {
+        ...patch({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'NS-b' } }),
+        path: `${OWN}?fieldManager=m`,
+        type: PATCHES.apply,
+      },
+    ]);
+  if (random.chance(0.15)) {
+    const name = random.pick(['default', 'kube-system', 'kube-public', 'kube-node-lease']);
+    const path = `${NAMESPACES}/${name}`;
+    const isFor = name === 'kube-node-lease' ? '?dryRun=All' : random.pick(NAMESPACE_QUERIES);
+    return random.pick<Step[]>([
+      [{ method: 'GET', path }],
+      [
+        { method: 'DELETE', path: path + isFor },
+        { method: 'GET', path },
+      ],
+      [{ ...made, body: { metadata: { name } } }],
+      [{ method: 'PUT', path, body: { metadata: { name }, spec: {} } }],
+    ]);
+  }
+  return [
+    made,
+    post('/configmaps', { metadata: { name: 'a' } }),
+    ...(random.chance(0.4) ? [between()] : []),
+    remove(),
+    between(),
+    between(),
+    ...(random.chance(0.5) ? [remove()] : []),
+    between(),
+    get,
+  ];
+}
+
+const NAMESPACE_QUERIES = [
+  ...['', '', '', '?dryRun=All', '?propagationPolicy=Foreground', '?propagationPolicy=Orphan'],
+  ...['?propagationPolicy=Background', '?orphanDependents=false', '?orphanDependents=true'],
+  ...['?gracePeriodSeconds=0', '?gracePeriodSeconds=5'],
+];
+const NAMESPACE_BODIES: unknown[] = [
+  ...[undefined, undefined, undefined, undefined, {}, { gracePeriodSeconds: 0 }],
+  { preconditions: { uid: '{{0.metadata.uid}}' } },
+  { preconditions: { uid: 'other' } },
+  { preconditions: { resourceVersion: '1' } },
+  { preconditions: { resourceVersion: '{{0.metadata.resourceVersion}}' } },
+  { dryRun: ['All'] },
+];
 
 const GRACE_QUERIES = [
   ...['', '', '', '?gracePeriodSeconds=0', '?gracePeriodSeconds=5', '?gracePeriodSeconds=40'],

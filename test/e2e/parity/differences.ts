@@ -235,14 +235,6 @@ export const differences: readonly Difference[] = [
     },
   },
   {
-    what: 'what happens to a Namespace after it was deleted',
-    why: 'A controller ends it, which a bare kube-apiserver has not; here it is gone at once.',
-    blur: (entry) =>
-      / \/api\/v1\/namespaces\/[^/?]+$/.test(entry.request) && !entry.request.startsWith('DELETE')
-        ? { request: entry.request, status: 0 }
-        : entry,
-  },
-  {
     what: 'times that a server sets',
     why: 'Two clocks are read one after the other.',
     blur: (entry) =>
