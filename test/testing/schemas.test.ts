@@ -55,13 +55,25 @@ const spec = {
   },
 };
 
+const status = {
+  type: 'object',
+  properties: {
+    conditions: {
+      type: 'array',
+      items: { type: 'object', required: ['type'], properties: { type: text } },
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    },
+  },
+};
+
 async function withSites(): Promise<Client> {
   const { api } = await start();
   const schema = {
     openAPIV3Schema: {
       type: 'object',
       required: ['spec'],
-      properties: { spec, status: { type: 'object' } },
+      properties: { spec, status },
     },
   };
   const subresources = {
@@ -168,6 +180,22 @@ describe('a schema', () => {
     expect(status).toBe(422);
     expect(body.details.causes?.[0]).toMatchObject(cause);
     expect((await api.get(`${SITES}/a`)).status).toBe(404);
+  });
+
+  // Seen at 1.36.3: a condition that stands twice was taken here by /status, and by nothing else.
+  test('holds a status to its lists', async () => {
+    const api = await withSites();
+    await api.send('POST', SITES, { body: site({ host: 'ab' }) });
+    const twice = { status: { conditions: [{ type: 'Ready' }, { type: 'Ready' }] } };
+    const answer = await api.patch(`${SITES}/a/status`, twice);
+    expect(answer.status).toBe(422);
+    expect(answer.body.details.causes).toEqual([
+      {
+        field: 'status.conditions[1]',
+        message: 'Duplicate value: {"type":"Ready"}',
+        reason: 'FieldValueDuplicate',
+      },
+    ]);
   });
 
   // Seen at 1.36.3: it refused 2.7 here, and a controller saw on a cluster what its tests could not

@@ -350,12 +350,19 @@ function validateCustom(
     ...validateObject(schema, object, old),
     ...scaleErrors(kind, object, 'specReplicas'),
     ...embeddedErrors(schema, object),
-    // What was wrong before may stay so.
-    ...(old !== undefined && duplicateItems(schema, old).length > 0
-      ? []
-      : duplicateItems(schema, object)),
+    ...newDuplicates(schema, object, old),
   ];
   return withRules(schema, object, old, errors);
+}
+
+/** Items that stand twice, unless some did before: what was wrong may stay so. */
+function newDuplicates(
+  schema: Schema,
+  object: JsonObject,
+  old: JsonObject | undefined,
+): FieldError[] {
+  if (old !== undefined && duplicateItems(schema, old).length > 0) return [];
+  return duplicateItems(schema, object);
 }
 
 /** With what the rules in CEL say, where the object is such that they can be asked. */
@@ -377,7 +384,11 @@ function validateStatus(kind: Kind, object: JsonObject, old: JsonObject): FieldE
     ...error,
     message: error.message.replace(': status.', ': '),
   }));
-  const found = [...errors, ...scaleErrors(kind, object, 'statusReplicas')];
+  const found = [
+    ...errors,
+    ...scaleErrors(kind, object, 'statusReplicas'),
+    ...newDuplicates(kind.schema, object, old),
+  ];
   return withRules(kind.schema, object, old, found);
 }
 
