@@ -11,8 +11,8 @@ export const alias = [
     find: /^capstan\/(workqueue|cache|controller|client|leaderelection|manager|client-node|testing)$/,
     replacement: at('./bindings/$1/index.ts'),
   },
-  { find: '#core-module', replacement: at('./bindings/core-module.ts') },
-  { find: '#cache-module', replacement: at('./bindings/cache-module.ts') },
+  { find: '#core-module', replacement: at('./bindings/wasm/core-module.ts') },
+  { find: '#cache-module', replacement: at('./bindings/wasm/cache-module.ts') },
 ];
 
 export default defineConfig({

@@ -1,5 +1,5 @@
 // The ABI of the caches: exports only, grouped by structure. The host's side of it is
-// bindings/cache-exports.ts; the conventions are those of index.ts.
+// bindings/wasm/cache-exports.ts; the conventions are those of index.ts.
 
 /** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
 export function abortTrap(): void {

@@ -10,7 +10,7 @@ import {
 import { NOTHING, Table } from "./record";
 import { ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, MANAGED_FIELDS, RESOURCE_VERSION, SPEC, STATUS, indexIn, shapeCount } from "./shapes";
 
-/** Bits of `Change` in bindings/cache/change.ts. */
+/** Bits of `Change` in bindings/cache/bytes/change.ts. */
 const CHANGED_GENERATION: u32 = 1;
 const CHANGED_LABELS: u32 = 2;
 const CHANGED_ANNOTATIONS: u32 = 4;

@@ -1,5 +1,5 @@
 // The ABI of the queues: exports only, grouped by structure. The host's side of it is
-// bindings/core-exports.ts. Caches have a module of their own (cache.ts), so that whoever wants a
+// bindings/wasm/core-exports.ts. Caches have a module of their own (cache.ts), so that whoever wants a
 // queue does not load a JSON scanner.
 //
 // A handle is an address (never 0) and comes first; slots are dense numbers from 0. Only integers,

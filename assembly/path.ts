@@ -1,5 +1,5 @@
 // Index values by path, on the bytes of a document that is known to be valid JSON (64 bytes behind
-// its end must be readable): what bindings/cache/json-path.ts gives for the parsed document, or
+// its end must be readable): what bindings/base/json-path.ts gives for the parsed document, or
 // FALLBACK, when decoding it is the way to know.
 //
 //   path      |names u32|, then of each name |bytes u32|its UTF-8|, padded so that the next one begins at 4 and 16 bytes behind it may be read

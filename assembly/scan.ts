@@ -7,7 +7,7 @@
 // such an object, and any other whose members are no plain list, is odd: then the host decodes it
 // whole.
 
-import { endOfAlike } from "./alike";
+import { endOfAlike } from "./match-known";
 import {
   BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";

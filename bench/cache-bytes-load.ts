@@ -8,7 +8,7 @@
  * they come from main memory: a part of a microsecond each, which all peers pay.
  */
 import { defineResource, ListWatch, SharedIndexInformer, type Transport } from 'capstan/cache';
-import { processDelta } from '../bindings/cache/process-deltas.ts';
+import { processDelta } from '../bindings/cache/informer/process-deltas.ts';
 import { BYTES_PEERS, SEAMS, type SeamName } from './cache-peers.ts';
 import { type Seam, seams } from './cache-seam.ts';
 import type { Figure } from './figures.ts';

@@ -1,11 +1,11 @@
 /**
- * What cache-bytes-load.ts measures below the informer: a decoder of bindings/cache/decoder.ts and
+ * What cache-bytes-load.ts measures below the informer: a decoder of bindings/cache/decode/decoder.ts and
  * the store that its objects go to. From the sources, because the package shows neither; a decoder
  * has a line here, and its name in SEAMS of cache-peers.ts.
  */
-import { type Decoder, type ExpectedKind, jsonDecoder } from '../bindings/cache/decoder.ts';
-import { metaNamespaceIndexFunc, namespaceIndex } from '../bindings/cache/indices.ts';
-import { Indexer } from '../bindings/cache/store.ts';
+import { type Decoder, type ExpectedKind, jsonDecoder } from '../bindings/cache/decode/decoder.ts';
+import { metaNamespaceIndexFunc, namespaceIndex } from '../bindings/cache/store/indices.ts';
+import { Indexer } from '../bindings/cache/store/store.ts';
 import type { SeamName } from './cache-peers.ts';
 import type { Pod } from './parsed-cache.ts';
 

@@ -7,9 +7,9 @@ for (const [name, call] of [
   ['core', 'initCore'],
   ['cache', 'initCacheCore'],
 ]) {
-  copyFileSync(new URL(`build/${name}.wasm`, root), new URL(`dist/${name}.wasm`, root));
+  copyFileSync(new URL(`build/${name}.wasm`, root), new URL(`dist/wasm/${name}.wasm`, root));
   writeFileSync(
-    new URL(`dist/${name}.wasm.d.ts`, root),
+    new URL(`dist/wasm/${name}.wasm.d.ts`, root),
     `/** Hosts that give a compiled module for a .wasm import: pass it to ${call}({ module }). */\ndeclare const module: import('./web-assembly.js').WasmModule;\nexport default module;\n`,
   );
 }

@@ -4,7 +4,7 @@
  * (assembly/arena-check.ts) runs between random operations.
  */
 import { describe, expect, test } from 'vitest';
-import { CacheCore } from '../bindings/cache-core.ts';
+import { CacheCore } from '../bindings/wasm/cache-core.ts';
 import { Random, testSeed } from './random.ts';
 
 /** An arena beside what must be in it. */

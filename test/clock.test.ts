@@ -1,6 +1,6 @@
-/** bindings/clock.ts: which timers a FakeClock fires, and what many of them cost. */
+/** bindings/base/clock.ts: which timers a FakeClock fires, and what many of them cost. */
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../bindings/clock.ts';
+import { FakeClock } from '../bindings/base/clock.ts';
 import { growth, STEEP } from './growth.ts';
 import { Random, testSeed } from './random.ts';
 

@@ -9,8 +9,8 @@
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Core, sharedCore } from '../bindings/core.ts';
-import { setKeyMode } from '../bindings/key-mode.ts';
+import { Core, sharedCore } from '../bindings/wasm/core.ts';
+import { setKeyMode } from '../bindings/wasm/key-mode.ts';
 import { collidingKeys, collidingNames, randomKeys, type Seed } from './colliding-keys.ts';
 import { Random, testSeed } from './random.ts';
 import { drain } from './workqueue/helpers.ts';

@@ -10,9 +10,9 @@
  */
 import { CapstanError } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CacheCore } from '../bindings/cache-core.ts';
-import { Core } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
+import type { CacheCore } from '../bindings/wasm/cache-core.ts';
+import { Core } from '../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
 import { type Step, script, World } from './memory-script.ts';
 
 function play(world: World, { name, real, model }: Step): void {

@@ -7,10 +7,10 @@
  */
 import { RateLimitingQueue, type Request, requestKey, WorkQueue } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CacheCore } from '../bindings/cache-core.ts';
-import { Core, sharedCore } from '../bindings/core.ts';
-import { IndexMap } from '../bindings/index-map.ts';
-import { setKeyMode } from '../bindings/key-mode.ts';
+import { CacheCore } from '../bindings/wasm/cache-core.ts';
+import { Core, sharedCore } from '../bindings/wasm/core.ts';
+import { IndexMap } from '../bindings/wasm/index-map.ts';
+import { setKeyMode } from '../bindings/wasm/key-mode.ts';
 import { exportsCalled } from './exports-called.ts';
 import { drain } from './workqueue/helpers.ts';
 

@@ -23,8 +23,8 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Core, sharedCore } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
+import { Core, sharedCore } from '../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
 import { Stack } from './stack-order.ts';
 import { drain, expectError, type Watched, watch } from './workqueue/helpers.ts';
 

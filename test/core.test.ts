@@ -1,5 +1,5 @@
 /**
- * bindings/core.ts and the memory of assembly/: what happens at the limits. Memory that cannot grow
+ * bindings/wasm/core.ts and the memory of assembly/: what happens at the limits. Memory that cannot grow
  * is a typed error with nothing changed; a trap poisons its instance and no other; memory follows
  * the live keys, not the keys ever seen.
  */
@@ -15,8 +15,8 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Core, hasNativeStrings, sharedCore } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
+import { Core, hasNativeStrings, sharedCore } from '../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
 import { Random, testSeed } from './random.ts';
 import { ModelDelayingQueue } from './reference.ts';
 import {

@@ -1,12 +1,12 @@
 /**
- * bindings/index-map.ts: index values and the slots listed under them, against the model and at the
+ * bindings/wasm/index-map.ts: index values and the slots listed under them, against the model and at the
  * limits of memory.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CacheCore } from '../bindings/cache-core.ts';
-import { CapstanError } from '../bindings/errors.ts';
-import { IndexMap } from '../bindings/index-map.ts';
-import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
+import { CapstanError } from '../bindings/base/errors.ts';
+import { CacheCore } from '../bindings/wasm/cache-core.ts';
+import { IndexMap } from '../bindings/wasm/index-map.ts';
+import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
 import { Random, testSeed } from './random.ts';
 import { ModelIndexMap } from './reference.ts';
 import { distinctKeys } from './workqueue/cases/hostile.ts';

@@ -1,9 +1,9 @@
-/** bindings/instance.ts on hosts that refuse WebAssembly. */
+/** bindings/wasm/instance.ts on hosts that refuse WebAssembly. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { compileHex } from '../bindings/compile.ts';
-import { coreExports } from '../bindings/core-exports.ts';
 import { coreWasm } from '../bindings/generated/core-wasm.ts';
-import { CoreModule, Instance } from '../bindings/instance.ts';
+import { compileHex } from '../bindings/wasm/compile.ts';
+import { coreExports } from '../bindings/wasm/core-exports.ts';
+import { CoreModule, Instance } from '../bindings/wasm/instance.ts';
 import { expectError } from './workqueue/helpers.ts';
 
 afterEach(() => void vi.unstubAllGlobals());

@@ -1,12 +1,12 @@
 /**
- * Keys out of bytes (assembly/text-bytes.ts) and back to text (bindings/key-text.ts): whichever way
+ * Keys out of bytes (assembly/text-bytes.ts) and back to text (bindings/wasm/key-text.ts): whichever way
  * a string comes in, as bytes of a JSON document in any of its spellings or from JavaScript, it is
  * one key, and it comes out unit for unit.
  */
 import { describe, expect, test } from 'vitest';
-import { CacheCore } from '../bindings/cache-core.ts';
-import { NO_MEMORY, NOTHING } from '../bindings/core.ts';
-import { keyText } from '../bindings/key-text.ts';
+import { CacheCore } from '../bindings/wasm/cache-core.ts';
+import { NO_MEMORY, NOTHING } from '../bindings/wasm/core.ts';
+import { keyText } from '../bindings/wasm/key-text.ts';
 import { Random, testSeed } from './random.ts';
 
 /** A unit of the kinds that are read in different ways. Surrogates come alone and in pairs. */

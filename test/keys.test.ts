@@ -1,12 +1,12 @@
 /**
- * bindings/keys.ts and assembly/keys.ts: keys of every length in which they are read differently,
+ * bindings/wasm/keys.ts and assembly/keys.ts: keys of every length in which they are read differently,
  * texts and pairs, one byte a unit and two.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Core, NO_MEMORY } from '../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/key-mode.ts';
-import { type KeyTable, keyTable } from '../bindings/keys.ts';
-import { type Request, requestKey } from '../bindings/request.ts';
+import { type Request, requestKey } from '../bindings/base/request.ts';
+import { Core, NO_MEMORY } from '../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
+import { type KeyTable, keyTable } from '../bindings/wasm/keys.ts';
 
 // words of eight: none, one, several, with and without a rest; kept in the record and outside of it
 const LONGEST = 41;

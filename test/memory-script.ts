@@ -12,9 +12,9 @@ import {
   type Request,
   requestKey,
 } from 'capstan/workqueue';
-import { CacheCore } from '../bindings/cache-core.ts';
-import { type Core, sharedCore } from '../bindings/core.ts';
-import { IndexMap } from '../bindings/index-map.ts';
+import { CacheCore } from '../bindings/wasm/cache-core.ts';
+import { type Core, sharedCore } from '../bindings/wasm/core.ts';
+import { IndexMap } from '../bindings/wasm/index-map.ts';
 import { ModelPriorityQueue } from './priority-model.ts';
 import { ModelDelayingQueue, ModelExponential, ModelIndexMap } from './reference.ts';
 import { Stack } from './stack-order.ts';

@@ -87,7 +87,7 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { namesOf, requireMembers, requireNames } from '../bindings/names.ts';
+import { namesOf, requireMembers, requireNames } from '../bindings/base/names.ts';
 import { typeErrors } from './house/type-errors.ts';
 
 const Widget = defineResource<{ metadata: { name: string; namespace?: string } }>()({
@@ -600,7 +600,7 @@ describe('an object with methods', () => {
 
 test('a table does not compile without a name that its type has, nor with another', () => {
   const program = (table: string) =>
-    `import { namesOf } from '../../bindings/names.ts';\nnamesOf<{ size?: number; clock?: object }>()(${table});\n`;
+    `import { namesOf } from '../../bindings/base/names.ts';\nnamesOf<{ size?: number; clock?: object }>()(${table});\n`;
   const errors = (name: string, table: string) =>
     typeErrors(`names-${name}`, program(table), { allowImportingTsExtensions: true });
   const others = 'namesOf<{ sise: number }>()({ sise: 1 })';

@@ -1,14 +1,14 @@
 /**
  * Index values on bytes (assembly/path.ts, skip.ts) are those of the parsed document
- * (bindings/cache/json-path.ts), or the core says that it cannot tell; and it can for what API
+ * (bindings/base/json-path.ts), or the core says that it cannot tell; and it can for what API
  * servers write.
  */
 import { describe, expect, test } from 'vitest';
-import { parsePath, pathIndexFunc } from '../bindings/cache/json-path.ts';
-import { CacheCore } from '../bindings/cache-core.ts';
-import { NO_MEMORY } from '../bindings/core.ts';
-import { keyText } from '../bindings/key-text.ts';
-import { FALLBACK, PathBlock } from '../bindings/path-block.ts';
+import { parsePath, pathIndexFunc } from '../bindings/base/json-path.ts';
+import { CacheCore } from '../bindings/wasm/cache-core.ts';
+import { NO_MEMORY } from '../bindings/wasm/core.ts';
+import { keyText } from '../bindings/wasm/key-text.ts';
+import { FALLBACK, PathBlock } from '../bindings/wasm/path-block.ts';
 import { Random, testSeed } from './random.ts';
 
 class World {

@@ -32,10 +32,10 @@ type Realm = typeof import('capstan/cache') &
   typeof import('capstan/testing') &
   typeof import('../bindings/controller/reconcile.ts') &
   typeof import('../bindings/client-node/wire.ts') &
-  typeof import('../bindings/errors.ts') &
-  typeof import('../bindings/error-text.ts') &
-  typeof import('../bindings/handle-error.ts') &
-  typeof import('../bindings/logger.ts');
+  typeof import('../bindings/base/errors.ts') &
+  typeof import('../bindings/base/error-text.ts') &
+  typeof import('../bindings/base/handle-error.ts') &
+  typeof import('../bindings/base/logger.ts');
 
 /**
  * The package in a context with what it needs of the host's globals, beside an `Error` of its own.

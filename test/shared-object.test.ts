@@ -16,7 +16,7 @@ import {
 import { fakeClient } from 'capstan/testing';
 import { CapstanError, FakeClock, type Request } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { explained } from '../bindings/shared-object.ts';
+import { explained } from '../bindings/base/shared-object.ts';
 import { FakeCluster, type TestObject } from './controller/fake-cluster.ts';
 import { RecordingLogger } from './controller/fake-manager.ts';
 import { Widget, widget } from './controller/resources.ts';

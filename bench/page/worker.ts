@@ -3,8 +3,8 @@
  * neither pays for the other's garbage or for what the other taught the compiler. Errors go to the
  * page with their code.
  */
-import { hasNativeStrings } from '../../bindings/core.ts';
-import { keyMode } from '../../bindings/key-mode.ts';
+import { hasNativeStrings } from '../../bindings/wasm/core.ts';
+import { keyMode } from '../../bindings/wasm/key-mode.ts';
 import type { Order, Report, WorkerFacts } from './protocol.ts';
 import { steadyLoad } from './steady.ts';
 import { prepareWork, type Round } from './time-work.ts';

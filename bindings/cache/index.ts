@@ -1,29 +1,15 @@
 /**
  * `capstan/cache`: from an API server's bytes to an indexed, ordered, shared view of one resource.
  */
-export { initCacheCore } from '../cache-core.ts';
-export { type LabelSelector, labelMatcher, labelSelectorText } from '../selectors.ts';
-export type { BackoffOptions } from './backoff.ts';
-export {
-  CacheController,
-  type CacheControllerConfig,
-  type NewInformerOptions,
-  newInformer,
-  type ReflectorSettings,
-} from './cache-controller.ts';
-export type { Change } from './change.ts';
-export type { ExpectedKind } from './decoder.ts';
-export { DeltaFIFO, type DeltaFIFOOptions } from './delta-fifo.ts';
-export type { Delta, Deltas, DeltaType } from './deltas.ts';
-export { resourceOf } from './discovery.ts';
-export type { InformerEvent } from './events.ts';
-export {
-  ExpirationCache,
-  type ExpirationPolicy,
-  newTTLStore,
-  type TimestampedEntry,
-  TTLPolicy,
-} from './expiration-cache.ts';
+
+export type { BackoffOptions } from '../base/backoff.ts';
+export { type LabelSelector, labelMatcher, labelSelectorText } from '../base/selectors.ts';
+export type { DoneChecker } from '../base/wait.ts';
+export { initCacheCore } from '../wasm/cache-core.ts';
+export type { Change } from './bytes/change.ts';
+export type { ExpectedKind } from './decode/decoder.ts';
+export type { Budget, BytesMark, CacheLimits, DecoderOptions } from './decode/limits.ts';
+export type { InformerEvent } from './informer/events.ts';
 export {
   type FactoryOptions,
   type GenericInformer,
@@ -32,39 +18,52 @@ export {
   type ResourceOptions,
   type ResourceSelection,
   SharedInformerFactory,
-} from './factory.ts';
-export { RealFIFO, type RealFIFOOptions } from './fifo.ts';
-export { FilteringResourceEventHandler } from './filtering-handler.ts';
+} from './informer/factory.ts';
+export { FilteringResourceEventHandler } from './informer/filtering-handler.ts';
 export {
-  type DoneChecker,
   type HandlerOptions,
   type HighWater,
   type Registration,
   type ResourceEventHandler,
   shutDownEventHandler,
-} from './handler.ts';
-export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './indices.ts';
-export { SharedIndexInformer } from './informer.ts';
+} from './informer/handler.ts';
+export { SharedIndexInformer } from './informer/informer.ts';
 export type {
   InformerIdentity,
   InformerMetricsProvider,
   InformerReadings,
-} from './informer-metrics.ts';
-export type { InformerStatus, SharedIndexInformerOptions } from './informer-options.ts';
-export { InformerPrometheusProvider } from './informer-prometheus.ts';
-export { type KeyFunc, newStore, type StoreOptions, UndeltaStore } from './keyed-store.ts';
+} from './informer/informer-metrics.ts';
+export type { InformerStatus, SharedIndexInformerOptions } from './informer/informer-options.ts';
+export { InformerPrometheusProvider } from './informer/informer-prometheus.ts';
 export {
-  DeletedFinalStateUnknown,
-  deletionHandlingMetaNamespaceKeyFunc,
-  ExplicitKey,
-  type KubeObject,
-  metaNamespaceKeyFunc,
-  splitMetaNamespaceKey,
-} from './keys.ts';
-export type { Budget, BytesMark, CacheLimits, DecoderOptions } from './limits.ts';
-export { ListWatch, type ListWatchOptions } from './list-watch.ts';
-export { Lister, type ListerOptions, NamespaceLister } from './lister.ts';
-export { MutationCache, type MutationCacheOptions } from './mutation-cache.ts';
+  type DeltaHandler,
+  type DeltaStore,
+  processDeltas,
+  processDeltasInBatch,
+} from './informer/process-deltas.ts';
+export {
+  type Syncing,
+  SyncResult,
+  waitFor,
+  waitForCacheSync,
+  waitForNamedCacheSync,
+} from './informer/wait-for-sync.ts';
+export {
+  CacheController,
+  type CacheControllerConfig,
+  type NewInformerOptions,
+  newInformer,
+  type ReflectorSettings,
+} from './parity/cache-controller.ts';
+export {
+  ExpirationCache,
+  type ExpirationPolicy,
+  newTTLStore,
+  type TimestampedEntry,
+  TTLPolicy,
+} from './parity/expiration-cache.ts';
+export { type KeyFunc, newStore, type StoreOptions, UndeltaStore } from './parity/keyed-store.ts';
+export { MutationCache, type MutationCacheOptions } from './parity/mutation-cache.ts';
 export {
   deletionHandlingObjectToName,
   indexFuncToKeyFuncAdapter,
@@ -72,18 +71,22 @@ export {
   objectName,
   objectToName,
   parseObjectName,
-} from './object-name.ts';
-export {
-  type DeltaHandler,
-  type DeltaStore,
-  processDeltas,
-  processDeltasInBatch,
-} from './process-deltas.ts';
-export type { KeyListerGetter, PopProcess, Queue, QueueWithBatch, TransformFunc } from './queue.ts';
-export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector.ts';
-export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './resource.ts';
-export { compareResourceVersion } from './resource-version.ts';
-export { RetryWatcher, type RetryWatcherOptions } from './retry-watcher.ts';
+} from './parity/object-name.ts';
+export { type KeyedTransaction, ThreadSafeStore } from './parity/thread-safe-store.ts';
+export { DeltaFIFO, type DeltaFIFOOptions } from './queue/delta-fifo.ts';
+export type { Delta, Deltas, DeltaType } from './queue/deltas.ts';
+export { RealFIFO, type RealFIFOOptions } from './queue/fifo.ts';
+export type {
+  KeyListerGetter,
+  PopProcess,
+  Queue,
+  QueueWithBatch,
+  TransformFunc,
+} from './queue/queue.ts';
+export { resourceOf } from './reflector/discovery.ts';
+export { ListWatch, type ListWatchOptions } from './reflector/list-watch.ts';
+export { Reflector, type ReflectorOptions, type ReflectorStore } from './reflector/reflector.ts';
+export { RetryWatcher, type RetryWatcherOptions } from './reflector/retry-watcher.ts';
 export type {
   FailureClass,
   NextStep,
@@ -91,16 +94,26 @@ export type {
   ReflectorStatus,
   WatchErrorHandler,
   WatchFailure,
-} from './status.ts';
-export { type Status, StatusError } from './status-error.ts';
-export { Indexer } from './store.ts';
+} from './reflector/status.ts';
 export {
-  type Store,
-  type Transaction,
-  TransactionError,
-  type TransactionStore,
-} from './store-types.ts';
-export { type KeyedTransaction, ThreadSafeStore } from './thread-safe-store.ts';
+  type ListOptions,
+  list,
+  listItems,
+  type WatchEvent,
+  type WatchOptions,
+  watch,
+} from './reflector/watch.ts';
+export {
+  DeletedFinalStateUnknown,
+  deletionHandlingMetaNamespaceKeyFunc,
+  ExplicitKey,
+  type KubeObject,
+  metaNamespaceKeyFunc,
+  splitMetaNamespaceKey,
+} from './rest/keys.ts';
+export { defineResource, type IndexFunc, type IndexSpec, type Resource } from './rest/resource.ts';
+export { compareResourceVersion } from './rest/resource-version.ts';
+export { type Status, StatusError } from './rest/status-error.ts';
 export {
   type ChunkIterator,
   type FetchTransportOptions,
@@ -111,19 +124,13 @@ export {
   type TransportErrorKind,
   type TransportRequest,
   type TransportResponse,
-} from './transport.ts';
+} from './rest/transport.ts';
+export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './store/indices.ts';
+export { Lister, type ListerOptions, NamespaceLister } from './store/lister.ts';
+export { Indexer } from './store/store.ts';
 export {
-  type Syncing,
-  SyncResult,
-  waitFor,
-  waitForCacheSync,
-  waitForNamedCacheSync,
-} from './wait-for-sync.ts';
-export {
-  type ListOptions,
-  list,
-  listItems,
-  type WatchEvent,
-  type WatchOptions,
-  watch,
-} from './watch.ts';
+  type Store,
+  type Transaction,
+  TransactionError,
+  type TransactionStore,
+} from './store/store-types.ts';

@@ -5,8 +5,8 @@
  */
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { TransportRequest } from '../cache/transport.ts';
-import { CapstanError } from '../errors.ts';
+import { CapstanError } from '../base/errors.ts';
+import type { TransportRequest } from '../cache/rest/transport.ts';
 import { type BodySource, Chunks } from './chunks.ts';
 import { messageOf } from './wire.ts';
 

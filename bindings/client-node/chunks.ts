@@ -9,7 +9,7 @@
  * back-pressure; a body that was cut never ends cleanly.
  */
 import type { Readable } from 'node:stream';
-import type { ChunkIterator } from '../cache/transport.ts';
+import type { ChunkIterator } from '../cache/rest/transport.ts';
 import type { SocketTap } from './socket-tap.ts';
 import { failed } from './wire.ts';
 

@@ -8,12 +8,12 @@ import { type Agent as HttpAgent, validateHeaderName, validateHeaderValue } from
 import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
-import { TransportError } from '../cache/transport.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { type ServerURL, serverURL } from '../server-url.ts';
-import { Kept, type KubeConfigUser } from './kept.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { CapstanError, invalid } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { type ServerURL, serverURL } from '../base/server-url.ts';
+import { TransportError } from '../cache/rest/transport.ts';
+import { Kept, type KubeConfigUser } from './auth-cache.ts';
 import type { Destination } from './node-transport.ts';
 import { isSocks, proxyURL, throughProxy } from './proxy.ts';
 import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';

@@ -5,7 +5,7 @@
  */
 import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
-import { kindOfHostError, type TransportErrorKind } from '../cache/transport.ts';
+import { kindOfHostError, type TransportErrorKind } from '../cache/rest/transport.ts';
 import { type Health, Session } from './session.ts';
 import { keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';

@@ -12,13 +12,13 @@ import {
 } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Clock } from '../base/clock.ts';
 import {
   kindOfHostError,
   type TransportErrorKind,
   type TransportRequest,
   type TransportResponse,
-} from '../cache/transport.ts';
-import type { Clock } from '../clock.ts';
+} from '../cache/rest/transport.ts';
 import { decoded, isTransient, readBody } from './body.ts';
 import { DIAL_TIMEOUT } from './dial.ts';
 import { IS_NODE, isConnected, keepAlive } from './socket.ts';

@@ -1,9 +1,10 @@
 /** A transport for a plain URL: fixed headers, fixed TLS material. */
-import type { Transport } from '../cache/transport.ts';
-import { invalid } from '../errors.ts';
-import { requireHeaders, requireUnshown } from '../http-headers.ts';
-import { namesOf, requireNames } from '../names.ts';
-import { serverURL } from '../server-url.ts';
+
+import { invalid } from '../base/errors.ts';
+import { requireHeaders, requireUnshown } from '../base/http-headers.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { serverURL } from '../base/server-url.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-transport.ts';
 import { TLS_NAMES, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { requireTls } from './tls-check.ts';

@@ -2,9 +2,9 @@
  * `capstan/client-node`: transports over node:http2, node:https and node:http, by kubeconfig or by
  * plain URL.
  */
-import { requireNode } from '../node-version.ts';
+import { requireNode } from '../base/node-version.ts';
 
-export type { Transport } from '../cache/transport.ts';
+export type { Transport } from '../cache/rest/transport.ts';
 export type { KubeConfigLike } from './credentials.ts';
 export { type HttpTransportOptions, httpTransport } from './http-transport.ts';
 export { kubeConfigTransport } from './kube-config-transport.ts';

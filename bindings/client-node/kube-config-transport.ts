@@ -4,9 +4,10 @@
  * renewed certificate or a new answer of an exec plugin counts from the next request on. (A file of
  * a token client-node reads once a minute, and after a 401.)
  */
-import type { Transport } from '../cache/transport.ts';
-import { invalid } from '../errors.ts';
-import { requireNames } from '../names.ts';
+
+import { invalid } from '../base/errors.ts';
+import { requireNames } from '../base/names.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import { Credentials, clusterOf, type KubeConfigLike } from './credentials.ts';
 import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-transport.ts';
 

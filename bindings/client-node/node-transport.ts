@@ -3,16 +3,16 @@
  * connections.
  */
 import type { Agent as HttpAgent } from 'node:http';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { invalid, requireFunction } from '../base/errors.ts';
+import { namesOf } from '../base/names.ts';
+import { requireNode } from '../base/node-version.ts';
 import {
   type Transport,
   TransportError,
   type TransportRequest,
   type TransportResponse,
-} from '../cache/transport.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { invalid, requireFunction } from '../errors.ts';
-import { namesOf } from '../names.ts';
-import { requireNode } from '../node-version.ts';
+} from '../cache/rest/transport.ts';
 import { DialError } from './dial.ts';
 import { exchange } from './exchange.ts';
 import { ConnectionPool, type Connections } from './pool.ts';

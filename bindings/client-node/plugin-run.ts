@@ -5,8 +5,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChildProcess } from 'node:child_process';
-import { textOfError } from '../error-text.ts';
-import { isError, show } from '../errors.ts';
+import { textOfError } from '../base/error-text.ts';
+import { isError, show } from '../base/errors.ts';
 
 /** Of stderr so much is kept: the end says why. */
 const MOST_STDERR = 2000;

@@ -7,8 +7,8 @@ import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { CapstanError } from '../errors.ts';
-import { basicOf } from '../server-url.ts';
+import { CapstanError } from '../base/errors.ts';
+import { basicOf } from '../base/server-url.ts';
 import { connectOptions, hostOf } from './tls.ts';
 
 const SCHEMES = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:'];

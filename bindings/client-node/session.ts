@@ -6,7 +6,7 @@
  * opened.
  */
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
-import { type Clock, macrotask } from '../clock.ts';
+import { type Clock, macrotask } from '../base/clock.ts';
 
 /** When a connection counts as dead. Milliseconds. */
 export interface Health {

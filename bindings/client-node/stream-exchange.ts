@@ -11,7 +11,7 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http2';
-import type { TransportRequest, TransportResponse } from '../cache/transport.ts';
+import type { TransportRequest, TransportResponse } from '../cache/rest/transport.ts';
 import { decoded, isTransient, readBody } from './body.ts';
 import type { Session } from './session.ts';
 import {

@@ -5,7 +5,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
-import { CapstanError, requireObject } from '../errors.ts';
+import { CapstanError, requireObject } from '../base/errors.ts';
 import type { TlsMaterial } from './tls.ts';
 import { messageOf } from './wire.ts';
 

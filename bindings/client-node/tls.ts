@@ -2,7 +2,7 @@
 import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
-import { namesOf } from '../names.ts';
+import { namesOf } from '../base/names.ts';
 
 /** What node:tls needs to know of a server and of us. PEM text or bytes, as node:tls takes them. */
 export type TlsMaterial = Pick<

@@ -3,14 +3,15 @@
  * What this file keeps true: every failure is a TransportError that says which request of whom, and
  * a request is sent a second time only where that can do no harm.
  */
+
+import { textOfError } from '../base/error-text.ts';
+import { CapstanError } from '../base/errors.ts';
+import { requireHeaders } from '../base/http-headers.ts';
 import {
   TransportError,
   type TransportErrorKind,
   type TransportRequest,
-} from '../cache/transport.ts';
-import { textOfError } from '../error-text.ts';
-import { CapstanError } from '../errors.ts';
-import { requireHeaders } from '../http-headers.ts';
+} from '../cache/rest/transport.ts';
 import type { TlsMaterial } from './tls.ts';
 
 /**

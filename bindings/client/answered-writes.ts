@@ -12,9 +12,9 @@
  * and for an hour, as a webhook, a schema or a version of the server that came meanwhile may make
  * something else of the same state.
  */
-import { type Clock, systemClock } from '../clock.ts';
-import { ownMember } from '../json-object.ts';
-import { hashOf, inOrder } from '../json-print.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { ownMember } from '../base/json-object.ts';
+import { hashOf, inOrder } from '../base/json-print.ts';
 import { sameJson } from './merge-from.ts';
 import type { Client } from './types.ts';
 import { innermost } from './wrapped-client.ts';

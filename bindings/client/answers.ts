@@ -2,13 +2,14 @@
  * What an answer has to be: the object or the list that was asked for. Proxies and gateways answer
  * for a server with 200 and something else; taken as the object, that would look like success.
  */
-import { describeKind, withKind } from '../cache/decoder.ts';
-import { freezeParsed } from '../cache/freeze.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import { groupVersion, isBuiltInGroup, type Resource } from '../cache/resource.ts';
-import { isStatus } from '../cache/status-error.ts';
-import { CapstanError, show } from '../errors.ts';
-import { excerpt } from '../not-json.ts';
+
+import { CapstanError, show } from '../base/errors.ts';
+import { freezeParsed } from '../base/freeze.ts';
+import { excerpt } from '../base/not-json.ts';
+import { describeKind, withKind } from '../cache/decode/decoder.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import { groupVersion, isBuiltInGroup, type Resource } from '../cache/rest/resource.ts';
+import { isStatus } from '../cache/rest/status-error.ts';
 import type { AnyResource, ObjectKey, ObjectList } from './types.ts';
 
 /** What is asked for. */

@@ -5,13 +5,14 @@
  * come in time), the server is asked. What a cache hands out is read-only. controller-runtime:
  * pkg/client/client.go, pkg/cache/internal/cache_reader.go.
  */
-import type { InformerSelection } from '../cache/factory.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import { type Resource, resourceId } from '../cache/resource.ts';
-import { isNotFound, StatusError } from '../cache/status-error.ts';
-import type { Indexer } from '../cache/store.ts';
-import { CapstanError, invalid, requireObject } from '../errors.ts';
-import { labelSelectorText } from '../selectors.ts';
+
+import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import { labelSelectorText } from '../base/selectors.ts';
+import type { InformerSelection } from '../cache/informer/factory.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import { type Resource, resourceId } from '../cache/rest/resource.ts';
+import { isNotFound, StatusError } from '../cache/rest/status-error.ts';
+import type { Indexer } from '../cache/store/store.ts';
 import { joined, requireUnpaged, selectFrom, selectorOf } from './cached-list.ts';
 import { CachedWrites } from './cached-writes.ts';
 import { LiveClient, type WriteDefaults, type WriteObserver } from './live-client.ts';

@@ -3,14 +3,18 @@
  * have, as far as the cache knows it, and a selector that the cache has no index for is an error
  * instead of a walk through everything. controller-runtime: pkg/cache/internal/cache_reader.go.
  */
-import { namespaceIndex } from '../cache/indices.ts';
-import { pathIndexFunc } from '../cache/json-path.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import type { IndexSpec } from '../cache/resource.ts';
-import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
-import type { Indexer } from '../cache/store.ts';
-import { CapstanError, invalid, requireInteger, show } from '../errors.ts';
-import { labelMatcher } from '../selectors.ts';
+
+import { CapstanError, invalid, requireInteger, show } from '../base/errors.ts';
+import { pathIndexFunc } from '../base/json-path.ts';
+import { labelMatcher } from '../base/selectors.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import type { IndexSpec } from '../cache/rest/resource.ts';
+import {
+  compareResourceVersion,
+  isComparableResourceVersion,
+} from '../cache/rest/resource-version.ts';
+import { namespaceIndex } from '../cache/store/indices.ts';
+import type { Indexer } from '../cache/store/store.ts';
 import type { ListOptions, ObjectList } from './types.ts';
 
 /**

@@ -3,9 +3,10 @@
  * or older, as it came from a cache. Nothing that the cache has left out is deleted, and a write
  * that the server refuses makes the next read of the object a live one.
  */
-import type { KubeObject } from '../cache/keys.ts';
-import type { Resource } from '../cache/resource.ts';
-import { requireObject } from '../errors.ts';
+
+import { requireObject } from '../base/errors.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import type { LiveClient } from './live-client.ts';
 import { keyOf, requireResource } from './paths.ts';
 import type { ResourceCache } from './resource-cache.ts';

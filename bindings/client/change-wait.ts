@@ -3,11 +3,12 @@
  * behind by any of the three. Who waits is not woken by changes that do not bring it, as they may
  * be many, and those who wait as well.
  */
-import type { SharedIndexInformer } from '../cache/informer.ts';
-import { abortable, deferred } from '../cache/wait.ts';
-import type { Clock } from '../clock.ts';
-import { textOfError } from '../error-text.ts';
-import { aborted } from '../errors.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { textOfError } from '../base/error-text.ts';
+import { aborted } from '../base/errors.ts';
+import { abortable, deferred } from '../base/wait.ts';
+import type { SharedIndexInformer } from '../cache/informer/informer.ts';
 
 type Changing = Pick<
   SharedIndexInformer<never, string>,

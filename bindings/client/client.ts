@@ -2,18 +2,19 @@
  * The client: newClient and its options, checked before anything is built. controller-runtime:
  * pkg/client/client.go New.
  */
-import type { SharedInformerFactory } from '../cache/factory.ts';
-import type { Transport } from '../cache/transport.ts';
-import { type Clock, systemClock } from '../clock.ts';
+
+import { type Clock, systemClock } from '../base/clock.ts';
 import {
   invalid,
   requireBoolean,
   requireFunction,
   requireInteger,
   requireNumber,
-} from '../errors.ts';
-import { guardedLogger, type Logger, requireLogger } from '../logger.ts';
-import { namesOf, requireNames } from '../names.ts';
+} from '../base/errors.ts';
+import { guardedLogger, type Logger, requireLogger } from '../base/logger.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import type { SharedInformerFactory } from '../cache/informer/factory.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import { CachedClient } from './cached-client.ts';
 import { LiveClient } from './live-client.ts';
 import { requireResource } from './paths.ts';

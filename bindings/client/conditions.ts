@@ -4,9 +4,9 @@
  * the list it is given: what comes back is the same list where nothing had to change, and otherwise
  * a new one. A null in the list, which some kinds allow, is no condition of any type and stays.
  */
-import { systemWallNow } from '../clock.ts';
-import { invalid, requireObject } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+import { systemWallNow } from '../base/clock.ts';
+import { invalid, requireObject } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import { listOf } from './metadata.ts';
 
 /** metav1.Condition. */

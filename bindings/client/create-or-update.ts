@@ -3,11 +3,12 @@
  * never changed (it may be the cache's), what is the same is not written, and the object stays the
  * one that was named. controller-runtime: pkg/controller/controllerutil.
  */
-import { groupVersion, type Resource, resourceId } from '../cache/resource.ts';
-import { CapstanError, requireFunction, requireObject } from '../errors.ts';
-import { copyOf } from '../exact-json.ts';
-import { namesOf, requireNames } from '../names.ts';
-import { explaining } from '../shared-object.ts';
+
+import { CapstanError, requireFunction, requireObject } from '../base/errors.ts';
+import { copyOf } from '../base/exact-json.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { explaining } from '../base/shared-object.ts';
+import { groupVersion, type Resource, resourceId } from '../cache/rest/resource.ts';
 import { answeredWritesOf, isServerSet } from './answered-writes.ts';
 import { isDoubtful } from './exact-body.ts';
 import { mergeFrom, sameJson } from './merge-from.ts';

@@ -4,15 +4,16 @@
  * as its definition may have come meanwhile. controller-runtime: pkg/client/apiutil/restmapper.go;
  * client-go: restmapper, discovery.
  */
-import { groupPath, groupVersionPath } from '../cache/discovery.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import { defineResource, groupVersion, type Resource } from '../cache/resource.ts';
-import { StatusError } from '../cache/status-error.ts';
-import type { Transport } from '../cache/transport.ts';
-import { abortable } from '../cache/wait.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
-import { namesOf, requireNames, requireSignalOptions } from '../names.ts';
+
+import { type Clock, systemClock } from '../base/clock.ts';
+import { CapstanError, invalid, requireFunction, requireObject } from '../base/errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../base/names.ts';
+import { abortable } from '../base/wait.ts';
+import { groupPath, groupVersionPath } from '../cache/reflector/discovery.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import { defineResource, groupVersion, type Resource } from '../cache/rest/resource.ts';
+import { StatusError } from '../cache/rest/status-error.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import { RestClient } from './rest-client.ts';
 import type { AnyResource, CallOptions } from './types.ts';
 

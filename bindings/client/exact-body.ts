@@ -4,16 +4,17 @@
  * (exact-json.ts), but not those of a cache, of a copy or of an object that is put together anew.
  * For these the server is asked, and what it does not tell is refused.
  */
-import type { KubeObject } from '../cache/keys.ts';
-import { StatusError } from '../cache/status-error.ts';
-import { CapstanError } from '../errors.ts';
+
+import { CapstanError } from '../base/errors.ts';
 import {
   jsonText,
   mayBeRounded,
   type NumberAt,
   type NumberTexts,
   numbersIn,
-} from '../exact-json.ts';
+} from '../base/exact-json.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import { StatusError } from '../cache/rest/status-error.ts';
 import { sameJson } from './merge-from.ts';
 import { toJson } from './paths.ts';
 

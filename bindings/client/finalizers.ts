@@ -5,12 +5,13 @@
  * controller-runtime: pkg/controller/controllerutil and pkg/finalizer; kube-rs: runtime::finalizer.
  * Nothing here changes the objects it is given; see metadata.ts.
  */
-import type { Resource } from '../cache/resource.ts';
-import { isNotFound } from '../cache/status-error.ts';
-import { textOfError } from '../error-text.ts';
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
-import { namesOf, requireMembers, requireNames, requireSignalOptions } from '../names.ts';
-import { explained, explaining } from '../shared-object.ts';
+
+import { textOfError } from '../base/error-text.ts';
+import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
+import { namesOf, requireMembers, requireNames, requireSignalOptions } from '../base/names.ts';
+import { explained, explaining } from '../base/shared-object.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import { isNotFound } from '../cache/rest/status-error.ts';
 import { describeObject, listOf, metadataOf, withMetadata } from './metadata.ts';
 import type { JsonPatchOperation, Writer } from './types.ts';
 

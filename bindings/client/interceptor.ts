@@ -3,9 +3,10 @@
  * changed on the way. What it keeps true: what is not intercepted goes to the client as it came,
  * and an interceptor gets that client to go on with. controller-runtime: pkg/client/interceptor.
  */
-import type { Resource } from '../cache/resource.ts';
-import { requireFunction } from '../errors.ts';
-import { namesOf, requireMembers } from '../names.ts';
+
+import { requireFunction } from '../base/errors.ts';
+import { namesOf, requireMembers } from '../base/names.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import type {
   Applied,
   ApplyOptions,

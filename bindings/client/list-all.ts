@@ -1,8 +1,9 @@
 /** Lists in pages, as an iterable: no more than a page is held. client-go: tools/pager. */
-import { ContinueTokens } from '../cache/pager.ts';
-import type { Resource } from '../cache/resource.ts';
-import { requireInteger } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+
+import { requireInteger } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { ContinueTokens } from '../cache/reflector/pager.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import type { ListOptions, ObjectList, Reader } from './types.ts';
 
 /** client-go: tools/pager/pager.go defaultPageSize. */

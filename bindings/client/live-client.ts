@@ -3,11 +3,7 @@
  * repeats), checked before it is sent, and each write that was carried out is told to the observer
  * with what the server answered.
  */
-import { freezeParsed } from '../cache/freeze.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import { hasMetadataAlone, mayBeMetadataOnly } from '../cache/metadata-only.ts';
-import type { Resource } from '../cache/resource.ts';
-import { isNotFound, isStatus } from '../cache/status-error.ts';
+
 import {
   CapstanError,
   invalid,
@@ -15,8 +11,13 @@ import {
   requireInteger,
   requireObject,
   requireString,
-} from '../errors.ts';
-import { labelSelectorText } from '../selectors.ts';
+} from '../base/errors.ts';
+import { freezeParsed } from '../base/freeze.ts';
+import { labelSelectorText } from '../base/selectors.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import { hasMetadataAlone, mayBeMetadataOnly } from '../cache/rest/metadata-only.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import { isNotFound, isStatus } from '../cache/rest/status-error.ts';
 import {
   listFrom,
   mayBeUnnamed,

@@ -3,11 +3,12 @@
  * gives the second (RFC 7386), and names nothing that is the same in both. controller-runtime:
  * pkg/client/patch.go MergeFrom, RawPatch.
  */
-import type { KubeObject } from '../cache/keys.ts';
-import { CapstanError, invalid, requireObject } from '../errors.ts';
-import { copyOf, noteText, textOfNumber } from '../exact-json.ts';
-import { isJsonObject } from '../json-object.ts';
-import { namesOf, requireNames } from '../names.ts';
+
+import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import { copyOf, noteText, textOfNumber } from '../base/exact-json.ts';
+import { isJsonObject } from '../base/json-object.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
 import { toJson } from './paths.ts';
 import type { Patch } from './types.ts';
 

@@ -4,7 +4,7 @@
  * same object where nothing had to change, and otherwise a new one that shares every part that did
  * not change with the old; `next !== object` therefore says whether there is anything to write.
  */
-import { invalid, requireObject } from '../errors.ts';
+import { invalid, requireObject } from '../base/errors.ts';
 
 /** A reference to what an object belongs to, in its own namespace or cluster-scoped. */
 export interface OwnerReference {

@@ -1,5 +1,5 @@
-/** The names of the options of a client's calls: see bindings/names.ts. */
-import { namesOf, requireNames } from '../names.ts';
+/** The names of the options of a client's calls: see bindings/base/names.ts. */
+import { namesOf, requireNames } from '../base/names.ts';
 import type {
   ApplyOptions,
   DeleteAllOfOptions,

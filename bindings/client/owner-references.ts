@@ -5,9 +5,10 @@
  * version may differ, and so may the uid, for an owner that was made anew. controller-runtime:
  * pkg/controller/controllerutil. Nothing here changes the objects it is given; see metadata.ts.
  */
-import { groupVersion } from '../cache/resource.ts';
-import { CapstanError, invalid, requireObject } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+
+import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { groupVersion } from '../cache/rest/resource.ts';
 import {
   describeObject,
   listOf,

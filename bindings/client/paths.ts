@@ -3,12 +3,13 @@
  * namespace or subresource leaves its place in the path, and an object is only ever sent to the
  * resource that it says it is of.
  */
-import { groupVersionPath } from '../cache/discovery.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import { groupVersion, type Resource } from '../cache/resource.ts';
-import { CapstanError, invalid, requireObject, show } from '../errors.ts';
-import { jsonText } from '../exact-json.ts';
-import { pathSegment } from '../path-segment.ts';
+
+import { CapstanError, invalid, requireObject, show } from '../base/errors.ts';
+import { jsonText } from '../base/exact-json.ts';
+import { pathSegment } from '../base/path-segment.ts';
+import { groupVersionPath } from '../cache/reflector/discovery.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import { groupVersion, type Resource } from '../cache/rest/resource.ts';
 import type { AnyResource, ObjectKey } from './types.ts';
 
 /** Throws CapstanError INVALID_ARGUMENT. */

@@ -3,11 +3,12 @@
  * came, each takes one token, and one whose signal fires while it waits takes none. client-go:
  * util/flowcontrol/throttle.go, rest/request.go tryThrottle.
  */
-import type { Transport } from '../cache/transport.ts';
-import { abortable, sleep } from '../cache/wait.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { aborted, invalid, requireFunction, requireInteger } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+
+import { type Clock, systemClock } from '../base/clock.ts';
+import { aborted, invalid, requireFunction, requireInteger } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { abortable, sleep } from '../base/wait.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import { BucketRateLimiter } from '../workqueue/index.ts';
 
 /** client-go: rest/config.go DefaultQPS and DefaultBurst. */

@@ -11,7 +11,10 @@
  * version of the write; as that may be one which the cache never shows, because others wrote soon
  * after, a reader waits for it only for a while and then asks the server which version there is.
  */
-import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
+import {
+  compareResourceVersion,
+  isComparableResourceVersion,
+} from '../cache/rest/resource-version.ts';
 
 /** The parts of an object that tell one state from another. */
 export interface WrittenObject {

@@ -3,17 +3,21 @@
  * cache has synced, and nothing that is older than what the client itself wrote, unless the reader
  * asked for that.
  */
-import type { InformerSelection, SharedInformerFactory } from '../cache/factory.ts';
-import type { SharedIndexInformer } from '../cache/informer.ts';
-import type { Resource } from '../cache/resource.ts';
-import { compareResourceVersion, isComparableResourceVersion } from '../cache/resource-version.ts';
-import { type Selection, selectionMatcher } from '../cache/selection.ts';
-import { isForbidden, isNotFound } from '../cache/status-error.ts';
-import type { Indexer } from '../cache/store.ts';
-import { sleep } from '../cache/wait.ts';
-import type { Clock } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { CapstanError } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { sleep } from '../base/wait.ts';
+import type { InformerSelection, SharedInformerFactory } from '../cache/informer/factory.ts';
+import type { SharedIndexInformer } from '../cache/informer/informer.ts';
+import { type Selection, selectionMatcher } from '../cache/reflector/selection.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import {
+  compareResourceVersion,
+  isComparableResourceVersion,
+} from '../cache/rest/resource-version.ts';
+import { isForbidden, isNotFound } from '../cache/rest/status-error.ts';
+import type { Indexer } from '../cache/store/store.ts';
 import { waitForChange } from './change-wait.ts';
 import {
   type CacheView,

@@ -3,16 +3,17 @@
  * answer is either the JSON that was asked for or an error; a request is repeated only where
  * rest.ts says that this is safe; each sending waits for its token.
  */
-import { adviceOn404 } from '../cache/discovery.ts';
-import { resourceId } from '../cache/resource.ts';
-import { goesOn, isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
-import { StatusError, statusErrorFromAnswer } from '../cache/status-error.ts';
-import type { Transport, TransportRequest } from '../cache/transport.ts';
-import type { Clock } from '../clock.ts';
-import { parseJson } from '../exact-json.ts';
-import { tell } from '../handle-error.ts';
-import type { Logger } from '../logger.ts';
-import { objectFromJson } from '../not-json.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { parseJson } from '../base/exact-json.ts';
+import { tell } from '../base/handle-error.ts';
+import type { Logger } from '../base/logger.ts';
+import { objectFromJson } from '../base/not-json.ts';
+import { adviceOn404 } from '../cache/reflector/discovery.ts';
+import { resourceId } from '../cache/rest/resource.ts';
+import { goesOn, isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest/rest.ts';
+import { StatusError, statusErrorFromAnswer } from '../cache/rest/status-error.ts';
+import type { Transport, TransportRequest } from '../cache/rest/transport.ts';
 import type { RequestRateLimiter } from './rate-limit.ts';
 import type { AnyResource } from './types.ts';
 import { type Warning, warningsIn } from './warnings.ts';

@@ -6,11 +6,18 @@
  * The transport below is asked for nothing else and later than it would be without: a watch passes
  * through untouched.
  */
+
+import { type Clock, systemClock } from '../base/clock.ts';
+import { requireFunction } from '../base/errors.ts';
+import {
+  type Counts,
+  emptyCounts,
+  escapeLabel,
+  observeIn,
+  showNumber,
+} from '../base/exposition.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../cache/index.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { requireFunction } from '../errors.ts';
-import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
-import { namesOf, requireNames } from '../names.ts';
 
 const NAMES = namesOf<{ host: string; clock: Clock }>()({ host: 1, clock: 1 });
 

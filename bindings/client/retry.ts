@@ -2,11 +2,11 @@
  * Trying again after a conflict. client-go: util/retry, and apimachinery: pkg/util/wait Backoff and
  * ExponentialBackoff, whose steps are counted here the same way: so many calls, and one wait less.
  */
-import { guardRandom } from '../cache/backoff.ts';
-import { abortable, sleep } from '../cache/wait.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { aborted, invalid, requireFunction, requireInteger } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+import { guardRandom } from '../base/backoff.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { aborted, invalid, requireFunction, requireInteger } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { abortable, sleep } from '../base/wait.ts';
 import { isConflict } from './status-errors.ts';
 
 /** How often to try, and how long to wait in between. apimachinery: wait.Backoff. */

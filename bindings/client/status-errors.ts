@@ -3,7 +3,12 @@
  * is none of the known, as in apimachinery: pkg/api/errors. None of the `is` functions throws,
  * whatever it is given.
  */
-import { hasReason, isNotFound, isStatusError, type StatusError } from '../cache/status-error.ts';
+import {
+  hasReason,
+  isNotFound,
+  isStatusError,
+  type StatusError,
+} from '../cache/rest/status-error.ts';
 
 export {
   isForbidden,
@@ -11,7 +16,7 @@ export {
   isNotFound,
   isResourceExpired,
   isTooManyRequests,
-} from '../cache/status-error.ts';
+} from '../cache/rest/status-error.ts';
 
 /** An object of that name is there already. */
 export function isAlreadyExists(error: unknown): error is StatusError {

@@ -4,9 +4,10 @@
  * the server reject with StatusError (see `isNotFound` and its like), those of the way to it with
  * TransportError.
  */
-import type { KubeObject } from '../cache/keys.ts';
-import type { Resource } from '../cache/resource.ts';
-import type { LabelSelector } from '../selectors.ts';
+
+import type { LabelSelector } from '../base/selectors.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 
 /** Any resource, whatever its objects and indices. */
 export type AnyResource = Resource<never, string>;

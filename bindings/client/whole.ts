@@ -2,8 +2,8 @@
  * Writes of objects out of a cache that has less of them than the server: none deletes what the
  * cache has left out, as whoever wrote it has never seen that.
  */
-import { CapstanError } from '../errors.ts';
-import { isJsonObject, ownMember } from '../json-object.ts';
+import { CapstanError } from '../base/errors.ts';
+import { isJsonObject, ownMember } from '../base/json-object.ts';
 import { sameJson } from './merge-from.ts';
 import { describeObject } from './metadata.ts';
 import type { AnyResource } from './types.ts';

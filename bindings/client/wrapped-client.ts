@@ -3,8 +3,9 @@
  * says once what it does to keys, objects and options, and that then holds for every verb and for
  * every subresource.
  */
-import type { Resource } from '../cache/resource.ts';
-import { requireFunction, requireObject } from '../errors.ts';
+
+import { requireFunction, requireObject } from '../base/errors.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import { requireCallOptions } from './option-names.ts';
 import type {
   AnyResource,

@@ -3,8 +3,9 @@
  * pkg/client/namespaced_client.go, dryrun.go, fieldowner.go, fieldvalidation.go. They wrap any
  * client, one another's too.
  */
-import type { KubeObject } from '../cache/keys.ts';
-import { CapstanError, invalid, requireObject } from '../errors.ts';
+
+import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
 import { requireFieldOptions } from './client.ts';
 import { metadataOf, requireResource } from './paths.ts';
 import type { AnyResource, Client, ObjectKey, WriteOptions } from './types.ts';

@@ -2,7 +2,7 @@
  * Who is told of each write that a client of this process has carried out, besides that client's
  * own caches: controllers, which look for loops of writes and events.
  */
-import { tell } from '../handle-error.ts';
+import { tell } from '../base/handle-error.ts';
 import type { AnyResource } from './types.ts';
 
 /** A write of an object, or of one of its subresources, that the server carried out. */

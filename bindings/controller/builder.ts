@@ -2,13 +2,14 @@
  * Builds a controller step by step, as Go authors know it. controller-runtime:
  * pkg/builder/controller.go; its rules and errors. What comes out is what `createController` makes.
  */
-import type { KubeObject } from '../cache/keys.ts';
-import type { Namespaces } from '../cache/namespaces.ts';
-import type { Resource } from '../cache/resource.ts';
-import { invalid, requireFunction, requireObject } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { namesOf, requireNames } from '../names.ts';
-import type { Request } from '../request.ts';
+
+import { invalid, requireFunction, requireObject } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import type { Namespaces } from '../cache/rest/namespaces.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import { buildController, type Controller } from './controller.ts';
 import type { Manager } from './manager.ts';
 import { type ControllerSettings, SETTING_NAMES } from './options.ts';

@@ -8,7 +8,7 @@
  * causes the first ones and the newest are kept, and the others counted; there are never more idle
  * places than others, and SPARE.
  */
-import type { Request } from '../request.ts';
+import type { Request } from '../base/request.ts';
 import { RequestMap } from './request-map.ts';
 import type { Cause } from './source.ts';
 

@@ -2,12 +2,13 @@
  * A controller from one object of options, and what a controller is to those who run it. The
  * builder (builder.ts) is the other way to the same thing; what a controller does is in loop.ts.
  */
-import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/factory.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import type { Resource } from '../cache/resource.ts';
-import type { Transport } from '../cache/transport.ts';
-import { invalid, requireFunction } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+
+import { invalid, requireFunction } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/informer/factory.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import { ReconcileLoop } from './loop.ts';
 import type { Manager, ReportOptions, Runnable } from './manager.ts';
 import { metricsOfManager } from './metrics.ts';

@@ -13,10 +13,10 @@
  * All quiet times are of one length and so are all bounds, so that each of them end in the order in
  * which they began: a Set keeps it, and one timer for the first of all is enough.
  */
-import type { Clock } from '../clock.ts';
-import { invalid } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import type { Request } from '../request.ts';
+import type { Clock } from '../base/clock.ts';
+import { invalid } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import type { Request } from '../base/request.ts';
 import { isPriority } from '../workqueue/index.ts';
 import { RequestMap } from './request-map.ts';
 

@@ -2,7 +2,7 @@
  * What happened to an object, as predicates and event handlers are told. Objects are read-only, and
  * may be decoded when read: whoever needs less reads less. controller-runtime: pkg/event/event.go.
  */
-import type { Change } from '../cache/change.ts';
+import type { Change } from '../cache/bytes/change.ts';
 
 /** An object came, or was there at the start. */
 export interface CreateEvent<T> {

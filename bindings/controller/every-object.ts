@@ -6,11 +6,12 @@
  * after it, however often it does, so that each object is added at least once after each time it
  * spoke; so does a queue that refuses one of them. Long rounds let the event loop turn in between.
  */
-import { splitMetaNamespaceKey } from '../cache/keys.ts';
-import { sleep, TimeSlice } from '../cache/wait.ts';
-import type { Clock } from '../clock.ts';
-import { handleError } from '../handle-error.ts';
-import type { Request } from '../request.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { handleError } from '../base/handle-error.ts';
+import type { Request } from '../base/request.ts';
+import { sleep, TimeSlice } from '../base/wait.ts';
+import { splitMetaNamespaceKey } from '../cache/rest/keys.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Cause, SourceQueue } from './source.ts';
 

@@ -9,12 +9,13 @@
  * counts. controller-runtime: pkg/handler/eventhandler.go, enqueue.go, enqueue_owner.go,
  * enqueue_mapped.go.
  */
-import type { Resource } from '../cache/resource.ts';
-import { isThenable } from '../cache/wait.ts';
-import { CapstanError, invalid, requireBoolean, requireFunction, show } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { namesOf, requireMembers, requireNames } from '../names.ts';
-import type { Request } from '../request.ts';
+
+import { CapstanError, invalid, requireBoolean, requireFunction, show } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { namesOf, requireMembers, requireNames } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import { isThenable } from '../base/wait.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
 import { comparedAsBytes, metadataOf, nameOf, sameVersion } from './metadata.ts';

@@ -17,11 +17,12 @@
  *
  * What is kept is bounded: the objects that were written last, and the loops that were told.
  */
-import type { Resource } from '../cache/resource.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { hashOf } from '../base/json-print.ts';
+import type { Request } from '../base/request.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import type { Written } from '../client/written.ts';
-import type { Clock } from '../clock.ts';
-import { hashOf } from '../json-print.ts';
-import type { Request } from '../request.ts';
 import { contentOf, pathsBetween, pathsOfBody, withoutTimes } from './object-content.ts';
 import type { HotLoopReport } from './report.ts';
 import type { Run } from './run.ts';

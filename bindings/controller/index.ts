@@ -1,7 +1,7 @@
 /**
  * `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it.
  */
-export type { Namespaces } from '../cache/namespaces.ts';
+
 export {
   type LogFields,
   type Logger,
@@ -9,8 +9,9 @@ export {
   pinoLogger,
   silentLogger,
   withFields,
-} from '../logger.ts';
-export type { Request } from '../request.ts';
+} from '../base/logger.ts';
+export type { Request } from '../base/request.ts';
+export type { Namespaces } from '../cache/rest/namespaces.ts';
 export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
 export { type Controller, type ControllerOptions, createController } from './controller.ts';
 export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';

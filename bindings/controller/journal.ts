@@ -3,7 +3,7 @@
  * and the last error of each request that fails. All of it is bounded: a ring of runs, and the
  * errors of the requests that failed last.
  */
-import type { Request } from '../request.ts';
+import type { Request } from '../base/request.ts';
 import type { RunReport } from './report.ts';
 import { RequestMap } from './request-map.ts';
 import type { FailureRecord, Run } from './run.ts';

@@ -3,8 +3,9 @@
  * is asked before each reconcile, so that a process that was stalled beyond its end stops by
  * itself; that does not fence off a reconcile that is running by then.
  */
-import { sleep } from '../cache/wait.ts';
-import type { Clock } from '../clock.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { sleep } from '../base/wait.ts';
 
 /**
  * How often a lost lease is looked at again. A lease is renewed each two seconds: nobody waits for

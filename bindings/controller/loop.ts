@@ -7,11 +7,12 @@
  * of the controller; nothing that only a leader does begins without a valid lease; at the end
  * nothing is left that runs. controller-runtime: pkg/internal/controller/controller.go.
  */
-import { sleep, TimeSlice } from '../cache/wait.ts';
-import { CapstanError } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { requireNames, requireSignalOptions } from '../names.ts';
-import type { Request } from '../request.ts';
+
+import { CapstanError } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { requireNames, requireSignalOptions } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import { sleep, TimeSlice } from '../base/wait.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import { Causes, NO_CAUSES } from './causes.ts';
 import type { Controller } from './controller.ts';

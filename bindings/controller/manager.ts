@@ -3,12 +3,13 @@
  * and signals, is in `capstan/manager`; controllers know it by this interface alone, so that they
  * run where there is no `node:` module. controller-runtime: pkg/manager/manager.go.
  */
-import type { SharedInformerFactory } from '../cache/factory.ts';
-import type { Transport } from '../cache/transport.ts';
+
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import { namesOf } from '../base/names.ts';
+import type { SharedInformerFactory } from '../cache/informer/factory.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import type { Client } from '../client/types.ts';
-import type { Clock } from '../clock.ts';
-import type { Logger } from '../logger.ts';
-import { namesOf } from '../names.ts';
 import type { MetricsProvider } from '../workqueue/index.ts';
 import type { ControllerReport } from './report.ts';
 

@@ -2,10 +2,11 @@
  * What sources, handlers and predicates ask of objects' metadata without decoding more of an object
  * than they must.
  */
+
+import type { Request } from '../base/request.ts';
+import { type Change, LazyChange, sameResourceVersion } from '../cache/bytes/change.ts';
 import { nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
 import type { Version } from '../cache/bytes/version.ts';
-import { type Change, LazyChange, sameResourceVersion } from '../cache/change.ts';
-import type { Request } from '../request.ts';
 import type { CauseObject } from './source.ts';
 
 export interface Metadata {

@@ -3,8 +3,14 @@
  * pkg/internal/controller/metrics/metrics.go. A controller counts in plain fields; text is made
  * when it is asked for. The figures belong to a name: controllers of one name are added up.
  */
-import { requireObject } from '../errors.ts';
-import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
+import { requireObject } from '../base/errors.ts';
+import {
+  type Counts,
+  emptyCounts,
+  escapeLabel,
+  observeIn,
+  showNumber,
+} from '../base/exposition.ts';
 import type { Collector } from './manager.ts';
 
 /** Seconds. */

@@ -3,7 +3,7 @@
  * must not share one. controller-runtime: pkg/controller/name.go; there a name is taken for ever,
  * here until its controller has ended.
  */
-import { CapstanError } from '../errors.ts';
+import { CapstanError } from '../base/errors.ts';
 
 const used = new Set<string>();
 

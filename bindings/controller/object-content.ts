@@ -3,7 +3,7 @@
  * changed anything, and what.
  */
 
-import { isJsonObject } from '../json-object.ts';
+import { isJsonObject } from '../base/json-object.ts';
 
 /** Members of metadata that differ after each write, or with each object of the same name. */
 const VOLATILE = new Set([

@@ -2,11 +2,12 @@
  * Reconcilers that are given the object in place of its name. controller-runtime:
  * pkg/reconcile/reconcile.go, AsReconciler.
  */
-import type { Resource } from '../cache/resource.ts';
-import { isNotFound } from '../cache/status-error.ts';
+
+import { invalid, requireFunction } from '../base/errors.ts';
+import { namesOf, requireMembers } from '../base/names.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import { isNotFound } from '../cache/rest/status-error.ts';
 import type { Reader } from '../client/types.ts';
-import { invalid, requireFunction } from '../errors.ts';
-import { namesOf, requireMembers } from '../names.ts';
 import type { Reconcile, ReconcileContext, Reconciler } from './reconcile.ts';
 
 /** Reconciles the objects of one resource. */

@@ -3,9 +3,8 @@
  * manager's, else controller-runtime's default. controller-runtime: pkg/controller/controller.go
  * (TypedOptions, DefaultFromConfig), pkg/builder/controller.go (doController).
  */
-import { SHUTDOWN_MS } from '../cache/informer-options.ts';
-import type { Resource } from '../cache/resource.ts';
-import { type Clock, requireClock, systemClock } from '../clock.ts';
+
+import { type Clock, requireClock, systemClock } from '../base/clock.ts';
 import {
   invalid,
   requireBoolean,
@@ -14,11 +13,19 @@ import {
   requireMs,
   requireObject,
   requireString,
-} from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { guardedLogger, type Logger, requireLogger, silentLogger, withFields } from '../logger.ts';
-import { namesOf } from '../names.ts';
-import { type Request, requestKey } from '../request.ts';
+} from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import {
+  guardedLogger,
+  type Logger,
+  requireLogger,
+  silentLogger,
+  withFields,
+} from '../base/logger.ts';
+import { namesOf } from '../base/names.ts';
+import { type Request, requestKey } from '../base/request.ts';
+import { SHUTDOWN_MS } from '../cache/informer/informer-options.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import {
   defaultControllerRateLimiter,
   ItemExponentialFailureRateLimiter,

@@ -7,10 +7,10 @@
  * A predicate has a method only for the kinds of events that it may turn away, so that all others
  * cost nothing and are not said to have passed it. controller-runtime: pkg/predicate/predicate.go.
  */
-import { invalid, requireBoolean, requireFunction, requireString } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { namesOf, requireMembers, requireNames } from '../names.ts';
-import { type LabelSelector, labelMatcher } from '../selectors.ts';
+import { invalid, requireBoolean, requireFunction, requireString } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { namesOf, requireMembers, requireNames } from '../base/names.ts';
+import { type LabelSelector, labelMatcher } from '../base/selectors.ts';
 import type { UpdateEvent } from './event.ts';
 import { comparedAsBytes, metadataOf, sameVersion } from './metadata.ts';
 import type { Predicate } from './source.ts';

@@ -3,12 +3,13 @@
  * request. Exactly one outcome per call: controller-runtime, pkg/internal/controller/controller.go
  * reconcileHandler.
  */
-import type { Resource } from '../cache/resource.ts';
-import { CapstanError, hasCode, invalid, isAbort, isError, someCause } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-import { namesOf, requireNames } from '../names.ts';
-import type { Request } from '../request.ts';
-import { explained } from '../shared-object.ts';
+
+import { CapstanError, hasCode, invalid, isAbort, isError, someCause } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import { explained } from '../base/shared-object.ts';
+import type { Resource } from '../cache/rest/resource.ts';
 import { isPriority } from '../workqueue/index.ts';
 import type { Cause } from './source.ts';
 

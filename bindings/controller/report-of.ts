@@ -5,8 +5,8 @@
  * there. Where some are to be chosen among many, they are by what is at hand: only of those that
  * are given a report is made.
  */
-import { requireInteger } from '../errors.ts';
-import type { Request } from '../request.ts';
+import { requireInteger } from '../base/errors.ts';
+import type { Request } from '../base/request.ts';
 import type { QueuedKey } from '../workqueue/index.ts';
 import type { Causes } from './causes.ts';
 import type { Debounce } from './debounce.ts';

@@ -4,7 +4,7 @@
  * maps of namespaces that became empty are kept for the next request of theirs, but never more of
  * them than there are others, and a few.
  */
-import type { Request } from '../request.ts';
+import type { Request } from '../base/request.ts';
 
 /** Empty namespaces that are kept whatever their share. */
 const SPARE = 64;

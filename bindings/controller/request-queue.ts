@@ -3,10 +3,10 @@
  * a queue without priorities hears of a request what it understands. controller-runtime:
  * pkg/internal/controller/controller.go, priorityQueueWrapper.
  */
-import { CapstanError, hasCode, invalid } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { hasMore } from '../keys.ts';
-import { type Request, requestKey } from '../request.ts';
+import { CapstanError, hasCode, invalid } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { type Request, requestKey } from '../base/request.ts';
+import { hasMore } from '../wasm/keys.ts';
 import {
   type AddOptions,
   type GotWithPriority,

@@ -2,8 +2,8 @@
  * One reconcile: what it is about, when it began and how it ended. Kept for a while after its end,
  * so it holds nothing but that.
  */
-import { nameOfError, ownText, textOfError, wordsEnd } from '../error-text.ts';
-import type { Request } from '../request.ts';
+import { nameOfError, ownText, textOfError, wordsEnd } from '../base/error-text.ts';
+import type { Request } from '../base/request.ts';
 import { inTurn, type KnownCauses } from './causes.ts';
 import type { Outcome } from './reconcile.ts';
 import type { ErrorReport, RunReport } from './report.ts';

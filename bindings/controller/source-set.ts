@@ -7,15 +7,16 @@
  * the start must have begun and synced within the time; one that is added later is waited for by
  * nobody, but what it rejects with ends the controller all the same.
  */
-import { abortable, within } from '../cache/wait.ts';
-import { calls } from '../calls.ts';
-import type { Clock } from '../clock.ts';
-import { textOfError } from '../error-text.ts';
-import { CapstanError, requireFunction, requireString } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import type { Logger } from '../logger.ts';
-import { requireMembers } from '../names.ts';
-import type { Request } from '../request.ts';
+
+import { calls } from '../base/calls.ts';
+import type { Clock } from '../base/clock.ts';
+import { textOfError } from '../base/error-text.ts';
+import { CapstanError, requireFunction, requireString } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import type { Logger } from '../base/logger.ts';
+import { requireMembers } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import { abortable, within } from '../base/wait.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import {
   type Cause,

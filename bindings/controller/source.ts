@@ -4,10 +4,11 @@
  * through, and says why. controller-runtime: pkg/source/source.go, pkg/handler/eventhandler.go,
  * pkg/predicate/predicate.go.
  */
-import type { KubeObject } from '../cache/keys.ts';
-import type { Logger } from '../logger.ts';
-import { namesOf } from '../names.ts';
-import type { Request } from '../request.ts';
+
+import type { Logger } from '../base/logger.ts';
+import { namesOf } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
 

@@ -2,10 +2,10 @@
  * A span for each reconcile, by an OpenTelemetry tracer. A tracer that fails costs the span and
  * nothing else: the reconcile runs once, whatever the tracer does.
  */
-import { textOfError } from '../error-text.ts';
-import { isError } from '../errors.ts';
-import { handleError, tell } from '../handle-error.ts';
-import { requestKey } from '../request.ts';
+import { textOfError } from '../base/error-text.ts';
+import { isError } from '../base/errors.ts';
+import { handleError, tell } from '../base/handle-error.ts';
+import { requestKey } from '../base/request.ts';
 import type { Span, Tracer } from './manager.ts';
 import type { Outcome } from './reconcile.ts';
 import type { Run } from './run.ts';

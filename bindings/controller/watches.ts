@@ -3,15 +3,16 @@
  * means. One cache for each resource and selection, from one factory, so that a resource that is
  * reconciled and owned is watched once. controller-runtime: pkg/builder/controller.go, doWatch.
  */
-import type { InformerSelection, SharedInformerFactory } from '../cache/factory.ts';
-import type { KubeObject } from '../cache/keys.ts';
-import { type Namespaces, requireNamespaces } from '../cache/namespaces.ts';
-import type { Resource } from '../cache/resource.ts';
-import type { Indexer } from '../cache/store.ts';
-import type { Clock } from '../clock.ts';
-import { CapstanError, invalid, requireBoolean } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
-import type { Request } from '../request.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { CapstanError, invalid, requireBoolean } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import type { InformerSelection, SharedInformerFactory } from '../cache/informer/factory.ts';
+import type { KubeObject } from '../cache/rest/keys.ts';
+import { type Namespaces, requireNamespaces } from '../cache/rest/namespaces.ts';
+import type { Resource } from '../cache/rest/resource.ts';
+import type { Indexer } from '../cache/store/store.ts';
 import { EveryObject } from './every-object.ts';
 import {
   enqueueRequestForObject,

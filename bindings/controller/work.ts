@@ -7,12 +7,13 @@
  * clock, a limiter, a logger of the user's) loses none. Exactly one outcome per call:
  * controller-runtime, pkg/internal/controller/controller.go, reconcileHandler.
  */
-import { isThenable } from '../cache/wait.ts';
+
+import { CapstanError, hasCode } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { type Logger, silentLogger, withFields } from '../base/logger.ts';
+import { type Request, requestKey } from '../base/request.ts';
+import { isThenable } from '../base/wait.ts';
 import { onWritten } from '../client/written.ts';
-import { CapstanError, hasCode } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { type Logger, silentLogger, withFields } from '../logger.ts';
-import { type Request, requestKey } from '../request.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Causes, KnownCauses } from './causes.ts';
 import { HotLoops } from './hot-loops.ts';

@@ -2,8 +2,8 @@
  * A signal that fires with another one or after a while, whichever is first, and leaves neither
  * timer nor listener behind.
  */
-import type { Clock } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
+import type { Clock } from '../base/clock.ts';
+import { CapstanError } from '../base/errors.ts';
 
 export class Deadline {
   readonly #clock: Clock;

@@ -7,11 +7,12 @@
  * A term is: acquire → lead (renew, renew, …) → step down → release. Each await in here is one
  * request, one wait, or the guarded work.
  */
-import { isNotFound, isStatusError } from '../cache/status-error.ts';
-import { abortable, sleep } from '../cache/wait.ts';
-import { CapstanError } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { requireSignalOptions } from '../names.ts';
+
+import { CapstanError } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { requireSignalOptions } from '../base/names.ts';
+import { abortable, sleep } from '../base/wait.ts';
+import { isNotFound, isStatusError } from '../cache/rest/status-error.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 import {

@@ -3,7 +3,7 @@
  * believes to lead and has not renewed for too long, so that whoever restarts unhealthy processes
  * ends it. client-go: tools/leaderelection/healthzadaptor.go.
  */
-import { invalid } from '../errors.ts';
+import { invalid } from '../base/errors.ts';
 
 /** The part of an elector that the check asks. */
 export interface CheckedElection {

@@ -4,10 +4,11 @@
  * changed it since, and labels, annotations and owners of others stay. client-go:
  * tools/leaderelection/resourcelock/leaselock.go.
  */
-import type { Transport } from '../cache/transport.ts';
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
-import { pathSegment } from '../path-segment.ts';
+
+import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { pathSegment } from '../base/path-segment.ts';
+import type { Transport } from '../cache/rest/transport.ts';
 import { requestJson } from './lease-requests.ts';
 import type { LockCall, LockReference, ResourceLock } from './lock.ts';
 import { type LeaderElectionRecord, type LeaseSpec, recordOfSpec, specOfRecord } from './record.ts';

@@ -3,11 +3,12 @@
  * repeated only when the server says so by Retry-After, as one whose connection was lost may have
  * been carried out. client-go: rest/request.go.
  */
-import { isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest.ts';
-import { statusErrorFromAnswer } from '../cache/status-error.ts';
-import type { Transport, TransportRequest } from '../cache/transport.ts';
-import { aborted, CapstanError } from '../errors.ts';
-import { objectFromJson } from '../not-json.ts';
+
+import { aborted, CapstanError } from '../base/errors.ts';
+import { objectFromJson } from '../base/not-json.ts';
+import { isLongWait, type RepeatOptions, sendWithRepeats } from '../cache/rest/rest.ts';
+import { statusErrorFromAnswer } from '../cache/rest/status-error.ts';
+import type { Transport, TransportRequest } from '../cache/rest/transport.ts';
 import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 

@@ -3,7 +3,7 @@
  * and judges nothing: who may take the lease, and when, is the elector's business. client-go:
  * resourcelock.Interface.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import type { LeaderElectionRecord } from './record.ts';
 
 /** Who asks: how long it may take, by which clock, and the signal that ends it. */

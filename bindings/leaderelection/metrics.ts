@@ -2,7 +2,7 @@
  * The metrics of leader election, with the names and labels that Kubernetes gives them. client-go:
  * tools/leaderelection/metrics.go, component-base/metrics/prometheus/clientgo/leaderelection.
  */
-import { escapeLabel } from '../exposition.ts';
+import { escapeLabel } from '../base/exposition.ts';
 
 /** What an elector tells of itself, by its name. Must not throw. client-go: LeaderMetric. */
 export interface LeaderMetric {

@@ -3,11 +3,11 @@
  * leads. client-go: LeaderElectionConfig and NewLeaderElector; stricter only where the Lease's
  * whole seconds would let others in early.
  */
-import { guardRandom } from '../cache/backoff.ts';
-import { type Clock, systemClock, systemWallNow } from '../clock.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../errors.ts';
-import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
-import { namesOf, requireMembers, requireNames } from '../names.ts';
+import { guardRandom } from '../base/backoff.ts';
+import { type Clock, systemClock, systemWallNow } from '../base/clock.ts';
+import { CapstanError, invalid, requireFunction, requireObject } from '../base/errors.ts';
+import { guardedLogger, type Logger, requireLogger, silentLogger } from '../base/logger.ts';
+import { namesOf, requireMembers, requireNames } from '../base/names.ts';
 import type { HealthzAdaptor } from './healthz-adaptor.ts';
 import type { LockReference, ResourceLock } from './lock.ts';
 import type { LeaderMetric } from './metrics.ts';

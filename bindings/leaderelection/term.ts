@@ -3,9 +3,10 @@
  * when the caller's does, when the elector ends the term, or, where that is asked for, at the
  * moment from which on the own lease must not be relied upon.
  */
-import { sleep } from '../cache/wait.ts';
-import type { Clock } from '../clock.ts';
-import { CapstanError } from '../errors.ts';
+
+import type { Clock } from '../base/clock.ts';
+import { CapstanError } from '../base/errors.ts';
+import { sleep } from '../base/wait.ts';
 import type { OwnLease } from './own-lease.ts';
 
 export class Term {

@@ -8,13 +8,13 @@
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { requireFunction } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { LRUExpire } from '../base/lru-expire.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import type { Transport } from '../cache/index.ts';
-import { LRUExpire } from '../cache/lru-expire.ts';
 import { RestClient } from '../client/rest-client.ts';
-import { type Clock, systemClock } from '../clock.ts';
-import { requireFunction } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { namesOf, requireNames } from '../names.ts';
 import { answer, targetOf } from './router.ts';
 
 /**

@@ -1,10 +1,11 @@
 /** What a manager says of itself, put together from its parts when it is asked for. */
+
+import { nameOfError, textOfError } from '../base/error-text.ts';
+import { requireInteger } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
 import type { SharedIndexInformer } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport, ReportOptions } from '../controller/index.ts';
-import { nameOfError, textOfError } from '../error-text.ts';
-import { requireInteger } from '../errors.ts';
 import { version } from '../generated/version.ts';
-import { handleError } from '../handle-error.ts';
 import type { Election } from './election.ts';
 import type { InformerReport, LeaderReport, ManagerReport, RunnableReport } from './report.ts';
 import type { GroupName, Member } from './runnable-group.ts';

@@ -4,7 +4,7 @@
  * at all. Go: net.Listen; controller-runtime: metrics/server Options.BindAddress.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
-import { invalid } from '../errors.ts';
+import { invalid } from '../base/errors.ts';
 
 export interface BindAddress {
   /** `undefined`: every interface. */

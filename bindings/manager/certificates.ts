@@ -8,10 +8,10 @@
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
+import type { Clock } from '../base/clock.ts';
+import { handleError } from '../base/handle-error.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import { sameJson } from '../client/merge-from.ts';
-import type { Clock } from '../clock.ts';
-import { handleError } from '../handle-error.ts';
-import { namesOf, requireNames } from '../names.ts';
 
 /**
  * Key and certificate as node:tls takes them, or a function that gives those of the moment, which

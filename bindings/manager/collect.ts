@@ -2,9 +2,9 @@
  * Asks all collectors at once for their texts. What it keeps true: each gives a text in time, or is
  * named with what is wrong; none keeps the others waiting for ever.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
+import { CapstanError, requireString, show } from '../base/errors.ts';
 import type { Collector } from '../controller/index.ts';
-import { CapstanError, requireString, show } from '../errors.ts';
 
 /** As long as Prometheus waits for an answer unless it is told otherwise. */
 const TIMEOUT_MS = 10_000;

@@ -5,8 +5,9 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { CapstanError, invalid, requireObject } from '../base/errors.ts';
+import { namesOf } from '../base/names.ts';
 import type { Transport } from '../cache/index.ts';
-import { CapstanError, invalid, requireObject } from '../errors.ts';
 import {
   HealthzAdaptor,
   type LeaderCallbacks,
@@ -16,7 +17,6 @@ import {
   LeaseLock,
   type ResourceLock,
 } from '../leaderelection/index.ts';
-import { namesOf } from '../names.ts';
 import type { ManagerSettings } from './options.ts';
 
 const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';

@@ -4,13 +4,14 @@
  * what is not written by the deadline is given up, and counted as lost. controller-runtime:
  * pkg/internal/recorder.
  */
+
+import { silentLogger } from '../base/logger.ts';
 import {
   type Client,
   type EventRecorder,
   type EventRecorderOptions,
   newEventRecorder,
 } from '../client/index.ts';
-import { silentLogger } from '../logger.ts';
 import { whenAborted } from './aborts.ts';
 import type { ManagerSettings } from './options.ts';
 import type { GroupedRunnable } from './runnables.ts';

@@ -4,9 +4,9 @@
  * pkg/healthz/healthz.go.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { textOfError } from '../error-text.ts';
-import { requireFunction } from '../errors.ts';
-import { type Logger, silentLogger } from '../logger.ts';
+import { textOfError } from '../base/error-text.ts';
+import { requireFunction } from '../base/errors.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
 import { answer, notFound, targetOf } from './router.ts';
 
 /**

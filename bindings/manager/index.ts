@@ -2,10 +2,10 @@
  * `capstan/manager`: what runs controllers in a process, with its servers and signals. It needs
  * `node:` modules: Node, or Deno.
  */
-import { requireNode } from '../node-version.ts';
+import { requireNode } from '../base/node-version.ts';
 
-export type { SharedInformerFactory } from '../cache/factory.ts';
-export type { Transport } from '../cache/transport.ts';
+export type { SharedInformerFactory } from '../cache/informer/factory.ts';
+export type { Transport } from '../cache/rest/transport.ts';
 export type { Client } from '../client/types.ts';
 export type {
   Collector,

@@ -5,8 +5,9 @@
  * thing before bytes go out (`beforeSend`), and what is under way is aborted when it runs out. The
  * election's own requests go past it.
  */
+
+import { CapstanError } from '../base/errors.ts';
 import type { Transport } from '../cache/index.ts';
-import { CapstanError } from '../errors.ts';
 import type { LeaderElector } from '../leaderelection/index.ts';
 
 /** @param lapsed fires when the lease has run out while this process led */

@@ -3,6 +3,9 @@
  * before the manager starts its caches is started with them, and what is asked for later, at once.
  * controller-runtime: pkg/cache/internal/informers.go.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
 import {
   type FactoryOptions,
   type InformerSelection,
@@ -12,10 +15,8 @@ import {
   type Transport,
   type WatchErrorHandler,
 } from '../cache/index.ts';
-import { isWorthReporting } from '../cache/reflector-errors.ts';
-import { goesOn, isLongWait } from '../cache/rest.ts';
-import type { Clock } from '../clock.ts';
-import { type Logger, silentLogger } from '../logger.ts';
+import { isWorthReporting } from '../cache/reflector/reflector-errors.ts';
+import { goesOn, isLongWait } from '../cache/rest/rest.ts';
 import { whenAborted } from './aborts.ts';
 
 /** How long an informer that the start waits for may be silent, before that is said. */

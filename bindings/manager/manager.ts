@@ -7,6 +7,15 @@
  * starts once the end has begun; the lease is given away only after all that has ended; a lost
  * lease ends the process without grace, since another may lead already.
  */
+
+import type { Clock } from '../base/clock.ts';
+import { textOfError } from '../base/error-text.ts';
+import { CapstanError, invalid, isAbort, requireFunction } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import type { Logger } from '../base/logger.ts';
+import { requireNames, requireSignalOptions } from '../base/names.ts';
+import { requireNode } from '../base/node-version.ts';
+import { given } from '../base/omit-undefined.ts';
 import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
 import {
   type Client,
@@ -14,7 +23,6 @@ import {
   instrumentTransport,
   RestClientMetrics,
 } from '../client/index.ts';
-import type { Clock } from '../clock.ts';
 import type {
   Collector,
   ControllerDefaults,
@@ -24,13 +32,6 @@ import type {
   Tracer,
 } from '../controller/index.ts';
 import { REPORT_NAMES } from '../controller/manager.ts';
-import { textOfError } from '../error-text.ts';
-import { CapstanError, invalid, isAbort, requireFunction } from '../errors.ts';
-import { given } from '../given.ts';
-import { handleError } from '../handle-error.ts';
-import type { Logger } from '../logger.ts';
-import { requireNames, requireSignalOptions } from '../names.ts';
-import { requireNode } from '../node-version.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
 import { whenAborted } from './aborts.ts';
 import { assembleReport } from './assemble-report.ts';

@@ -2,16 +2,17 @@
  * The options of a manager, with their defaults, and their checks. controller-runtime:
  * pkg/manager/manager.go Options.
  */
-import { FACTORY_NAMES } from '../cache/factory.ts';
+
+import { type Clock, requireClock, systemClock } from '../base/clock.ts';
+import { invalid, requireFunction, requireNumber, requireObject } from '../base/errors.ts';
+import { guardedLogger, type Logger, requireLogger, silentLogger } from '../base/logger.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import type { FactoryOptions, Transport } from '../cache/index.ts';
+import { FACTORY_NAMES } from '../cache/informer/factory.ts';
 import { OWN_CLIENT_NAMES } from '../client/client.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
-import { type Clock, requireClock, systemClock } from '../clock.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { DEFAULT_NAMES } from '../controller/manager.ts';
-import { invalid, requireFunction, requireNumber, requireObject } from '../errors.ts';
-import { guardedLogger, type Logger, requireLogger, silentLogger } from '../logger.ts';
-import { namesOf, requireNames } from '../names.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
 import { ELECTION_NAMES, type LeaderElectionOptions } from './election.ts';

@@ -4,8 +4,8 @@
  * Node samples while a collector is started.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { showNumber } from '../base/exposition.ts';
 import type { Collector } from '../controller/index.ts';
-import { showNumber } from '../exposition.ts';
 
 /** Milliseconds between samples of the event loop. */
 const RESOLUTION_MS = 10;

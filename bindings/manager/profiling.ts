@@ -8,9 +8,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Session } from 'node:inspector/promises';
 import { pipeline } from 'node:stream/promises';
 import { getHeapSnapshot } from 'node:v8';
-import { sleep } from '../cache/wait.ts';
-import type { Clock } from '../clock.ts';
-import { textOfError } from '../error-text.ts';
+import type { Clock } from '../base/clock.ts';
+import { textOfError } from '../base/error-text.ts';
+import { sleep } from '../base/wait.ts';
 import { answer, type Router, targetOf } from './router.ts';
 
 const DEFAULT_SECONDS = 30;

@@ -3,7 +3,7 @@
  * below it, any other only itself; the longest that fits wins. Go: net/http ServeMux.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CapstanError, invalid, requireFunction } from '../errors.ts';
+import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 
 /**
  * Answers a request, now or later. What it throws or rejects with is reported, and answered with

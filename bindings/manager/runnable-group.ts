@@ -8,10 +8,11 @@
  * same moment when a group is stopped that had not been started, here it is told to give back what
  * it holds (`discard`).
  */
-import { abortable } from '../cache/wait.ts';
+
+import { CapstanError } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { abortable } from '../base/wait.ts';
 import type { Runnable } from '../controller/index.ts';
-import { CapstanError } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
 
 /** In the order in which they are started. */
 export const GROUPS = [

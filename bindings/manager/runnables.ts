@@ -3,10 +3,11 @@
  * end. controller-runtime: pkg/manager/runnable_group.go runnables, internal.go Start and
  * engageStopProcedure.
  */
+
+import { invalid, requireFunction } from '../base/errors.ts';
+import { namesOf, requireMembers } from '../base/names.ts';
 import type { Runnable } from '../controller/index.ts';
 import { RUNNABLE_NAMES } from '../controller/manager.ts';
-import { invalid, requireFunction } from '../errors.ts';
-import { namesOf, requireMembers } from '../names.ts';
 import {
   GROUPS,
   type GroupName,

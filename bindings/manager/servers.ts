@@ -7,9 +7,9 @@
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { textOfError } from '../base/error-text.ts';
+import { handleError } from '../base/handle-error.ts';
 import type { Collector } from '../controller/index.ts';
-import { textOfError } from '../error-text.ts';
-import { handleError } from '../handle-error.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import { collect } from './collect.ts';
 import { mergeExpositions } from './exposition-merge.ts';

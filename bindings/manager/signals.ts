@@ -2,7 +2,7 @@
  * The end of a process by a signal of the system: the first one asks for an end in order, the
  * second one does not wait for it. controller-runtime: pkg/manager/signals/signal.go.
  */
-import { CapstanError } from '../errors.ts';
+import { CapstanError } from '../base/errors.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 

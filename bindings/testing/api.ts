@@ -3,7 +3,7 @@
  * where, and request options. Everything below knows nothing of HTTP; everything above knows
  * nothing of Kubernetes.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
 import { decodeObject, type Incoming, parseJson, readBody } from './body.ts';
 import { connect, isConnect } from './connect.ts';

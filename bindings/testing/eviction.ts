@@ -3,7 +3,7 @@
  * pkg/registry/core/pod/storage/eviction.go. Nothing here counts what is healthy: the status of a
  * budget is what was written to it, and until then every eviction is told to come again.
  */
-import { type LabelSelector, labelMatcher } from '../selectors.ts';
+import { type LabelSelector, labelMatcher } from '../base/selectors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 import { deleteOptionsIn } from './options.ts';
 import type { ResourcePath } from './paths.ts';

@@ -3,8 +3,11 @@
  * true: whatever holds for a client of the embedded server holds for it (conflicts, status,
  * generation, versions, selectors, dry run, owners of fields), for it is the same code.
  */
-import type { IndexSpec, Resource } from '../cache/resource.ts';
-import { Indexer } from '../cache/store.ts';
+
+import { CapstanError, requireObject, show } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import type { IndexSpec, Resource } from '../cache/rest/resource.ts';
+import { Indexer } from '../cache/store/store.ts';
 import { isLive } from '../client/cached-client.ts';
 import { requireUnpaged, selectFrom } from '../client/cached-list.ts';
 import { newClient } from '../client/client.ts';
@@ -17,8 +20,6 @@ import type {
   ObjectList,
   WriteOptions,
 } from '../client/types.ts';
-import { CapstanError, requireObject, show } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
 import {
   type FakeResource,
   type FakeTransport,

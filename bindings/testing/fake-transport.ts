@@ -3,14 +3,15 @@
  * process. What it keeps true: it answers, streams and fails as ApiServer does, on the same code,
  * and time is the clock's alone.
  */
+
+import { CapstanError } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import {
   type Transport,
   TransportError,
   type TransportRequest,
   type TransportResponse,
-} from '../cache/transport.ts';
-import { CapstanError } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+} from '../cache/rest/transport.ts';
 import { parseTarget } from './api.ts';
 import { headersAs, requireUser, type ServerUser } from './auth/users.ts';
 import { closesPort, type Fault } from './faults.ts';

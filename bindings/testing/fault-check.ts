@@ -2,8 +2,8 @@
  * Whether an injected fault makes sense: refused at once and by name, as a misspelt one would
  * otherwise never hit.
  */
-import { CapstanError, invalid, requireInteger, show } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+import { CapstanError, invalid, requireInteger, show } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import type { Fault, WatchPoint } from './faults.ts';
 
 const NAMES = namesOf<Fault>()({

@@ -2,8 +2,9 @@
  * `capstan/testing`: an API server in the process, its faults, a client on it without a socket, and
  * a clock that moves when told to. Node only.
  */
-export type { Transport } from '../cache/transport.ts';
-export { FakeClock } from '../clock.ts';
+
+export { FakeClock } from '../base/clock.ts';
+export type { Transport } from '../cache/rest/transport.ts';
 export type { Authorization } from './auth/access.ts';
 export type { ServerUser } from './auth/users.ts';
 export { type FakeClient, type FakeClientOptions, fakeClient } from './fake-client.ts';

@@ -3,8 +3,8 @@
  * (pkg/labels/selector.go, pkg/fields/selector.go) with its messages, and compiled to one function
  * per selector: a watch calls it twice for every event.
  */
-import { CapstanError } from '../errors.ts';
-import { parseLabelSelector as compileLabelSelector } from '../selectors.ts';
+import { CapstanError } from '../base/errors.ts';
+import { parseLabelSelector as compileLabelSelector } from '../base/selectors.ts';
 import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
@@ -30,7 +30,7 @@ export function parseSelectors(
   return (object) => byLabel(object) && byField(object);
 }
 
-/** As `bindings/selectors.ts` reads it, and what it refuses as a 400. */
+/** As `bindings/base/selectors.ts` reads it, and what it refuses as a 400. */
 export function parseLabelSelector(selector: string): Predicate | undefined {
   let matches: ReturnType<typeof compileLabelSelector>;
   try {

@@ -7,12 +7,12 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { type Transport, TransportError } from '../cache/transport.ts';
+import { CapstanError, invalid, requireInteger } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { requireNode } from '../base/node-version.ts';
+import { type Transport, TransportError } from '../cache/rest/transport.ts';
 import { httpTransport } from '../client-node/http-transport.ts';
-import { CapstanError, invalid, requireInteger } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { namesOf, requireNames } from '../names.ts';
-import { requireNode } from '../node-version.ts';
 import { parseTarget } from './api.ts';
 import { headersAs, requireUser, type ServerUser } from './auth/users.ts';
 import { closesPort, type Fault } from './faults.ts';

@@ -2,8 +2,8 @@
  * One request at a time, from its first line to its reply, with the faults that it meets: what is
  * the same whether it came over a socket or from this process. It knows no resource; api.ts does.
  */
-import type { Clock } from '../clock.ts';
-import { handleError } from '../handle-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { handleError } from '../base/handle-error.ts';
 import { Api, failure, inForm, parseTarget, type Target } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';

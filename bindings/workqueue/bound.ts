@@ -2,7 +2,7 @@
  * The bound of a queue with `maxDepth`: it refuses what a full queue does not know yet, by an error
  * or silently, and counts that.
  */
-import { CapstanError } from '../errors.ts';
+import { CapstanError } from '../base/errors.ts';
 import type { QueueOptions } from './options.ts';
 
 /** What is asked of the queue that has the bound. */

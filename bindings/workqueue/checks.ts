@@ -1,6 +1,6 @@
 /** Checks of arguments, and an error, that several files of this folder share. */
-import { CapstanError } from '../errors.ts';
-import { type Names, requireNames } from '../names.ts';
+import { CapstanError } from '../base/errors.ts';
+import { type Names, requireNames } from '../base/names.ts';
 
 /** What is wrong with the options of a call that rejects, or undefined. */
 export function problemOf(options: object | undefined, call: string, names: Names): unknown {

@@ -8,6 +8,11 @@
  *   while something waits (and may fire once for nothing when an add has ended the wait, see
  *   addEndsWait).
  */
+
+import { CapstanError, hasCode, invalid } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { keepShape } from '../base/keep-shape.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 import {
   type CoreExports,
   NO_MEMORY,
@@ -16,11 +21,7 @@ import {
   STATE_WAITING,
   WAIT_IS_BACKOFF,
   WAIT_MODES,
-} from '../core.ts';
-import { CapstanError, hasCode, invalid } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { keepShape } from '../keep-shape.ts';
-import { namesOf, requireNames } from '../names.ts';
+} from '../wasm/core.ts';
 import { retriesCounter } from './metrics.ts';
 import type { QueueOptions } from './options.ts';
 import { WorkQueue } from './work-queue.ts';

@@ -2,7 +2,7 @@
  * The shutDownWithDrain() calls that wait, woken one at a time as client-go's condition variable
  * does.
  */
-import type { CapstanError } from '../errors.ts';
+import type { CapstanError } from '../base/errors.ts';
 import { aborted } from './checks.ts';
 
 interface Drain {

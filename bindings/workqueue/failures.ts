@@ -14,10 +14,10 @@
  *   over. Its slot is gone after half as many calls as there are slots, so there are at most twice
  *   as many slots as keys that fail within their time.
  */
-import type { Clock } from '../clock.ts';
-import { sharedCore } from '../core.ts';
-import { invalid } from '../errors.ts';
-import type { KeyFunction } from '../keys.ts';
+import type { Clock } from '../base/clock.ts';
+import { invalid } from '../base/errors.ts';
+import { sharedCore } from '../wasm/core.ts';
+import type { KeyFunction } from '../wasm/keys.ts';
 import { ItemSlots, NEW } from './item-slots.ts';
 
 const MOST = 0x7fffffff; // counts end here

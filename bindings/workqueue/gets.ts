@@ -1,7 +1,8 @@
 /** The get() calls that wait, in the order in which they came. */
-import type { CapstanError } from '../errors.ts';
-import { leaving } from '../leaving.ts';
-import { isSignal, namesOf } from '../names.ts';
+
+import { leaving } from '../base/cancellable-generator.ts';
+import type { CapstanError } from '../base/errors.ts';
+import { isSignal, namesOf } from '../base/names.ts';
 import { aborted, problemOf } from './checks.ts';
 import type { Got } from './options.ts';
 

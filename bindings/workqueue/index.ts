@@ -2,11 +2,11 @@
  * `capstan/workqueue`: client-go's util/workqueue. No dependencies, no `node:` imports, no await
  * before use.
  */
-export { type Clock, FakeClock } from '../clock.ts';
-export { initCore } from '../core.ts';
-export { CapstanError, type ErrorCode } from '../errors.ts';
-export { type ErrorHandler, handleError, setErrorHandler } from '../handle-error.ts';
-export { type Request, requestKey } from '../request.ts';
+export { type Clock, FakeClock } from '../base/clock.ts';
+export { CapstanError, type ErrorCode } from '../base/errors.ts';
+export { type ErrorHandler, handleError, setErrorHandler } from '../base/handle-error.ts';
+export { type Request, requestKey } from '../base/request.ts';
+export { initCore } from '../wasm/core.ts';
 export { DelayingQueue, type DelayMode } from './delaying-queue.ts';
 export type { GetOptions } from './gets.ts';
 export {

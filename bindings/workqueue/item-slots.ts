@@ -9,7 +9,7 @@
  * ends at once for the same string object; where guesses fail they are made rarely. What is guessed
  * is a slot and nothing else: an item has a slot exactly while the core's record is in use.
  */
-import { type Core, type CoreExports, disposedExports, NOTHING } from '../core.ts';
+import { type Core, type CoreExports, disposedExports, NOTHING } from '../wasm/core.ts';
 import {
   isRequestKey,
   type KeyFunction,
@@ -20,8 +20,8 @@ import {
   namespaceOf,
   readRequest,
   textFunction,
-} from '../keys.ts';
-import { giveBack, type Holding, hold } from './holdings.ts';
+} from '../wasm/keys.ts';
+import { giveBack, type Holding, hold } from './core-resources.ts';
 
 /**
  * Texts are kept for slots below this alone, so that they take 1 MB at most; slots above are never

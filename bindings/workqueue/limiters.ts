@@ -4,7 +4,7 @@
  * limiter's own; the arithmetic is here. Failures are kept until forget(): a caller that never
  * forgets keeps every key it ever limited, as in client-go, unless it sets `forgetAfter`.
  */
-import { type Clock, requireClock, systemClock } from '../clock.ts';
+import { type Clock, requireClock, systemClock } from '../base/clock.ts';
 import {
   CapstanError,
   invalid,
@@ -12,11 +12,11 @@ import {
   requireInteger,
   requireMs,
   requireNumber,
-} from '../errors.ts';
-import { keepShape } from '../keep-shape.ts';
-import type { KeyFunction } from '../keys.ts';
-import { namesOf, requireNames } from '../names.ts';
-import { requestKey } from '../request.ts';
+} from '../base/errors.ts';
+import { keepShape } from '../base/keep-shape.ts';
+import { namesOf, requireNames } from '../base/names.ts';
+import { requestKey } from '../base/request.ts';
+import type { KeyFunction } from '../wasm/keys.ts';
 import { Failures } from './failures.ts';
 
 /** client-go: `workqueue.TypedRateLimiter`. */

@@ -10,10 +10,10 @@
  * still being processed. A priority queue has a depth per priority, as in controller-runtime
  * pkg/controller/priorityqueue/metrics.go.
  */
-import type { Clock } from '../clock.ts';
-import type { Core, CoreExports } from '../core.ts';
-import { requireFunction } from '../errors.ts';
-import { tell } from '../handle-error.ts';
+import type { Clock } from '../base/clock.ts';
+import { requireFunction } from '../base/errors.ts';
+import { tell } from '../base/handle-error.ts';
+import type { Core, CoreExports } from '../wasm/core.ts';
 
 interface Metric {
   inc(): void;

@@ -2,8 +2,7 @@
  * What a queue is made of and what it answers: the types that all queues share, and the check of
  * their options.
  */
-import { type Clock, requireClock } from '../clock.ts';
-import { ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF } from '../core.ts';
+import { type Clock, requireClock } from '../base/clock.ts';
 import {
   invalid,
   requireBoolean,
@@ -11,9 +10,10 @@ import {
   requireInteger,
   requireObject,
   requireString,
-} from '../errors.ts';
-import type { KeyFunction } from '../keys.ts';
-import { type Names, namesOf, requireNames } from '../names.ts';
+} from '../base/errors.ts';
+import { type Names, namesOf, requireNames } from '../base/names.ts';
+import { ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF } from '../wasm/core.ts';
+import type { KeyFunction } from '../wasm/keys.ts';
 import type { MetricsProvider } from './metrics.ts';
 import type { WorkQueue } from './work-queue.ts';
 

@@ -2,8 +2,8 @@
  * A bounded pool over numbered pieces: client-go util/workqueue/parallelizer.go. Each piece runs
  * once.
  */
-import { invalid, requireFunction, requireInteger } from '../errors.ts';
-import { namesOf, requireNames } from '../names.ts';
+import { invalid, requireFunction, requireInteger } from '../base/errors.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 
 const NAMES = namesOf<{ signal: AbortSignal; chunkSize: number }>()({ signal: 1, chunkSize: 1 });
 

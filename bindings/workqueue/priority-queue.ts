@@ -9,6 +9,11 @@
  * - Adding an item that the queue has can only bring it forward: the higher priority and the
  *   earlier time win.
  */
+
+import { invalid, requireNumber, requireObject } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { keepShape } from '../base/keep-shape.ts';
+import { type Names, namesOf, requireNames } from '../base/names.ts';
 import {
   type Core,
   type CoreExports,
@@ -19,11 +24,7 @@ import {
   WAIT_IS_BACKOFF,
   WAIT_MODES,
   WAITS_FLAG,
-} from '../core.ts';
-import { invalid, requireNumber, requireObject } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { keepShape } from '../keep-shape.ts';
-import { type Names, namesOf, requireNames } from '../names.ts';
+} from '../wasm/core.ts';
 import type { GetOptions } from './gets.ts';
 import {
   ItemExponentialFailureRateLimiter,

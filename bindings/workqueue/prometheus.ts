@@ -4,8 +4,14 @@
  * slowed down: their counters live in the core and are read when text() is called. Queues of one
  * name are added up.
  */
-import { invalid } from '../errors.ts';
-import { type Counts, emptyCounts, escapeLabel, observeIn, showNumber } from '../exposition.ts';
+import { invalid } from '../base/errors.ts';
+import {
+  type Counts,
+  emptyCounts,
+  escapeLabel,
+  observeIn,
+  showNumber,
+} from '../base/exposition.ts';
 import {
   DURATION_BUCKETS,
   type Histogram,

@@ -12,7 +12,10 @@
  * - The core keeps keys and their states, JS keeps the items: `items[slot]` is set exactly while
  *   the slot is in use.
  */
-import { type Clock, systemClock } from '../clock.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { disposable } from '../base/disposable.ts';
+import { type CapstanError, invalid } from '../base/errors.ts';
+import { type Names, SIGNAL } from '../base/names.ts';
 import {
   type Core,
   DONE_RELEASED,
@@ -24,17 +27,14 @@ import {
   STATE_DIRTY,
   STATE_PROCESSING,
   sharedCore,
-} from '../core.ts';
-import { disposable } from '../disposable.ts';
-import { type CapstanError, invalid } from '../errors.ts';
-import { type KeyFunction, type KeyTable, keyTable } from '../keys.ts';
-import { type Names, SIGNAL } from '../names.ts';
+} from '../wasm/core.ts';
+import { type KeyFunction, type KeyTable, keyTable } from '../wasm/keys.ts';
 import { Bound } from './bound.ts';
 import { aborted, problemOf } from './checks.ts';
-import { Chosen, type Ordered } from './chosen.ts';
+import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './core-resources.ts';
+import { Chosen, type Ordered } from './custom-order.ts';
 import { Drains } from './drains.ts';
 import { type GetOptions, Gets, itemsOf, problemOfGet, told } from './gets.ts';
-import { type CoreOfQueue, disposed, giveBack, type Holding, holdQueue } from './holdings.ts';
 import { meterFor, type QueueMeter, tellsOfTaken } from './metrics.ts';
 import {
   checkOptions,

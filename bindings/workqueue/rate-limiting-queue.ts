@@ -2,10 +2,11 @@
  * A delaying queue whose delays come from a limiter: client-go
  * util/workqueue/rate_limiting_queue.go. Adds three verbs and no state.
  */
-import { WAIT_IS_BACKOFF } from '../core.ts';
-import { hasCode, invalid } from '../errors.ts';
-import { handleError, reportRejection } from '../handle-error.ts';
-import { keepShape } from '../keep-shape.ts';
+
+import { hasCode, invalid } from '../base/errors.ts';
+import { handleError, reportRejection } from '../base/handle-error.ts';
+import { keepShape } from '../base/keep-shape.ts';
+import { WAIT_IS_BACKOFF } from '../wasm/core.ts';
 import { DelayingQueue } from './delaying-queue.ts';
 import {
   checkLimiter,

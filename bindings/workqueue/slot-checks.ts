@@ -1,6 +1,7 @@
 /** Checks and errors of batches and slots. */
-import { SLOT_LIMIT } from '../core.ts';
-import { CapstanError, invalid } from '../errors.ts';
+
+import { CapstanError, invalid } from '../base/errors.ts';
+import { SLOT_LIMIT } from '../wasm/core.ts';
 
 /** A string is iterable too, and never what was meant. */
 export function checkItems(items: Iterable<unknown>): void {

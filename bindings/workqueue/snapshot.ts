@@ -2,14 +2,15 @@
  * What is in a queue, for debug pages: read from the core slot by slot, so that a page of a million
  * keys costs as much as its length.
  */
+
+import { namesOf } from '../base/names.ts';
 import {
   type CoreExports,
   STATE_DIRTY,
   STATE_PINNED,
   STATE_PROCESSING,
   STATE_WAITING,
-} from '../core.ts';
-import { namesOf } from '../names.ts';
+} from '../wasm/core.ts';
 
 /** Which page of the keys. */
 export interface SnapshotOptions {

@@ -1,10 +1,10 @@
 /**
  * The loop around a worker: k8s.io/apimachinery/pkg/util/wait.Until. It ends by its signal only.
  */
-import { type Clock, requireClock, systemClock } from '../clock.ts';
-import { requireFunction, requireMs } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { namesOf, requireNames } from '../names.ts';
+import { type Clock, requireClock, systemClock } from '../base/clock.ts';
+import { requireFunction, requireMs } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { namesOf, requireNames } from '../base/names.ts';
 
 const UNTIL_NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1, clock: 1 });
 

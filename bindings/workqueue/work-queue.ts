@@ -9,11 +9,12 @@
  * - A queue with an order of its own, a bound or metrics that hear of each operation takes one at a
  *   time here too, as does one that is shut down.
  */
-import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../core.ts';
-import { requireInteger } from '../errors.ts';
-import { handleError } from '../handle-error.ts';
-import { keepShape } from '../keep-shape.ts';
-import { requireNames } from '../names.ts';
+
+import { requireInteger } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { keepShape } from '../base/keep-shape.ts';
+import { requireNames } from '../base/names.ts';
+import { DONE_KEPT, NOTHING, SLOT_FLAG, SLOT_LIMIT, SLOT_NUMBER, STALE } from '../wasm/core.ts';
 import type { QueueOptions } from './options.ts';
 import { BaseQueue } from './queue.ts';
 import { checkItems, checkSlots, stale, tooManySlots } from './slot-checks.ts';

@@ -6,8 +6,8 @@
 
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
-import type { Decoder } from '../../bindings/cache/decoder.ts';
-import type { KubeObject } from '../../bindings/cache/keys.ts';
+import type { Decoder } from '../../bindings/cache/decode/decoder.ts';
+import type { KubeObject } from '../../bindings/cache/rest/keys.ts';
 import { Random, testSeed } from '../random.ts';
 import { asShown } from './as-shown.ts';
 import { decoders, expectedKind } from './decoders.ts';

@@ -3,7 +3,7 @@
  * beside a map of places to items.
  */
 import { expect, test } from 'vitest';
-import { Backlog } from '../../bindings/cache/backlog.ts';
+import { Backlog } from '../../bindings/base/backlog.ts';
 import { Random, testSeed } from '../random.ts';
 
 interface Item {

@@ -4,17 +4,21 @@
  * does.
  */
 import { expect, test } from 'vitest';
+import { CapstanError } from '../../bindings/base/errors.ts';
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
 import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import type { Version } from '../../bindings/cache/bytes/version.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
-import { labelIndex, metaNamespaceIndexFunc, ownerIndex } from '../../bindings/cache/indices.ts';
-import type { IndexSpec } from '../../bindings/cache/resource.ts';
-import { Indexer } from '../../bindings/cache/store.ts';
-import { CacheCore } from '../../bindings/cache-core.ts';
-import { CapstanError } from '../../bindings/errors.ts';
-import { IndexMap } from '../../bindings/index-map.ts';
-import { PathBlock } from '../../bindings/path-block.ts';
+import type { IndexSpec } from '../../bindings/cache/rest/resource.ts';
+import {
+  labelIndex,
+  metaNamespaceIndexFunc,
+  ownerIndex,
+} from '../../bindings/cache/store/indices.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { IndexMap } from '../../bindings/wasm/index-map.ts';
+import { PathBlock } from '../../bindings/wasm/path-block.ts';
 import { Random, testSeed } from '../random.ts';
 import { ByteStore } from './byte-store.ts';
 

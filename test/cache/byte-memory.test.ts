@@ -3,8 +3,8 @@
  * stays near what its objects have. The seed is printed.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { FrameReader } from '../../bindings/cache/decoder.ts';
-import { Indexer } from '../../bindings/cache/store.ts';
+import type { FrameReader } from '../../bindings/cache/decode/decoder.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
 import { Random, testSeed } from '../random.ts';
 
 const seed = testSeed();

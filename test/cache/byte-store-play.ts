@@ -6,11 +6,11 @@
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
+import type { Request } from '../../bindings/base/request.ts';
+import { LazyChange } from '../../bindings/cache/bytes/change.ts';
 import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import { NOBODY } from '../../bindings/cache/bytes/version.ts';
-import { LazyChange } from '../../bindings/cache/change.ts';
-import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
-import type { Request } from '../../bindings/request.ts';
+import { DeletedFinalStateUnknown } from '../../bindings/cache/rest/keys.ts';
 import type { Random } from '../random.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
 

@@ -3,9 +3,9 @@
  * becomes of objects in it.
  */
 import type { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
-import type { Frame, FrameReader } from '../../bindings/cache/decoder.ts';
-import type { IndexSpec } from '../../bindings/cache/resource.ts';
-import { Indexer } from '../../bindings/cache/store.ts';
+import type { Frame, FrameReader } from '../../bindings/cache/decode/decoder.ts';
+import type { IndexSpec } from '../../bindings/cache/rest/resource.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
 
 export interface Thing {
   apiVersion?: string;

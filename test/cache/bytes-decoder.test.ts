@@ -3,8 +3,8 @@
  * no server of today writes.
  */
 import { describe, expect, test } from 'vitest';
-import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
-import { Indexer } from '../../bindings/cache/store.ts';
+import { type Decoder, jsonDecoder } from '../../bindings/cache/decode/decoder.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
 import { ByteStore, bytes, expected, type Thing, thing } from './byte-store.ts';
 
 const text = JSON.stringify(thing('a', 1));

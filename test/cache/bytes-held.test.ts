@@ -1,10 +1,10 @@
 /** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
 import { expect, test } from 'vitest';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { LazyChange } from '../../bindings/cache/bytes/change.ts';
 import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import type { Version } from '../../bindings/cache/bytes/version.ts';
-import { LazyChange } from '../../bindings/cache/change.ts';
-import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/keys.ts';
-import { CapstanError } from '../../bindings/errors.ts';
+import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/rest/keys.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
 
 // Nobody listened while a list brought the same object again: the store took that for proof that

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict';
 import { expect, test } from 'vitest';
-import { metaNamespaceKeyFunc } from '../../bindings/cache/keys.ts';
-import { Indexer } from '../../bindings/cache/store.ts';
+import { metaNamespaceKeyFunc } from '../../bindings/cache/rest/keys.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
 import { Random, testSeed } from '../random.ts';
 import { asShown } from './as-shown.ts';
 import { ByteStore, expected, type Thing, thing } from './byte-store.ts';

@@ -1,11 +1,11 @@
 /**
  * Members that are like those of the stored object are compared and checked only where they differ,
- * and managedFields like those of the object before (assembly/alike.ts). So damage is done here to
+ * and managedFields like those of the object before (assembly/match-known.ts). So damage is done here to
  * updates of an object that is stored, where the fuzz of decoders has none: what JSON.parse refuses
  * is refused, and all else is what it gives.
  */
 import { expect, test } from 'vitest';
-import type { CapstanError } from '../../bindings/errors.ts';
+import type { CapstanError } from '../../bindings/base/errors.ts';
 import { Random, testSeed } from '../random.ts';
 import { asShown } from './as-shown.ts';
 import { ByteStore, bytes, expected } from './byte-store.ts';

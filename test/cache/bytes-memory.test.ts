@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { afterAll, describe, expect, test } from 'vitest';
+import { CapstanError } from '../../bindings/base/errors.ts';
 import { DeletedFinalStateUnknown, labelIndex } from '../../bindings/cache/index.ts';
-import { CacheCore } from '../../bindings/cache-core.ts';
-import { CapstanError } from '../../bindings/errors.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { Random, testSeed } from '../random.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
 

@@ -8,8 +8,8 @@
  * the export that is armed.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
-import { CapstanError } from '../../bindings/errors.ts';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { DeletedFinalStateUnknown } from '../../bindings/cache/rest/keys.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
 
 /** Exports that no call of a cache of bytes reaches, and why. */

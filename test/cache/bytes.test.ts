@@ -9,8 +9,8 @@ import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
 import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
 import type { Version } from '../../bindings/cache/bytes/version.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
-import type { Frame } from '../../bindings/cache/decoder.ts';
-import { CacheCore } from '../../bindings/cache-core.ts';
+import type { Frame } from '../../bindings/cache/decode/decoder.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { asShown } from './as-shown.ts';
 import { ByteStore } from './byte-store.ts';
 

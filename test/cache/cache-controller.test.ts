@@ -21,8 +21,8 @@ import {
   waitForCacheSync,
 } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { Random, testSeed } from '../random.ts';
 import { type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 

@@ -1,7 +1,7 @@
 /** The store of an informer. */
 import { FakeClock } from 'capstan/testing';
 import { expect, test } from 'vitest';
-import { CacheIndexer } from '../../bindings/cache/cache-indexer.ts';
+import { CacheIndexer } from '../../bindings/cache/store/cache-indexer.ts';
 import { reports } from './told.ts';
 
 const reported = reports();

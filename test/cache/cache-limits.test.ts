@@ -11,7 +11,7 @@ import {
   type WatchFailure,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { bookmark, configMap, event, Replies, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { reports, setUp, teller } from './told.ts';

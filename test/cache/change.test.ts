@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Change, LazyChange } from '../../bindings/cache/change.ts';
+import { type Change, LazyChange } from '../../bindings/cache/bytes/change.ts';
 
 const parts = [
   'generation',

@@ -6,7 +6,7 @@ import {
   SharedIndexInformer,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { Random, testSeed } from '../random.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { heldHandler, notExpired, reports, setUp } from './told.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Frame, jsonDecoder } from '../../bindings/cache/decoder.ts';
+import { type Frame, jsonDecoder } from '../../bindings/cache/decode/decoder.ts';
 
 const decoder = jsonDecoder<object>({ apiVersion: 'v1', kind: 'ConfigMap' });
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);

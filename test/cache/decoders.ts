@@ -1,9 +1,13 @@
 /** The decoders there are, for tests that hold for every one of them. */
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
-import { type Decoder, type ExpectedKind, jsonDecoder } from '../../bindings/cache/decoder.ts';
-import type { KubeObject } from '../../bindings/cache/keys.ts';
-import { CacheCore } from '../../bindings/cache-core.ts';
+import {
+  type Decoder,
+  type ExpectedKind,
+  jsonDecoder,
+} from '../../bindings/cache/decode/decoder.ts';
+import type { KubeObject } from '../../bindings/cache/rest/keys.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 
 export interface TestedDecoder {
   name: string;

@@ -1,7 +1,7 @@
 import { ListWatch, resourceOf, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { confirmAbsence, isUnserved } from '../../bindings/cache/discovery.ts';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { confirmAbsence, isUnserved } from '../../bindings/cache/reflector/discovery.ts';
 import { Replies, status } from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
 

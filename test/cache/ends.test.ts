@@ -5,7 +5,7 @@
  */
 import { newSharedInformerFactory, type SharedInformerFactory } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 import { nameOf, reports, setUp } from './told.ts';
 

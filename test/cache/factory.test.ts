@@ -9,7 +9,7 @@ import {
   type TransportRequest,
 } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { Replies } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 import { reports, setUp as setUpInformer } from './told.ts';

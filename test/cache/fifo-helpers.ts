@@ -1,7 +1,7 @@
 /** Objects, deltas and consumers for the tests of the two queues. */
-import type { Delta, Deltas } from '../../bindings/cache/deltas.ts';
-import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
-import type { KeyListerGetter, Queue, QueueWithBatch } from '../../bindings/cache/queue.ts';
+import type { Delta, Deltas } from '../../bindings/cache/queue/deltas.ts';
+import type { KeyListerGetter, Queue, QueueWithBatch } from '../../bindings/cache/queue/queue.ts';
+import { DeletedFinalStateUnknown } from '../../bindings/cache/rest/keys.ts';
 
 /** The key is the name; `val` tells versions apart. */
 export interface Item {

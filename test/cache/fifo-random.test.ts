@@ -7,10 +7,10 @@
  */
 import { DeltaFIFO, newStore, RealFIFO, type Store } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import type { Delta, Deltas } from '../../bindings/cache/deltas.ts';
-import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
-import type { Queue } from '../../bindings/cache/queue.ts';
-import { macrotask } from '../../bindings/clock.ts';
+import { macrotask } from '../../bindings/base/clock.ts';
+import type { Delta, Deltas } from '../../bindings/cache/queue/deltas.ts';
+import type { Queue } from '../../bindings/cache/queue/queue.ts';
+import { DeletedFinalStateUnknown } from '../../bindings/cache/rest/keys.ts';
 import { Random, testSeed } from '../random.ts';
 import { codeOf, type Item, item, nameOf, show } from './fifo-helpers.ts';
 

@@ -3,12 +3,12 @@
  * in upstream-fifos.test.ts.
  */
 import { describe, expect, test } from 'vitest';
-import { Backlog } from '../../bindings/cache/backlog.ts';
-import { DeltaFIFO } from '../../bindings/cache/delta-fifo.ts';
-import { RealFIFO, type RealFIFOOptions } from '../../bindings/cache/fifo.ts';
-import { DeletedFinalStateUnknown } from '../../bindings/cache/keys.ts';
-import type { KeyListerGetter, Queue } from '../../bindings/cache/queue.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { Backlog } from '../../bindings/base/backlog.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
+import { DeltaFIFO } from '../../bindings/cache/queue/delta-fifo.ts';
+import { RealFIFO, type RealFIFOOptions } from '../../bindings/cache/queue/fifo.ts';
+import type { KeyListerGetter, Queue } from '../../bindings/cache/queue/queue.ts';
+import { DeletedFinalStateUnknown } from '../../bindings/cache/rest/keys.ts';
 import {
   codeOf,
   type Item,

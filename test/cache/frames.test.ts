@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FrameDecoder, type RawFrame } from '../../bindings/cache/frames.ts';
+import { FrameDecoder, type RawFrame } from '../../bindings/cache/decode/frames.ts';
 import { Random, testSeed } from '../random.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);

@@ -4,10 +4,10 @@
  */
 import type { DeletedFinalStateUnknown, SharedIndexInformerOptions } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { deepFreeze, freezeParsed } from '../../bindings/base/freeze.ts';
 import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
-import { deepFreeze, freezeParsed } from '../../bindings/cache/freeze.ts';
-import { MutationDetector } from '../../bindings/cache/mutation-detector.ts';
-import { FakeClock } from '../../bindings/clock.ts';
+import { MutationDetector } from '../../bindings/cache/store/mutation-detector.ts';
 import { answer, type ConfigMap, statusBody } from './live-server.ts';
 import { reports, setUp, teller } from './told.ts';
 

@@ -8,9 +8,9 @@
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
-import { ProcessorListener } from '../../bindings/cache/listener.ts';
-import { SharedProcessor } from '../../bindings/cache/processor.ts';
-import { FakeClock, macrotask } from '../../bindings/clock.ts';
+import { FakeClock, macrotask } from '../../bindings/base/clock.ts';
+import { ProcessorListener } from '../../bindings/cache/informer/listener.ts';
+import { SharedProcessor } from '../../bindings/cache/informer/processor.ts';
 import { configMap, event, listBody, Replies } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps } from './live-server.ts';
 

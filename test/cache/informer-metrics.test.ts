@@ -8,7 +8,7 @@ import {
   type InformerReadings,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { ConfigMaps } from './live-server.ts';
 import { heldHandler, reports, setUp } from './told.ts';
 

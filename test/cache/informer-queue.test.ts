@@ -1,7 +1,7 @@
 /** Informers over each of the two queues. */
 import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { bookmark } from './answers.ts';
 import { type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { reports } from './told.ts';

@@ -6,7 +6,7 @@ import {
   waitForCacheSync,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { type Clock, FakeClock, macrotask } from '../../bindings/clock.ts';
+import { type Clock, FakeClock, macrotask } from '../../bindings/base/clock.ts';
 import { Random, testSeed } from '../random.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { nameOf, notExpired, reports, setUp, teller } from './told.ts';

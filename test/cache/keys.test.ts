@@ -7,7 +7,7 @@ import {
   splitMetaNamespaceKey,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { pathIndexFunc } from '../../bindings/cache/json-path.ts';
+import { pathIndexFunc } from '../../bindings/base/json-path.ts';
 
 const withCode = (code: string) => expect.objectContaining({ code });
 

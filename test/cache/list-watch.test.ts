@@ -1,7 +1,7 @@
 import { ListWatch, type ListWatchOptions } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import type { PageReader } from '../../bindings/cache/decoder.ts';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import type { PageReader } from '../../bindings/cache/decode/decoder.ts';
 import { configMap, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, Stream } from './live-server.ts';
 

@@ -12,9 +12,9 @@ import {
   type MutationCacheOptions,
 } from 'capstan/cache';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { LRUExpire } from '../../bindings/cache/lru-expire.ts';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
+import { LRUExpire } from '../../bindings/base/lru-expire.ts';
 
 interface Pod extends KubeObject {
   metadata: { name: string; uid?: string; resourceVersion?: string };

@@ -3,21 +3,21 @@
  * controller_test.go name their upstream test.
  */
 import { describe, expect, test, vi } from 'vitest';
-import type { Delta } from '../../bindings/cache/deltas.ts';
-import {
-  DeletedFinalStateUnknown,
-  type KubeObject,
-  metaNamespaceKeyFunc,
-} from '../../bindings/cache/keys.ts';
 import {
   type DeltaHandler,
   type DeltaStore,
   processDelta,
   processDeltas,
   processDeltasInBatch,
-} from '../../bindings/cache/process-deltas.ts';
-import { Indexer } from '../../bindings/cache/store.ts';
-import { TransactionError } from '../../bindings/cache/store-types.ts';
+} from '../../bindings/cache/informer/process-deltas.ts';
+import type { Delta } from '../../bindings/cache/queue/deltas.ts';
+import {
+  DeletedFinalStateUnknown,
+  type KubeObject,
+  metaNamespaceKeyFunc,
+} from '../../bindings/cache/rest/keys.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
+import { TransactionError } from '../../bindings/cache/store/store-types.ts';
 
 const pod = (name: string, resourceVersion: string): KubeObject => ({
   metadata: { name, resourceVersion },

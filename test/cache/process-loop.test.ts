@@ -5,12 +5,12 @@
  */
 import { ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { expect, test } from 'vitest';
-import { RealFIFO } from '../../bindings/cache/fifo.ts';
-import { type DeltaHandler, processDeltas } from '../../bindings/cache/process-deltas.ts';
-import { ProcessLoop } from '../../bindings/cache/process-loop.ts';
-import { type Clock, FakeClock, systemClock } from '../../bindings/clock.ts';
-import { CapstanError } from '../../bindings/errors.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { type Clock, FakeClock, systemClock } from '../../bindings/base/clock.ts';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
+import { type DeltaHandler, processDeltas } from '../../bindings/cache/informer/process-deltas.ts';
+import { ProcessLoop } from '../../bindings/cache/informer/process-loop.ts';
+import { RealFIFO } from '../../bindings/cache/queue/fifo.ts';
 import { configMap, event, listBody, Replies } from './answers.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
 import { answer, type ConfigMap, ConfigMaps, Stream } from './live-server.ts';

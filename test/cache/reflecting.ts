@@ -13,7 +13,7 @@ import {
   type WatchFailure,
 } from 'capstan/cache';
 import { expect } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { type ConfigMap, ConfigMaps } from './live-server.ts';
 
 export interface Reflecting {

@@ -4,8 +4,8 @@
  */
 
 import { expect, test } from 'vitest';
-import { type Decoder, jsonDecoder } from '../../bindings/cache/decoder.ts';
-import { CapstanError } from '../../bindings/errors.ts';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { type Decoder, jsonDecoder } from '../../bindings/cache/decode/decoder.ts';
 import {
   bookmark,
   configMap,

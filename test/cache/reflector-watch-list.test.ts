@@ -13,9 +13,9 @@ import {
   TransportError,
 } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { jsonDecoder } from '../../bindings/cache/decoder.ts';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
+import { jsonDecoder } from '../../bindings/cache/decode/decoder.ts';
 import {
   bookmark,
   configMap,

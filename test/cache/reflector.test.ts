@@ -1,8 +1,8 @@
 import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Backoff } from '../../bindings/cache/backoff.ts';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { Backoff } from '../../bindings/base/backoff.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { bookmark, configMap, event, listBody, Replies, type Reply, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { reflect } from './reflecting.ts';

@@ -14,7 +14,7 @@ import {
   waitForNamedCacheSync,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { heldHandler, reports, setUp, teller } from './told.ts';
 

@@ -1,10 +1,10 @@
 import { getEventListeners } from 'node:events';
 import { type Transport, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { Exchange } from '../../bindings/cache/exchange.ts';
-import { sendWithRepeats } from '../../bindings/cache/rest.ts';
-import { FakeClock } from '../../bindings/clock.ts';
-import { CapstanError } from '../../bindings/errors.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { Exchange } from '../../bindings/cache/rest/exchange.ts';
+import { sendWithRepeats } from '../../bindings/cache/rest/rest.ts';
 import { answer, LiveServer, Stream, statusBody } from './live-server.ts';
 
 const get = { method: 'GET', path: '/api/v1/configmaps' };

@@ -11,8 +11,8 @@ import {
   type WatchFailure,
 } from 'capstan/cache';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { configMap, event, Replies, type Reply, stream } from './answers.ts';
 import { ConfigMaps, Stream } from './live-server.ts';
 

@@ -9,10 +9,10 @@ import {
   type WatchFailure,
 } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Indexer } from '../../bindings/cache/store.ts';
-import { FakeClock } from '../../bindings/clock.ts';
-import { CapstanError } from '../../bindings/errors.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 
 let reported: unknown[] = [];

@@ -13,7 +13,7 @@ import {
   type TransportRequest,
 } from 'capstan/cache';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
 

@@ -6,7 +6,7 @@
 import { ListWatch, Reflector, type Transport, TransportError } from 'capstan/cache';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { Exchange } from '../../bindings/cache/exchange.ts';
+import { Exchange } from '../../bindings/cache/rest/exchange.ts';
 import { answer, ConfigMaps, LiveServer, Stream } from './live-server.ts';
 
 const MINUTE = 60_000;

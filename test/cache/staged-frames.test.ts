@@ -6,10 +6,10 @@
  */
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
+import { CapstanError } from '../../bindings/base/errors.ts';
 import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
-import { type Frame, type FrameReader, jsonDecoder } from '../../bindings/cache/decoder.ts';
-import type { DecoderOptions } from '../../bindings/cache/limits.ts';
-import { CapstanError } from '../../bindings/errors.ts';
+import { type Frame, type FrameReader, jsonDecoder } from '../../bindings/cache/decode/decoder.ts';
+import type { DecoderOptions } from '../../bindings/cache/decode/limits.ts';
 import { Random, testSeed } from '../random.ts';
 import { ByteStore, bytes, expected, type Thing } from './byte-store.ts';
 import { Documents } from './documents.ts';

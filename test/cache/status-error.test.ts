@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { statusErrorFromAnswer } from '../../bindings/cache/status-error.ts';
+import { statusErrorFromAnswer } from '../../bindings/cache/rest/status-error.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

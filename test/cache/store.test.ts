@@ -1,8 +1,8 @@
 import { DeletedFinalStateUnknown, Indexer, type IndexSpec } from 'capstan/cache';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { CapstanError } from '../../bindings/errors.ts';
-import { IndexMap } from '../../bindings/index-map.ts';
-import { setKeyMode } from '../../bindings/key-mode.ts';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { IndexMap } from '../../bindings/wasm/index-map.ts';
+import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { Random, testSeed } from '../random.ts';
 
 interface Item {

@@ -3,8 +3,8 @@
  * their steps are worth.
  */
 import { describe, expect, test } from 'vitest';
-import { TimeSlice } from '../../bindings/cache/wait.ts';
-import type { Clock } from '../../bindings/clock.ts';
+import type { Clock } from '../../bindings/base/clock.ts';
+import { TimeSlice } from '../../bindings/base/wait.ts';
 
 const SLICE_MS = 4;
 

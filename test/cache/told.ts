@@ -10,9 +10,9 @@ import {
   type SharedIndexInformerOptions,
 } from 'capstan/cache';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { isExpired } from '../../bindings/cache/status-error.ts';
-import { FakeClock, macrotask } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock, macrotask } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
+import { isExpired } from '../../bindings/cache/rest/status-error.ts';
 import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 
 export const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>

@@ -4,8 +4,11 @@
  */
 import { DeletedFinalStateUnknown, type KubeObject } from 'capstan/cache';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { UnseenWrites, type UnseenWritesOptions } from '../../bindings/cache/unseen-writes.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
+import {
+  UnseenWrites,
+  type UnseenWritesOptions,
+} from '../../bindings/cache/store/unseen-writes.ts';
 
 type Made = KubeObject & { data?: Record<string, string> };
 

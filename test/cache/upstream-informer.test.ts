@@ -13,7 +13,7 @@ import {
   waitFor,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { ResyncSchedule } from '../../bindings/cache/resync.ts';
+import { ResyncSchedule } from '../../bindings/cache/informer/resync.ts';
 import { Random, testSeed } from '../random.ts';
 import { answer, type ConfigMap, statusBody } from './live-server.ts';
 import { heldHandler, nameOf, reports, setUp, teller } from './told.ts';

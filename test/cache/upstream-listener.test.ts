@@ -6,9 +6,9 @@
  * and no value is computed lazily behind a lock.
  */
 import { describe, expect, test } from 'vitest';
-import type { HandlerOptions } from '../../bindings/cache/handler.ts';
-import { ProcessorListener } from '../../bindings/cache/listener.ts';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import type { HandlerOptions } from '../../bindings/cache/informer/handler.ts';
+import { ProcessorListener } from '../../bindings/cache/informer/listener.ts';
 import type { ConfigMap } from './live-server.ts';
 import { heldHandler } from './told.ts';
 

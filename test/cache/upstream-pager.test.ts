@@ -5,8 +5,8 @@
 import { getEventListeners } from 'node:events';
 import { list, listItems, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { eachPage, type ListQuery, listPages } from '../../bindings/cache/pager.ts';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { eachPage, type ListQuery, listPages } from '../../bindings/cache/reflector/pager.ts';
 import { configMap, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
 

@@ -10,7 +10,7 @@ import {
   type WatchEvent,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { configMap, event, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps } from './live-server.ts';
 

@@ -18,7 +18,7 @@ import {
   UndeltaStore,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 
 interface Item {
   readonly id: string;

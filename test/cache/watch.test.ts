@@ -1,8 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { ListWatch, listItems, RetryWatcher, type WatchEvent, watch } from 'capstan/cache';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { bookmark, configMap, event, Replies, status, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 

@@ -6,8 +6,8 @@
 import { list, listItems, watch } from 'capstan/cache';
 import { listAll, newClient } from 'capstan/client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { decoders } from './decoders.ts';
 import { answer, ConfigMaps } from './live-server.ts';

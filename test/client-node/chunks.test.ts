@@ -2,8 +2,8 @@
 import { Readable } from 'node:stream';
 import { TransportError } from 'capstan/cache';
 import { expect, test } from 'vitest';
+import { macrotask } from '../../bindings/base/clock.ts';
 import { Chunks } from '../../bindings/client-node/chunks.ts';
-import { macrotask } from '../../bindings/clock.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (chunk: Uint8Array | undefined): string | undefined =>

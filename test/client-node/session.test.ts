@@ -6,9 +6,9 @@ import { EventEmitter } from 'node:events';
 import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import { FakeClock, macrotask } from '../../bindings/base/clock.ts';
 import { readBody } from '../../bindings/client-node/body.ts';
 import { Session } from '../../bindings/client-node/session.ts';
-import { FakeClock, macrotask } from '../../bindings/clock.ts';
 
 /** What of node's a session uses. */
 class Connection extends EventEmitter {

@@ -16,8 +16,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import type { TransportResponse } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { macrotask } from '../../bindings/base/clock.ts';
 import { SocketTap } from '../../bindings/client-node/socket-tap.ts';
-import { macrotask } from '../../bindings/clock.ts';
 import { Random, testSeed } from '../random.ts';
 import { authority, certificate } from './servers.ts';
 

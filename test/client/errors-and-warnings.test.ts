@@ -31,8 +31,8 @@ import {
 } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { warningsIn } from '../../bindings/client/warnings.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
 import { at, ConfigMaps } from './fixtures.ts';
 
 afterEach(() => {

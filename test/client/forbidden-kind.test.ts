@@ -5,8 +5,8 @@
 import { newSharedInformerFactory, waitForNamedCacheSync } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import {
   bookmark,
   configMap,

@@ -15,7 +15,7 @@ import {
   newNamespacedClient,
 } from 'capstan/client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { jsonText } from '../../bindings/exact-json.ts';
+import { jsonText } from '../../bindings/base/exact-json.ts';
 import { at, Widgets as Kind, type Metadata } from './fixtures.ts';
 
 interface Widget {

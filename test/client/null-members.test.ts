@@ -1,5 +1,6 @@
 /** Lists of objects with null in them, or that are no lists: no helper fails with a bare TypeError. */
 import { describe, expect, it, test, vi } from 'vitest';
+import { hasCode } from '../../bindings/base/errors.ts';
 import { labelMatcher } from '../../bindings/cache/index.ts';
 import {
   addFinalizer,
@@ -21,7 +22,6 @@ import {
   setStatusCondition,
 } from '../../bindings/client/index.ts';
 import { enqueueRequestForOwner } from '../../bindings/controller/index.ts';
-import { hasCode } from '../../bindings/errors.ts';
 import { ConfigMaps as ConfigMap } from './fixtures.ts';
 
 const owner = { metadata: { namespace: 'default', name: 'site', uid: 'u-1' } };

@@ -14,7 +14,7 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { sharedCore } from '../../bindings/core.ts';
+import { sharedCore } from '../../bindings/wasm/core.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 
 const Widget = defineResource<TestObject>()({

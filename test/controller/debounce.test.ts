@@ -5,7 +5,7 @@
 import { createController, type Result } from 'capstan/controller';
 import { RateLimitingQueue, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { FakeClock } from '../../bindings/clock.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
 import { Debounce } from '../../bindings/controller/debounce.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { Widget, widget } from './resources.ts';

@@ -16,7 +16,7 @@ import {
 } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { macrotask } from '../../bindings/clock.ts';
+import { macrotask } from '../../bindings/base/clock.ts';
 import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
 import { reports } from '../cache/told.ts';
 import { RecordingLogger } from './fake-manager.ts';

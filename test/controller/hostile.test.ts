@@ -21,7 +21,7 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { handleError } from '../../bindings/handle-error.ts';
+import { handleError } from '../../bindings/base/handle-error.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';

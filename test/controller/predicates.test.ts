@@ -20,8 +20,8 @@ import {
   type UpdateEvent,
 } from 'capstan/controller';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LazyChange } from '../../bindings/cache/bytes/change.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
-import { LazyChange } from '../../bindings/cache/change.ts';
 import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
 import { ByteStore, type Thing as ByteThing } from '../cache/byte-store.ts';
 import { reports } from '../cache/told.ts';

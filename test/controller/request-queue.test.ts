@@ -1,7 +1,7 @@
 /** The queue behind a controller, where a controller cannot show it. */
 import { expect, test } from 'vitest';
 import { requestQueue, wrapQueue } from '../../bindings/controller/request-queue.ts';
-import { sharedCore } from '../../bindings/core.ts';
+import { sharedCore } from '../../bindings/wasm/core.ts';
 import { RateLimitingQueue, requestKey } from '../../bindings/workqueue/index.ts';
 
 // Without priorities the default limiter was made beside the queue, and nobody gave it back: 86

@@ -8,7 +8,7 @@ import { ListWatch, newSharedInformerFactory } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../bindings/clock.ts';
+import { systemClock } from '../../bindings/base/clock.ts';
 import { at, ConfigMaps, configMap } from '../client/fixtures.ts';
 import { ServiceAccount, tokenOf, transportWith } from './accounts.ts';
 import { eventually } from './conditions.ts';

@@ -43,7 +43,7 @@ describe('the sources of the package', () => {
 
   it('are found', () => {
     expect(Object.keys(bindings)).toEqual(
-      expect.arrayContaining(['bindings/clock.ts', 'bindings/cache/index.ts']),
+      expect.arrayContaining(['bindings/base/clock.ts', 'bindings/cache/index.ts']),
     );
   });
 
@@ -88,21 +88,25 @@ describe('the checker of imports', () => {
     violations({ [path]: source, ...more }, RULES);
 
   it.each([
-    ['bindings/clock.ts', "import { WorkQueue } from './workqueue/index.ts';", 'nothing above'],
+    [
+      'bindings/base/clock.ts',
+      "import { WorkQueue } from './workqueue/index.ts';",
+      'nothing above',
+    ],
     [
       'bindings/workqueue/queue.ts',
       "import type { Store } from '../cache/store.ts';",
       'workqueue may import',
     ],
-    ['bindings/cache/store.ts', "export * from '../workqueue/queue.ts';", 'cache may import'],
-    ['bindings/cache/store.ts', "import { readFileSync } from 'node:fs';", 'node: modules'],
+    ['bindings/cache/store/store.ts', "export * from '../workqueue/queue.ts';", 'cache may import'],
+    ['bindings/cache/store/store.ts', "import { readFileSync } from 'node:fs';", 'node: modules'],
     [
-      'bindings/cache/store.ts',
+      'bindings/cache/store/store.ts',
       "const later = await import('../controller/controller.ts');",
       'cache may import',
     ],
-    ['bindings/cache/store.ts', "import '../controller/controller.ts';", 'cache may import'],
-    ['bindings/cache/store.ts', "import { all } from '../index.ts';", 'nothing imports it'],
+    ['bindings/cache/store/store.ts', "import '../controller/controller.ts';", 'cache may import'],
+    ['bindings/cache/store/store.ts', "import { all } from '../index.ts';", 'nothing imports it'],
     [
       'bindings/controller/a.ts',
       "import type { KubeConfig } from '@kubernetes/client-node';",
@@ -135,8 +139,8 @@ describe('the checker of imports', () => {
     ['bindings/controller/controller.ts', "import { WorkQueue } from '../workqueue/index.ts';"],
     ['bindings/client-node/a.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
     ['bindings/client-node/a.ts', "import { Agent } from 'node:https';"],
-    ['bindings/core.ts', "import module from '#core-module';"],
-    ['bindings/core.ts', "import { bytes } from './generated/core-wasm.ts';"],
+    ['bindings/wasm/core.ts', "import module from '#core-module';"],
+    ['bindings/wasm/core.ts', "import { bytes } from './generated/core-wasm.ts';"],
     ['bindings/index.ts', "export * from './cache/index.ts';"],
   ])('accepts in %s: %s', (path, source) => {
     expect(broken(path, source)).toEqual([]);

@@ -6,7 +6,7 @@ import { type LogFields, silentLogger } from 'capstan/controller';
 import { LeaderElector, type LeaderElectorOptions, type LeaseLock } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { setErrorHandler } from '../../bindings/handle-error.ts';
+import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { NO_RECORD } from '../../bindings/leaderelection/record.ts';
 import { Candidate } from './candidate.ts';
 import { failure, silence } from './lease-server.ts';

@@ -9,7 +9,7 @@
  * kind: a Lease that is deleted while it is held.
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
-import { sleep } from '../../bindings/cache/wait.ts';
+import { sleep } from '../../bindings/base/wait.ts';
 import { Random } from '../random.ts';
 import { LeaseServer } from './lease-server.ts';
 import { Machine, Network, World } from './world.ts';

@@ -6,7 +6,7 @@
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { Clock } from 'capstan/workqueue';
-import { macrotask } from '../../bindings/clock.ts';
+import { macrotask } from '../../bindings/base/clock.ts';
 import type { Random } from '../random.ts';
 import { type Answer, failure, type LeaseServer, response, silence } from './lease-server.ts';
 

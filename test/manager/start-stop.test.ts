@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { grewTooMuch, type StartStopReport, startStop } from '../../bench/start-stop-run.ts';
-import { systemClock } from '../../bindings/clock.ts';
+import { systemClock } from '../../bindings/base/clock.ts';
 import { Random, testSeed } from '../random.ts';
 
 setFlagsFromString('--expose-gc');

@@ -5,8 +5,8 @@
  */
 import { cases, vectors } from 'capstan-test:given';
 import { DelayingQueue, type WorkQueue } from 'capstan/workqueue';
-import { hasNativeStrings, sharedCore } from '../../bindings/core.ts';
-import { keyMode } from '../../bindings/key-mode.ts';
+import { hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
+import { keyMode } from '../../bindings/wasm/key-mode.ts';
 import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
 import { subjects } from '../conformance/subjects/index.ts';
 import { exportsCalled } from '../exports-called.ts';

@@ -10,8 +10,8 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sharedCore } from '../../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
+import { sharedCore } from '../../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { Stack } from '../stack-order.ts';
 import { drain, expectError, expectRejection } from './helpers.ts';
 import { RecordingProvider } from './recording-provider.ts';

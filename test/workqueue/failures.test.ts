@@ -4,9 +4,9 @@
  */
 import { FakeClock, ItemExponentialFailureRateLimiter, requestKey } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { sharedCore } from '../../bindings/core.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
-import type { KeyFunction } from '../../bindings/keys.ts';
+import { sharedCore } from '../../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import type { KeyFunction } from '../../bindings/wasm/keys.ts';
 import { Failures } from '../../bindings/workqueue/failures.ts';
 import { ItemSlots, NEW } from '../../bindings/workqueue/item-slots.ts';
 import { Random, testSeed } from '../random.ts';

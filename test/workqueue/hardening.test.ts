@@ -17,10 +17,10 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { CacheCore } from '../../bindings/cache-core.ts';
-import { type Core, sharedCore } from '../../bindings/core.ts';
-import { IndexMap } from '../../bindings/index-map.ts';
-import { type KeyMode, setKeyMode } from '../../bindings/key-mode.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
+import { IndexMap } from '../../bindings/wasm/index-map.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { drain, expectError } from './helpers.ts';
 import { PriorityProvider } from './priority-provider.ts';
 import { RecordingProvider } from './recording-provider.ts';

@@ -4,7 +4,7 @@
  */
 import { FakeClock, ItemExponentialFailureRateLimiter } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { sharedCore } from '../../bindings/core.ts';
+import { sharedCore } from '../../bindings/wasm/core.ts';
 import { ModelPriorityQueue } from '../priority-model.ts';
 import { Random, testSeed } from '../random.ts';
 import { ModelExponential } from '../reference.ts';

@@ -10,7 +10,7 @@ import {
   type PriorityQueue,
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
-import { sharedCore } from '../../bindings/core.ts';
+import { sharedCore } from '../../bindings/wasm/core.ts';
 import { ModelPriorityQueue } from '../priority-model.ts';
 import { Random, testSeed } from '../random.ts';
 import { ModelExponential } from '../reference.ts';

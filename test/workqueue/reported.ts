@@ -4,7 +4,7 @@
  */
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach } from 'vitest';
-import { setKeyMode } from '../../bindings/key-mode.ts';
+import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
 
 /** The list that is filled, emptied before each test of the file that calls this. */
 export function hearReports(): unknown[] {

@@ -8,9 +8,9 @@
  * So a cache that is full takes a list that is smaller, and one that has room takes its own content
  * again.
  */
-import { CapstanError } from '../../errors.ts';
-import { tell } from '../../handle-error.ts';
-import type { Budget as BudgetOptions } from '../limits.ts';
+import { CapstanError } from '../../base/errors.ts';
+import { tell } from '../../base/handle-error.ts';
+import type { Budget as BudgetOptions } from '../decode/limits.ts';
 import type { Version } from './version.ts';
 import type { Versions } from './versions.ts';
 

@@ -9,7 +9,7 @@
  * these for such, and made them old from the start, where each kept its text until the next major
  * collection (10 of 24 MB survived every minor one, and copying them cost 1.5 µs an event).
  */
-import { freezeParsed } from '../freeze.ts';
+import { freezeParsed } from '../../base/freeze.ts';
 import { type Shape, SPANS } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
 

@@ -5,9 +5,11 @@
  * with it: bookmarks, Status, other kinds, members named twice, escapes in names, text that is not
  * UTF-8.
  */
-import type { CacheCore } from '../../cache-core.ts';
-import { CapstanError } from '../../errors.ts';
-import { fromJson } from '../../not-json.ts';
+
+import { CapstanError } from '../../base/errors.ts';
+import { deepFreeze } from '../../base/freeze.ts';
+import { fromJson } from '../../base/not-json.ts';
+import type { CacheCore } from '../../wasm/cache-core.ts';
 import {
   type Decoder,
   describeKind,
@@ -22,16 +24,15 @@ import {
   textOf,
   toFrame,
   withKind,
-} from '../decoder.ts';
-import { rawFrame } from '../frames.ts';
-import { deepFreeze } from '../freeze.ts';
+} from '../decode/decoder.ts';
+import { rawFrame } from '../decode/frames.ts';
 import {
   type Budget as BudgetOptions,
   type DecoderOptions,
   MAX_DEPTH,
   MAX_OBJECT_BYTES,
-} from '../limits.ts';
-import { type Trim, trimOf, trimToMetadata, trimValue } from '../trim.ts';
+} from '../decode/limits.ts';
+import { type Trim, trimOf, trimToMetadata, trimValue } from '../decode/trim.ts';
 import { Budget } from './budget.ts';
 import { lazyObject, versionOf } from './lazy.ts';
 import {

@@ -8,8 +8,8 @@
  * accessor reads lies in private fields that are stamped onto the plain object, so that no WeakMap
  * is needed and no look at the object finds them. A `Proxy` would fail `structuredClone`.
  */
-import { CapstanError } from '../../errors.ts';
-import type { Request } from '../../request.ts';
+import { CapstanError } from '../../base/errors.ts';
+import type { Request } from '../../base/request.ts';
 import { copiedValue, offsetAt } from './copy.ts';
 import { Version } from './version.ts';
 

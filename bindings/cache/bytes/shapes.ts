@@ -2,7 +2,7 @@
  * The names of an object's members and of its metadata's, in their order: what is equal in all
  * objects that a server writes alike, read out of the core once (assembly/shapes.ts).
  */
-import type { CacheCore } from '../../cache-core.ts';
+import type { CacheCore } from '../../wasm/cache-core.ts';
 import { textAt } from './text.ts';
 import type { Versions } from './versions.ts';
 

@@ -1,6 +1,7 @@
 /** Bytes into the core, and what it finds in them (assembly/stream.ts, assembly/report.ts). */
-import type { CacheCore } from '../../cache-core.ts';
-import { CapstanError, show } from '../../errors.ts';
+
+import { CapstanError, show } from '../../base/errors.ts';
+import type { CacheCore } from '../../wasm/cache-core.ts';
 import { textAt } from './text.ts';
 
 /** What eventNext and listNext answer. */

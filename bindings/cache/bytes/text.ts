@@ -3,7 +3,7 @@
  * frozen through and through.
  */
 
-import { freezeParsed } from '../freeze.ts';
+import { freezeParsed } from '../../base/freeze.ts';
 
 /** A byte order mark inside of a string is a character of it. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });

@@ -2,9 +2,9 @@
  * A tree of what is cut out of objects, written into the core's memory: drawn in assembly/trim.ts.
  * It stays there as long as the core does.
  */
-import type { CacheCore } from '../../cache-core.ts';
-import { NO_MEMORY } from '../../instance.ts';
-import type { Fate, Trim } from '../trim.ts';
+import type { CacheCore } from '../../wasm/cache-core.ts';
+import { NO_MEMORY } from '../../wasm/instance.ts';
+import type { Fate, Trim } from '../decode/trim.ts';
 
 /** What trimScanned answers where the object has to be decoded. */
 const FALLBACK = -4;

@@ -6,7 +6,7 @@
  * Invariant: `id` is the core's number while the bytes lie in the core, else -1; then `copy` has
  * them, unless nobody can hold an object of this version.
  */
-import type { Request } from '../../request.ts';
+import type { Request } from '../../base/request.ts';
 import { type Copy, copiedMember } from './copy.ts';
 import type { Shape } from './shapes.ts';
 import type { Versions } from './versions.ts';

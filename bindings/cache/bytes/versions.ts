@@ -5,9 +5,9 @@
  * A version that someone may hold has a Version object, which this keeps: when the core lets the
  * bytes go, they are copied out for it first.
  */
-import type { CacheCore } from '../../cache-core.ts';
-import { NO_MEMORY, NOTHING } from '../../instance.ts';
-import { ANY, METADATA } from '../change.ts';
+import type { CacheCore } from '../../wasm/cache-core.ts';
+import { NO_MEMORY, NOTHING } from '../../wasm/instance.ts';
+import { ANY, METADATA } from './change.ts';
 import { takeCopy } from './copy.ts';
 import { inherit, lazyObject, slotOfName, versionOf } from './lazy.ts';
 import { Shapes } from './shapes.ts';

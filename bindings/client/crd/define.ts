@@ -4,14 +4,15 @@
  * schema gives (with defaults filled in, as the server stores them), the definition from what it
  * takes.
  */
+
+import { CapstanError, invalid } from '../../base/errors.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
 import {
   defineResource,
   groupVersion,
   type IndexSpec,
   type Resource,
-} from '../../cache/resource.ts';
-import { CapstanError, invalid } from '../../errors.ts';
-import { namesOf, requireNames } from '../../names.ts';
+} from '../../cache/rest/resource.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 import type {

@@ -2,7 +2,7 @@
  * The CustomResourceDefinition as an object: apiextensions.k8s.io/v1, as far as it is made and read
  * here.
  */
-import { defineResource, type Resource } from '../../cache/resource.ts';
+import { defineResource, type Resource } from '../../cache/rest/resource.ts';
 import type { Condition } from '../conditions.ts';
 import type { ObjectMeta } from '../metadata.ts';
 import type { StructuralSchema } from './structural-schema.ts';

@@ -3,11 +3,12 @@
  * accepted names and schema, says so in the definition's conditions, and answers for each of its
  * versions. controller-runtime: pkg/envtest InstallCRDs, UninstallCRDs.
  */
-import { isNotFound, isStatusError } from '../../cache/status-error.ts';
-import { sleep } from '../../cache/wait.ts';
-import { type Clock, systemClock } from '../../clock.ts';
-import { aborted, CapstanError, invalid, requireMs, requireObject } from '../../errors.ts';
-import { namesOf, requireNames } from '../../names.ts';
+
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { aborted, CapstanError, invalid, requireMs, requireObject } from '../../base/errors.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
+import { sleep } from '../../base/wait.ts';
+import { isNotFound, isStatusError } from '../../cache/rest/status-error.ts';
 import { type Condition, findStatusCondition, isStatusConditionTrue } from '../conditions.ts';
 import { isBeingDeleted } from '../finalizers.ts';
 import type { Client } from '../types.ts';

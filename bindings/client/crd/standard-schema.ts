@@ -4,8 +4,8 @@
  * also give a JSON Schema have `~standard.jsonSchema`: Zod from 4.2, ArkType from 2.1.28, Valibot
  * through `toStandardJsonSchema` of `@valibot/to-json-schema`.
  */
-import { textOfError } from '../../error-text.ts';
-import { CapstanError, invalid, requireFunction, requireObject } from '../../errors.ts';
+import { textOfError } from '../../base/error-text.ts';
+import { CapstanError, invalid, requireFunction, requireObject } from '../../base/errors.ts';
 
 /**
  * A schema of any library. `Input` is what may be written, `Output` what is there after defaults

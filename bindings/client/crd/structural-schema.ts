@@ -3,7 +3,7 @@
  * beyond it.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
-import { CapstanError } from '../../errors.ts';
+import { CapstanError } from '../../base/errors.ts';
 
 /** A CEL rule: `x-kubernetes-validations`. */
 export interface ValidationRule {

@@ -1,7 +1,7 @@
 /**
  * What is wrong with an object, by the schemas of its resource, in the words of the schema library.
  */
-import { CapstanError } from '../../errors.ts';
+import { CapstanError } from '../../base/errors.ts';
 import { describeObject } from '../metadata.ts';
 import type { StandardIssue } from './standard-schema.ts';
 

@@ -4,8 +4,9 @@
  * tools/events/event_recorder.go makeEvent, tools/reference, tools/record/util; the limits:
  * kubernetes pkg/apis/core/validation/events.go.
  */
-import { defineResource, groupVersion, type Resource } from '../../cache/resource.ts';
-import { CapstanError, invalid, isError, show } from '../../errors.ts';
+
+import { CapstanError, invalid, isError, show } from '../../base/errors.ts';
+import { defineResource, groupVersion, type Resource } from '../../cache/rest/resource.ts';
 import { metadataOf, type ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 

@@ -4,15 +4,15 @@
  * is counted, and reported to its logger or through handleError. client-go: tools/events.
  */
 
-import { guardRandom } from '../../cache/backoff.ts';
-import { abortable } from '../../cache/wait.ts';
-import { type Clock, systemClock, systemWallNow } from '../../clock.ts';
-import { textOfError } from '../../error-text.ts';
-import { CapstanError, invalid, requireFunction, requireInteger } from '../../errors.ts';
-import { handleError } from '../../handle-error.ts';
-import { qualifiedName } from '../../label-rules.ts';
-import { guardedLogger, type Logger, requireLogger } from '../../logger.ts';
-import { namesOf, requireNames, requireSignalOptions } from '../../names.ts';
+import { guardRandom } from '../../base/backoff.ts';
+import { type Clock, systemClock, systemWallNow } from '../../base/clock.ts';
+import { textOfError } from '../../base/error-text.ts';
+import { CapstanError, invalid, requireFunction, requireInteger } from '../../base/errors.ts';
+import { handleError } from '../../base/handle-error.ts';
+import { qualifiedName } from '../../base/label-rules.ts';
+import { guardedLogger, type Logger, requireLogger } from '../../base/logger.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import { abortable } from '../../base/wait.ts';
 import type { Writer } from '../types.ts';
 import {
   type EventDetails,

@@ -11,7 +11,7 @@
  * former, the resource version of the object is no part of what is compared: an object whose status
  * changes at each failure would never have a series.
  */
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { combined, type KubeEvent, microTime, type ObjectReference } from './event.ts';
 
 /** client-go: finishTime, refreshTime. */

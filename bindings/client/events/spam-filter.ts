@@ -3,8 +3,9 @@
  * come back, so that an object that is always unhealthy does not fill the server. client-go:
  * tools/record/events_cache.go EventSourceObjectSpamFilter.
  */
-import { LRUExpire } from '../../cache/lru-expire.ts';
-import type { Clock } from '../../clock.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import { LRUExpire } from '../../base/lru-expire.ts';
 
 interface Bucket {
   tokens: number;

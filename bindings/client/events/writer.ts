@@ -8,11 +8,12 @@
  * one where some come through and others hang. client-go: tools/events/event_broadcaster.go
  * attemptRecording, recordEvent.
  */
-import { isNotFound, isStatusError } from '../../cache/status-error.ts';
-import { abortable } from '../../cache/wait.ts';
-import type { Clock } from '../../clock.ts';
-import { textOfError } from '../../error-text.ts';
-import { CapstanError } from '../../errors.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import { textOfError } from '../../base/error-text.ts';
+import { CapstanError } from '../../base/errors.ts';
+import { abortable } from '../../base/wait.ts';
+import { isNotFound, isStatusError } from '../../cache/rest/status-error.ts';
 import type { Writer } from '../types.ts';
 import { eventResource } from './event.ts';
 import { type Entry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';

@@ -4,8 +4,8 @@
  * Nothing that was put is lost: a closed queue gives what it still has, then says that it has
  * ended.
  */
-import { Backlog } from '../../cache/backlog.ts';
-import { CapstanError } from '../../errors.ts';
+import { Backlog } from '../../base/backlog.ts';
+import { CapstanError } from '../../base/errors.ts';
 
 interface Putter<T> {
   readonly item: T;

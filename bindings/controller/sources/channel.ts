@@ -5,10 +5,11 @@
  * here than a buffer takes: whoever makes them is not asked for the next one before there is room.
  * controller-runtime: pkg/source/source.go Channel.
  */
-import { abortable, TimeSlice } from '../../cache/wait.ts';
-import { textOfError } from '../../error-text.ts';
-import { invalid, requireFunction, requireInteger } from '../../errors.ts';
-import { namesOf, requireNames } from '../../names.ts';
+
+import { textOfError } from '../../base/error-text.ts';
+import { invalid, requireFunction, requireInteger } from '../../base/errors.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
+import { abortable, TimeSlice } from '../../base/wait.ts';
 import type { GenericEvent } from '../event.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';

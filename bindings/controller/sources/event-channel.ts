@@ -2,8 +2,8 @@
  * A channel from a program's own callbacks (webhooks, sockets, timers) to a channel source: what Go
  * authors use a chan for.
  */
-import { requireInteger } from '../../errors.ts';
-import { namesOf, requireNames, requireSignalOptions } from '../../names.ts';
+import { requireInteger } from '../../base/errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import type { GenericEvent } from '../event.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 

@@ -2,10 +2,10 @@
  * A function as a source: whatever else may lead to a request. controller-runtime:
  * pkg/source/source.go Func.
  */
-import { type Clock, systemClock } from '../../clock.ts';
-import { requireFunction } from '../../errors.ts';
-import { namesOf, requireNames } from '../../names.ts';
-import type { Request } from '../../request.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { requireFunction } from '../../base/errors.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
+import type { Request } from '../../base/request.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { HandlerQueue, Source, SourceQueue, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, requireName } from './pipe.ts';

@@ -7,19 +7,20 @@
  * the server does not have yet gets no informer: the server is asked again each 10 s.
  * controller-runtime: pkg/internal/source/kind.go.
  */
+
+import { textOfError } from '../../base/error-text.ts';
+import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
+import { handleError } from '../../base/handle-error.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
+import { abortable, deferred, sleep } from '../../base/wait.ts';
 import {
   type InformerSelection,
   SELECTION_NAMES,
   type SharedInformerFactory,
-} from '../../cache/factory.ts';
-import type { Registration } from '../../cache/handler.ts';
-import type { SharedIndexInformer } from '../../cache/informer.ts';
-import type { Resource } from '../../cache/resource.ts';
-import { abortable, deferred, sleep } from '../../cache/wait.ts';
-import { textOfError } from '../../error-text.ts';
-import { CapstanError, invalid, requireFunction } from '../../errors.ts';
-import { handleError } from '../../handle-error.ts';
-import { namesOf, requireNames } from '../../names.ts';
+} from '../../cache/informer/factory.ts';
+import type { Registration } from '../../cache/informer/handler.ts';
+import type { SharedIndexInformer } from '../../cache/informer/informer.ts';
+import type { Resource } from '../../cache/rest/resource.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './pipe.ts';
 

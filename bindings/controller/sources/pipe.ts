@@ -8,22 +8,23 @@
  * for the promise. Of an object no more is read than a cause needs, and that only once a handler
  * has added a request. controller-runtime: pkg/internal/source/event_handler.go.
  */
-import type { Change } from '../../cache/change.ts';
-import type { ResourceEventHandler } from '../../cache/handler.ts';
+
+import { calls } from '../../base/calls.ts';
+import { type Clock, requireClock, systemClock } from '../../base/clock.ts';
+import { CapstanError, invalid } from '../../base/errors.ts';
+import { handleError } from '../../base/handle-error.ts';
+import type { Logger } from '../../base/logger.ts';
+import { namesOf } from '../../base/names.ts';
+import type { Request } from '../../base/request.ts';
+import { Seldom } from '../../base/seldom.ts';
+import { deferred, isThenable } from '../../base/wait.ts';
+import type { Change } from '../../cache/bytes/change.ts';
+import type { ResourceEventHandler } from '../../cache/informer/handler.ts';
 import {
   type DeletedFinalStateUnknown,
   isTombstone,
   splitMetaNamespaceKey,
-} from '../../cache/keys.ts';
-import { deferred, isThenable } from '../../cache/wait.ts';
-import { calls } from '../../calls.ts';
-import { type Clock, requireClock, systemClock } from '../../clock.ts';
-import { CapstanError, invalid } from '../../errors.ts';
-import { handleError } from '../../handle-error.ts';
-import type { Logger } from '../../logger.ts';
-import { namesOf } from '../../names.ts';
-import type { Request } from '../../request.ts';
-import { Seldom } from '../../seldom.ts';
+} from '../../cache/rest/keys.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../event.ts';
 import { withLowPriorityWhenUnchanged } from '../handlers.ts';

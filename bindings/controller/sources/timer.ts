@@ -3,12 +3,12 @@
  * one before has been handled, and its pause counts from there, so that ticks never pile up.
  * apimachinery: pkg/util/wait JitterUntil, sliding.
  */
-import { guardRandom } from '../../cache/backoff.ts';
-import { sleep } from '../../cache/wait.ts';
-import { type Clock, systemClock } from '../../clock.ts';
-import { invalid, requireFunction } from '../../errors.ts';
-import { namesOf, requireNames } from '../../names.ts';
-import type { Request } from '../../request.ts';
+import { guardRandom } from '../../base/backoff.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { invalid, requireFunction } from '../../base/errors.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
+import type { Request } from '../../base/request.ts';
+import { sleep } from '../../base/wait.ts';
 import { enqueueRequestsFromMapFunc } from '../handlers.ts';
 import type { EventHandler, Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe } from './pipe.ts';

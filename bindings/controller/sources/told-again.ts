@@ -6,8 +6,9 @@
  * one. There is a bound to how many events wait: a handler that always fails must not fill the
  * memory.
  */
-import { LazyChange } from '../../cache/change.ts';
-import type { Clock } from '../../clock.ts';
+
+import type { Clock } from '../../base/clock.ts';
+import { LazyChange } from '../../cache/bytes/change.ts';
 import type { UpdateEvent } from '../event.ts';
 import type { EventKind } from '../predicates.ts';
 

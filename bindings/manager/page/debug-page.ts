@@ -7,11 +7,11 @@
  * elsewhere, by its policy.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { invalid, requireFunction } from '../../base/errors.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
 import type { ReportOptions } from '../../controller/index.ts';
 import { RECENT_RUNS } from '../../controller/journal.ts';
-import { invalid, requireFunction } from '../../errors.ts';
 import { livePage, livePagePolicy } from '../../generated/live-page.ts';
-import { namesOf, requireNames } from '../../names.ts';
 import type { ManagerReport, ObjectReport } from '../report.ts';
 import { type Access, refusal } from './access.ts';
 import { redact } from './redact.ts';

@@ -9,7 +9,7 @@
  * bounded first: texts are hostile.
  */
 
-import { wordsEnd } from '../../error-text.ts';
+import { wordsEnd } from '../../base/error-text.ts';
 
 /** What is read of a text, and what is shown of it, in UTF-16 code units. */
 const READ = 16_384;

@@ -3,6 +3,9 @@
  * safe to show. No object's content is in it; texts of errors are redacted; whatever was in a cache
  * or an error is in a JSON string, never a name of a member.
  */
+
+import { nameOfError, textOfError } from '../../base/error-text.ts';
+import type { Request } from '../../base/request.ts';
 import type {
   ControllerReport,
   ErrorReport,
@@ -10,8 +13,6 @@ import type {
   RunReport,
 } from '../../controller/index.ts';
 import { rankOf } from '../../controller/report.ts';
-import { nameOfError, textOfError } from '../../error-text.ts';
-import type { Request } from '../../request.ts';
 import type { InformerReport, ManagerReport, ObjectReport, RunnableReport } from '../report.ts';
 import { redact } from './redact.ts';
 import { type Verdict, verdictsFor } from './verdict.ts';

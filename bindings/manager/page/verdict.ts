@@ -4,6 +4,8 @@
  * process ends, another one leads) down to what concerns this object alone (no event asked for it);
  * and nothing is said that the report does not know.
  */
+
+import type { Request } from '../../base/request.ts';
 import type {
   Cause,
   ControllerReport,
@@ -12,7 +14,6 @@ import type {
   RunReport,
 } from '../../controller/index.ts';
 import { RECENT_RUNS } from '../../controller/journal.ts';
-import type { Request } from '../../request.ts';
 import type { InformerReport, LeaderReport, ManagerReport, ObjectReport } from '../report.ts';
 import { causeText, count, hasFailed, span } from './words.ts';
 

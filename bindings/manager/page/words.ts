@@ -2,9 +2,10 @@
  * How times, keys and causes are said: the same words in the verdicts and on the page. Pure, as the
  * page's own script carries it.
  */
+
+import type { Request } from '../../base/request.ts';
 import type { KeyReport } from '../../controller/report.ts';
 import type { Cause, CauseObject } from '../../controller/source.ts';
-import type { Request } from '../../request.ts';
 
 /** From here on it is for ever; JSON has no Infinity. */
 export const ENDLESS_MS = 1e15;

@@ -4,7 +4,7 @@
  * nothing. apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
  */
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { sameButTimes } from '../apply/managers.ts';
 import type { ServerUser } from '../auth/users.ts';
 import { asKept, countsAnyway } from '../fields.ts';

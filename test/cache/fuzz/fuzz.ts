@@ -4,8 +4,9 @@
  * give it, and a bad one is an error, never skipped. What was handed out is compared after the
  * stream has ended, so that it must have stayed what it was.
  */
-import type { Decoder, Frame } from '../../../bindings/cache/decoder.ts';
-import { CapstanError } from '../../../bindings/errors.ts';
+
+import { CapstanError } from '../../../bindings/base/errors.ts';
+import type { Decoder, Frame } from '../../../bindings/cache/decode/decoder.ts';
 import { Random } from '../../random.ts';
 import { Documents } from './documents.ts';
 import {

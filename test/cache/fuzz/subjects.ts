@@ -1,8 +1,8 @@
 /** The decoders that are fuzzed. */
 import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
 import { Versions } from '../../../bindings/cache/bytes/versions.ts';
-import { jsonDecoder } from '../../../bindings/cache/decoder.ts';
-import { CacheCore } from '../../../bindings/cache-core.ts';
+import { jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
+import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
 import { EXPECTED } from './documents.ts';
 import type { Subject } from './fuzz.ts';
 

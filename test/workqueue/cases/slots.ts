@@ -7,7 +7,7 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { SLOT_LIMIT } from '../../../bindings/core.ts';
+import { SLOT_LIMIT } from '../../../bindings/wasm/core.ts';
 import { drain, expectError, settle, watch, wrong } from '../helpers.ts';
 import type { Implementation } from '../implementations.ts';
 import { distinctKeys } from './hostile.ts';

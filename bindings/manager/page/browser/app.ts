@@ -3,7 +3,7 @@
  * true: what is shown is of one answer, and the page says when that is old; the answer to an
  * earlier question never replaces a later one's; nothing is asked while nobody looks.
  */
-import { systemClock } from '../../../clock.ts';
+import { systemClock } from '../../../base/clock.ts';
 import type { LivePageState } from '../state.ts';
 import { span } from '../words.ts';
 import { h, listen, show } from './dom.ts';

@@ -2,8 +2,9 @@
  * The small parts that the sections of the page are made of. A state is told by the shape of its
  * mark and by a word, never by colour alone.
  */
+
+import type { Request } from '../../../base/request.ts';
 import type { Cause, ErrorReport } from '../../../controller/index.ts';
-import type { Request } from '../../../request.ts';
 import { causeText, label, span } from '../words.ts';
 import { button, type Child, type Description, h } from './dom.ts';
 

@@ -1,7 +1,7 @@
 /** The sections of the page, each from its part of the state. */
 
-import { isLongWait } from '../../../cache/rest.ts';
-import { systemWallNow } from '../../../clock.ts';
+import { systemWallNow } from '../../../base/clock.ts';
+import { isLongWait } from '../../../cache/rest/rest.ts';
 import type { ControllerReport, KeyReport, RunReport } from '../../../controller/index.ts';
 import type { InformerState, LivePageState } from '../state.ts';
 import type { Verdict, VerdictState } from '../verdict.ts';

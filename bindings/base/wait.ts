@@ -1,0 +1,136 @@
+/**
+ * Waiting that ends early: for a clock, for a promise that may never settle, and for a turn of the
+ * event loop. Nothing here leaves a timer, a listener or an unhandled rejection behind.
+ */
+import { type Clock, macrotask } from './clock.ts';
+import { aborted } from './errors.ts';
+
+/** Resolves after `ms` on the clock or as soon as the signal fires; never rejects. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clock.clearTimer(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = clock.setTimer(end, ms);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
+/**
+ * Whether the promise, which must not reject, settles within `ms` on the clock; 0 waits not at all,
+ * Infinity for ever.
+ */
+export async function within(
+  clock: Clock,
+  ms: number,
+  promise: Promise<unknown>,
+): Promise<boolean> {
+  if (ms <= 0) return false;
+  const ended = new AbortController();
+  let inTime = false;
+  const settled = promise.then(() => {
+    inTime = true;
+  });
+  const late = ms === Number.POSITIVE_INFINITY ? [] : [sleep(clock, ms, ended.signal)];
+  await Promise.race([settled, ...late]);
+  ended.abort();
+  return inTime;
+}
+
+/**
+ * The promise, or a rejection with code ABORTED as soon as the signal fires. `Promise.race` with
+ * one long-lived promise would keep a reaction per call alive until the end.
+ */
+export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(aborted('the call', signal.reason));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** Whether `await` would wait for it. */
+export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
+  return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+}
+
+/** A promise and its resolver; resolving again has no effect. */
+export function deferred(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = (): void => undefined;
+  const promise = new Promise<void>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+/**
+ * How long a batch may hold the event loop before timers and I/O get a turn. Lease renewals and
+ * health checks live on the same thread; at 4 ms their delay stays below what any of their
+ * deadlines notices, and the turn itself (some microseconds) below a percent.
+ */
+const SLICE_MS = 4;
+/**
+ * A look at the clock costs 50 to 60 ns, as much as a tenth of a short step: while steps are far
+ * shorter than a slice, not each of them looks.
+ */
+const MOST_STEPS = 8;
+/** What the steps between two looks may take together. */
+const SHORT_MS = SLICE_MS / 16;
+
+/**
+ * Time slices of one long-running loop: `if (slice.over()) await slice.yield()`. Reads the injected
+ * clock, so that under a fake clock a batch is never cut and tests stay deterministic.
+ */
+export class TimeSlice {
+  readonly #clock: Clock;
+  #end: number;
+  #looked: number;
+  /**
+   * After how many steps the clock is looked at: doubled while these take next to nothing, 1 as
+   * soon as they do not.
+   */
+  #stride = 1;
+  #steps = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#looked = clock.now();
+    this.#end = this.#looked + SLICE_MS;
+  }
+
+  start(): void {
+    this.#looked = this.#clock.now();
+    this.#end = this.#looked + SLICE_MS;
+  }
+
+  /** To be asked after each step. */
+  over(): boolean {
+    return ++this.#steps >= this.#stride && this.#look();
+  }
+
+  #look(): boolean {
+    this.#steps = 0;
+    const now = this.#clock.now();
+    this.#stride = now - this.#looked < SHORT_MS ? Math.min(2 * this.#stride, MOST_STEPS) : 1;
+    this.#looked = now;
+    return now >= this.#end;
+  }
+
+  /** @param after is awaited first */
+  async yield(after?: Promise<void>): Promise<void> {
+    await after;
+    await macrotask();
+    this.start();
+  }
+}
+
+/** client-go: tools/cache/wait.go DoneChecker. */
+export interface DoneChecker {
+  readonly name: string;
+  /** Resolves when it is done; never, if that never happens. */
+  readonly done: Promise<void>;
+}

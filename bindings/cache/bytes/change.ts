@@ -1,0 +1,168 @@
+/**
+ * What an update changed, part by part, found out only when a handler asks. False proves that the
+ * part is the same; true may also mean that it could not be told. Of two versions that a store has
+ * kept as bytes the bytes were compared when one replaced the other; any other two objects are
+ * compared by structure.
+ */
+import { ownMember } from '../../base/json-object.ts';
+import { changesBetween } from './lazy.ts';
+
+/** `false` proves that the part is unchanged. */
+export interface Change {
+  readonly generation: boolean;
+  /** By value, in any order. */
+  readonly labels: boolean;
+  /** By value, in any order. */
+  readonly annotations: boolean;
+  readonly spec: boolean;
+  readonly status: boolean;
+  /**
+   * Any member of metadata but `resourceVersion` and `managedFields`, so also labels, annotations
+   * and generation.
+   */
+  readonly metadata: boolean;
+  /** `deletionTimestamp` appeared, changed or went away. */
+  readonly deletion: boolean;
+}
+
+interface Parts {
+  metadata?: Record<string, unknown>;
+  spec?: unknown;
+  status?: unknown;
+}
+
+/** One bit a part, in the two words of a LazyChange; those of assembly/changes.ts. */
+const GENERATION = 1;
+const LABELS = 2;
+const ANNOTATIONS = 4;
+const SPEC = 8;
+const STATUS = 16;
+export const METADATA = 32;
+const DELETION = 64;
+const RESOURCE_VERSION = 128;
+/** Whatever changed, also what has no bit. */
+export const ANY = -1;
+
+/**
+ * Compares two states of one object; each part once, at its first use. Costs one small object where
+ * nobody asks.
+ */
+export class LazyChange implements Change {
+  readonly #old: Parts;
+  readonly #now: Parts;
+  /**
+   * Bytes were compared when the one state replaced the other in a store, so that what is told of
+   * them is exact.
+   */
+  readonly compared: boolean;
+  #known = 0;
+  #changed = 0;
+
+  /**
+   * @param changes bits of what changed, where the bytes have been compared; by default what the
+   * two objects know of each other
+   */
+  constructor(old: object, now: object, changes = changesBetween(old, now)) {
+    this.#old = old as Parts;
+    this.#now = now as Parts;
+    this.compared = changes !== undefined;
+    if (changes === undefined) return;
+    this.#changed = changes;
+    // Labels and annotations whose bytes differ may be the same in another order: that is found out
+    // when somebody asks.
+    this.#known = ~(changes & (LABELS | ANNOTATIONS));
+  }
+
+  get generation(): boolean {
+    return this.#member(GENERATION, 'generation');
+  }
+
+  get labels(): boolean {
+    return this.#member(LABELS, 'labels');
+  }
+
+  get annotations(): boolean {
+    return this.#member(ANNOTATIONS, 'annotations');
+  }
+
+  get deletion(): boolean {
+    return this.#member(DELETION, 'deletionTimestamp');
+  }
+
+  get spec(): boolean {
+    return this.#once(SPEC, () => differs(this.#old.spec, this.#now.spec));
+  }
+
+  get status(): boolean {
+    return this.#once(STATUS, () => differs(this.#old.status, this.#now.status));
+  }
+
+  get metadata(): boolean {
+    return this.#once(METADATA, () => {
+      const names = new Set([
+        ...Object.keys(this.#old.metadata ?? {}),
+        ...Object.keys(this.#now.metadata ?? {}),
+      ]);
+      names.delete('resourceVersion');
+      names.delete('managedFields');
+      for (const name of names) if (this.#memberDiffers(name)) return true;
+      return false;
+    });
+  }
+
+  /** Whether both have the same resource version: an update that is none. */
+  get sameResourceVersion(): boolean {
+    if ((this.#known & RESOURCE_VERSION) !== 0) return (this.#changed & RESOURCE_VERSION) === 0;
+    return this.#old === this.#now || versionOf(this.#old) === versionOf(this.#now);
+  }
+
+  #member(part: number, name: string): boolean {
+    return this.#once(part, () => this.#memberDiffers(name));
+  }
+
+  #memberDiffers(name: string): boolean {
+    return differs(ownMember(this.#old.metadata, name), ownMember(this.#now.metadata, name));
+  }
+
+  #once(part: number, compare: () => boolean): boolean {
+    if ((this.#known & part) === 0) {
+      if (this.#old !== this.#now && compare()) this.#changed |= part;
+      else this.#changed &= ~part;
+      this.#known |= part;
+    }
+    return (this.#changed & part) !== 0;
+  }
+}
+
+/** Whether two states of one object have the same resource version. */
+export function sameResourceVersion(old: object, now: object): boolean {
+  return new LazyChange(old, now).sameResourceVersion;
+}
+
+function versionOf(object: object): unknown {
+  return (object as Parts).metadata?.resourceVersion;
+}
+
+/** Whether two JSON values may differ. Too deep to tell is "may". */
+function differs(a: unknown, b: unknown): boolean {
+  try {
+    return !equal(a, b);
+  } catch (error) {
+    if (error instanceof RangeError) return true; // the stack's end
+    throw error;
+  }
+}
+
+function equal(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    return a.every((element, i) => equal(element, b[i]));
+  }
+  const names = Object.keys(a);
+  if (names.length !== Object.keys(b).length) return false;
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  return names.every((name) => Object.hasOwn(right, name) && equal(left[name], right[name]));
+}

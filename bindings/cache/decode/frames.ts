@@ -1,0 +1,244 @@
+/**
+ * Bytes → frames. A frame ends where its JSON value ends, wherever the network cut the bytes, also
+ * inside a UTF-8 character; line feeds between values are only a fast path. At the end of the
+ * stream a complete value counts and a half one is dropped, because the server will send it again.
+ * Anything that is not a frame is a DECODE error, never skipped: a skipped frame would be an event
+ * lost for good.
+ */
+import { CapstanError, show } from '../../base/errors.ts';
+import { isJsonObject } from '../../base/json-object.ts';
+import { excerpt, fromJson } from '../../base/not-json.ts';
+import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
+
+/**
+ * One watch event. `object` is an object of the resource, a bookmark's stub, or a Status for type
+ * ERROR.
+ */
+export interface RawFrame {
+  type: string;
+  object: object;
+}
+
+/** client-go: apimachinery runtime/serializer/streaming, initial buffer. */
+const INITIAL_BYTES = 1024;
+
+const LF = 0x0a;
+const CR = 0x0d;
+const TAB = 0x09;
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/**
+ * @example
+ * const frames = new FrameDecoder();
+ * for await (const chunk of body) {
+ *   frames.push(chunk);
+ *   for (let frame = frames.next(); frame !== undefined; frame = frames.next()) use(frame);
+ * }
+ */
+export class FrameDecoder {
+  readonly #text = new TextDecoder('utf-8', { ignoreBOM: true });
+  readonly #maxBytes: number;
+  readonly #maxDepth: number;
+  #bytes = new Uint8Array(INITIAL_BYTES);
+  /**
+   * What is not consumed lies in [start, end); [start, scanned) has been looked at by the value
+   * scanner.
+   */
+  #start = 0;
+  #end = 0;
+  #scanned = 0;
+  #depth = 0;
+  #inString = false;
+  #escaped = false;
+  /** No line feed in [start, noLineFeedBefore): the search for one never looks at a byte twice. */
+  #noLineFeedBefore = 0;
+  /**
+   * The line that ends here is not one value: the fast path stays off up to this offset, so that it
+   * costs one try a line.
+   */
+  #slowUntil = 0;
+
+  constructor(limits: Pick<DecoderOptions, 'maxObjectBytes' | 'maxDepth'> = {}) {
+    this.#maxBytes = limits.maxObjectBytes ?? MAX_OBJECT_BYTES;
+    this.#maxDepth = limits.maxDepth ?? MAX_DEPTH;
+  }
+
+  /** Takes the bytes; they are copied. `next` gives the frames they complete. */
+  push(chunk: Uint8Array): void {
+    this.#reserve(chunk.length);
+    this.#bytes.set(chunk, this.#end);
+    this.#end += chunk.length;
+  }
+
+  /**
+   * The next complete frame, or `undefined` until more bytes come. Throws CapstanError DECODE; the
+   * stream is then unusable.
+   */
+  next(): RawFrame | undefined {
+    if (this.#scanned === this.#start) {
+      if (!this.#skipSpace()) return undefined;
+      const frame = this.#start < this.#slowUntil ? undefined : this.#nextLine();
+      if (frame !== undefined) return frame;
+    }
+    const end = this.#scanValue();
+    this.#refuseOversize(end < 0 ? this.#end : end);
+    if (end < 0) return undefined;
+    const value = this.#decode(this.#start, end);
+    this.#consume(end);
+    return rawFrame('a watch frame', value);
+  }
+
+  /**
+   * The fast path: one line, one value, as every API server sends it. `undefined`: there is no line
+   * or it is no value.
+   */
+  #nextLine(): RawFrame | undefined {
+    const from = Math.max(this.#start, this.#noLineFeedBefore);
+    const lineFeed = this.#bytes.subarray(0, this.#end).indexOf(LF, from);
+    if (lineFeed < 0) {
+      this.#noLineFeedBefore = this.#end;
+      return undefined;
+    }
+    this.#refuseOversize(lineFeed);
+    // A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned
+    // first (1 ns a byte).
+    if (lineFeed - this.#start > 2 * this.#maxDepth) {
+      this.#slowUntil = lineFeed + 1;
+      return undefined;
+    }
+    let value: unknown;
+    try {
+      value = JSON.parse(this.#text.decode(this.#bytes.subarray(this.#start, lineFeed)));
+    } catch {
+      // several values in this line, or several lines in this value, or no JSON
+      this.#slowUntil = lineFeed + 1;
+      return undefined;
+    }
+    this.#consume(lineFeed + 1);
+    return rawFrame('a watch frame', value);
+  }
+
+  /** Where the value that begins at start ends, or -1. Goes on where it left off. */
+  #scanValue(): number {
+    const bytes = this.#bytes;
+    let depth = this.#depth;
+    let inString = this.#inString;
+    let escaped = this.#escaped;
+    let at = this.#scanned;
+    let end = -1;
+    for (; at < this.#end && end < 0; at++) {
+      const byte = bytes[at];
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (byte === BACKSLASH) escaped = true;
+        else if (byte === QUOTE) inString = false;
+      } else if (byte === QUOTE) {
+        inString = true;
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+        depth++;
+        if (depth > this.#maxDepth)
+          throw new CapstanError(
+            'DECODE',
+            `a watch frame nests deeper than ${this.#maxDepth} levels`,
+          );
+      } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        depth--;
+        if (depth === 0) end = at + 1;
+      }
+    }
+    this.#depth = depth;
+    this.#inString = inString;
+    this.#escaped = escaped;
+    this.#scanned = at;
+    return end;
+  }
+
+  /**
+   * To the first byte of the next value; false when only space is left. A frame is an object, so
+   * that byte is known.
+   */
+  #skipSpace(): boolean {
+    let at = this.#start;
+    while (at < this.#end && isSpace(this.#bytes[at])) at++;
+    this.#consume(at);
+    if (at === this.#end) return false;
+    if (this.#bytes[at] !== OPEN_BRACE) {
+      const text = this.#text.decode(this.#bytes.subarray(at, Math.min(this.#end, at + 40)));
+      throw new CapstanError(
+        'DECODE',
+        `a watch frame expected a JSON object, got ${excerpt(text)}`,
+      );
+    }
+    return true;
+  }
+
+  #decode(from: number, to: number): unknown {
+    const text = this.#text.decode(this.#bytes.subarray(from, to));
+    return fromJson('a watch frame', text);
+  }
+
+  #consume(to: number): void {
+    this.#start = to;
+    this.#scanned = to;
+    this.#depth = 0;
+    this.#inString = false;
+    this.#escaped = false;
+  }
+
+  #refuseOversize(end: number): void {
+    if (end - this.#start > this.#maxBytes) {
+      const advice = 'see the option maxObjectBytes';
+      throw new CapstanError(
+        'DECODE',
+        `a watch frame is longer than ${this.#maxBytes} bytes: ${advice}`,
+      );
+    }
+  }
+
+  /** Room for `more` bytes: first by moving what is left to the front, then by doubling. */
+  #reserve(more: number): void {
+    if (this.#end + more <= this.#bytes.length) return;
+    const left = this.#end - this.#start;
+    let target = this.#bytes;
+    if (left + more > target.length) {
+      let size = target.length;
+      while (size < left + more) size *= 2;
+      target = new Uint8Array(size);
+    }
+    target.set(this.#bytes.subarray(this.#start, this.#end));
+    const moved = this.#start;
+    this.#bytes = target;
+    this.#start = 0;
+    this.#end = left;
+    this.#scanned -= moved;
+    this.#noLineFeedBefore -= moved;
+    this.#slowUntil -= moved;
+  }
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === LF || byte === CR || byte === SPACE || byte === TAB;
+}
+
+export function rawFrame(what: string, value: unknown): RawFrame {
+  if (isJsonObject(value)) {
+    const { type, object } = value;
+    if (typeof type === 'string' && isJsonObject(object)) return { type, object };
+  }
+  throw new CapstanError(
+    'DECODE',
+    `${what} expected { type: string, object: object }, got ${shape(value)}`,
+  );
+}
+
+function shape(value: unknown): string {
+  if (!isJsonObject(value)) return excerpt(value);
+  const { type, object } = value;
+  return `type ${show(type)} and object ${excerpt(object)}`;
+}

@@ -1,0 +1,98 @@
+/**
+ * An informer's notifications as an async iterator. It is a handler like any other; what is not
+ * taken yet waits in memory.
+ */
+import { Backlog } from '../../base/backlog.ts';
+import { DeletedFinalStateUnknown } from '../rest/keys.ts';
+import type { Registration, ResourceEventHandler } from './handler.ts';
+
+/** `old` only for updates. The object of a delete is the last state that was known. */
+export interface InformerEvent<T> {
+  type: 'add' | 'update' | 'delete';
+  object: T;
+  old?: T;
+}
+
+class EventIterator<T> implements AsyncIterator<InformerEvent<T>> {
+  readonly #backlog = new Backlog<InformerEvent<T>>();
+  readonly #waiting: ((result: IteratorResult<InformerEvent<T>>) => void)[] = [];
+  #onEnd: (() => void) | undefined;
+  #ended = false;
+
+  readonly handler: ResourceEventHandler<T> = {
+    onAdd: (object) => this.#push({ type: 'add', object }),
+    onUpdate: (old, object) => this.#push({ type: 'update', object, old }),
+    onDelete: (object) => {
+      const last = object instanceof DeletedFinalStateUnknown ? object.obj : object;
+      if (last !== undefined) this.#push({ type: 'delete', object: last });
+    },
+  };
+
+  /** @param onEnd called once, when the iteration is over for whatever reason */
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd;
+  }
+
+  next(): Promise<IteratorResult<InformerEvent<T>>> {
+    const value = this.#backlog.shift();
+    if (value !== undefined) return Promise.resolve({ done: false, value });
+    if (this.#ended) return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve) => this.#waiting.push(resolve));
+  }
+
+  /** What is left is dropped: the consumer has gone. */
+  return(): Promise<IteratorResult<InformerEvent<T>>> {
+    this.#backlog.clear();
+    this.end();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Nothing is added any more; what is there can still be taken. */
+  end(): void {
+    this.#ended = true;
+    for (const resolve of this.#waiting.splice(0)) resolve({ done: true, value: undefined });
+    this.#onEnd?.();
+    this.#onEnd = undefined;
+  }
+
+  #push(event: InformerEvent<T>): void {
+    if (this.#ended) return;
+    const resolve = this.#waiting.shift();
+    if (resolve === undefined) this.#backlog.push(event);
+    else resolve({ done: false, value: event });
+  }
+}
+
+/** What an iterator needs of its informer. */
+interface Source<T> {
+  isStopped(): boolean;
+  addEventHandler(handler: ResourceEventHandler<T>, options: { name: string }): Registration;
+  removeEventHandler(registration: Registration): void;
+}
+
+/** The iterators of one informer that have not ended. */
+export class EventIterators<T> {
+  readonly #open = new Set<EventIterator<T>>();
+
+  iterate(source: Source<T>, signal: AbortSignal | undefined): AsyncIterator<InformerEvent<T>> {
+    let registration: Registration | undefined;
+    const onAbort = (): void => iterator.end();
+    const iterator = new EventIterator<T>(() => {
+      signal?.removeEventListener('abort', onAbort);
+      this.#open.delete(iterator);
+      if (registration !== undefined) source.removeEventHandler(registration);
+    });
+    if (source.isStopped() || signal?.aborted) {
+      iterator.end();
+    } else {
+      this.#open.add(iterator);
+      signal?.addEventListener('abort', onAbort, { once: true });
+      registration = source.addEventHandler(iterator.handler, { name: 'events' });
+    }
+    return iterator;
+  }
+
+  end(): void {
+    for (const iterator of [...this.#open]) iterator.end();
+  }
+}

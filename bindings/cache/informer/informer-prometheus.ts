@@ -1,0 +1,203 @@
+/**
+ * The informer metrics in Prometheus' text format: client-go's with the names, labels and buckets
+ * that Kubernetes gives them, and ours, which begin with `capstan_` and are read when text() is
+ * called.
+ */
+import {
+  type Counts,
+  emptyCounts,
+  escapeLabel,
+  observeIn,
+  showNumber,
+} from '../../base/exposition.ts';
+import type {
+  InformerIdentity,
+  InformerMetricsProvider,
+  InformerReadings,
+} from './informer-metrics.ts';
+
+const LATENCY_BUCKETS: readonly number[] = [
+  0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+];
+
+interface Figures {
+  /** Set while it runs. */
+  queued?: number;
+  resourceVersion?: number;
+  latency?: Counts;
+  readings?: InformerReadings;
+}
+
+/**
+ * Collects the metrics of every named informer that it is given to. What one has counted stays when
+ * it has ended, until another one ends.
+ *
+ * @example
+ * const metrics = new InformerPrometheusProvider();
+ * const factory = newSharedInformerFactory(transport, { name: 'web', metricsProvider: metrics });
+ * factory.informerFor(Pod);
+ * factory.start(); // no metrics before
+ * await factory.waitForCacheSync();
+ * console.log(metrics.text());
+ */
+export class InformerPrometheusProvider implements InformerMetricsProvider {
+  /** By labels. */
+  readonly #informers = new Map<string, Figures>();
+
+  newQueuedItemMetric(id: InformerIdentity): { set(value: number): void } {
+    const figures = this.#of(id);
+    figures.queued = 0;
+    return {
+      set: (value) => {
+        figures.queued = value;
+      },
+    };
+  }
+
+  newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void } {
+    const figures = this.#of(id);
+    // Those of one that had the name before: a count that went back would look like a restart to
+    // whoever adds up its increases.
+    const counts = figures.latency ?? emptyCounts(LATENCY_BUCKETS);
+    figures.latency = counts;
+    return { observe: (seconds) => observeIn(LATENCY_BUCKETS, counts, seconds) };
+  }
+
+  newStoreResourceVersionMetric(id: InformerIdentity): { set(value: number): void } {
+    const figures = this.#of(id);
+    return {
+      set: (value) => {
+        figures.resourceVersion = value;
+      },
+    };
+  }
+
+  /** An informer that has ended has its counts alone. */
+  addReadings(id: InformerIdentity, readings: InformerReadings): () => void {
+    this.#of(id).readings = readings;
+    return () => {
+      const { latency } = this.#of(id);
+      const labels = labelsOf(id);
+      this.#informers.delete(labels);
+      this.#informers.set(labels, { latency });
+      // Programs that name informers after what comes and goes have ever more of them.
+      for (const [other, { queued }] of this.#informers)
+        if (other !== labels && queued === undefined) this.#informers.delete(other);
+    };
+  }
+
+  /** All metrics of all informers, in the text format (version 0.0.4). */
+  text(): string {
+    const informers = [...this.#informers].sort(([a], [b]) => (a < b ? -1 : 1));
+    const lines: string[] = [];
+    // A metric without an informer that has it is left out, with its header.
+    const metric = (
+      type: string,
+      name: string,
+      help: string,
+      write: (labels: string, of: Figures) => string[],
+    ): void => {
+      const series = informers.flatMap(([labels, figures]) => write(labels, figures));
+      if (series.length > 0)
+        lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series);
+    };
+    const gauge = (name: string, help: string, value: (of: Figures) => number | undefined): void =>
+      metric('gauge', name, help, (labels, figures) => {
+        const figure = value(figures);
+        return figure === undefined ? [] : [`${name}{${labels}} ${showNumber(figure)}`];
+      });
+    gauge(
+      'capstan_informer_bytes',
+      'Bytes of the objects that the informer keeps as bytes.',
+      (of) => of.readings?.bytes(),
+    );
+    const backlog = 'capstan_informer_handler_backlog';
+    metric(
+      'gauge',
+      backlog,
+      'Number of notifications that wait for the handler.',
+      (labels, { readings }) =>
+        (readings?.handlerBacklogs() ?? []).map(
+          ({ handler, depth }) =>
+            `${backlog}{${labels},handler="${escapeLabel(handler)}"} ${depth}`,
+        ),
+    );
+    const failures = 'capstan_informer_handler_failures_total';
+    metric(
+      'counter',
+      failures,
+      'Number of notifications for which the handler threw or rejected.',
+      (labels, { readings }) =>
+        (readings?.handlerFailures() ?? []).map(
+          ({ handler, failures: count }) =>
+            `${failures}{${labels},handler="${escapeLabel(handler)}"} ${count}`,
+        ),
+    );
+    gauge(
+      'capstan_informer_last_sign_of_life_seconds',
+      'How many seconds ago the API server last sent a byte.',
+      (of) => of.readings?.lastSignOfLifeSeconds(),
+    );
+    gauge(
+      'capstan_informer_metadata_only',
+      'Number of cached objects that had room for their metadata alone.',
+      (of) => of.readings?.metadataOnly(),
+    );
+    gauge(
+      'capstan_informer_not_indexed',
+      'Number of cached objects that are missing in an index, as its function threw for them.',
+      (of) => of.readings?.notIndexed(),
+    );
+    const latency = 'informer_processing_latency_seconds';
+    metric(
+      'histogram',
+      latency,
+      '[ALPHA] Time taken to process events after they are popped from the informer queue, in seconds.',
+      (labels, figures) =>
+        figures.latency === undefined ? [] : histogram(latency, labels, figures.latency),
+    );
+    gauge(
+      'informer_queued_items',
+      '[ALPHA] Number of items that are queued in the informer and wait to be processed.',
+      (of) => of.queued,
+    );
+    gauge(
+      'informer_store_resource_version',
+      '[ALPHA] The last 15 digits of the resource version of the informer store.',
+      (of) => of.resourceVersion,
+    );
+    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+  }
+
+  #of(id: InformerIdentity): Figures {
+    const labels = labelsOf(id);
+    let figures = this.#informers.get(labels);
+    if (figures === undefined) {
+      figures = {};
+      this.#informers.set(labels, figures);
+    }
+    return figures;
+  }
+}
+
+function labelsOf({ name, group, version, resource }: InformerIdentity): string {
+  const labels = { name, group, version, resource };
+  return Object.entries(labels)
+    .map(([label, value]) => `${label}="${escapeLabel(value)}"`)
+    .join(',');
+}
+
+function histogram(name: string, labels: string, { sum, counts }: Counts): string[] {
+  let below = 0;
+  const lines = LATENCY_BUCKETS.map((bound, i) => {
+    below += counts[i] as number;
+    return `${name}_bucket{${labels},le="${showNumber(bound)}"} ${below}`;
+  });
+  below += counts.at(-1) as number;
+  return [
+    ...lines,
+    `${name}_bucket{${labels},le="+Inf"} ${below}`,
+    `${name}_sum{${labels}} ${showNumber(sum)}`,
+    `${name}_count{${labels}} ${below}`,
+  ];
+}

@@ -1,0 +1,365 @@
+/**
+ * The low-level controller: a reflector that fills a queue, and a loop that empties it. What a
+ * shared informer is made of, for those who want one consumer and a queue or store of their own.
+ * client-go: tools/cache/controller.go Config, New, NewInformerWithOptions.
+ */
+import { type Clock, systemClock } from '../../base/clock.ts';
+import {
+  CapstanError,
+  hasCode,
+  requireFunction,
+  requireMs,
+  requireNumber,
+} from '../../base/errors.ts';
+import { handleError, tell } from '../../base/handle-error.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import type { DoneChecker } from '../../base/wait.ts';
+import { TimeSlice, within } from '../../base/wait.ts';
+import { LazyChange } from '../bytes/change.ts';
+import { type ResourceEventHandler, requireHandler } from '../informer/handler.ts';
+import { fifoOf, SHUTDOWN_MS } from '../informer/informer-options.ts';
+import {
+  type DeltaHandler,
+  processDeltas,
+  processDeltasInBatch,
+} from '../informer/process-deltas.ts';
+import { intake } from '../queue/apply-transform.ts';
+import { DeltaFIFO } from '../queue/delta-fifo.ts';
+import { RealFIFO } from '../queue/fifo.ts';
+import type { PopProcess, Queue, QueueWithBatch, TransformFunc } from '../queue/queue.ts';
+import type { ListWatch } from '../reflector/list-watch.ts';
+import { Reflector } from '../reflector/reflector.ts';
+import { REFLECTOR_NAMES, type ReflectorOptions } from '../reflector/reflector-options.ts';
+import type { IndexSpec } from '../rest/resource.ts';
+import { CacheIndexer } from '../store/cache-indexer.ts';
+import type { Indexer } from '../store/store.ts';
+
+/** Clock, jitter, watch error handler and whatever else a {@link Reflector} takes. */
+export type ReflectorSettings<T> = Omit<ReflectorOptions<T>, 'resyncPeriod' | 'shouldResync'>;
+
+export interface CacheControllerConfig<T extends object, I extends string = never>
+  extends ReflectorSettings<T> {
+  queue: Queue<T> | QueueWithBatch<T>;
+  listerWatcher: ListWatch<T, I>;
+  /**
+   * Gets what the queue gives, one pop after the other. What it throws is reported, and the loop
+   * goes on.
+   */
+  process: PopProcess<T>;
+  /**
+   * Gets several deltas of different objects at once, where the queue has batches. Has to do the
+   * same as `process`.
+   */
+  processBatch?: PopProcess<T> | undefined;
+  /** How often `shouldResync` is asked, in milliseconds. 0, the default, is never. */
+  fullResyncPeriod?: number | undefined;
+  /** Whether the queue's content is to be sent again now. Default: always. */
+  shouldResync?: (() => boolean) | undefined;
+}
+
+const { resyncPeriod: _, shouldResync: __, ...SETTING_NAMES } = REFLECTOR_NAMES;
+
+const CONTROLLER_NAMES = namesOf<CacheControllerConfig<never>>()({
+  ...SETTING_NAMES,
+  queue: 1,
+  listerWatcher: 1,
+  process: 1,
+  processBatch: 1,
+  fullResyncPeriod: 1,
+  shouldResync: 1,
+});
+
+/**
+ * Lists and watches into a queue, and hands what comes out to a function.
+ *
+ * @example
+ * const store = newStore<V1Pod>();
+ * const controller = new CacheController<V1Pod>({
+ *   queue: new RealFIFO(),
+ *   listerWatcher: new ListWatch(transport, Pod),
+ *   process: (deltas, isInInitialList) => {
+ *     processDeltas({ onAdd: use, onUpdate: use, onDelete: use }, store, deltas, isInInitialList);
+ *   },
+ * });
+ * await controller.run({ signal });
+ */
+export class CacheController<T extends object, I extends string = never> {
+  readonly #config: CacheControllerConfig<T, I>;
+  readonly #clock: Clock;
+  readonly #reflector: Reflector<T, I>;
+  readonly #what: string;
+  #started = false;
+
+  /** @throws CapstanError INVALID_ARGUMENT */
+  constructor(config: CacheControllerConfig<T, I>) {
+    requireNames('config', config, 'option of a CacheController', CONTROLLER_NAMES);
+    const {
+      queue,
+      listerWatcher,
+      process,
+      processBatch,
+      fullResyncPeriod = 0,
+      shouldResync,
+      ...rest
+    } = config;
+    requireFunction('queue.pop', (queue as Partial<Queue<T>> | undefined)?.pop);
+    requireFunction(
+      'listerWatcher.watch',
+      (listerWatcher as Partial<ListWatch<T, I>> | undefined)?.watch,
+    );
+    requireFunction('process', process);
+    if (processBatch !== undefined) requireFunction('processBatch', processBatch);
+    if (shouldResync !== undefined) requireFunction('shouldResync', shouldResync);
+    requireNumber('fullResyncPeriod', fullResyncPeriod);
+    this.#config = config;
+    this.#clock = config.clock ?? systemClock;
+    this.#reflector = new Reflector(listerWatcher, queue, {
+      ...rest,
+      resyncPeriod: fullResyncPeriod,
+      shouldResync,
+    });
+    this.#what = `controller of ${listerWatcher.describe()}`;
+  }
+
+  /** The first list has been processed, as the queue says. */
+  hasSynced(): boolean {
+    return this.#config.queue.hasSynced();
+  }
+
+  /** The same as something to wait for. */
+  hasSyncedChecker(): DoneChecker {
+    return this.#config.queue.hasSyncedChecker();
+  }
+
+  /**
+   * The version of the last list, event or bookmark; what has been processed may lag behind it. ""
+   * before the first.
+   */
+  lastSyncResourceVersion(): string {
+    return this.#reflector.lastSyncResourceVersion();
+  }
+
+  /**
+   * Runs until the signal fires; resolves when everything has ended. The queue is closed then, and
+   * what is left in it is not processed. Failures of the server never end it.
+   *
+   * @throws CapstanError ALREADY_STARTED (as a rejection) the second time
+   */
+  async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'run()');
+    if (this.#started)
+      throw new CapstanError('ALREADY_STARTED', `the ${this.#what} runs once: make another one`);
+    this.#started = true;
+    const signal = options.signal ?? new AbortController().signal;
+    const processing = this.#processAll(signal);
+    try {
+      await this.#reflector.run({ signal });
+    } finally {
+      this.#config.queue.close();
+      await processing;
+    }
+  }
+
+  /** Never rejects. Ends with the signal, or when somebody has closed the queue. */
+  async #processAll(signal: AbortSignal): Promise<void> {
+    const slice = new TimeSlice(this.#clock);
+    for (;;) {
+      try {
+        await this.#pop(signal);
+      } catch (error) {
+        if (signal.aborted || isClosed(error)) return;
+        handleError(error, this.#what);
+      }
+      if (slice.over()) await slice.yield();
+    }
+  }
+
+  #pop(signal: AbortSignal): Promise<unknown> {
+    const { queue, process, processBatch } = this.#config;
+    if (processBatch !== undefined && 'popBatch' in queue)
+      return queue.popBatch(processBatch, process, { signal });
+    return queue.pop(process, { signal });
+  }
+}
+
+/** Of {@link newInformer} and its like. */
+export interface NewInformerOptions<T extends object, I extends string, X extends string>
+  extends Omit<ReflectorSettings<T>, 'decoder'> {
+  listerWatcher: ListWatch<T, I>;
+  /**
+   * Is told what happens to the store, in order, while the change is processed: a slow handler
+   * holds up the queue. What it throws or rejects with is reported and costs it this notification;
+   * its promises are waited for at the end alone.
+   */
+  handler?: ResourceEventHandler<T> | undefined;
+  /**
+   * How long `run` waits at its end for promises of the handler, in milliseconds. Default 10 000.
+   * Then that is reported (code TIMEOUT), and they go on. 0: not at all; Infinity: as long as they
+   * take.
+   */
+  shutdownTimeout?: number | undefined;
+  /**
+   * How often the handler is told of everything again, in milliseconds. 0, the default, is never.
+   */
+  resyncPeriod?: number | undefined;
+  /** The indices of the store beside `namespace`: functions or paths by index name. */
+  indexers?: Record<X, IndexSpec<T>> | undefined;
+  /**
+   * Changes each object before it is stored. One that throws is reported, and the object is stored
+   * as it was by then, with the name, namespace and version that it came with.
+   */
+  transform?: TransformFunc<T> | undefined;
+  /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
+  fifo?: 'real' | 'delta' | undefined;
+  /** @deprecated The former name of `fifo`. */
+  queue?: 'real' | 'delta' | undefined;
+}
+
+const { decoder: ___, ...INFORMER_SETTING_NAMES } = SETTING_NAMES;
+
+const INFORMER_NAMES = namesOf<NewInformerOptions<never, never, never>>()({
+  ...INFORMER_SETTING_NAMES,
+  listerWatcher: 1,
+  handler: 1,
+  resyncPeriod: 1,
+  indexers: 1,
+  transform: 1,
+  fifo: 1,
+  queue: 1,
+  shutdownTimeout: 1,
+});
+
+/**
+ * A store that follows the server, and the controller that makes it do so once it runs. For one
+ * handler; a {@link SharedIndexInformer} takes any number, and delays none for another.
+ *
+ * @returns the store, to be read only, and the controller
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * const { store, controller } = newInformer({
+ *   listerWatcher: new ListWatch(transport, Pod),
+ *   handler: { onAdd: (pod) => queue.add(metaNamespaceKeyFunc(pod)) },
+ * });
+ * const running = controller.run({ signal });
+ * await waitForCacheSync({ signal }, controller);
+ * store.getByKey('default/web');
+ */
+export function newInformer<T extends object, I extends string = never, X extends string = never>(
+  options: NewInformerOptions<T, I, X>,
+): { store: Indexer<T, X | 'namespace'>; controller: CacheController<T, I> } {
+  requireNames('options', options, 'option of newInformer()', INFORMER_NAMES);
+  const {
+    listerWatcher,
+    handler = {},
+    resyncPeriod,
+    indexers,
+    transform,
+    fifo: _,
+    queue: __,
+    shutdownTimeout = SHUTDOWN_MS,
+    ...rest
+  } = options;
+  requireMs('options.shutdownTimeout', shutdownTimeout);
+  requireHandler(handler);
+  if (transform !== undefined) requireFunction('options.transform', transform);
+  const kind = fifoOf(options);
+  const { expected } = listerWatcher;
+  const store = new CacheIndexer<T, X>(
+    indexers ?? ({} as Record<X, IndexSpec<T>>),
+    expected,
+    rest.clock,
+  );
+  const transformer =
+    transform &&
+    intake<T>({ describe: listerWatcher.describe(), freeze: false, transform: () => transform });
+  const calls = new Set<Promise<unknown>>();
+  const told = isolated(handler, calls);
+  const name = `queue of ${listerWatcher.describe()}`;
+  const fifo =
+    kind === 'delta'
+      ? new DeltaFIFO<T>({ name, transformer, knownObjects: store, emitDeltaTypeReplaced: true })
+      : new RealFIFO<T>({ name, transformer });
+  const into = (process: typeof processDeltas<T>): PopProcess<T> => {
+    return (deltas, isInInitialList) => {
+      try {
+        process(told, store, deltas, isInInitialList);
+      } finally {
+        store.askAgain(deltas[0]?.type === 'SyncAll');
+        if (fifo.len() === 0) store.settle();
+      }
+    };
+  };
+  const controller = new InformerController<T, I>(calls, shutdownTimeout, {
+    ...rest,
+    listerWatcher,
+    // Objects stay bytes unless something of the user's changes them.
+    decoder: transform === undefined ? store.decoder(expected) : undefined,
+    queue: fifo,
+    fullResyncPeriod: resyncPeriod,
+    process: into(processDeltas),
+    processBatch: into(processDeltasInBatch),
+  });
+  return { store, controller };
+}
+
+/** Whose end is that of the handler's promises, too. */
+class InformerController<T extends object, I extends string> extends CacheController<T, I> {
+  readonly #calls: ReadonlySet<Promise<unknown>>;
+  readonly #shutdownTimeout: number;
+  readonly #clock: Clock;
+  readonly #what: string;
+
+  constructor(
+    calls: ReadonlySet<Promise<unknown>>,
+    shutdownTimeout: number,
+    config: CacheControllerConfig<T, I>,
+  ) {
+    super(config);
+    this.#calls = calls;
+    this.#shutdownTimeout = shutdownTimeout;
+    this.#clock = config.clock ?? systemClock;
+    this.#what = `controller of ${config.listerWatcher.describe()}`;
+  }
+
+  override async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    await super.run(options);
+    const ms = this.#shutdownTimeout;
+    const all = Promise.allSettled(this.#calls);
+    if (this.#calls.size === 0 || ms === 0 || (await within(this.#clock, ms, all))) return;
+    const late = `${this.#calls.size} calls of the handler have not ended ${ms} ms after the end of the ${this.#what}`;
+    handleError(
+      new CapstanError('TIMEOUT', `${late}. They go on: end them, or raise "shutdownTimeout"`),
+      this.#what,
+    );
+  }
+}
+
+/**
+ * The handler, never throwing: what comes after in the same list must be told too.
+ *
+ * @param calls has the promises of those that have not ended
+ */
+function isolated<T extends object>(
+  handler: ResourceEventHandler<T>,
+  calls: Set<Promise<unknown>>,
+): DeltaHandler<T> {
+  const call = (run: () => unknown): void =>
+    tell(() => {
+      const answer = run();
+      if (typeof answer !== 'object' || answer === null || !('then' in answer)) return undefined;
+      const call = Promise.resolve(answer);
+      const ended = (): unknown => calls.delete(call);
+      calls.add(call);
+      call.then(ended, ended);
+      return call;
+    }, 'informer handler');
+  return {
+    onAdd: (object, isInInitialList) => call(() => handler.onAdd?.(object, isInInitialList)),
+    onUpdate: (old, now) => call(() => handler.onUpdate?.(old, now, new LazyChange(old, now))),
+    onDelete: (object) => call(() => handler.onDelete?.(object)),
+  };
+}
+
+function isClosed(error: unknown): boolean {
+  return hasCode(error, 'FIFO_CLOSED');
+}

@@ -1,0 +1,176 @@
+/**
+ * An indexed store whose caller has the keys: objects need not tell theirs. An `Indexer` of small
+ * entries, each a key and an object. client-go: tools/cache/thread_safe_store.go; the name is
+ * client-go's, here there is one thread.
+ */
+import { CapstanError } from '../../base/errors.ts';
+import { pathIndexFunc } from '../../base/json-path.ts';
+import { DeletedFinalStateUnknown, type KubeObject } from '../rest/keys.ts';
+import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../rest/resource.ts';
+import { Indexer } from '../store/store.ts';
+import { applyEach } from '../store/store-types.ts';
+
+/**
+ * One change of a transaction. An addition is the same as an update; a deletion needs no object.
+ */
+export type KeyedTransaction<T> =
+  | { readonly type: 'Add' | 'Update'; readonly key: string; readonly object: T }
+  | { readonly type: 'Delete'; readonly key: string; readonly object?: T };
+
+/**
+ * What the Indexer holds. It shows the metadata of its object, where that has any, for the store's
+ * version.
+ */
+interface Entry<T> {
+  readonly key: string;
+  readonly object: T;
+  readonly metadata: KubeObject['metadata'];
+}
+
+/**
+ * Objects by keys of your own.
+ *
+ * @example
+ * const store = new ThreadSafeStore<V1Pod, 'byNode'>({ byNode: 'spec.nodeName' });
+ * store.add('first', pod);
+ * store.byIndex('byNode', 'node-1');
+ */
+export class ThreadSafeStore<T extends object = KubeObject, I extends string = string> {
+  readonly #entries: Indexer<Entry<T>, string>;
+  readonly #specs = new Map<string, IndexSpec<T>>();
+
+  constructor(indexers: Record<I, IndexSpec<T>> = {} as Record<I, IndexSpec<T>>) {
+    this.#entries = new Indexer<Entry<T>, string>((entry) => entry.key);
+    this.addIndexers(indexers);
+  }
+
+  add(key: string, object: T): void {
+    this.#entries.add(entry(key, object));
+  }
+
+  /** The same as `add`. */
+  update(key: string, object: T): void {
+    this.add(key, object);
+  }
+
+  /** A key that is not there: no effect. The store's version stays. */
+  delete(key: string): void {
+    this.#entries.delete(new DeletedFinalStateUnknown<Entry<T>>(key, undefined));
+  }
+
+  /** As `delete`, and the deleted object brings the store's version with it. */
+  deleteWithObject(key: string, object: T): void {
+    this.#entries.delete(entry(key, object));
+  }
+
+  get(key: string): T | undefined {
+    return this.#entries.getByKey(key)?.object;
+  }
+
+  /** In no order that means anything. */
+  list(): T[] {
+    return objectsOf(this.#entries.list());
+  }
+
+  /** In no order that means anything. */
+  listKeys(): string[] {
+    return this.#entries.listKeys();
+  }
+
+  /** Makes these objects, by their keys, the whole content. */
+  replace(objects: ReadonlyMap<string, T>, resourceVersion: string): void {
+    this.#entries.replace(
+      Array.from(objects, ([key, object]) => entry(key, object)),
+      resourceVersion,
+    );
+  }
+
+  /**
+   * The objects that share an index value with this one, each once.
+   *
+   * @throws CapstanError UNKNOWN_INDEX
+   */
+  index(name: I, object: T): T[] {
+    return objectsOf(this.#entries.index(name, entry('', object)));
+  }
+
+  /**
+   * The objects under an index value.
+   *
+   * @throws CapstanError UNKNOWN_INDEX
+   */
+  byIndex(name: I, value: string): T[] {
+    return objectsOf(this.#entries.byIndex(name, value));
+  }
+
+  /**
+   * The keys under an index value, sorted by code unit.
+   *
+   * @throws CapstanError UNKNOWN_INDEX
+   */
+  indexKeys(name: I, value: string): string[] {
+    return this.#entries.indexKeys(name, value);
+  }
+
+  /** All values of an index under which there is an object; [] for an index that does not exist. */
+  listIndexFuncValues(name: string): string[] {
+    return this.#entries.listIndexFuncValues(name);
+  }
+
+  /**
+   * Adds indices, also over objects that are stored already.
+   *
+   * @throws CapstanError INDEX_EXISTS for a name that is taken; then none is added
+   */
+  addIndexers(more: Record<string, IndexSpec<T>>): void {
+    const specs = Object.entries(more);
+    const functions = specs.map(([name, spec]): [string, IndexFunc<Entry<T>>] => {
+      requireIndexSpec(name, spec);
+      const valuesOf = typeof spec === 'string' ? pathIndexFunc(spec) : spec;
+      return [name, ({ object }) => valuesOf(object)];
+    });
+    this.#entries.addIndexers(Object.fromEntries(functions));
+    for (const [name, spec] of specs) this.#specs.set(name, spec);
+  }
+
+  /** The indices as they were given. */
+  getIndexers(): Record<string, IndexSpec<T>> {
+    return Object.fromEntries(this.#specs);
+  }
+
+  /** The server's version is this one; no object changed. */
+  bookmark(resourceVersion: string): void {
+    this.#entries.bookmark(resourceVersion);
+  }
+
+  /** The resource version that the last change or bookmark brought. */
+  lastStoreSyncResourceVersion(): string {
+    return this.#entries.lastStoreSyncResourceVersion();
+  }
+
+  /** Nothing: a store has nobody to send its content to again. */
+  resync(): void {}
+
+  /**
+   * Makes several changes in their order; those that fail are left out.
+   *
+   * @throws TransactionError when some failed
+   */
+  transaction(...changes: readonly KeyedTransaction<T>[]): void {
+    applyEach(changes, (change) => {
+      if (change.type === 'Add' || change.type === 'Update') this.update(change.key, change.object);
+      else if (change.type !== 'Delete')
+        throw new CapstanError('INVALID_ARGUMENT', `"type" expected 'Add', 'Update' or 'Delete'`);
+      else if (change.object === undefined) this.delete(change.key);
+      else this.deleteWithObject(change.key, change.object);
+    });
+  }
+}
+
+function entry<T extends object>(key: string, object: T): Entry<T> {
+  return { key, object, metadata: (object as KubeObject).metadata };
+}
+
+function objectsOf<T>(entries: readonly Entry<T>[]): T[] {
+  return entries.map(({ object }) => object);
+}

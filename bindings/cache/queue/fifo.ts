@@ -1,0 +1,375 @@
+/**
+ * The queue between reflector and store: every delta in the order in which it came, none merged.
+ * client-go: tools/cache/the_real_fifo.go.
+ *
+ * With atomic events, the default and what informers use, a list is one delta, so that the content
+ * changes in one step. Without, it is taken apart here: a tombstone for each object that it lacks,
+ * then a `Replaced` for each that it has.
+ *
+ * Invariant: `hasSynced` is true once the initial population has been popped *and* processed; it is
+ * false while the last of it is being processed.
+ */
+
+import { Backlog } from '../../base/backlog.ts';
+import { invalid, requireFunction } from '../../base/errors.ts';
+import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
+import type { DoneChecker } from '../../base/wait.ts';
+import { versionOf } from '../bytes/lazy.ts';
+import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
+import type { Delta, Deltas, DeltaType } from './deltas.ts';
+import {
+  finish,
+  InitialPopulation,
+  type KeyListerGetter,
+  keyOf,
+  keyOfDelta,
+  lookUp,
+  type PopProcess,
+  type QueueWithBatch,
+  ready,
+  requireKnownObjects,
+  type TransformFunc,
+  Waiters,
+} from './queue.ts';
+
+/** Of a {@link RealFIFO}. */
+export interface RealFIFOOptions<T> {
+  /** Default {@link metaNamespaceKeyFunc}. An object for which it throws is not queued. */
+  keyFunction?: ((object: T) => string) | undefined;
+  /** The store behind the queue. Needed without atomic events, refused with them. */
+  knownObjects?: KeyListerGetter<T> | undefined;
+  /**
+   * Called once for each object, before it is queued; not for tombstones and for what a resync
+   * repeats.
+   */
+  transformer?: TransformFunc<T> | undefined;
+  /** A list, and a resync, is one delta. Default true. */
+  atomicEvents?: boolean | undefined;
+  /** Queue bookmarks too. Default: as `atomicEvents`; refused without them. */
+  emitDeltaTypeBookmark?: boolean | undefined;
+  /** For messages. Default `RealFIFO`. */
+  name?: string | undefined;
+  /**
+   * Called after each delta and each list, for a consumer that uses `tryPop`. Must not pop: the
+   * caller is not done.
+   */
+  onDelta?: (() => void) | undefined;
+}
+
+const NAMES = namesOf<RealFIFOOptions<never>>()({
+  keyFunction: 1,
+  knownObjects: 1,
+  transformer: 1,
+  atomicEvents: 1,
+  emitDeltaTypeBookmark: 1,
+  name: 1,
+  onDelta: 1,
+});
+
+/** A class and no literal, as there are many: see bytes/copy.ts. */
+class ObjectDelta<T> {
+  readonly type: 'Added' | 'Updated';
+  readonly object: T;
+
+  constructor(type: 'Added' | 'Updated', object: T) {
+    this.type = type;
+    this.object = object;
+  }
+}
+
+/** client-go: the_real_fifo.go defaultBatchSize. */
+const MAX_BATCH = 1000;
+const BATCHABLE: ReadonlySet<DeltaType> = new Set([
+  'Added',
+  'Updated',
+  'Deleted',
+  'Replaced',
+  'Sync',
+]);
+
+/**
+ * Every change, in order.
+ *
+ * @throws CapstanError INVALID_ARGUMENT for options that contradict each other
+ * @example
+ * const fifo = new RealFIFO<V1Pod>();
+ * fifo.replace([pod], '100');
+ * await fifo.pop((deltas, isInInitialList) => use(deltas), { signal });
+ */
+export class RealFIFO<T extends object> implements QueueWithBatch<T> {
+  readonly #keyFunction: (object: T) => string;
+  readonly #known: KeyListerGetter<T> | undefined;
+  readonly #transformer: TransformFunc<T> | undefined;
+  readonly #emitBookmarks: boolean;
+  readonly #onDelta: (() => void) | undefined;
+  readonly #name: string;
+  readonly #deltas = new Backlog<Delta<T>>();
+  readonly #waiters = new Waiters();
+  readonly #initial: InitialPopulation;
+  #closed = false;
+
+  constructor(options: RealFIFOOptions<T> = {}) {
+    requireNames('options', options, 'option of a RealFIFO', NAMES);
+    const {
+      keyFunction = metaNamespaceKeyFunc,
+      knownObjects,
+      transformer,
+      atomicEvents = true,
+      onDelta,
+    } = options;
+    const { emitDeltaTypeBookmark = atomicEvents, name = 'RealFIFO' } = options;
+    requireFunction('options.keyFunction', keyFunction);
+    if (transformer !== undefined) requireFunction('options.transformer', transformer);
+    if (onDelta !== undefined) requireFunction('options.onDelta', onDelta);
+    if (!atomicEvents) {
+      requireKnownObjects(knownObjects);
+      if (emitDeltaTypeBookmark)
+        throw invalid(
+          'options.emitDeltaTypeBookmark',
+          'false without atomic events, as the order would not hold',
+          true,
+        );
+    } else if (knownObjects !== undefined) {
+      throw invalid(
+        'options.knownObjects',
+        'none with atomic events, as the consumer looks into its store',
+        knownObjects,
+      );
+    }
+    this.#keyFunction = keyFunction;
+    this.#known = knownObjects;
+    this.#transformer = transformer;
+    this.#emitBookmarks = emitDeltaTypeBookmark;
+    this.#onDelta = onDelta;
+    this.#name = name;
+    this.#initial = new InitialPopulation(name);
+  }
+
+  add(object: T): void {
+    this.#change(new ObjectDelta('Added', this.#checked(object)));
+  }
+
+  update(object: T): void {
+    this.#change(new ObjectDelta('Updated', this.#checked(object)));
+  }
+
+  /** Queued also for an object that nobody knows. */
+  delete(object: T | DeletedFinalStateUnknown<T>): void {
+    this.#change({
+      type: 'Deleted',
+      object: object instanceof DeletedFinalStateUnknown ? object : this.#checked(object),
+    });
+  }
+
+  /**
+   * The list is the whole content from now on; with atomic events it is kept as it is until it is
+   * popped, so leave it alone. On an error of the key function or the transformer nothing is
+   * queued.
+   */
+  replace(objects: readonly T[], resourceVersion: string): void {
+    const known = this.#known;
+    if (known === undefined) {
+      const transformed = this.#transformed(objects);
+      this.#initial.listed(this.len() + 1);
+      this.#push({ type: 'ReplacedAll', objects: transformed, resourceVersion });
+      return;
+    }
+    const keys = new Set(objects.map((object) => this.keyOf(object)));
+    const transformed = this.#transformed(objects);
+    const deltas: Delta<T>[] = this.#missing(keys, known).map((object) => ({
+      type: 'Deleted',
+      object,
+    }));
+    for (const object of transformed) deltas.push({ type: 'Replaced', object });
+    this.#initial.listed(this.len() + deltas.length);
+    for (const delta of deltas) this.#push(delta);
+    if (deltas.length === 0) this.#onDelta?.(); // nothing to pop, but the queue may have synced
+  }
+
+  /**
+   * Everything is told again: with atomic events the store's content then, otherwise what has no
+   * delta in the queue.
+   */
+  resync(): void {
+    const known = this.#known;
+    if (known === undefined) {
+      this.#push({ type: 'SyncAll' });
+      return;
+    }
+    // A queued change must not be overtaken by the object that it replaces.
+    const queued = this.#lastByKey();
+    for (const key of known.listKeys()) {
+      if (queued.has(key)) continue;
+      const object = lookUp(known, key, this.#name);
+      if (object !== undefined) this.#push({ type: 'Sync', object });
+    }
+  }
+
+  /** Queued if `emitDeltaTypeBookmark`. */
+  bookmark(resourceVersion: string): void {
+    if (this.#emitBookmarks) this.#push({ type: 'Bookmark', resourceVersion });
+  }
+
+  /** How many deltas are queued. */
+  len(): number {
+    return this.#deltas.length;
+  }
+
+  hasSynced(): boolean {
+    return this.#initial.synced;
+  }
+
+  hasSyncedChecker(): DoneChecker {
+    return this.#initial.checker;
+  }
+
+  /**
+   * The key of an object, of a tombstone, or of the newest of several deltas.
+   *
+   * @throws what the key function throws, and CapstanError INVALID_ARGUMENT for no deltas and for
+   *   one that has no object
+   */
+  keyOf(of: T | DeletedFinalStateUnknown<T> | Deltas<T>): string {
+    return keyOf(of, this.#keyFunction);
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#waiters.wakeAll();
+  }
+
+  isClosed(): boolean {
+    return this.#closed;
+  }
+
+  /**
+   * An error of `process` that costs the first list makes the queue wait for another before it
+   * counts as synced.
+   */
+  async pop(
+    process: PopProcess<T>,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Deltas<T>> {
+    requireSignalOptions(options, 'pop()');
+    while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
+    return this.#process(1, process);
+  }
+
+  tryPop(process: (deltas: Deltas<T>, isInInitialList: boolean) => void): boolean {
+    if (this.len() === 0) return false;
+    const isInInitialList = !this.hasSynced();
+    const deltas = [this.#deltas.shift() as Delta<T>];
+    const initial = this.#initial.taken(1);
+    let done = false;
+    try {
+      process(deltas, isInInitialList);
+      done = true;
+    } finally {
+      this.#through(deltas, initial, done);
+    }
+    return true;
+  }
+
+  /**
+   * Takes deltas of different objects, at most 1000, that are all of the initial population or all
+   * not of it. Any other delta (a list, a resync, a bookmark) goes alone.
+   */
+  async popBatch(
+    processBatch: PopProcess<T>,
+    processSingle: PopProcess<T>,
+    options: { signal?: AbortSignal | undefined } = {},
+  ): Promise<Deltas<T>> {
+    requireSignalOptions(options, 'pop()');
+    while (!ready(this, this.#name, options.signal)) await this.#waiters.wait(options.signal);
+    const count = this.#batchSize();
+    return this.#process(count, count === 1 ? processSingle : processBatch);
+  }
+
+  #process(count: number, process: PopProcess<T>): Promise<Deltas<T>> {
+    const isInInitialList = !this.hasSynced();
+    const deltas = this.#take(count);
+    const initial = this.#initial.taken(deltas.length);
+    return finish(deltas, process, isInInitialList, (done) => this.#through(deltas, initial, done));
+  }
+
+  #take(count: number): Delta<T>[] {
+    const deltas: Delta<T>[] = [];
+    for (let delta = this.#deltas.shift(); delta !== undefined; delta = this.#deltas.shift()) {
+      deltas.push(delta);
+      if (deltas.length === count) break;
+    }
+    return deltas;
+  }
+
+  #through(deltas: Deltas<T>, initial: number, done: boolean): void {
+    this.#initial.through(initial, !done && deltas[0]?.type === 'ReplacedAll');
+  }
+
+  /** How many deltas from the front make a batch. */
+  #batchSize(): number {
+    const initial = this.#initial.queued;
+    const most = Math.min(MAX_BATCH, this.len(), initial > 0 ? initial : MAX_BATCH);
+    const keys = new Set<string>();
+    for (let i = 0; i < most; i++) {
+      const delta = this.#deltas.at(i);
+      if (delta === undefined || !BATCHABLE.has(delta.type)) return Math.max(i, 1);
+      let key: string;
+      try {
+        key = keyOfDelta(delta, this.#keyFunction);
+      } catch {
+        return i + 1; // whoever processes it learns what is wrong with it
+      }
+      if (keys.has(key)) return i;
+      keys.add(key);
+    }
+    return most;
+  }
+
+  /** Tombstones of what is queued or known and not in a list: once each, with the newest object. */
+  #missing(keys: ReadonlySet<string>, known: KeyListerGetter<T>): DeletedFinalStateUnknown<T>[] {
+    const missing: DeletedFinalStateUnknown<T>[] = [];
+    const queued = this.#lastByKey();
+    for (const [key, delta] of queued) {
+      if (keys.has(key) || !('object' in delta) || delta.object instanceof DeletedFinalStateUnknown)
+        continue;
+      if (delta.type !== 'Deleted') missing.push(new DeletedFinalStateUnknown(key, delta.object));
+    }
+    for (const key of known.listKeys()) {
+      if (keys.has(key) || queued.has(key)) continue;
+      missing.push(new DeletedFinalStateUnknown(key, lookUp(known, key, this.#name)));
+    }
+    return missing;
+  }
+
+  #lastByKey(): Map<string, Delta<T>> {
+    const last = new Map<string, Delta<T>>();
+    for (let i = 0; i < this.len(); i++) {
+      const delta = this.#deltas.at(i);
+      if (delta !== undefined) last.set(keyOfDelta(delta, this.#keyFunction), delta);
+    }
+    return last;
+  }
+
+  #checked(object: T): T {
+    // An object of bytes has been found to have a name; asking for its key would decode it.
+    if (this.#keyFunction !== metaNamespaceKeyFunc || versionOf(object) === undefined)
+      this.#keyFunction(object);
+    return this.#transformer === undefined ? object : this.#transformer(object);
+  }
+
+  #transformed(objects: readonly T[]): readonly T[] {
+    const transformer = this.#transformer;
+    return transformer === undefined ? objects : objects.map((object) => transformer(object));
+  }
+
+  #change(delta: Delta<T>): void {
+    this.#initial.changed();
+    this.#push(delta);
+  }
+
+  #push(delta: Delta<T>): void {
+    this.#deltas.push(delta);
+    this.#waiters.wakeAll();
+    this.#onDelta?.();
+  }
+}

@@ -1,0 +1,275 @@
+/**
+ * One HTTP exchange under a deadline: whatever the transport does, `open` and `read` end when the
+ * signal fires or the time is over, and `close` gives the connection back. A transport that ignores
+ * its signal cannot hold a reflector.
+ */
+import type { Clock } from '../../base/clock.ts';
+import { aborted, CapstanError } from '../../base/errors.ts';
+import {
+  type ChunkIterator,
+  type Transport,
+  TransportError,
+  type TransportRequest,
+  type TransportResponse,
+} from './transport.ts';
+
+export interface ExchangeOptions {
+  clock: Clock;
+  signal: AbortSignal;
+  /**
+   * Longest silence: without an answer, and then without another byte. 0 or none: any length. Time
+   * in which nobody reads does not count.
+   */
+  idleMs?: number | undefined;
+  /** Longest duration in all, from the request to the end of the body. */
+  totalMs?: number | undefined;
+  /**
+   * Told at each sign of life of the server, which is its answer's headers and the chunks after
+   * them: the clock's time. Must not throw.
+   */
+  onBytes?: ((now: number) => void) | undefined;
+}
+
+export class Exchange {
+  readonly #options: ExchangeOptions;
+  readonly #what: string;
+  readonly #transport: Transport;
+  readonly #abort = new AbortController();
+  readonly #onSignal = (): void => this.#abort.abort(this.#options.signal.reason);
+  /** Ends the wait that is under way, of which there is one at a time. */
+  #endWait = (): void => undefined;
+  #response: TransportResponse | undefined;
+  #chunks: (Pick<ChunkIterator, 'arrived'> & AsyncIterator<Uint8Array>) | undefined;
+  readonly #idleMs: number;
+  #idleTimer: unknown;
+  /** Since when somebody has been waiting for the server; undefined while nobody is. */
+  #waitingSince: number | undefined;
+  #totalTimer: unknown;
+  #timedOut = '';
+  #ended = false;
+  #closed = false;
+
+  private constructor(options: ExchangeOptions, what: string, transport: Transport) {
+    this.#options = options;
+    this.#what = what;
+    this.#transport = transport;
+    this.#idleMs = options.idleMs ?? 0;
+    // Once, and not for each read: to add and remove a listener costs more than what is done with a
+    // short chunk.
+    this.#abort.signal.addEventListener('abort', () => this.#endWait(), { once: true });
+    if (options.signal.aborted) this.#onSignal();
+    else options.signal.addEventListener('abort', this.#onSignal, { once: true });
+    const { clock, totalMs } = options;
+    if (totalMs !== undefined)
+      this.#totalTimer = clock.setTimer(
+        () => this.#expire(`not over after ${totalMs} ms`),
+        totalMs,
+      );
+  }
+
+  /**
+   * Sends the request, unless the signal has fired; resolves with status and headers. Rejects with
+   * what the transport says, or with a TransportError, or with CapstanError ABORTED.
+   */
+  static async open(
+    transport: Transport,
+    request: TransportRequest,
+    options: ExchangeOptions,
+  ): Promise<Exchange> {
+    const what = `${request.method} ${request.path}`;
+    if (options.signal.aborted) throw aborted(what, options.signal.reason);
+    const exchange = new Exchange(options, what, transport);
+    try {
+      exchange.#response = await exchange.#within(() =>
+        transport.request({ ...request, transient: true, signal: exchange.#abort.signal }),
+      );
+      return exchange;
+    } catch (error) {
+      exchange.close();
+      throw error;
+    }
+  }
+
+  get status(): number {
+    return this.#response?.status ?? 0;
+  }
+
+  header(name: string): string | null {
+    return this.#response?.headers.get(name) ?? null;
+  }
+
+  /** The next bytes, or `undefined` at the end of the body. Valid until the next call. */
+  async read(): Promise<Uint8Array | undefined> {
+    if (this.#ended || this.#closed || this.#response === undefined) return undefined;
+    this.#chunks ??= this.#response.body[Symbol.asyncIterator]();
+    const chunks = this.#chunks;
+    try {
+      const { done, value } = await this.#within(() => chunks.next());
+      if (!done) return value;
+      this.#ended = true;
+      return undefined;
+    } catch (error) {
+      this.#ended = true;
+      throw error;
+    }
+  }
+
+  /** The next bytes if they are there already. What ends the body is told by `read`. */
+  arrived(): Uint8Array | undefined {
+    if (this.#ended || this.#closed || this.#chunks?.arrived === undefined) return undefined;
+    return this.#chunks.arrived();
+  }
+
+  /**
+   * The rest of the body as text. A byte order mark stays, so that JSON.parse refuses it as Go does.
+   * Rejects with CapstanError TOO_LARGE beyond `maxBytes`, before more is read.
+   *
+   * @param advice what to do about an answer that is too long
+   */
+  async text(
+    maxBytes: number = MOST_ANSWER_BYTES,
+    advice = 'it is no answer to that request',
+  ): Promise<string> {
+    if (Number(this.header('content-length')) > maxBytes)
+      throw tooLarge(this.#what, maxBytes, advice);
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    let text = '';
+    let bytes = 0;
+    for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw tooLarge(this.#what, maxBytes, advice);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return text + decoder.decode();
+  }
+
+  /**
+   * What a failure says, as far as it is short and comes within a time, then closes. Never rejects:
+   * the answer is judged by its status, whatever becomes of the rest. Reading to the end lets the
+   * connection be used again.
+   */
+  async explanation(): Promise<string> {
+    const { clock } = this.#options;
+    const { maxBytes, totalMs } = EXPLANATION;
+    const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+    let text = '';
+    let bytes = 0;
+    const timer = clock.setTimer(() => this.#expire(`not over after ${totalMs} ms`), totalMs);
+    try {
+      for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
+        text += decoder.decode(chunk, { stream: true });
+        bytes += chunk.length;
+        if (bytes >= maxBytes) break;
+      }
+    } catch {
+      // what has come by then counts
+    } finally {
+      clock.clearTimer(timer);
+      this.close();
+    }
+    return text;
+  }
+
+  /** Ends the exchange. Again: no effect. */
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    const { clock, signal } = this.#options;
+    clock.clearTimer(this.#idleTimer);
+    clock.clearTimer(this.#totalTimer);
+    signal.removeEventListener('abort', this.#onSignal);
+    if (this.#ended) return;
+    this.#abort.abort();
+    const chunks = this.#chunks;
+    if (chunks?.return === undefined) return;
+    // Not awaited: a generator answers only after its pending read, which a dead connection may
+    // never end.
+    (async () => chunks.return?.())().catch(() => undefined);
+  }
+
+  /** What `start` promises, bounded by the signal and by the deadlines. */
+  #within<T>(start: () => Promise<T>): Promise<T> {
+    const { clock, signal, onBytes } = this.#options;
+    this.#waitingSince = clock.now();
+    if (this.#idleTimer === undefined && this.#idleMs > 0) this.#watchSilence(this.#idleMs);
+    return new Promise((resolve, reject) => {
+      const fail = (cause: unknown): void => {
+        this.#waitingSince = undefined;
+        const how = this.#timedOut === '' || signal.aborted ? undefined : this.#timedOut;
+        const waits = this.#waits();
+        reject(
+          how === undefined
+            ? cause
+            : new TransportError(
+                waits === '' ? 'reset' : 'refused',
+                waits === ''
+                  ? `the server was ${how}; the connection was given up`
+                  : `${this.#what}${waits} was given up: ${how}`,
+                { cause },
+              ),
+        );
+      };
+      const { signal: abort } = this.#abort;
+      this.#endWait = () => fail(aborted(`${this.#what}${this.#waits()}`, abort.reason));
+      if (abort.aborted) this.#endWait();
+      const succeed = (value: T): void => {
+        if (abort.aborted) return; // told already
+        this.#waitingSince = undefined;
+        try {
+          onBytes?.(clock.now());
+          resolve(value);
+        } catch (error) {
+          fail(error);
+        }
+      };
+      try {
+        Promise.resolve(start()).then(succeed, fail);
+      } catch (error) {
+        fail(error);
+      }
+    });
+  }
+
+  /** What the request waits for while it has not been sent, as it follows in a message. */
+  #waits(): string {
+    const waits = this.#response === undefined ? this.#transport.waitsFor?.() : undefined;
+    return waits === undefined ? '' : `, which waited for ${waits},`;
+  }
+
+  /**
+   * One timer for many reads: when it fires it looks how old the current wait is, as a timer for
+   * each chunk would cost more than the chunk.
+   */
+  #watchSilence(ms: number): void {
+    const { clock } = this.#options;
+    this.#idleTimer = clock.setTimer(() => {
+      this.#idleTimer = undefined;
+      // the next wait sets it again
+      if (this.#waitingSince === undefined || this.#idleMs === 0) return;
+      const left = this.#waitingSince + this.#idleMs - clock.now();
+      if (left > 0) this.#watchSilence(left);
+      else this.#expire(`silent for ${this.#idleMs} ms`);
+    }, ms);
+  }
+
+  #expire(how: string): void {
+    this.#timedOut = how;
+    this.#abort.abort();
+  }
+}
+
+/** A Status is a few hundred bytes; a proxy's page some kilobytes. */
+const EXPLANATION = { maxBytes: 65_536, totalMs: 10_000 };
+
+/**
+ * The longest answer that is read as one text, unless a caller says otherwise: parsed, it is a
+ * multiple of that, and V8 gives a process 2 to 4 GiB. An object is 1.5 MiB at most (etcd).
+ */
+const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
+
+export function tooLarge(what: string, maxBytes: number, advice: string): CapstanError {
+  return new CapstanError(
+    'TOO_LARGE',
+    `${what}: the answer is longer than ${maxBytes} bytes: ${advice}`,
+  );
+}

@@ -1,0 +1,224 @@
+/**
+ * The objects of a store by slot: as they were given, or as bytes in the core.
+ *
+ * Invariants: a slot in use has an object or a version, never both; a slot below `end` that has
+ * neither is free. A key has a slot or stands in `spare`, never both.
+ */
+
+import { hasCode } from '../../base/errors.ts';
+import type { CacheCore } from '../../wasm/cache-core.ts';
+import { keyText } from '../../wasm/key-text.ts';
+import { versionOf } from '../bytes/lazy.ts';
+import type { Version } from '../bytes/version.ts';
+import type { Versions } from '../bytes/versions.ts';
+import { DeletedFinalStateUnknown } from '../rest/keys.ts';
+
+/** What a column held, to be put back. */
+export interface Held<T> {
+  readonly objects: readonly (readonly [string, T])[];
+  readonly versions: readonly number[];
+}
+
+export class Column<T extends object> {
+  readonly #core: CacheCore;
+  readonly #table: number;
+  readonly #keyOf: (object: T) => string;
+  readonly versions: Versions | undefined;
+  readonly objects: (T | undefined)[] = [];
+  /** Of the slots with an object; those of versions are in the core alone. */
+  readonly keys: (string | undefined)[] = [];
+  /**
+   * Objects for which the end of memory left no slot, by key: no index knows them. Only after a
+   * list that failed, until the next.
+   */
+  readonly spare = new Map<string, T>();
+  end = 0;
+
+  /** @param table the key table of the store, in `core` */
+  constructor(
+    core: CacheCore,
+    table: number,
+    versions: Versions | undefined,
+    keyOf: (object: T) => string,
+  ) {
+    this.#core = core;
+    this.#table = table;
+    this.#keyOf = keyOf;
+    this.versions = versions;
+  }
+
+  /**
+   * The version behind an object that a decoder of this store made, as long as its bytes are in the
+   * core.
+   */
+  versionOf(object: T): Version | undefined {
+    if (this.versions === undefined) return undefined;
+    const version = versionOf(object);
+    return version !== undefined && version.owner === this.versions && version.id >= 0
+      ? version
+      : undefined;
+  }
+
+  has(slot: number): boolean {
+    return this.objects[slot] !== undefined || (this.versions?.has(slot) ?? false);
+  }
+
+  at(slot: number): T | undefined {
+    const object = this.objects[slot];
+    if (object !== undefined || this.versions === undefined || slot < 0) return object;
+    const version = this.versions.at(slot);
+    return version === undefined ? undefined : (this.versions.objectOf(version) as T);
+  }
+
+  /** As `at`, for an object that is about to be replaced or removed. */
+  last(slot: number): T | undefined {
+    const object = this.objects[slot];
+    if (object !== undefined || this.versions === undefined || slot < 0) return object;
+    const version = this.versions.at(slot);
+    return version === undefined ? undefined : (this.versions.lastObjectOf(version) as T);
+  }
+
+  keyAt(slot: number): string {
+    return this.keys[slot] ?? keyText(this.#core, this.#table, slot);
+  }
+
+  /**
+   * Those below `end` that are in use. Asks the core also where it has none of the objects: after a
+   * trap nothing may be answered.
+   */
+  *slots(): Generator<number> {
+    this.#core.x.memoryPages();
+    for (let slot = 0; slot < this.end; slot++) if (this.has(slot)) yield slot;
+  }
+
+  /** Of slots; without the spare ones. */
+  *entries(): Generator<readonly [number, T]> {
+    for (const slot of this.slots()) yield [slot, this.at(slot) as T];
+  }
+
+  list(): T[] {
+    const objects = [...this.spare.values()];
+    for (const slot of this.slots()) objects.push(this.at(slot) as T);
+    return objects;
+  }
+
+  listKeys(): string[] {
+    const keys = [...this.spare.keys()];
+    for (const slot of this.slots()) keys.push(this.keyAt(slot));
+    return keys;
+  }
+
+  /** What stands without a slot under an object's key. */
+  spareOf(object: T): T | undefined {
+    return this.spare.size === 0 ? undefined : this.spare.get(this.#keyOf(object));
+  }
+
+  dropSpare(object: T): void {
+    if (this.spare.size > 0) this.spare.delete(this.#keyOf(object));
+  }
+
+  /** The objects of slots in use. */
+  all(slots: Uint32Array): T[] {
+    const all: T[] = [];
+    if (this.versions === undefined) {
+      for (let i = 0; i < slots.length; i++) all.push(this.objects[slots[i] as number] as T);
+    } else {
+      // a copy: each object is a call into the core
+      for (const slot of slots.slice()) all.push(this.at(slot) as T);
+    }
+    return all;
+  }
+
+  putObject(slot: number, key: string, object: T): void {
+    if (this.objects[slot] === undefined) this.versions?.remove(slot);
+    this.objects[slot] = object;
+    // else the one that is there has been flattened and lives long by now
+    if (this.keys[slot] === undefined) this.keys[slot] = key;
+    this.spare.delete(key);
+    if (slot >= this.end) this.end = slot + 1;
+  }
+
+  /**
+   * @param changes against the version that is there
+   * @param untold nobody gets the object that was decoded for it
+   */
+  putVersion(slot: number, version: Version, changes: number, untold: boolean): void {
+    this.versions?.put(slot, version, changes, untold);
+    if (this.objects[slot] !== undefined) {
+      this.objects[slot] = undefined;
+      this.keys[slot] = undefined;
+    }
+    if (this.spare.size > 0) this.spare.delete(this.keyAt(slot));
+    if (slot >= this.end) this.end = slot + 1;
+  }
+
+  remove(slot: number): void {
+    this.versions?.remove(slot);
+    this.objects[slot] = undefined;
+    this.keys[slot] = undefined;
+  }
+
+  /** What each of a list's objects replaces, and what none of them does. */
+  compare(
+    objects: readonly T[],
+    slotOf: (object: T) => number,
+  ): { replaced: (T | undefined)[]; gone: DeletedFinalStateUnknown<T>[] } {
+    const kept: true[] = [];
+    const spare = new Set(this.spare.values());
+    const replaced = objects.map((object) => {
+      const slot = slotOf(object);
+      if (slot < 0) {
+        const old = this.spareOf(object);
+        if (old !== undefined) spare.delete(old);
+        return old;
+      }
+      kept[slot] = true;
+      const version = this.versionOf(object);
+      // A list keeps nothing twice: what did not change is the stored version.
+      const same = version !== undefined && this.versions?.at(slot) === version;
+      return same ? object : this.last(slot);
+    });
+    const gone: DeletedFinalStateUnknown<T>[] = [];
+    for (const slot of this.slots()) {
+      if (kept[slot] === undefined)
+        gone.push(new DeletedFinalStateUnknown(this.keyAt(slot), this.last(slot)));
+    }
+    for (const [key, object] of this.spare)
+      if (spare.has(object)) gone.push(new DeletedFinalStateUnknown(key, object));
+    return { replaced, gone };
+  }
+
+  /** All that is in the column, and stays readable until `letGo`. */
+  hold(): Held<T> {
+    const objects = [...this.spare];
+    this.objects.forEach((object, slot) => {
+      if (object !== undefined) objects.push([this.keys[slot] as string, object]);
+    });
+    return { objects, versions: this.versions?.hold(this.end) ?? [] };
+  }
+
+  letGo(held: Held<T>): void {
+    this.versions?.letGo(held.versions);
+  }
+
+  /**
+   * Puts back what was held, into a store that has been emptied. It had room; but what came since
+   * may have cut blocks that its index entries need, and halves are not merged again
+   * (assembly/memory.ts): an object that finds none is spare.
+   *
+   * @param put throws OUT_OF_MEMORY; a version's object comes without its key
+   */
+  restore(held: Held<T>, put: (object: T, key?: string) => void): void {
+    const putBack = (object: T, key?: string): void => {
+      try {
+        put(object, key);
+      } catch (error) {
+        if (!hasCode(error, 'OUT_OF_MEMORY')) throw error;
+        this.spare.set(key ?? this.#keyOf(object), object);
+      }
+    };
+    for (const [key, object] of held.objects) putBack(object, key);
+    const versions = this.versions as Versions;
+    for (const id of held.versions) putBack(versions.lastObjectOf(versions.held(id)) as T);
+  }
+}

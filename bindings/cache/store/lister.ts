@@ -1,0 +1,98 @@
+/**
+ * Reading a cache by namespace, name and labels. What is handed out is what is cached: read-only.
+ * client-go: tools/cache/listers.go, and the listers that are generated over it.
+ */
+
+import { namesOf, requireNames } from '../../base/names.ts';
+import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
+import type { KubeObject } from '../rest/keys.ts';
+import { namespaceIndex } from './indices.ts';
+import type { Indexer } from './store.ts';
+
+/** Which objects a lister gives. */
+export interface ListerOptions {
+  /** `app=web,tier in (front,back)`, or a selector as objects carry it. None selects everything. */
+  labelSelector?: string | LabelSelector | undefined;
+}
+
+const NAMES = namesOf<ListerOptions>()({ labelSelector: 1 });
+
+/**
+ * Reads one cache. Of objects without a namespace `get` takes the name; of the others use
+ * `namespace(…)`, or `get` with `namespace/name`.
+ *
+ * @example
+ * const lister = pods.lister();
+ * lister.list({ labelSelector: 'app=web' });
+ * lister.namespace('default').get('web-0');
+ */
+export class Lister<T extends object> {
+  readonly #indexer: Indexer<T, string>;
+
+  constructor(indexer: Indexer<T, string>) {
+    this.#indexer = indexer;
+  }
+
+  /**
+   * The objects that the selector matches, in no order that means anything.
+   *
+   * @throws CapstanError INVALID_ARGUMENT for a malformed selector
+   */
+  list(options: ListerOptions = {}): T[] {
+    return select(this.#indexer.list(), options);
+  }
+
+  /** The object under a key, or `undefined`. */
+  get(key: string): T | undefined {
+    return this.#indexer.getByKey(key);
+  }
+
+  /** One namespace; "" is all of them, for `list`. */
+  namespace(namespace: string): NamespaceLister<T> {
+    return new NamespaceLister(this.#indexer, namespace);
+  }
+}
+
+/** Reads the objects of one namespace: see {@link Lister.namespace}. */
+export class NamespaceLister<T extends object> {
+  readonly #indexer: Indexer<T, string>;
+  readonly #namespace: string;
+
+  constructor(indexer: Indexer<T, string>, namespace: string) {
+    this.#indexer = indexer;
+    this.#namespace = namespace;
+  }
+
+  /** As {@link Lister.list}. */
+  list(options: ListerOptions = {}): T[] {
+    return select(this.#all(), options);
+  }
+
+  /** The object of this name, or `undefined`. */
+  get(name: string): T | undefined {
+    return this.#indexer.getByKey(this.#namespace === '' ? name : `${this.#namespace}/${name}`);
+  }
+
+  #all(): T[] {
+    if (this.#namespace === '') return this.#indexer.list();
+    if (Object.hasOwn(this.#indexer.getIndexers(), namespaceIndex)) {
+      return this.#indexer.byIndex(namespaceIndex, this.#namespace);
+    }
+    return this.#indexer
+      .list()
+      .filter((object) => (object as KubeObject).metadata?.namespace === this.#namespace);
+  }
+}
+
+function select<T extends object>(objects: T[], options: ListerOptions): T[] {
+  requireNames('options', options, 'option of list()', NAMES);
+  const { labelSelector = '' } = options;
+  if (labelSelector === '') return objects;
+  const matches = labelMatcher(labelSelector);
+  return objects.filter((object) => {
+    const labels: unknown = (object as { metadata?: { labels?: unknown } }).metadata?.labels;
+    return matches(
+      typeof labels === 'object' && labels !== null ? (labels as Record<string, unknown>) : {},
+    );
+  });
+}

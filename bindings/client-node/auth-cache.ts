@@ -1,0 +1,223 @@
+/**
+ * What client-node's authenticators keep of the current user's credentials: how to make them read
+ * anew, and what they let pass that is no credential. client-node has no method for that, so it is
+ * done by the names of their fields: where those are not there (another version, an authenticator
+ * of the user's own), nothing is done.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { systemWallNow } from '../base/clock.ts';
+import { isError, show } from '../base/errors.ts';
+import { PluginRun, watchRuns, wrongType } from './plugin-run.ts';
+
+/** What is read of a user: beyond the two methods of a KubeConfigLike. */
+export interface KubeConfigUser {
+  readonly name?: unknown;
+  readonly exec?: Exec | null;
+  readonly authProvider?: { readonly config?: { readonly exec?: Exec | null } | null } | null;
+}
+
+interface Exec {
+  readonly command?: unknown;
+  readonly apiVersion?: unknown;
+  readonly installHint?: unknown;
+}
+
+/** ExecAuth: what the plugin answered, for ever where that has no expirationTimestamp. */
+interface ExecAuth {
+  readonly tokenCache: Record<string, unknown>;
+  execFn?: unknown;
+}
+
+/**
+ * FileAuth: one token for all users, read again a minute after `lastRead`, and when either is null.
+ */
+interface FileAuth {
+  token: unknown;
+  lastRead: unknown;
+}
+
+/**
+ * Whose token it is that a FileAuth keeps, or whose answer an ExecAuth, whichever transports of the
+ * KubeConfig read it.
+ */
+const owners = new WeakMap<object, KubeConfigUser | undefined>();
+
+export class Kept {
+  readonly #user: KubeConfigUser | undefined;
+  readonly #exec: ExecAuth | undefined;
+  readonly #file: FileAuth | undefined;
+  readonly #agents: { clear(): void } | undefined;
+  readonly #run = new PluginRun();
+
+  constructor(config: object, user: KubeConfigUser | undefined) {
+    this.#user = user;
+    const { agentCache } = config as { agentCache?: Partial<Map<unknown, unknown>> };
+    if (typeof agentCache?.clear === 'function') this.#agents = agentCache as Map<unknown, unknown>;
+    const authenticator = user === undefined ? undefined : authenticatorOf(config, user);
+    if (isObject(authenticator?.tokenCache)) this.#exec = authenticator as unknown as ExecAuth;
+    if (authenticator !== undefined && 'lastRead' in authenticator)
+      this.#file = authenticator as unknown as FileAuth;
+  }
+
+  /** Who is asked, for messages. */
+  get asked(): string {
+    return this.#exec === undefined
+      ? 'the KubeConfig'
+      : `the exec plugin ${show(this.#plugin?.command)}`;
+  }
+
+  /** What the plugin wrote to stderr, and how to install it, as they follow in a message. */
+  get said(): string {
+    const { installHint } = this.#plugin ?? {};
+    const hint = isText(installHint) ? `; its install hint: ${installHint.trim()}` : '';
+    return this.#exec === undefined ? '' : `${this.#run.said}${hint}`;
+  }
+
+  /** When the credential that the plugin has just given expired, where that is in the past. */
+  get expired(): string | undefined {
+    const { status } = (this.#answer() ?? {}) as { status?: { expirationTimestamp?: unknown } };
+    const time = status?.expirationTimestamp;
+    return this.#run.ran && Date.parse(String(time)) <= systemWallNow() ? String(time) : undefined;
+  }
+
+  get #plugin(): Exec | undefined {
+    return this.#user?.exec ?? this.#user?.authProvider?.config?.exec ?? undefined;
+  }
+
+  /** The next reading runs the plugin, or reads the file. */
+  forget(): void {
+    delete this.#exec?.tokenCache[this.#name];
+    if (this.#file !== undefined) this.#file.lastRead = null;
+  }
+
+  /**
+   * client-node keeps agents by the names of cluster and user: one that was made for others of
+   * these names, or before a certificate was renewed, is not used.
+   */
+  forgetAgents(): void {
+    this.#agents?.clear();
+  }
+
+  /**
+   * What was read for another user is not sent for this one: client-node tells answers of plugins
+   * apart by the user's name, and tokens of files not at all.
+   */
+  forgetOthers(): void {
+    const answer = this.#answer();
+    if (isObject(answer) && !this.#owns(answer)) this.forget();
+    const file = this.#file;
+    if (file === undefined) return;
+    if (!this.#owns(file)) file.token = null;
+    owners.set(file, this.#user);
+  }
+
+  #owns(kept: object): boolean {
+    return owners.has(kept) && isDeepStrictEqual(owners.get(kept), this.#user);
+  }
+
+  /**
+   * Has client-node read them. Rejects also for an answer of a plugin that has no credential, and
+   * for an empty file, which it would take for none to send.
+   *
+   * @param goOn told why the file of a token cannot be read: the former token is used. client-go:
+   *   transport/token_source.go
+   */
+  read<T>(apply: () => Promise<T>, goOn: (why: unknown) => void): Promise<T> {
+    return this.#file === undefined ? this.#readExec(apply) : readFile(this.#file, apply, goOn);
+  }
+
+  async #readExec<T>(apply: () => Promise<T>): Promise<T> {
+    if (this.#exec !== undefined) watchRuns(this.#exec);
+    const done = await this.#run.during(apply).catch((error: unknown) => {
+      // null is what an expired answer left.
+      const wrong =
+        this.#run.failureOf(error) ?? (this.#answer() ? this.#wrong() : this.#silence(error));
+      throw wrong === undefined ? error : this.#failure(wrong);
+    });
+    const wrong = this.#wrong();
+    if (wrong !== undefined) throw this.#failure(wrong);
+    const answer = this.#answer();
+    if (isObject(answer) && !owners.has(answer)) owners.set(answer, this.#user);
+    return done;
+  }
+
+  /** What is wrong with the answer that is kept. client-go: auth/exec/exec.go refreshCredsLocked */
+  #wrong(): string | undefined {
+    if (this.#exec === undefined || !Object.hasOwn(this.#exec.tokenCache, this.#name))
+      return undefined;
+    const answer = this.#answer();
+    const type = isObject(answer) ? wrongType(answer, this.#plugin?.apiVersion) : undefined;
+    if (type !== undefined) return type;
+    if (!isObject(answer) || !isObject(answer.status)) return 'answered without "status"';
+    const { token, clientCertificateData, clientKeyData } = answer.status;
+    if (isText(clientCertificateData) !== isText(clientKeyData))
+      return `answered without "status.${isText(clientKeyData) ? 'clientCertificateData' : 'clientKeyData'}"`;
+    if (isText(token) || isText(clientKeyData)) return undefined;
+    return 'answered without "status.token", and without "status.clientCertificateData" and "status.clientKeyData"';
+  }
+
+  /** Where its process could not be watched, an error without a text. */
+  #silence(error: unknown): string | undefined {
+    const silent = this.#exec !== undefined && isError(error) && error.message.trim() === '';
+    return silent ? 'failed' : undefined;
+  }
+
+  /** Without the cause, which may have in it what the plugin wrote to stdout. */
+  #failure(wrong: string): Error {
+    return new Error(`${this.asked} ${wrong}${this.said}`);
+  }
+
+  #answer(): unknown {
+    return this.#exec?.tokenCache[this.#name];
+  }
+
+  get #name(): string {
+    return String(this.#user?.name);
+  }
+}
+
+async function readFile<T>(
+  file: FileAuth,
+  apply: () => Promise<T>,
+  goOn: (why: unknown) => void,
+): Promise<T> {
+  const former = file.token;
+  try {
+    const done = await apply();
+    if (isText(file.token)) return done;
+    throw new Error('the file of the token is empty');
+  } catch (error) {
+    if (!isText(former)) throw error;
+    file.token = former;
+    file.lastRead = new Date(systemWallNow());
+    const done = await apply();
+    goOn(error);
+    return done;
+  }
+}
+
+/** The first that takes the user, as client-node looks for it. */
+function authenticatorOf(
+  config: object,
+  user: KubeConfigUser,
+): Record<string, unknown> | undefined {
+  const { authenticators, custom_authenticators: custom } = config as Record<string, unknown>;
+  const all = [authenticators, custom].flatMap((some): unknown[] =>
+    Array.isArray(some) ? some : [],
+  );
+  try {
+    return all
+      .filter(isObject)
+      .find((one) => typeof one.isAuthProvider === 'function' && one.isAuthProvider(user));
+  } catch {
+    return undefined; // client-node meets the same, and says so
+  }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== '';
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,48 @@
+/**
+ * A path of index values (bindings/base/json-path.ts) in the core's memory, for indices on bytes.
+ * Drawn in assembly/path.ts.
+ */
+import type { CacheCore } from './cache-core.ts';
+
+/** What pathValues and indexByPath answer when the document has to be decoded. */
+export const FALLBACK = -4;
+
+const ROOM_BEHIND = 16; // may be read
+
+export class PathBlock {
+  /**
+   * For pathValues and indexByPath; 0 when no document on bytes can be asked: a name has a lone
+   * surrogate, which UTF-8 has not.
+   */
+  readonly handle: number;
+  readonly #bytes: number;
+
+  /** Throws CapstanError OUT_OF_MEMORY. */
+  constructor(core: CacheCore, names: readonly string[]) {
+    const encoder = new TextEncoder();
+    const encoded = names.map((name) => encoder.encode(name));
+    this.#bytes = encoded.reduce((bytes, name) => bytes + roomOf(name), 4) + ROOM_BEHIND;
+    if (names.some((name) => /\p{Surrogate}/u.test(name))) {
+      this.handle = 0;
+      return;
+    }
+    this.handle = core.x.pathNew(this.#bytes) >>> 0;
+    if (this.handle === 0) throw core.outOfMemory();
+    const block = new DataView(core.x.memory.buffer, this.handle, this.#bytes);
+    block.setUint32(0, names.length, true);
+    let at = 4;
+    for (const name of encoded) {
+      block.setUint32(at, name.length, true);
+      new Uint8Array(core.x.memory.buffer, this.handle + at + 4, name.length).set(name);
+      at += roomOf(name);
+    }
+  }
+
+  dispose(core: CacheCore): void {
+    if (this.handle !== 0) core.x.pathFree(this.handle, this.#bytes);
+  }
+}
+
+function roomOf(name: Uint8Array): number {
+  return (4 + name.length + 3) & ~3;
+}
