@@ -19,10 +19,10 @@ const MODULES = [
   'testing/index',
   'controller/reconcile',
   'client-node/wire',
-  'errors',
-  'error-text',
-  'handle-error',
-  'logger',
+  'base/errors',
+  'base/error-text',
+  'base/handle-error',
+  'base/logger',
 ];
 
 type Realm = typeof import('capstan/cache') &

@@ -37,7 +37,7 @@ const builtBindings: Plugin = {
 
 /** Writes the page into a folder, which is emptied first. */
 export async function buildPage(folder: string): Promise<void> {
-  const core = `${root}/dist/core.wasm`;
+  const core = `${root}/dist/wasm/core.wasm`;
   if (!existsSync(core))
     throw new Error('dist/ expected the built package: run `npm run build` first');
   const { version } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {

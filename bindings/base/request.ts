@@ -16,3 +16,10 @@ export interface Request {
  * queue.add({ namespace: 'default', name: 'web' });
  */
 export const requestKey = (request: Request): string => `${request.namespace}/${request.name}`;
+
+/** Whether an item has members of its own beside those of a request. */
+export function hasMore(item: Request): boolean {
+  for (const member in item)
+    if (member !== 'namespace' && member !== 'name' && Object.hasOwn(item, member)) return true;
+  return false;
+}

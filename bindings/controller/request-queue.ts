@@ -5,8 +5,7 @@
  */
 import { CapstanError, hasCode, invalid } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
-import { type Request, requestKey } from '../base/request.ts';
-import { hasMore } from '../wasm/keys.ts';
+import { hasMore, type Request, requestKey } from '../base/request.ts';
 import {
   type AddOptions,
   type GotWithPriority,

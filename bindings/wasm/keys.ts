@@ -10,7 +10,7 @@
  */
 
 import { CapstanError, invalid, requireFunction, show } from '../base/errors.ts';
-import { type Request, requestKey } from '../base/request.ts';
+import { hasMore, type Request, requestKey } from '../base/request.ts';
 import { type Core, NO_MEMORY, NOTHING } from './core.ts';
 import { hashesInWasm } from './key-mode.ts';
 
@@ -94,13 +94,6 @@ export function limitedItem(item: unknown): string {
     );
   }
   return `${namespaceOf.length}/${namespaceOf}/${nameOf}`;
-}
-
-/** Whether an item has members of its own beside those of a request. */
-export function hasMore(item: Request): boolean {
-  for (const member in item)
-    if (member !== 'namespace' && member !== 'name' && Object.hasOwn(item, member)) return true;
-  return false;
 }
 
 function textOf<T>(key: KeyFunction<T>): KeyFunction<T> {

@@ -23,7 +23,7 @@ export const POLICY = [
 
 /** Writes the page into a folder, which is emptied first. */
 export async function buildView(folder: string): Promise<void> {
-  if (!existsSync(`${root}dist/cache.wasm`))
+  if (!existsSync(`${root}dist/wasm/cache.wasm`))
     throw new Error('dist/ expected the built package: run `npm run build` first');
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });

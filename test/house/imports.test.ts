@@ -11,14 +11,48 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const RULES: Rules = {
   folders: {
-    workqueue: [],
-    cache: [],
-    client: ['workqueue', 'cache'],
-    leaderelection: ['cache'],
-    controller: ['workqueue', 'cache', 'client'],
-    'client-node': ['cache'],
-    manager: ['workqueue', 'cache', 'client', 'leaderelection', 'controller'],
-    testing: ['workqueue', 'cache', 'client', 'client-node'],
+    base: [],
+    wasm: ['base'],
+    workqueue: ['base', 'wasm'],
+    'cache/rest': ['base'],
+    'cache/decode': ['base', 'cache/rest'],
+    'cache/bytes': ['base', 'wasm', 'cache/rest', 'cache/decode'],
+    'cache/reflector': ['base', 'cache/rest', 'cache/decode'],
+    'cache/queue': ['base', 'cache/rest', 'cache/bytes', 'cache/reflector'],
+    'cache/store': [
+      'base',
+      'wasm',
+      'cache/rest',
+      'cache/decode',
+      'cache/bytes',
+      'cache/reflector',
+      'cache/queue',
+    ],
+    'cache/informer': [
+      'base',
+      'cache/rest',
+      'cache/decode',
+      'cache/bytes',
+      'cache/reflector',
+      'cache/queue',
+      'cache/store',
+    ],
+    'cache/parity': [
+      'base',
+      'cache/rest',
+      'cache/bytes',
+      'cache/reflector',
+      'cache/queue',
+      'cache/store',
+      'cache/informer',
+    ],
+    cache: ['base', 'wasm', 'cache'],
+    client: ['base', 'workqueue', 'cache'],
+    leaderelection: ['base', 'cache'],
+    controller: ['base', 'workqueue', 'cache', 'client'],
+    'client-node': ['base', 'cache'],
+    manager: ['base', 'workqueue', 'cache', 'client', 'leaderelection', 'controller'],
+    testing: ['base', 'workqueue', 'cache', 'client', 'client-node'],
   },
   gatherer: { file: 'bindings/index.ts', folders: ['workqueue', 'cache', 'controller'] },
   node: ['client-node', 'manager', 'testing'],
@@ -28,6 +62,7 @@ const RULES: Rules = {
     yaml: 'testing',
   },
   loadedLater: ['@marcbachmann/cel-js', 'yaml'],
+  modules: 'wasm',
 };
 
 const LONGEST_FILE = 600;
@@ -90,23 +125,43 @@ describe('the checker of imports', () => {
   it.each([
     [
       'bindings/base/clock.ts',
-      "import { WorkQueue } from './workqueue/index.ts';",
-      'nothing above',
+      "import { WorkQueue } from '../workqueue/index.ts';",
+      'base may import nothing',
     ],
     [
       'bindings/workqueue/queue.ts',
-      "import type { Store } from '../cache/store.ts';",
+      "import type { Store } from '../cache/store/store.ts';",
       'workqueue may import',
     ],
-    ['bindings/cache/store/store.ts', "export * from '../workqueue/queue.ts';", 'cache may import'],
+    [
+      'bindings/cache/store/store.ts',
+      "export * from '../../workqueue/queue.ts';",
+      'cache/store may import',
+    ],
+    [
+      'bindings/cache/queue/fifo.ts',
+      "import type { Handler } from '../informer/handler.ts';",
+      'cache/queue may import',
+    ],
     ['bindings/cache/store/store.ts', "import { readFileSync } from 'node:fs';", 'node: modules'],
     [
       'bindings/cache/store/store.ts',
-      "const later = await import('../controller/controller.ts');",
-      'cache may import',
+      "const later = await import('../../controller/controller.ts');",
+      'cache/store may import',
     ],
-    ['bindings/cache/store/store.ts', "import '../controller/controller.ts';", 'cache may import'],
-    ['bindings/cache/store/store.ts', "import { all } from '../index.ts';", 'nothing imports it'],
+    [
+      'bindings/cache/store/store.ts',
+      "import '../../controller/controller.ts';",
+      'cache/store may import',
+    ],
+    ['bindings/cache/index.ts', "import { all } from '../index.ts';", 'nothing imports it'],
+    ['bindings/clock.ts', 'export const now = 0;', 'alone in bindings/'],
+    ['bindings/cache/keys.ts', "import { a } from './rest/a.ts';", 'alone in bindings/cache/'],
+    [
+      'bindings/cache/store/store.ts',
+      "import module from '#core-module';",
+      'only wasm uses # imports',
+    ],
     [
       'bindings/controller/a.ts',
       "import type { KubeConfig } from '@kubernetes/client-node';",
@@ -129,18 +184,20 @@ describe('the checker of imports', () => {
       'leaves bindings/',
     ],
     ['bindings/index.ts', "export * from './testing/index.ts';", 'alone'],
-    ['bindings/extras/a.ts', "import { a } from '../cache/a.ts';", 'no rule for the folder extras'],
+    ['bindings/extras/a.ts', "import { a } from '../base/a.ts';", 'no rule for the folder extras'],
   ])('refuses in %s: %s', (path, source, why) => {
     expect(broken(path, source)).toEqual([expect.stringContaining(why)]);
   });
 
   it.each([
-    ['bindings/workqueue/queue.ts', "import { invalid } from '../errors.ts';"],
+    ['bindings/workqueue/queue.ts', "import { invalid } from '../base/errors.ts';"],
+    ['bindings/cache/store/store.ts', "import { Version } from '../bytes/version.ts';"],
+    ['bindings/client/client.ts', "import type { Transport } from '../cache/rest/transport.ts';"],
     ['bindings/controller/controller.ts', "import { WorkQueue } from '../workqueue/index.ts';"],
     ['bindings/client-node/a.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
     ['bindings/client-node/a.ts', "import { Agent } from 'node:https';"],
     ['bindings/wasm/core.ts', "import module from '#core-module';"],
-    ['bindings/wasm/core.ts', "import { bytes } from './generated/core-wasm.ts';"],
+    ['bindings/wasm/core.ts', "import { bytes } from '../generated/core-wasm.ts';"],
     ['bindings/index.ts', "export * from './cache/index.ts';"],
   ])('accepts in %s: %s', (path, source) => {
     expect(broken(path, source)).toEqual([]);
@@ -186,13 +243,13 @@ describe('the checker of imports', () => {
       ['c', new Set(['b'])],
     ]);
     expect(cycleIn(cycle)).toEqual(['b', 'c', 'b']);
-    const lax: Rules = { ...RULES, folders: { ...RULES.folders, cache: ['controller'] } };
+    const lax: Rules = { ...RULES, folders: { ...RULES.folders, client: ['controller'] } };
     const sources = {
-      'bindings/cache/a.ts': "import type { B } from '../controller/b.ts';",
-      'bindings/controller/b.ts': "import { a } from '../cache/a.ts';",
+      'bindings/client/a.ts': "import type { B } from '../controller/b.ts';",
+      'bindings/controller/b.ts': "import { a } from '../client/a.ts';",
     };
     expect(violations(sources, lax)).toEqual([
-      'folders import each other: cache -> controller -> cache',
+      'folders import each other: client -> controller -> client',
     ]);
   });
 

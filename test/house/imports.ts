@@ -147,7 +147,10 @@ export interface Sources {
 }
 
 export interface Rules {
-  /** Folder of bindings/ → the folders that it may import besides itself and the root files. */
+  /**
+   * Folder of bindings/ → the folders that it may import besides itself. A folder that holds others
+   * has no file of its own but index.ts; who may import it may import those.
+   */
   readonly folders: Readonly<Record<string, readonly string[]>>;
   /** The root file that gathers the public names, and the folders that it gathers. */
   readonly gatherer: { readonly file: string; readonly folders: readonly string[] };
@@ -160,15 +163,33 @@ export interface Rules {
   readonly packages: Readonly<Record<string, string>>;
   /** Those of the packages that are loaded only where they are needed. */
   readonly loadedLater: readonly string[];
+  /** The folder that alone has imports with #, which differ by host. */
+  readonly modules: string;
 }
 
-/** The root files of bindings/ as a folder of their own. */
+/** What lies in bindings/ itself. */
 const ROOT = '(root)';
 
-function folderOf(path: string): string {
-  const [, first = '', second] = path.split('/');
-  return second === undefined ? ROOT : first;
+/** The folder of the rules that a file lies in: the innermost, or the first of its path. */
+function folderOf(path: string, rules: Rules): string {
+  const parts = path.split('/').slice(1, -1);
+  if (parts.length === 0) return ROOT;
+  for (let length = parts.length; length > 0; length--) {
+    const folder = parts.slice(0, length).join('/');
+    if (Object.hasOwn(rules.folders, folder)) return folder;
+  }
+  return parts[0] ?? ROOT;
 }
+
+/** A file beside the folders of a folder, where index.ts alone may be. */
+function isLoose(path: string, rules: Rules): boolean {
+  const folder = folderOf(path, rules);
+  const holds = Object.keys(rules.folders).some((each) => each.startsWith(`${folder}/`));
+  const directly = path === `bindings/${folder === ROOT ? '' : `${folder}/`}${fileOf(path)}`;
+  return (folder === ROOT || holds) && directly && fileOf(path) !== 'index.ts';
+}
+
+const fileOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 function resolve(from: string, specifier: string): string {
   const parts = from.split('/').slice(0, -1);
@@ -180,9 +201,9 @@ function resolve(from: string, specifier: string): string {
 }
 
 function judge(path: string, { specifier, typeOnly }: Import, rules: Rules): string | undefined {
-  const folder = folderOf(path);
+  const folder = folderOf(path, rules);
   if (specifier.startsWith('#'))
-    return folder === ROOT ? undefined : 'only root files use # imports';
+    return folder === rules.modules ? undefined : `only ${rules.modules} uses # imports`;
   if (specifier.startsWith('node:')) {
     return rules.node.includes(folder)
       ? undefined
@@ -197,24 +218,23 @@ function judge(path: string, { specifier, typeOnly }: Import, rules: Rules): str
       ? undefined
       : 'only types may be imported from this package (import type)';
   }
-  const target = folderOf(resolve(path, specifier));
-  if (!resolve(path, specifier).startsWith('bindings/')) return 'leaves bindings/';
+  const file = resolve(path, specifier);
+  if (!file.startsWith('bindings/')) return 'leaves bindings/';
+  const target = folderOf(file, rules);
   if (target === folder || target === 'generated') return undefined;
+  const may = (folders: readonly string[]): boolean =>
+    folders.some((each) => target === each || target.startsWith(`${each}/`));
   if (path === rules.gatherer.file) {
-    return rules.gatherer.folders.includes(target)
+    return may(rules.gatherer.folders)
       ? undefined
       : `it gathers ${rules.gatherer.folders.join(', ')} alone`;
   }
-  if (folder === ROOT) return 'root files import nothing above them';
-  if (target === ROOT)
-    return resolve(path, specifier) === rules.gatherer.file
-      ? 'it gathers, nothing imports it'
-      : undefined;
+  if (file === rules.gatherer.file) return 'it gathers, nothing imports it';
   const allowed = rules.folders[folder];
   if (allowed === undefined) return `no rule for the folder ${folder}`;
-  return allowed.includes(target)
+  return may(allowed)
     ? undefined
-    : `${folder} may import ${[...allowed, 'root files'].join(', ')} only`;
+    : `${folder} may import ${allowed.length === 0 ? 'nothing' : `${allowed.join(', ')} only`}`;
 }
 
 /** A cycle in `edges`, as the folders on it; undefined if there is none. */
@@ -245,14 +265,16 @@ export function violations(sources: Sources, rules: Rules): string[] {
   const found: string[] = [];
   const edges = new Map<string, Set<string>>();
   for (const [path, source] of Object.entries(sources)) {
+    const folder = folderOf(path, rules);
+    if (isLoose(path, rules))
+      found.push(`${path}: index.ts is alone in bindings/${folder === ROOT ? '' : `${folder}/`}`);
     for (const each of importsOf(source)) {
       const problem = judge(path, each, rules);
       if (problem !== undefined)
         found.push(`${path}:${each.line} imports '${each.specifier}': ${problem}`);
       if (!each.specifier.startsWith('.') || path === rules.gatherer.file) continue;
-      const target = folderOf(resolve(path, each.specifier));
-      if (target !== folderOf(path))
-        edges.set(folderOf(path), (edges.get(folderOf(path)) ?? new Set()).add(target));
+      const target = folderOf(resolve(path, each.specifier), rules);
+      if (target !== folder) edges.set(folder, (edges.get(folder) ?? new Set()).add(target));
     }
   }
   const cycle = cycleIn(edges);

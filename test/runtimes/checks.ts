@@ -229,7 +229,7 @@ export function checkRequire({ project: { folder }, runtimes }: Tools): Promise<
 }
 
 const POLICY = "default-src 'none'; connect-src 'self'; worker-src 'self'; script-src 'self'";
-const WORKER = `fetch('/node_modules/capstan/dist/core.wasm')
+const WORKER = `fetch('/node_modules/capstan/dist/wasm/core.wasm')
   .then((answer) => answer.arrayBuffer())
   .then((bytes) => WebAssembly.compile(bytes, { builtins: ['js-string'] }))
   .then((module) => postMessage(module));

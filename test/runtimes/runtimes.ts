@@ -130,8 +130,8 @@ const config :Workerd.Config = (
     compatibilityDate = "2025-05-05",
     modules = [
       (name = "worker.js", esModule = embed "worker.js"),
-      (name = "core.wasm", wasm = embed "node_modules/capstan/dist/core.wasm"),
-      (name = "cache.wasm", wasm = embed "node_modules/capstan/dist/cache.wasm"),
+      (name = "core.wasm", wasm = embed "node_modules/capstan/dist/wasm/core.wasm"),
+      (name = "cache.wasm", wasm = embed "node_modules/capstan/dist/wasm/cache.wasm"),
     ],
     bindings = [(name = "CLAIMS", json = ${JSON.stringify(claims)})],
   )),

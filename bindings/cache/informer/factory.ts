@@ -94,18 +94,13 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
    * newSharedInformerFactory(transport, { perResource: new Map([[Pod, { drop: ['spec.volumes'], maxBytes: 1e9 }]]) });
    */
   perResource?: ReadonlyMap<Resource<never, string>, ResourceOptions> | undefined;
-  /**
-   * Changes the query of each list and watch before it is sent; see {@link ListWatchOptions.tweak}.
-   */
+  /** Changes the query of each list and watch; see {@link ListWatchOptions.tweak}. */
   tweakListOptions?: ListWatchOptions['tweak'] | undefined;
   /** How long a watch may be silent, in milliseconds; see {@link ListWatchOptions.idleTimeout}. */
   idleTimeout?: number | undefined;
   /** The longest answer to a list, in bytes; see {@link ListWatchOptions.maxListBytes}. */
   maxListBytes?: number | undefined;
-  /**
-   * Changes the objects of all informers before they are stored; see {@link
-   * SharedIndexInformerOptions.transform}.
-   */
+  /** Changes objects before they are stored; see {@link SharedIndexInformerOptions.transform}. */
   transform?: ((object: KubeObject) => KubeObject) | undefined;
   /**
    * The informers' name in metrics. Informers of one resource with other selections get what tells

@@ -17,7 +17,7 @@ function tryCore(): string {
 
 async function tryStreaming(): Promise<string> {
   try {
-    await WebAssembly.compileStreaming(fetch('/node_modules/capstan/dist/core.wasm'));
+    await WebAssembly.compileStreaming(fetch('/node_modules/capstan/dist/wasm/core.wasm'));
     return 'ok';
   } catch (error) {
     return String(error);
