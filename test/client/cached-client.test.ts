@@ -147,10 +147,15 @@ describe('a cached read', () => {
 
   test('makes no informer where it must not', async () => {
     const { client, factory } = await cached({ readerFailOnMissingInformer: true });
-    await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject({ code: 'NOT_CACHED' });
+    const missing = { code: 'NOT_CACHED' };
+    await expect(client.get(ConfigMaps, at('a'))).rejects.toMatchObject(missing);
+    await expect(client.list(ConfigMaps)).rejects.toMatchObject(missing);
     expect(factory.has(ConfigMaps)).toBe(false);
     factory.informerFor(ConfigMaps);
     await expect(client.get(ConfigMaps, at('a'))).rejects.toSatisfy(isNotFound);
+    await client.create(ConfigMaps, configMap('a'));
+    expect((await client.get(ConfigMaps, at('a'))).metadata.name).toBe('a');
+    expect(names((await client.list(ConfigMaps)).items)).toEqual(['a']);
   });
 
   test('ends while it waits for a cache: with its signal, with the informer, and after a time with the reason', async () => {
@@ -190,6 +195,8 @@ describe('a cached read', () => {
     expect((await client.get(ConfigMaps, at('b', 'other'))).metadata.name).toBe('b');
     expect(names((await client.list(ConfigMaps, { namespace: 'other' })).items)).toEqual(['b']);
     expect(names((await client.list(ConfigMaps)).items)).toEqual(['a']);
+    const unknown = client.get(ConfigMaps, at('none', 'unknown'));
+    await expect(unknown).rejects.toSatisfy(isNotFound);
     expect(lines(requests).filter((line) => line.includes('other'))).toEqual([
       'POST /api/v1/namespaces/other/configmaps',
       'GET /api/v1/namespaces/other/configmaps/b',
@@ -540,6 +547,8 @@ describe('a cache of metadata alone', () => {
     ['a name', { fieldSelector: 'metadata.name=a' }, ['default/a', 'other/a']],
     ['labels', { labelSelector: 'tier=back' }, ['default/b', 'other/a']],
     ['labels in a namespace', { labelSelector: 'tier=back', namespace: 'default' }, ['default/b']],
+    ['an index', { index: { name: 'byTier', value: 'back' } }, ['default/b', 'other/a']],
+    ['the name of an index', { fieldSelector: 'byTier=front' }, ['default/a']],
     [
       'a name and labels in a namespace',
       { namespace: 'default', labelSelector: 'tier=front', fieldSelector: 'metadata.name=a' },
@@ -547,7 +556,9 @@ describe('a cache of metadata alone', () => {
     ],
   ])('of metadata alone selects %s', async (_, options, expected) => {
     const { client, requests } = await filled();
-    const { items } = await client.list(ConfigMaps, options);
+    const byTier = ({ metadata }: ConfigMap) => [metadata.labels?.tier ?? ''];
+    const Tiered = { ...ConfigMaps, indexers: { byTier } };
+    const { items } = await client.list<ConfigMap>(Tiered, options);
     const keys = items.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`);
     expect(keys.sort()).toEqual(expected);
     expect(items.every((item) => item.kind === 'ConfigMap' && !('data' in item))).toBe(true);

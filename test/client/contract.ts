@@ -474,6 +474,12 @@ export function keepsTheContract(
       const none = [{ op: 'remove', path: '/metadata/finalizers' }] as const;
       await client.patch(ConfigMaps, at('h3'), { type: 'json', operations: none });
       expect(await left()).toEqual([]);
+      await client.apply(ConfigMaps, configMap('h4', {}, { finalizers }), me);
+      await client.delete(ConfigMaps, at('h4'));
+      const held4 = await client.get(ConfigMaps, at('h4'));
+      expect(held4.metadata).toMatchObject({ finalizers, deletionTimestamp: expect.any(String) });
+      await client.apply(ConfigMaps, configMap('h4'), me);
+      await expect(client.get(ConfigMaps, at('h4'))).rejects.toSatisfy(isNotFound);
     });
 
     test('of many writes at once each counts, or is a conflict', async () => {

@@ -111,18 +111,27 @@ describe('discovery', () => {
       expect(await versionOf(version)).toEqual([version ?? 'v2']);
   });
 
-  test('forgets a version that is not served any more, once it asks again', async () => {
+  test('finds a version that has come, and forgets one that is not served any more, once it asks again', async () => {
     const { client, transport } = await live();
-    const [before, after] = ['v2', '(v2)'].map((second) =>
-      definition('gizmos', 'Gizmo', 'Namespaced', 'v1', second),
-    ) as [object, object];
-    await define(transport, before);
+    const first = definition('gizmos', 'Gizmo', 'Namespaced', 'v1');
+    await define(transport, first);
     const discovery = new Discovery(transport);
     const gizmo = { group: 'example.com', kind: 'Gizmo' };
+    expect((await discovery.resourceFor(gizmo)).version).toBe('v1');
+    const Definitions = await discovery.resourceOf<typeof first>(first);
+    const redefine = (second: string) => {
+      const { spec } = definition('gizmos', 'Gizmo', 'Namespaced', 'v1', second);
+      const patch = { type: 'merge', body: { spec } } as const;
+      return client.patch(Definitions, { name: 'gizmos.example.com' }, patch);
+    };
+    await redefine('v2');
+    expect(await discovery.resourceFor({ ...gizmo, version: 'v2' })).toMatchObject({
+      version: 'v2',
+      namespaced: true,
+    });
+    discovery.invalidate('example.com');
     expect((await discovery.resourceFor(gizmo)).version).toBe('v2');
-    const Definitions = await discovery.resourceOf<typeof before>(before);
-    const patch = { type: 'merge', body: { spec: Object(after).spec } } as const;
-    await client.patch(Definitions, { name: 'gizmos.example.com' }, patch);
+    await redefine('(v2)');
     expect((await discovery.resourceFor(gizmo)).version).toBe('v2');
     const unknown = { group: 'example.com', version: 'v3', kind: 'Gizmo' };
     await expect(discovery.resourceFor(unknown)).rejects.toSatisfy(isNotFound);
@@ -138,7 +147,11 @@ describe('discovery', () => {
     await expect(discovery.resourceFor(gadget)).rejects.toSatisfy(isNotFound);
     await discovery.resourceFor({ group: 'example.com', kind: 'Gizmo' });
     await define(transport, definition('gadgets', 'Gadget', 'Namespaced'));
-    expect((await discovery.resourceFor(gadget)).plural).toBe('gadgets');
+    const found = { plural: 'gadgets', namespaced: true };
+    expect(await discovery.resourceFor(gadget)).toMatchObject(found);
+    const disc = { ...gadget, kind: 'Disc' };
+    await define(transport, definition('discs', 'Disc', 'Cluster'));
+    expect(await discovery.resourceFor(disc)).toMatchObject({ plural: 'discs', namespaced: false });
     requests.length = 0;
     discovery.invalidate();
     await discovery.resourceFor(gadget);

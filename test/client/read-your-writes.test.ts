@@ -153,6 +153,17 @@ describe('a read after a write', () => {
     expect(await settled(clock, getting)).toBe(false);
     gate.open();
     expect(await getting).toBe(true);
+    const { metadata } = await client.create(ConfigMaps, configMap('a'));
+    await client.get(ConfigMaps, at('a'));
+    gate.shut();
+    await client.delete(ConfigMaps, at('a'), { preconditions: { uid: metadata.uid } });
+    const gone = [
+      client.get(ConfigMaps, at('a')).catch(isNotFound),
+      client.list(ConfigMaps).then(({ items }) => items.length === 2),
+    ];
+    for (const reading of gone) expect(await settled(clock, reading)).toBe(false);
+    gate.open();
+    expect(await Promise.all(gone)).toEqual([true, true]);
     gate.shut();
     await client.deleteAllOf(ConfigMaps, { namespace: 'default' });
     const listing = client.list(ConfigMaps);

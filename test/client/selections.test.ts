@@ -2,7 +2,12 @@
  * What a client reads from a cache that holds a part of a resource, as the options of its factory
  * say, in every form that objects are kept in. controller-runtime: pkg/cache/cache_test.go.
  */
-import { defineResource, type FactoryOptions, type ResourceSelection } from 'capstan/cache';
+import {
+  defineResource,
+  type FactoryOptions,
+  type Resource,
+  type ResourceSelection,
+} from 'capstan/cache';
 import { isNotFound } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
 import { cached, Namespaces } from './fixtures.ts';
@@ -110,6 +115,30 @@ describe('a cache whose requests are all changed', () => {
     expect(items.map(({ metadata }) => metadata.name).sort()).toEqual(expected);
   });
 });
+
+test.each(FORMS)(
+  'of %s is read what a transform makes of it: of all, or of one resource',
+  async (_, form, more) => {
+    const marked = (by: string) => (object: object) => {
+      const { metadata, ...rest } = object as Pod;
+      return { ...rest, metadata: { ...metadata, labels: { by } } };
+    };
+    const selections = new Map<Resource<never, string>, ResourceSelection>([
+      [Pods, more],
+      [Namespaces, more],
+    ]);
+    const perResource = new Map<Resource<never, string>, { transform: ReturnType<typeof marked> }>([
+      [Namespaces, { transform: marked('one') }],
+    ]);
+    const keep = form.keep === undefined ? {} : { keep: form.keep };
+    const client = await filled({ ...keep, selections, perResource, transform: marked('all') });
+    await client.create(Namespaces, { metadata: { name: 'team' } });
+    const pod = await client.get(Pods, { namespace: 'one', name: 'p1' });
+    expect(pod.metadata.labels).toEqual({ by: 'all' });
+    const team = await client.get(Namespaces, { name: 'team' });
+    expect(team.metadata.labels).toEqual({ by: 'one' });
+  },
+);
 
 test('the namespaces of the cache hold for a resource that says a selector alone', async () => {
   const selections = new Map([[Pods, { labelSelector: 'common' }]]);

@@ -93,14 +93,13 @@ export function ownersAfter(
   const managers = managersFor(kind, live, next, subresource !== '');
   // Who took all owners away wants none, until somebody applies.
   if (live !== undefined && managers.size === 0) return undefined;
-  const owned = live === undefined ? asCreated(next) : next;
   // Of what its type does not describe nobody owns anything.
-  if (!isTyped(kind, owned) || (live !== undefined && !isTyped(kind, live))) return undefined;
+  if (!isTyped(kind, next) || (live !== undefined && !isTyped(kind, live))) return undefined;
   try {
     const owners = ownUpdate(
       typeOf(kind),
       live ?? nothing(kind),
-      owned,
+      next,
       managers,
       writerOf(kind, subresource, by),
     );
@@ -116,16 +115,6 @@ export function ownersAfter(
 const isTyped = (kind: Kind, object: JsonObject): boolean =>
   (!kind.builtIn && kind.schema === undefined) ||
   typeError(typeOf(kind), object, [], true) === undefined;
-
-/** Nothing is created as deleted, and so nobody owns that it would be. */
-const asCreated = (object: JsonObject): JsonObject => ({
-  ...object,
-  metadata: without(
-    objectAt(object, 'metadata'),
-    'deletionTimestamp',
-    'deletionGracePeriodSeconds',
-  ),
-});
 
 /** A client may send managers of its own with an object; what it gets wrong does not count. */
 function managersFor(

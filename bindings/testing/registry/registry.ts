@@ -47,6 +47,7 @@ import { makerOf } from './parts.ts';
 import { requirePreconditions, requireUid } from './preconditions.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
 import {
+  asPosted,
   assemble,
   forCreate,
   ofResource,
@@ -214,12 +215,14 @@ export class Registry {
   create(path: ResourcePath, body: JsonObject, options: WriteOptions): Written {
     const kind = this.kinds.get(path.resource);
     const object = this.#inNamespace(kind, path, body);
-    return telling(ownerWarnings(object), () => this.#create(kind, path, object, options));
+    return telling(ownerWarnings(object), () =>
+      this.#create(kind, path, object, options, undefined, true),
+    );
   }
 
   /** An object that is answered and not stored, with its managers: a review. */
   unstored(kind: Kind, path: ResourcePath, body: JsonObject, manager: string): JsonObject {
-    const object = this.#inNamespace(kind, path, body);
+    const object = asPosted(this.#inNamespace(kind, path, body));
     const by = { manager, now: this.now() };
     const managedFields = ownersAfter(kind, undefined, object, path.subresource, by);
     const owned = withOwners(object, managedFields);
@@ -234,13 +237,17 @@ export class Registry {
     return name;
   }
 
-  /** @param owners the `managedFields` where they are known: of an object that is applied */
+  /**
+   * @param owners the `managedFields` where they are known: of an object that is applied
+   * @param posted it is created by a POST, and not by an update or an apply
+   */
   #create(
     kind: Kind,
     path: ResourcePath,
     object: JsonObject,
     options: WriteOptions,
     owners?: { managedFields: Json | undefined },
+    posted = false,
   ): Written {
     const given = metadataOf(object);
     const prefix = stringAt(given, 'generateName');
@@ -250,7 +257,8 @@ export class Registry {
     requireKind(kind, object, name);
     if (this.#definitions.isTerminating(kind)) throw terminatingDefinition(ofResource(kind, name));
     const learned = kind.known ? kind : { ...kind, kind: String(object.kind) };
-    const prepared = prepare(learned, object, owners !== undefined);
+    const checked = prepare(learned, object, owners !== undefined);
+    const prepared = posted ? asPosted(checked) : checked;
     options.guard?.(learned, prepared, undefined);
     const now = this.now();
     const managedFields =

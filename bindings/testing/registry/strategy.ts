@@ -100,6 +100,12 @@ const FIRST_STATUS: Record<string, JsonObject> = {
 const ownsStatus = (kind: Kind): boolean =>
   kind.status && !(kind.builtIn && kind.plural === 'nodes');
 
+/** apiserver: rest.WipeObjectMetaSystemFields. Only what is posted cannot be created as deleted. */
+export const asPosted = (object: JsonObject): JsonObject => ({
+  ...object,
+  metadata: without(metadataOf(object), 'deletionTimestamp', 'deletionGracePeriodSeconds'),
+});
+
 /**
  * The object as it is stored first, its metadata complete but for the version. Throws 422 for what
  * is refused.
@@ -115,6 +121,8 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
     // Kinds that do not count generations keep what the client sends.
     generation: kind.generation === 'none' ? given.generation : 1,
     creationTimestamp: set.now,
+    deletionTimestamp: given.deletionTimestamp,
+    deletionGracePeriodSeconds: given.deletionGracePeriodSeconds,
     labels: labelsOf(kind, given, set.name),
     annotations: given.annotations,
     ownerReferences: distinct(given.ownerReferences),
