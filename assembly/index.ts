@@ -18,11 +18,13 @@ export {
 } from "./keys";
 export {
   queueNew, queueFree, queueAdd, queueAddPair, queueAddSlot, queueGet, queueTake, queueDoneSlot, queueRules,
-  queueState, queueLen, queueProcessing, queueDepth, queueStats, queueLastWait, queueLastWork, queueUnfinished, queueLongest,
+  queueState, queueLen, queueProcessing, queueDepth, queueStats, queueUnfinished, queueLongest, priorityNew,
 } from "./queue";
-export { delayAdd, delayAddPair, delayAddSlot, delayNext, delayAdvance, delayFire, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
+export { queueLastWait, queueLastWork } from "./states";
+export { delayNext } from "./waiting";
+export { delayAdd, delayAddPair, delayAddSlot, delayAdvance, delayFire, delayPop, delayCancel, delayUntil, delayWaiting } from "./delay";
 export {
-  priorityNew, priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom, priorityOf,
+  priorityAdd, priorityAddPair, priorityAddSlot, priorityClose, priorityTaken, priorityRaisedFrom, priorityOf,
   levelsSurvey, levelPriority, levelDepth, levelLongest,
 } from "./priority";
 export {

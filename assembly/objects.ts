@@ -13,10 +13,7 @@ import { Arena, BLOCK_HEAD } from "./holes";
 import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { NOTHING, NO_MEMORY, Table } from "./record";
-import { META, TOP, cutEnd, cutStart, isAscii, isNamed, metaCount, metaShape, metaValue, objectEnd, objectStart, topCount, topShape, topValue } from "./scan";
-import {
-  API_VERSION, KIND, METADATA, Member, NAME, NAMESPACE, NO_SHAPE, hasName, indexIn, memberAt, shapeCount,
-} from "./shapes";
+import { METADATA, NAME, NAMESPACE, hasName, indexIn, shapeCount } from "./shapes";
 
 const OBJECTS_BYTES: u32 = 64;
 
@@ -53,7 +50,7 @@ export class Span {
   end: u32;
 }
 
-const IS_ASCII: u32 = 1;
+export const IS_ASCII: u32 = 1;
 const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
 
 /** Where the spans of a version begin. */
@@ -166,17 +163,6 @@ export function objectSlot(objects: Objects, version: u32, keys: Table, intern: 
 }
 
 /**
- * Where the stored version of the key that was scanned last lies, or null. What a scan finds equal to
- * it, byte by byte, it need not check again.
- */
-export function storedLike(objects: Objects, keys: Table): StoredObject | null {
-  if (metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;
-  const slot = scannedSlot(keys);
-  const version = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
-  return version < 0 ? null : objectAt(objects, <u32>version);
-}
-
-/**
  * Where the member of a version at a place begins and ends, if it has the name; 0 in storedEnd if
  * not.
  *
@@ -196,17 +182,6 @@ export function storedMember(stored: StoredObject, place: i32, name: usize, leng
 
 export function isStoredAscii(stored: StoredObject): bool {
   return (stored.flags & IS_ASCII) != 0;
-}
-
-/** The slot that the object scanned last has in a key table, as from keysFind. */
-export function scannedSlot(keys: Table): i32 {
-  const name = changetype<Member>(metaValue(NAME));
-  const namespace = metaValue(NAMESPACE);
-  const nameAt = name.value + 1;
-  const nameBytes = <u32>(name.valueEnd - nameAt) - 1;
-  if (namespace === null) return keysFindObject(keys, 0, 0, nameAt, nameBytes);
-  const namespaceAt = namespace.value + 1;
-  return keysFindObject(keys, namespaceAt, <u32>(namespace.valueEnd - namespaceAt) - 1, nameAt, nameBytes);
 }
 
 /** Where a version lies until the next call that may need memory. */
@@ -233,23 +208,6 @@ export function metaSpanOf(stored: StoredObject, known: usize): Span | null {
   return index < 0 ? null : spanAt(spansOf(stored), shapeCount(<u32>stored.topShape) + <u32>index);
 }
 
-/** An address in the scanned bytes as an offset in what is kept of them. */
-@inline
-function kept(address: u32): u32 {
-  const offset = address - <u32>objectStart;
-  return address >= <u32>cutEnd ? offset - <u32>(cutEnd - cutStart) : offset;
-}
-
-@inline
-function storeSpans(to: usize, members: usize, count: u32): void {
-  for (let i: u32 = 0; i < count; i++) {
-    const member = memberAt(members, i);
-    const span = spanAt(to, i);
-    span.start = kept(<u32>member.value);
-    span.end = kept(<u32>member.valueEnd);
-  }
-}
-
 /** What nobody refers to any more goes back to the arena. */
 function dropSpare(objects: Objects): void {
   const spare = objects.spare;
@@ -263,7 +221,7 @@ function dropSpare(objects: Objects): void {
  * A version with room for so many bytes, and what else it is to have still to be written; or
  * NO_MEMORY.
  */
-function newVersion(objects: Objects, exactly: u32): i32 {
+export function newVersion(objects: Objects, exactly: u32): i32 {
   // Rounded, so that a version fits where one of a digit less was.
   const bytes = (exactly + 63) & ~63;
   const spare = objects.spare;
@@ -283,35 +241,6 @@ function newVersion(objects: Objects, exactly: u32): i32 {
   return NO_MEMORY;
 }
 
-/**
- * Keeps the object scanned last as a version with one reference. It was regular. Answers its number
- * or NO_MEMORY.
- */
-export function objectStage(objects: Objects): i32 {
-  const cut = <u32>(cutEnd - cutStart);
-  const length = <u32>(objectEnd - objectStart) - cut;
-  const spans = (topCount + metaCount) << 3;
-  const number = newVersion(objects, <u32>offsetof<StoredObject>() + spans + length);
-  if (number < 0) return NO_MEMORY;
-  const stored = objectAt(objects, <u32>number);
-  stored.length = length;
-  stored.topShape = <u16>topShape;
-  stored.metaShape = <u16>metaShape;
-  stored.references = 1;
-  stored.flags = isAscii ? IS_ASCII : 0;
-  const to = spansOf(stored);
-  storeSpans(to, TOP, topCount);
-  storeSpans(to + (topCount << 3), META, metaCount);
-  const json = to + spans;
-  if (cut == 0) memory.copy(json, objectStart, length);
-  else {
-    const head = cutStart - objectStart;
-    memory.copy(json, objectStart, head);
-    memory.copy(json + head, cutEnd, objectEnd - cutEnd);
-  }
-  return number;
-}
-
 @inline
 export function sameBytes(a: usize, b: usize, length: u32): bool {
   if (length >= 16) {
@@ -327,54 +256,6 @@ export function sameBytes(a: usize, b: usize, length: u32): bool {
   }
   for (let i: usize = 0; i < length; i++) if (load<u8>(a + i) != load<u8>(b + i)) return false;
   return true;
-}
-
-/**
- * Whether nothing but kind and apiVersion come before the metadata. Of objects of the expected kind
- * that have the same bytes from the metadata on, these then say the same.
- */
-function isHeaded(shape: u32): bool {
-  // of what is not there the index is -1, which as u32 is larger than any
-  const metadata = <u32>indexIn(shape, METADATA);
-  return metadata == <u32>(<u32>indexIn(shape, KIND) < metadata) + <u32>(<u32>indexIn(shape, API_VERSION) < metadata);
-}
-
-/** Whether a stored version is the same as the object scanned last. */
-function isScanned(stored: StoredObject): bool {
-  const shape = <u32>stored.topShape;
-  let json = jsonOf(stored), start = objectStart;
-  let left = stored.length;
-  if (shape != topShape) {
-    if (!isHeaded(shape) || !isHeaded(topShape)) return false;
-    const skipped = spanAt(spansOf(stored), <u32>indexIn(shape, METADATA)).start;
-    json += skipped;
-    left -= skipped;
-    start = memberAt(TOP, <u32>indexIn(topShape, METADATA)).value;
-  }
-  const cut = <u32>(cutEnd - cutStart);
-  if (left != <u32>(objectEnd - start) - cut) return false;
-  let length: u32 = cut == 0 ? left : <u32>(cutStart - start);
-  while (sameBytes(json, start, length)) {
-    left -= length;
-    if (left == 0) return true;
-    json += length;
-    start = cutEnd;
-    length = left;
-  }
-  return false;
-}
-
-/**
- * The version of a slot once more, if the object scanned last is the same; else it is staged. For
- * lists: of a list that brings nothing new, nothing is kept twice. Events have the kind and
- * apiVersion that lists of built-in kinds leave out, so that what is in front of the metadata does
- * not count.
- */
-export function objectStageLike(objects: Objects, slot: i32): i32 {
-  const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
-  if (current < 0 || !isScanned(objectAt(objects, <u32>current))) return objectStage(objects);
-  objectRetain(objects, <u32>current);
-  return current;
 }
 
 /** One reference more. */

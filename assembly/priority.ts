@@ -14,17 +14,17 @@
 // Calls reserve the level and the heap entry before they change anything. done() and the firing of
 // delays need no memory.
 
-import { IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, entryReady, pushEntry } from "./delay";
-import { internRead, timeColumn } from "./keys";
+import { internRead } from "./keys";
 import { readKey, readPair } from "./text";
 import {
-  Level, Levels, countReady, countWaiting, enterLine, firstOf, leaveLine, levelAt, levelFor, levelOf,
-  levelsFree, levelsNew, nextLevel, sweepOften,
+  Level, Levels, countReady, countWaiting, enterLine, firstOf, leaveLine, levelAt, levelFor,
+  levelOf, nextLevel, sweepOften,
 } from "./levels";
-import { NOT_READY, QueueStats, endWait, queueFree, queueNew, bucketOf, startProcessing } from "./queue";
+import { NOT_READY, QueueStats, bucketOf, endWait, startProcessing } from "./states";
+import { IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, entryReady, pushEntry } from "./waiting";
 import {
-  ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, NOTHING, NO_MEMORY, PROCESSING, WAITING, Table,
-  keyOf, peekState, recordOf, timesOf,
+  ADD_KEEPS_BACKOFF, BACKOFF, DIRTY, NOTHING, NO_MEMORY, PROCESSING, WAITING, Table, keyOf,
+  peekState, recordOf, timesOf,
 } from "./record";
 
 /** Added to the slot that an add answers: the key waits. */
@@ -34,20 +34,6 @@ export const RAISED: i32 = 0x10000000;
 
 let lastPriority: i32 = 0;
 let raisedFrom: i32 = 0;
-
-/** A priority queue, or null when there is no memory. everyMs: see aging above; 0 for none. */
-export function priorityNew(timed: bool, everyMs: f64): Table | null {
-  const queue = queueNew(timed, BY_LEVEL);
-  if (queue === null) return null;
-  const levels = levelsNew(everyMs);
-  if (levels !== null && (timed || timeColumn(queue))) {
-    queue.levels = changetype<usize>(levels);
-    return queue;
-  }
-  if (levels !== null) levelsFree(levels);
-  queueFree(queue);
-  return null;
-}
 
 @inline
 function levelsOf(queue: Table): Levels {

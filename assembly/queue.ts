@@ -15,34 +15,16 @@
 // and count what the metrics show.
 
 import { blockAlloc, blockFree } from "./memory";
-import { internRead, keysFree, keysNew, peekBucket, release, timeColumn } from "./keys";
+import { internRead, keysFree, keysNew, release, timeColumn } from "./keys";
 import { readKey, readPair } from "./text";
-import { Levels, levelsFree } from "./levels";
 import { ringAt, ringFree, ringNew, ringPush } from "./ring";
+import { Levels, levelsFree, levelsNew } from "./levels";
+import { NOT_READY, STATS_BYTES, QueueStats, bucketOf, endTimes, endWait, startProcessing } from "./states";
 import { addPlain, backInLine, takeByLevel } from "./priority";
 import {
   ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, LISTED, NOTHING, NO_MEMORY, PINNED,
   PROCESSING, STATE, WAITING, KeyState, Table, peekState, recordOf, timesOf,
 } from "./record";
-
-/** Added to the slot that an add answers: the key is being processed, so it is not ready yet. */
-export const NOT_READY: i32 = 0x40000000;
-
-// Counters of a timed queue: f64 each. A histogram is a sum, then a count per bucket (not
-// cumulative), the last one for all above.
-const STATS_BYTES: u32 = 256;
-
-@unmanaged
-export class QueueStats {
-  adds: f64;
-}
-
-export const S_WAITS: usize = 16; // histogram of seconds from dirty to handed out
-export const S_WORKS: usize = 16 + 112; // histogram of seconds from handed out to done
-const BUCKETS: u32 = 12; // 10 ns, 100 ns, … 1000 s; component-base's ten and controller-runtime's twelve
-
-let lastWait: f64 = 0;
-let lastWork: f64 = 0;
 
 /**
  * A queue, or null when there is no memory. order: LISTED, BY_LEVEL, or BY_HOST: the host is told what
@@ -80,12 +62,18 @@ export function queueFree(queue: Table): void {
   keysFree(queue);
 }
 
-function observe(histogram: usize, seconds: f64): void {
-  store<f64>(histogram, load<f64>(histogram) + seconds);
-  let bucket: u32 = 0;
-  for (let bound = 1e-8; bucket < BUCKETS && seconds > bound; bucket++) bound *= 10;
-  const at = histogram + 8 + (<usize>bucket << 3);
-  store<f64>(at, load<f64>(at) + 1);
+/** A priority queue, or null when there is no memory. everyMs: see aging above; 0 for none. */
+export function priorityNew(timed: bool, everyMs: f64): Table | null {
+  const queue = queueNew(timed, BY_LEVEL);
+  if (queue === null) return null;
+  const levels = levelsNew(everyMs);
+  if (levels !== null && (timed || timeColumn(queue))) {
+    queue.levels = changetype<usize>(levels);
+    return queue;
+  }
+  if (levels !== null) levelsFree(levels);
+  queueFree(queue);
+  return null;
 }
 
 @inline
@@ -96,15 +84,6 @@ function pushReady(queue: Table, slot: u32): void {
     return;
   }
   ringPush(queue, slot);
-}
-
-/** Ends a wait, for keys that stay in the queue. The heap's entry is stale from here on. */
-@inline
-export function endWait(queue: Table, record: KeyState): u32 {
-  const meta = record.meta & ~(WAITING | BACKOFF);
-  record.meta = meta;
-  queue.waiting--;
-  return meta;
 }
 
 /**
@@ -161,49 +140,10 @@ export function queueAddSlot(queue: Table, slot: u32, now: f64): i32 {
   return markDirty(queue, slot, now);
 }
 
-function startTimes(queue: Table, slot: u32, now: f64): void {
-  const times = timesOf(queue, slot);
-  lastWait = max(now - times.added, 0) / 1000;
-  observe(queue.stats + S_WAITS, lastWait);
-  times.started = now;
-  const newest = queue.newest;
-  times.before = newest;
-  times.after = 0;
-  if (newest == 0) queue.longest = slot + 1;
-  else timesOf(queue, newest - 1).after = slot + 1;
-  queue.newest = slot + 1;
-}
-
-function endTimes(queue: Table, slot: u32, now: f64): void {
-  const times = timesOf(queue, slot);
-  lastWork = max(now - times.started, 0) / 1000;
-  observe(queue.stats + S_WORKS, lastWork);
-  const before = times.before;
-  const after = times.after;
-  if (before == 0) queue.longest = after;
-  else timesOf(queue, before - 1).after = after;
-  if (after == 0) queue.newest = before;
-  else timesOf(queue, after - 1).before = before;
-}
-
-@inline
-export function startProcessing(queue: Table, slot: u32, record: KeyState, now: f64): void {
-  record.meta = (record.meta & ~DIRTY) | PROCESSING;
-  queue.processing++;
-  queue.dirty--;
-  if (queue.stats != 0) startTimes(queue, slot, now);
-}
-
 // How many keys ahead of the one that is handed out a state is loaded, and then its bucket, which
 // done() empties.
 const STATE_AHEAD: u32 = 8;
 const BUCKET_AHEAD: u32 = 4;
-
-/** The bucket that done() of a key empties; nothing for a pinned key, which keeps it. */
-@inline
-export function bucketOf(queue: Table, record: KeyState): u64 {
-  return record.meta & PINNED ? 0 : peekBucket(queue, record);
-}
 
 /**
  * Loads what the calls to come will need, long before they do. Where keys come out in another order
@@ -303,17 +243,6 @@ export function queueDepth(queue: Table): u32 {
 /** The address of the counters of a timed queue. */
 export function queueStats(queue: Table): usize {
   return queue.stats;
-}
-
-/**
- * Seconds that the key handed out last had waited, and that the key done last took (timed queues).
- */
-export function queueLastWait(): f64 {
-  return lastWait;
-}
-
-export function queueLastWork(): f64 {
-  return lastWork;
 }
 
 /** Seconds that all keys in processing have taken so far, added up. */

@@ -11,7 +11,8 @@
 // An object is plain when it can be kept as it is: regular, and of the expected kind.
 
 import { NO_MEMORY } from "./record";
-import { Objects, objectAt, objectStage, shapesOf } from "./objects";
+import { Objects, objectAt, shapesOf } from "./objects";
+import { objectStage } from "./stage";
 import { failure, failureAt } from "./json";
 import { TYPE_OTHER, eventType, hasEscapedNames, hasObject, isExpected, isRegular, metaValue, objectEnd, objectStart } from "./scan";
 import { Member, NAME, NAMESPACE, RESOURCE_VERSION } from "./shapes";

@@ -11,8 +11,11 @@ import { endOfAlike } from "./match-known";
 import {
   BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";
-import { Table } from "./record";
-import { Objects, StoredObject, isStoredAscii, sameBytes, storedEnd, storedLike, storedMember } from "./objects";
+import { NOTHING, Table } from "./record";
+import { keysFindObject } from "./keys";
+import {
+  Objects, StoredObject, isStoredAscii, objectAt, objectOf, sameBytes, storedEnd, storedMember,
+} from "./objects";
 import {
   API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
 } from "./shapes";
@@ -144,6 +147,28 @@ export function scanHint(objects: usize, keys: usize): void {
 /** A scan may look at bytes below `end`. */
 export function scanLimit(end: usize): void {
   limit = end;
+}
+
+/** The slot that the object scanned last has in a key table, as from keysFind. */
+export function scannedSlot(keys: Table): i32 {
+  const name = changetype<Member>(metaValue(NAME));
+  const namespace = metaValue(NAMESPACE);
+  const nameAt = name.value + 1;
+  const nameBytes = <u32>(name.valueEnd - nameAt) - 1;
+  if (namespace === null) return keysFindObject(keys, 0, 0, nameAt, nameBytes);
+  const namespaceAt = namespace.value + 1;
+  return keysFindObject(keys, namespaceAt, <u32>(namespace.valueEnd - namespaceAt) - 1, nameAt, nameBytes);
+}
+
+/**
+ * Where the stored version of the key that was scanned last lies, or null. What a scan finds equal to
+ * it, byte by byte, it need not check again.
+ */
+function storedLike(objects: Objects, keys: Table): StoredObject | null {
+  if (metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;
+  const slot = scannedSlot(keys);
+  const version = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
+  return version < 0 ? null : objectAt(objects, <u32>version);
 }
 
 /**

@@ -10,11 +10,14 @@
 
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { release } from "./keys";
+import { NOT_READY, bucketOf } from "./states";
 import { addPlain } from "./priority";
-import { DONE_RELEASED, DONE_REQUEUED, NOT_READY, bucketOf, endProcessing, markDirty, markRecord, takeFirst } from "./queue";
 import {
-  DIRTY, GENERATIONS, ISSUED, NOTHING, PINNED, PROCESSING, STALE, STATE, WAITING, KeyState, Table, recordOf,
-  timesOf,
+  DONE_RELEASED, DONE_REQUEUED, endProcessing, markDirty, markRecord, takeFirst,
+} from "./queue";
+import {
+  DIRTY, GENERATIONS, ISSUED, NOTHING, PINNED, PROCESSING, STALE, STATE, WAITING, KeyState, Table,
+  recordOf, timesOf,
 } from "./record";
 
 /**

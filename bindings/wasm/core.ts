@@ -33,7 +33,7 @@ export const STATE_BUSY = STATE_DIRTY | STATE_PROCESSING | STATE_WAITING;
 export const ADD_ENDS_WAIT = 1;
 export const ADD_KEEPS_BACKOFF = 2;
 /**
- * How delayAdd treats a wait that is there (assembly/delay.ts), and the bit beside it that says: a
+ * How delayAdd treats a wait that is there (assembly/waiting.ts), and the bit beside it that says: a
  * back-off.
  */
 export const WAIT_MODES = { earliest: 0, latest: 1, replace: 2 } as const;

@@ -12,7 +12,7 @@ import { objectFromJson } from '../../base/not-json.ts';
 import { pathSegment } from '../../base/path-segment.ts';
 import { within } from '../../base/wait.ts';
 import { defineResource, groupVersion, isBuiltInGroup, type Resource } from '../rest/resource.ts';
-import { sendWithRepeats } from '../rest/rest.ts';
+import { type Caller, sendWithRepeats } from '../rest/rest.ts';
 import {
   isNotFound,
   isStatus,
@@ -21,7 +21,6 @@ import {
   statusErrorFromAnswer,
 } from '../rest/status-error.ts';
 import type { Transport } from '../rest/transport.ts';
-import type { Caller } from './list-watch.ts';
 
 /**
  * An answer to discovery is some 100 KB at most; without a byte for this long the connection is

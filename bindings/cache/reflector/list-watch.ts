@@ -3,9 +3,7 @@
  * headers, and what an object of this resource looks like; when to ask for what is the reflector's
  * business. client-go: tools/cache/listwatch.go.
  */
-import type { Clock } from '../../base/clock.ts';
 import {
-  type CapstanError,
   invalid,
   requireFunction,
   requireInteger,
@@ -26,7 +24,7 @@ import {
 import { type Exchange, tooLarge } from '../rest/exchange.ts';
 import { noteMetadataOnly } from '../rest/metadata-only.ts';
 import { groupVersion, type Resource } from '../rest/resource.ts';
-import { type RepeatOptions, sendWithRepeats } from '../rest/rest.ts';
+import { type Caller, type RepeatOptions, sendWithRepeats } from '../rest/rest.ts';
 import { isTooLargeResourceVersion, statusErrorFromAnswer } from '../rest/status-error.ts';
 import type { Transport } from '../rest/transport.ts';
 import { adviceOn404, confirmAbsence, groupVersionPath } from './discovery.ts';
@@ -82,27 +80,6 @@ export const LIST_WATCH_NAMES = namesOf<ListWatchOptions>()({
   idleTimeout: 1,
   maxListBytes: 1,
 });
-
-/**
- * Who asks: on which clock to wait, the signal that ends it, and who wants to know of the server's
- * signs of life.
- */
-export interface Caller {
-  clock: Clock;
-  signal: AbortSignal;
-  /**
-   * Told the clock's time when a list or watch is answered with 200, and at each chunk after that.
-   * Must not throw.
-   */
-  onBytes?: (now: number) => void;
-  /**
-   * Told of each request that is about to be sent again, with what became of it and after how long.
-   * Must not throw.
-   */
-  onRepeat?: (error: CapstanError, afterMs: number) => void;
-  /** A refusal with 404 is all that matters, and not what the server has instead. */
-  terse?: boolean;
-}
 
 export interface WatchQuery {
   /** "" is: whatever the server has now. */

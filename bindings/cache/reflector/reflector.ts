@@ -17,7 +17,7 @@ import { requireSignalOptions } from '../../base/names.ts';
 import { RetryWithDeadline } from '../../base/retry-with-deadline.ts';
 import { abortable, sleep, TimeSlice } from '../../base/wait.ts';
 import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
-import { goesOn, isLongWait, isReset } from '../rest/rest.ts';
+import { type Caller, goesOn, isLongWait, isReset } from '../rest/rest.ts';
 import {
   isExpired,
   isInternalError,
@@ -27,7 +27,7 @@ import {
   isTooManyRequests,
 } from '../rest/status-error.ts';
 import { connectionLoss } from '../rest/transport.ts';
-import { type Caller, LIST_IDLE_MS, type ListWatch } from './list-watch.ts';
+import { LIST_IDLE_MS, type ListWatch } from './list-watch.ts';
 import { type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
 import {
   isBusy,

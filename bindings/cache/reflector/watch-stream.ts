@@ -6,8 +6,9 @@
 import { hasCode } from '../../base/errors.ts';
 import type { Decoder, Frame, FrameReader } from '../decode/decoder.ts';
 import type { Exchange } from '../rest/exchange.ts';
+import type { Caller } from '../rest/rest.ts';
 import { StatusError } from '../rest/status-error.ts';
-import type { Caller, ListWatch, WatchQuery } from './list-watch.ts';
+import type { ListWatch, WatchQuery } from './list-watch.ts';
 
 /** A frame that is no failure. */
 export type WatchFrame<T> = Exclude<Frame<T>, { type: 'ERROR' }>;

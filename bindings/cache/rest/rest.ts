@@ -7,7 +7,8 @@
  * IsNextRetry, rest/request.go Watch and request.
  */
 
-import { systemWallNow } from '../../base/clock.ts';
+import { type Clock, systemWallNow } from '../../base/clock.ts';
+import type { CapstanError } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { sleep } from '../../base/wait.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
@@ -34,6 +35,24 @@ export interface RepeatOptions extends ExchangeOptions {
   turn?: (() => Promise<void>) | undefined;
   /** How often the request is sent again at most. Default 10. */
   repeats?: number | undefined;
+}
+
+/** What the caller of a list, a watch or discovery gives: a clock, the signal that ends it, hooks. */
+export interface Caller {
+  clock: Clock;
+  signal: AbortSignal;
+  /**
+   * Told the clock's time when a list or watch is answered with 200, and at each chunk after that.
+   * Must not throw.
+   */
+  onBytes?: (now: number) => void;
+  /**
+   * Told of each request that is about to be sent again, with what became of it and after how long.
+   * Must not throw.
+   */
+  onRepeat?: (error: CapstanError, afterMs: number) => void;
+  /** A refusal with 404 is all that matters, and not what the server has instead. */
+  terse?: boolean;
 }
 
 /** Sends a request, with its repeats. The last answer or error counts, whatever it is. */

@@ -1,0 +1,105 @@
+// Keeping the object that was scanned last as a version of a store.
+
+import {
+  IS_ASCII, Objects, StoredObject, jsonOf, newVersion, objectAt, objectOf, objectRetain, sameBytes,
+  spanAt, spansOf,
+} from "./objects";
+import { NOTHING, NO_MEMORY } from "./record";
+import {
+  META, TOP, cutEnd, cutStart, isAscii, metaCount, metaShape, objectEnd, objectStart, topCount, topShape,
+} from "./scan";
+import { API_VERSION, KIND, METADATA, indexIn, memberAt } from "./shapes";
+
+/** An address in the scanned bytes as an offset in what is kept of them. */
+@inline
+function kept(address: u32): u32 {
+  const offset = address - <u32>objectStart;
+  return address >= <u32>cutEnd ? offset - <u32>(cutEnd - cutStart) : offset;
+}
+
+@inline
+function storeSpans(to: usize, members: usize, count: u32): void {
+  for (let i: u32 = 0; i < count; i++) {
+    const member = memberAt(members, i);
+    const span = spanAt(to, i);
+    span.start = kept(<u32>member.value);
+    span.end = kept(<u32>member.valueEnd);
+  }
+}
+
+/**
+ * Keeps the object scanned last as a version with one reference. It was regular. Answers its number
+ * or NO_MEMORY.
+ */
+export function objectStage(objects: Objects): i32 {
+  const cut = <u32>(cutEnd - cutStart);
+  const length = <u32>(objectEnd - objectStart) - cut;
+  const spans = (topCount + metaCount) << 3;
+  const number = newVersion(objects, <u32>offsetof<StoredObject>() + spans + length);
+  if (number < 0) return NO_MEMORY;
+  const stored = objectAt(objects, <u32>number);
+  stored.length = length;
+  stored.topShape = <u16>topShape;
+  stored.metaShape = <u16>metaShape;
+  stored.references = 1;
+  stored.flags = isAscii ? IS_ASCII : 0;
+  const to = spansOf(stored);
+  storeSpans(to, TOP, topCount);
+  storeSpans(to + (topCount << 3), META, metaCount);
+  const json = to + spans;
+  if (cut == 0) memory.copy(json, objectStart, length);
+  else {
+    const head = cutStart - objectStart;
+    memory.copy(json, objectStart, head);
+    memory.copy(json + head, cutEnd, objectEnd - cutEnd);
+  }
+  return number;
+}
+
+/**
+ * Whether nothing but kind and apiVersion come before the metadata. Of objects of the expected kind
+ * that have the same bytes from the metadata on, these then say the same.
+ */
+function isHeaded(shape: u32): bool {
+  // of what is not there the index is -1, which as u32 is larger than any
+  const metadata = <u32>indexIn(shape, METADATA);
+  return metadata == <u32>(<u32>indexIn(shape, KIND) < metadata) + <u32>(<u32>indexIn(shape, API_VERSION) < metadata);
+}
+
+/** Whether a stored version is the same as the object scanned last. */
+function isScanned(stored: StoredObject): bool {
+  const shape = <u32>stored.topShape;
+  let json = jsonOf(stored), start = objectStart;
+  let left = stored.length;
+  if (shape != topShape) {
+    if (!isHeaded(shape) || !isHeaded(topShape)) return false;
+    const skipped = spanAt(spansOf(stored), <u32>indexIn(shape, METADATA)).start;
+    json += skipped;
+    left -= skipped;
+    start = memberAt(TOP, <u32>indexIn(topShape, METADATA)).value;
+  }
+  const cut = <u32>(cutEnd - cutStart);
+  if (left != <u32>(objectEnd - start) - cut) return false;
+  let length: u32 = cut == 0 ? left : <u32>(cutStart - start);
+  while (sameBytes(json, start, length)) {
+    left -= length;
+    if (left == 0) return true;
+    json += length;
+    start = cutEnd;
+    length = left;
+  }
+  return false;
+}
+
+/**
+ * The version of a slot once more, if the object scanned last is the same; else it is staged. For
+ * lists: of a list that brings nothing new, nothing is kept twice. Events have the kind and
+ * apiVersion that lists of built-in kinds leave out, so that what is in front of the metadata does
+ * not count.
+ */
+export function objectStageLike(objects: Objects, slot: i32): i32 {
+  const current = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
+  if (current < 0 || !isScanned(objectAt(objects, <u32>current))) return objectStage(objects);
+  objectRetain(objects, <u32>current);
+  return current;
+}
