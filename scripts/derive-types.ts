@@ -1,8 +1,8 @@
 /**
  * Writes bindings/testing/schema/types-table.ts: the fields of Kubernetes' built-in kinds, their
  * types and how their lists and maps are merged, from /openapi/v3 of a real kube-apiserver
- * (KUBEBUILDER_ASSETS), and which of them Go writes where they are zero, from its types
- * (tools/go-fields). Run by hand when the server that the embedded one is modelled on changes, with
+ * (KUBEBUILDER_ASSETS), and which of them Go writes where they are zero and what number they have
+ * in protobuf, from its types (tools/go-fields). Run by hand when the server that the embedded one is modelled on changes, with
  * the Go modules of that version: `node scripts/derive-types.ts`, after a build. Notation:
  * bindings/testing/schema/built-in.ts.
  */
@@ -47,7 +47,7 @@ const SCALARS: Record<string, string> = {
   JSONSchemaPropsOrStringArray: '(JSONSchemaProps)',
 };
 /** By the types' names in OpenAPI and their members: what tools/go-fields prints. */
-type GoFields = Record<string, Record<string, string>>;
+type GoFields = Record<string, Record<string, { mark: string; number: string }>>;
 
 const PLAIN: Record<string, string> = { string: 's', integer: 'i', number: 'n', boolean: 'b' };
 
@@ -87,10 +87,12 @@ function table(
       // Go would write 0, but every server puts the port's own number there: with no defaults here
       // it is rather left out.
       const isDefaulted = field === 'targetPort';
-      const mark = isDefaulted ? '?' : goFields[full]?.[field];
-      if (mark === undefined)
+      const inGo = goFields[full]?.[field];
+      if (inGo === undefined)
         throw new Error(`Go has no ${full}.${field}: tools/go-fields is of another version`);
-      return `${field}:${code(property, shortOf, visit, mark)}${fallback ? `=${String(property.default)}` : ''}`;
+      const mark = isDefaulted ? '?' : inGo.mark;
+      const number = inGo.number === '' ? '' : `@${inGo.number}`;
+      return `${field}${number}:${code(property, shortOf, visit, mark)}${fallback ? `=${String(property.default)}` : ''}`;
     });
     const atomic = type['x-kubernetes-map-type'] === 'atomic' ? '!' : '';
     needed.set(name, `${name}${atomic} ${fields.sort().join(' ')}`);

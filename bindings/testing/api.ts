@@ -30,6 +30,7 @@ import {
   mediaType,
   patchTypeOf,
   readObject,
+  readOptions,
   type Shape,
   viewFor,
   wantsYaml,
@@ -261,11 +262,12 @@ export class Api {
     }
     checkScope(kind, route);
     if (method !== 'GET') await prepareRules(kind);
+    const shown = route.subresource === 'scale' ? SCALE : kind;
     const table = (version: string): View =>
-      tableView(kind, version, target.query.get('includeObject') ?? '', this.#wallTime);
+      tableView(shown, version, target.query.get('includeObject') ?? '', this.#wallTime);
     const wanted = (shape: Shape | undefined): View =>
       viewFor(request.headers.accept, kind, shape, table);
-    const view = viewOf(kind, wanted(shapeOf(target.verb)));
+    const view = viewOf(shown, wanted(shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
     else if (kind.verbs !== undefined) checkVerbs(kind, route, method, target.verb);
     if (isConnect(route.subresource)) {
@@ -328,7 +330,7 @@ export class Api {
       case 'DELETE': {
         if (!verbsOf(kind).includes('deletecollection')) throw methodNotAllowed();
         selectorsOf(kind, query);
-        const options = deleteOptions(await readBody(request), query);
+        const options = deleteOptions(await readOptions(kind, request), query);
         // The real server lists in pages of its own, so that a version is that very one with or
         // without a limit.
         const { items, metadata } = await this.#freshness.answer(output, () =>
@@ -398,7 +400,7 @@ export class Api {
         return answer(() => this.registry.update(path, change, options), warnings, written);
       }
       case 'DELETE': {
-        const options = deleteOptions(await readBody(request), query);
+        const options = deleteOptions(await readOptions(kind, request), query);
         return answer(
           () => this.registry.delete(path, options),
           deletionWarnings(kind, options),
@@ -430,13 +432,14 @@ export class Api {
     return bind(registry, registry.kinds.get(resource), pod, binding, options.dryRun);
   }
 
-  async #subresource({ kind, path, method, query, request, output }: Call): Promise<Answer> {
+  async #subresource({ kind, path, method, query, request, output, view }: Call): Promise<Answer> {
     const { registry } = this;
     if (method === 'GET') {
       const stored = await this.#freshness.answer(output, () =>
         registry.get(path, versionOf(query)),
       );
-      return json(200, JSON.stringify(scaleOf(kind, stored.object)));
+      const scale = scaleOf(kind, stored.object);
+      return json(200, view.object({ object: scale, json: JSON.stringify(scale) }));
     }
     const type = method === 'PATCH' ? patchTypeOf(kind, mediaType(request)) : undefined;
     const what =

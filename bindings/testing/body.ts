@@ -19,7 +19,7 @@ const LIMIT = 3 * 1024 * 1024;
  * The whole body. A longer one than the limit is read to its end, so that the client gets to read
  * the 413.
  */
-export async function readBody(request: Incoming): Promise<string> {
+export async function readBytes(request: Incoming): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request) {
@@ -27,8 +27,11 @@ export async function readBody(request: Incoming): Promise<string> {
     if (length <= LIMIT) chunks.push(chunk);
   }
   if (length > LIMIT) throw tooLarge(LIMIT);
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
+
+export const readBody = async (request: Incoming): Promise<string> =>
+  (await readBytes(request)).toString('utf8');
 
 /** A character as Go's decoder shows it. */
 function quoted(character: string): string {
@@ -125,9 +128,10 @@ const TYPE_META =
  * The real server shows the body as text where it starts like JSON, in hexadecimal where it does
  * not.
  */
-function unrecognized(kind: Kind, text: string, why: string): ApiError {
+export function unrecognized(kind: Kind, body: string | Buffer, why: string): ApiError {
+  const text = body.toString();
   const bytes = (): string =>
-    text === '' ? '<empty>' : Buffer.from(text).toString('hex').slice(0, 60);
+    text === '' ? '<empty>' : Buffer.from(body).toString('hex').slice(0, 60);
   const shown = text.trimStart().startsWith('{') ? excerpt(text) : bytes();
   return badRequest(
     `the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${shown})`,

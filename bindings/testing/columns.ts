@@ -79,6 +79,15 @@ function goSelector(selector: JsonObject): string {
 /** By group and plural. */
 const PRINTERS: Record<string, [columns: string, cells: Cells]> = {
   '/configmaps': ['Name|Data|Age', (o, now) => [name(o), storedData(o), age(o, now)]],
+  'autoscaling/scales': [
+    'Name|Desired:integer|Available:integer|Age',
+    (o, now) => [
+      name(o),
+      number(o, 'spec', 'replicas'),
+      number(o, 'status', 'replicas'),
+      age(o, now),
+    ],
+  ],
   '/secrets': [
     'Name|Type|Data|Age',
     (o, now) => [name(o), text(o, 'type'), storedData(o), age(o, now)],

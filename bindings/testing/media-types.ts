@@ -1,9 +1,10 @@
 /**
- * Media types: what a request sends and what it accepts: JSON, and YAML by the peer `yaml`. A type
- * that the real server does not take either is refused in its words; protobuf, which it takes and
- * this server does not, is refused with the list of what this server takes.
+ * Media types: what a request sends, which is JSON, protobuf or, by the peer `yaml`, YAML; and what
+ * it accepts, of which protobuf is passed over for the next. What the real server does not take
+ * either is refused in its words.
  */
-import { type Incoming, readBody } from './body.ts';
+import { type Incoming, readBody, readBytes, unrecognized } from './body.ts';
+import { jsonOfProtobuf } from './protobuf/objects.ts';
 import type { Kind } from './registry/kinds.ts';
 import { ApiError, notAcceptable, unsupportedMediaType } from './status.ts';
 import { metadataViews, type View, wholeObjects } from './views.ts';
@@ -119,18 +120,32 @@ function wrongShape(kind: Kind, as: string, isList: boolean): ApiError {
   return new ApiError(406, why, { reason: 'NotAcceptable' });
 }
 
-const REAL_BODIES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
-
-export function unsupportedBody(kind: Kind, type: string): ApiError {
-  if (REAL_BODIES.includes(type)) return unsupportedMediaType(['application/json', YAML]);
-  return unsupportedMediaType(kind.builtIn ? REAL_BODIES : REAL_BODIES.slice(0, 2));
-}
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const BODIES = ['application/json', YAML, PROTOBUF];
 
 /** The body as JSON, by its media type; one without counts as JSON. */
 export async function readObject(kind: Kind, request: Incoming): Promise<string> {
-  const body = await readBody(request);
+  const body = await readBytes(request);
   const type = mediaType(request);
-  if (type === YAML) return jsonOfYaml(body);
-  if (type !== '' && type !== 'application/json') throw unsupportedBody(kind, type);
-  return body;
+  if (type === PROTOBUF && kind.builtIn) return fromProtobuf(kind, body);
+  const text = body.toString('utf8');
+  if (type === YAML) return jsonOfYaml(text);
+  if (type !== '' && type !== 'application/json')
+    throw unsupportedMediaType(kind.builtIn ? BODIES : BODIES.slice(0, 2));
+  return text;
+}
+
+/** The options of a deletion, which are written in protobuf for custom kinds too. */
+export async function readOptions(kind: Kind, request: Incoming): Promise<string> {
+  if (mediaType(request) !== PROTOBUF) return readBody(request);
+  const body = await readBytes(request);
+  return body.length === 0 ? '' : fromProtobuf(kind, body);
+}
+
+function fromProtobuf(kind: Kind, body: Buffer): string {
+  try {
+    return jsonOfProtobuf(body);
+  } catch (error) {
+    throw unrecognized(kind, body, (error as Error).message);
+  }
 }

@@ -54,7 +54,7 @@ export interface WatchEvent {
 
 export interface Send {
   query?: Record<string, string>;
-  /** A string is sent as it is. */
+  /** A string and bytes are sent as they are. */
   body?: unknown;
   type?: string;
   headers?: Record<string, string>;
@@ -159,7 +159,12 @@ function requestOf({ query, body, type, headers, signal }: Send) {
   return {
     ...(query === undefined ? {} : { query }),
     ...(signal === undefined ? {} : { signal }),
-    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    ...(body === undefined
+      ? {}
+      : {
+          body:
+            typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body),
+        }),
     headers: {
       ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
       ...headers,

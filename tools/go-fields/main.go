@@ -1,8 +1,9 @@
-// Prints which members of Kubernetes' built-in types Go writes where they have no value: by their Go type and their json tag, which OpenAPI
-// does not tell. scripts/derive-types.ts runs it and adds what it prints to its table.
+// Prints what OpenAPI does not tell of the members of Kubernetes' built-in types: which of them Go writes where they have no value, by their
+// Go type and their json tag, and their numbers in protobuf. scripts/derive-types.ts runs it and adds what it prints to its table.
 //
-// {"io.k8s.api.apps.v1.DeploymentSpec": {"paused": "", "replicas": "?", "template": "+"}}:
+// {"io.k8s.api.apps.v1.DeploymentSpec": {"paused": {"number": "7"}, "replicas": {"mark": "?", "number": "1"}}}:
 // "?" a pointer, so that a zero value is one · "+" written also where there is none · "" left out where it is the zero value.
+// Of a member of an embedded struct the number is a path: "1.2". kind and apiVersion have none.
 package main
 
 import (
@@ -17,7 +18,12 @@ import (
 	apiregistration "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 )
 
-type fields map[string]string
+type field struct {
+	Mark   string `json:"mark"`
+	Number string `json:"number"`
+}
+
+type fields map[string]field
 
 func main() {
 	all := runtime.NewScheme()
@@ -44,7 +50,7 @@ func visit(t reflect.Type, found map[string]fields) {
 		name := modelName(t)
 		if found[name] == nil {
 			found[name] = fields{}
-			members(t, found[name], found)
+			members(t, "", found[name], found)
 		}
 	}
 }
@@ -56,19 +62,31 @@ func modelName(t reflect.Type) string {
 	return top + "." + domain + "." + strings.ReplaceAll(path, "/", ".") + "." + t.Name()
 }
 
-func members(t reflect.Type, into fields, found map[string]fields) {
+// none is the path of a struct that protobuf does not have: the kind and the version of an object.
+const none = "-"
+
+// members notes the type's members; prefix is the path of the struct in protobuf, where it is embedded.
+func members(t reflect.Type, prefix string, into fields, found map[string]fields) {
 	for at := range t.NumField() {
-		field := t.Field(at)
-		tag := strings.Split(field.Tag.Get("json"), ",")
+		member := t.Field(at)
+		tag := strings.Split(member.Tag.Get("json"), ",")
 		if tag[0] == "" && len(tag) == 1 || tag[0] == "-" {
 			continue
 		}
+		number := ""
+		if parts := strings.Split(member.Tag.Get("protobuf"), ","); len(parts) > 1 && prefix != none {
+			number = prefix + parts[1]
+		}
 		if tag[0] == "" {
-			members(field.Type, into, found)
+			under := none
+			if number != "" {
+				under = number + "."
+			}
+			members(member.Type, under, into, found)
 			continue
 		}
-		into[tag[0]] = mark(field.Type, tag[1:])
-		visit(field.Type, found)
+		into[tag[0]] = field{mark(member.Type, tag[1:]), number}
+		visit(member.Type, found)
 	}
 }
 

@@ -1,7 +1,8 @@
 /**
  * The types of Kubernetes' built-in kinds, read from the table on first use. A type is a line `Name
- * field:code field:code …`, with its apiVersion ahead of it where it is a kind of its own, and `!`
- * after its name where it is one value. Codes:
+ * field@number:code …`, with its apiVersion ahead of it where it is a kind of its own, and `!` after
+ * its name where it is one value. The number is that of protobuf; it is a path (`1.2`) where Go
+ * embeds a struct, which JSON does not show. Codes:
  *
  * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x
  * number or string · y bytes in base64 · * any JSON · (Name) any JSON to merging, in which objects
@@ -84,10 +85,10 @@ export function typeNamed(name: string): Atom {
   const written: [name: string, zero: () => Json][] = [];
   for (const member of line.members.split(' ')) {
     if (member === '') continue;
-    const colon = member.indexOf(':');
-    const field = fieldOf(member.slice(colon + 1));
-    fields.set(member.slice(0, colon), field);
-    if (field.zero !== undefined) written.push([member.slice(0, colon), field.zero]);
+    const { label, code } = partsOf(member);
+    const field = fieldOf(code);
+    fields.set(label, field);
+    if (field.zero !== undefined) written.push([label, field.zero]);
   }
   let zero: JsonObject | undefined;
   const map: MapType = {
@@ -102,6 +103,23 @@ export function typeNamed(name: string): Atom {
   const type: Atom = { map };
   types.set(name, type);
   return type;
+}
+
+function partsOf(member: string): { label: string; number: string; code: string } {
+  const colon = member.indexOf(':');
+  const [label = '', number = ''] = member.slice(0, colon).split('@');
+  return { label, number, code: member.slice(colon + 1) };
+}
+
+/** The members of a type that protobuf has, each with its code in the table. */
+export function numberedMembers(type: string): { label: string; number: string; code: string }[] {
+  const line = table().get(type);
+  if (line === undefined) throw new TypeError(`the table of built-in types has no ${type}`);
+  return line.members
+    .split(' ')
+    .map(partsOf)
+    .filter(({ number }) => number !== '')
+    .map(({ label, number, code }) => ({ label, number, code: fieldOf(code).code }));
 }
 
 const MEMBER =
