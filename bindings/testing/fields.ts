@@ -22,7 +22,36 @@ export interface ReadFields {
 }
 
 /** A field of another type than its kind says; the message is that of Go's decoder. */
-export class FieldTypeError extends Error {}
+export class FieldTypeError extends Error {
+  /** What is said where the value does not come from JSON: after a strategic merge. */
+  readonly converting: string;
+
+  constructor(message: string, converting = message) {
+    super(message);
+    this.converting = converting;
+  }
+}
+
+/** apimachinery: pkg/runtime/converter.go fromUnstructured. */
+function conversionError(value: Json, goType: string): string {
+  const given = Array.isArray(value)
+    ? 'slice'
+    : isObject(value)
+      ? 'map'
+      : typeof value === 'boolean'
+        ? 'bool'
+        : typeof value === 'string'
+          ? 'string'
+          : Number.isInteger(Number(value))
+            ? 'int64'
+            : 'float64';
+  if (goType.startsWith('map[')) return `cannot restore map from ${given}`;
+  if (goType.startsWith('[]')) return `cannot restore slice from ${given}`;
+  if (goType.includes('.')) return `cannot restore struct from: ${given}`;
+  const converts =
+    (given === 'int64' && goType === 'string') || (given === 'float64' && goType.startsWith('int'));
+  return converts ? `cannot convert ${given} to ${goType}` : `unrecognized type: ${goType}`;
+}
 
 /** @param text the object as it was sent; undefined: it was not, and has no name twice */
 export function readFields(kind: Kind, given: JsonObject, text: string | undefined): ReadFields {
@@ -200,6 +229,7 @@ function readValue(
   const fail = (goType: string): Error =>
     new FieldTypeError(
       `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} of type ${goType}`,
+      conversionError(value, goType),
     );
   if (type.list !== undefined) {
     const item = code.slice(1, code.search(/[|\]]/));

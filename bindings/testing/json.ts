@@ -124,3 +124,14 @@ export function unmarshalError(value: Json, into: string): string {
           : typeof value;
   return `json: cannot unmarshal ${type} into ${into}`;
 }
+
+/** Members in the order of their names, as Go writes a map. */
+export function sorted(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.keys(value)
+      .sort()
+      .map((name) => [name, sorted(value[name] as Json)]),
+  );
+}

@@ -5,7 +5,15 @@
 import { checkObject, parseJson } from './body.ts';
 import { duplicateFields } from './duplicates.ts';
 import { FieldTypeError, readFields } from './fields.ts';
-import { goText, isObject, type Json, type JsonObject, unmarshalError, writeJson } from './json.ts';
+import {
+  goText,
+  isObject,
+  type Json,
+  type JsonObject,
+  sorted,
+  unmarshalError,
+  writeJson,
+} from './json.ts';
 import type { PatchType } from './media-types.ts';
 import type { FieldValidation } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
@@ -42,7 +50,7 @@ export function patchFrom(
   const warnings: string[] = [];
   const change = (existing: JsonObject): JsonObject => {
     const result = make(kind, type, existing, patch);
-    const text = (): string => writeJson(result);
+    const text = (): string => writeJson(kind.builtIn ? result : sorted(result));
     const refuse = (why: string): Error => {
       const shown = type === 'strategic' ? goText(patch) : text();
       return invalidObject({ group: '', what: '', name: '' }, [fieldInvalid('patch', shown, why)]);
@@ -57,7 +65,8 @@ export function patchFrom(
         : ofNoVersion(object));
       normalizeMetadata(kind, read.metadata);
     } catch (error) {
-      if (error instanceof FieldTypeError) throw refuse(error.message);
+      if (error instanceof FieldTypeError)
+        throw refuse(type === 'strategic' ? error.converting : error.message);
       if (error instanceof MetadataTypeError) throw refuse(error.why);
       throw error;
     }

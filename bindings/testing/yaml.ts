@@ -3,7 +3,7 @@
  * real server reads it, a document is what its JSON would be, and members are written in the order
  * of their names.
  */
-import { isObject, type Json } from './json.ts';
+import { type Json, sorted } from './json.ts';
 import { badRequest, unsupportedMediaType } from './status.ts';
 
 type Library = typeof import('yaml');
@@ -35,16 +35,6 @@ export async function jsonOfYaml(text: string): Promise<string> {
 export async function yamlOfJson(json: string): Promise<string> {
   const { stringify } = await peer();
   return stringify(sorted(JSON.parse(json) as Json), { version: '1.1', lineWidth: 0 });
-}
-
-function sorted(value: Json): Json {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((name) => [name, sorted(value[name] as Json)]),
-  );
 }
 
 /** An apply patch is YAML by its type; most clients write the part of YAML that is JSON. */

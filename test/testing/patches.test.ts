@@ -311,3 +311,18 @@ describe('status', () => {
     expect((await api.get('/apis/example.com/v1/namespaces/default/gadgets')).status).toBe(404);
   });
 });
+
+// The words of the JSON decoder were said, which a strategic merge does not come through.
+test.for([
+  [CONFIG_MAPS, { data: { n: 1 } }, 'cannot convert int64 to string'],
+  [CONFIG_MAPS, { data: 'x' }, 'cannot restore map from string'],
+  [CONFIG_MAPS, { immutable: 'x' }, 'unrecognized type: bool'],
+] as const)(
+  'a strategic merge that leads to another type at %s: %j',
+  async ([path, patch, why]) => {
+    const { api } = await start();
+    await api.make(path, configMap('a'));
+    const { status, body } = await api.patch(`${path}/a`, patch, STRATEGIC);
+    expect([status, body.message]).toEqual([422, expect.stringContaining(why)]);
+  },
+);

@@ -5,7 +5,7 @@
 
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import { CONFIG_MAPS, configMap, start, WIDGETS, WORKLOAD, widget } from './client.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const IN = '/api/v1/namespaces/default';
@@ -77,6 +77,14 @@ test.for(rows)('%s', async ([, path, object, cells]) => {
     rows: [{ cells, object: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } } }],
   });
   expect(table.columnDefinitions).toHaveLength(cells.length);
+});
+
+test('a scale has columns of its own', async () => {
+  const deployments = '/apis/apps/v1/namespaces/default/deployments';
+  const table = await tableOf(`${deployments}/a/scale`, {}, (api) =>
+    api.make(deployments, { metadata: { name: 'a' }, spec: { ...WORKLOAD, replicas: 3 } }),
+  );
+  expect(table).toMatchObject({ kind: 'Table', rows: [{ cells: ['a', 3, 0, '2m5s'] }] });
 });
 
 test('a custom resource has the columns of its definition', async () => {

@@ -18,7 +18,7 @@ import {
   writeJson,
 } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
-import { structured } from '../schema/defaults.ts';
+import { structured, withDefaults } from '../schema/defaults.ts';
 import {
   ApiError,
   alreadyExists,
@@ -346,9 +346,10 @@ export class Registry {
         const next = result.changed ? prepare(kind, wanted, true) : wanted;
         // What is pruned afterwards was a change.
         const counts =
+          kind.schema !== undefined &&
           kind.generation === 'all' &&
           path.subresource === '' &&
-          !sameSpec(wanted, existing.object);
+          !sameSpec(withDefaults(kind.schema, wanted) as JsonObject, existing.object);
         return this.#write(
           kind,
           path,

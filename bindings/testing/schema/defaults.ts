@@ -85,7 +85,7 @@ function withoutNulls(schema: Schema, value: Json): Json {
 }
 
 /** The value with the defaults of its schema, and of what lies below. */
-function withDefaults(schema: Schema, value: Json): Json {
+export function withDefaults(schema: Schema, value: Json): Json {
   if (Array.isArray(value)) {
     const items = schemaAt(schema, 'items');
     return items === undefined ? value : value.map((item: Json) => defaultItem(items, item));

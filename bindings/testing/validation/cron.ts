@@ -34,7 +34,7 @@ export function cronSchedule(text: string): string[] {
   }
   const fields = schedule.trim().split(/\s+/);
   if (fields.length !== FIELDS.length)
-    return [`expected exactly 5 fields, found ${fields.length}: ${schedule}`];
+    return [`expected exactly 5 fields, found ${fields.length}: [${fields.join(' ')}]`];
   const isWrong = fields.some((field, at) =>
     field.split(',').some((part) => part !== '' && !isPart(part, FIELDS[at] as Range)),
   );

@@ -152,8 +152,8 @@ export class Place {
     this.report({ field: this.path, reason, message });
   }
 
-  invalid(why: string): void {
-    this.report(fieldInvalid(this.path, this.value ?? null, why));
+  invalid(why: string, value: Json = this.value ?? null): void {
+    this.report(fieldInvalid(this.path, value, why));
   }
 
   required(why = ''): void {

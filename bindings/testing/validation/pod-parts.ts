@@ -27,7 +27,15 @@ export function podResize(pod: Place): void {
   podSpec(spec, pod.in('metadata.name').text);
   const was = spec.before;
   if (qosClass(spec.members) !== qosClass(was.members))
-    spec.invalid('Pod QOS Class may not change as a result of resizing');
+    spec.invalid(
+      'Pod QOS Class may not change as a result of resizing',
+      pod.in('status.qosClass').text,
+    );
+  const running = pod
+    .in('status.containerStatuses')
+    .items.find((each) => each.in('state.running').isSet);
+  if (running !== undefined && !running.at('resources').isSet)
+    spec.forbidden('Pod running on node without support for resize');
   for (const list of ['containers', 'initContainers']) {
     const containers = spec.at(list);
     if (containers.items.length !== was.at(list).items.length) {

@@ -75,8 +75,16 @@ function podChange(spec: Place): void {
       unchangeable(spec.before.members, spec.before),
     )
   )
-    spec.forbidden('pod updates may not change fields other than images, deadline and tolerations');
+    spec.forbidden(`pod updates may not change fields other than ${CHANGEABLE}`);
 }
+
+const CHANGEABLE = [
+  '`spec.containers[*].image`',
+  '`spec.initContainers[*].image`',
+  '`spec.activeDeadlineSeconds`',
+  '`spec.tolerations` (only additions to existing tolerations)',
+  '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
+].join();
 
 /** What stays, once the members are left out that an update may change. */
 function unchangeable(spec: JsonObject, before: Place): JsonObject {

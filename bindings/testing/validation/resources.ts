@@ -84,6 +84,9 @@ export function resourceRequirements(at: Place, claims: ReadonlySet<string>, ofP
     checkName(place, name);
     resourceQuantity(place, name);
   };
+  const wrong = (request: Place, how: string, name: string, limit: Place): void => {
+    requests.invalid(`must be ${how} to ${name} limit of ${limit.text}`, request.text);
+  };
   for (const [name, limit] of limits.entries) {
     check(limit, name);
     pages(limit, name);
@@ -94,10 +97,9 @@ export function resourceRequirements(at: Place, claims: ReadonlySet<string>, ofP
     if (!limit.isSet) {
       if (!canBeOvercommitted(name))
         limits.required('Limit must be set for non overcommitable resources');
-    } else if (amount(request) > amount(limit))
-      requests.invalid(`must be less than or equal to ${name} limit`);
+    } else if (amount(request) > amount(limit)) wrong(request, 'less than or equal', name, limit);
     else if (amount(request) !== amount(limit) && !canBeOvercommitted(name))
-      requests.invalid(`must be equal to ${name} limit`);
+      wrong(request, 'equal', name, limit);
     pages(request, name);
   }
   const names = [...Object.keys(limits.members), ...Object.keys(requests.members)];
