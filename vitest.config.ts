@@ -19,7 +19,7 @@ export default defineConfig({
   resolve: { alias },
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/e2e/**'],
+    exclude: ['test/e2e/**', 'test/clients/**'],
     testTimeout: 30_000,
     hookTimeout: 30_000,
   },

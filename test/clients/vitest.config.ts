@@ -1,0 +1,22 @@
+/**
+ * The suite of other people's clients: kubectl, client-go, @kubernetes/client-node and
+ * kubernetes-fluent-client against the embedded API server. It builds and installs them, so it is
+ * apart from `npm test`. One file at a time, as each runs both servers and a client.
+ */
+import { fileURLToPath } from 'node:url';
+import { defineConfig } from 'vitest/config';
+import { alias } from '../../vitest.config.ts';
+
+const at = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default defineConfig({
+  root: at('../..'),
+  resolve: { alias },
+  test: {
+    include: ['test/clients/**/*.test.ts'],
+    globalSetup: [at('./build.ts')],
+    fileParallelism: false,
+    testTimeout: 30_000,
+    hookTimeout: 400_000,
+  },
+});
