@@ -4,6 +4,7 @@
  * nothing of Kubernetes.
  */
 import type { Clock } from '../base/clock.ts';
+import { type Answer, answer, inForm, json, text, warned } from './answer.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
 import { decodeObject, type Incoming, parseJson, readBody } from './body.ts';
 import { connect, isConnect } from './connect.ts';
@@ -23,7 +24,7 @@ import { evict } from './eviction.ts';
 import type { FaultTarget, StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
-import { isObject, type JsonObject, readJson, stringAt, without } from './json.ts';
+import { isObject, type JsonObject, stringAt, without } from './json.ts';
 import { choose, list, parseVersion, selectorsOf } from './list.ts';
 import { isTrue } from './list-options.ts';
 import {
@@ -33,8 +34,6 @@ import {
   readOptions,
   type Shape,
   viewFor,
-  wantsYaml,
-  YAML,
 } from './media-types.ts';
 import { openApi } from './openapi/answers.ts';
 import { Documents } from './openapi/documents.ts';
@@ -45,64 +44,26 @@ import {
   type RequestOptions,
   writeOptions,
 } from './options.ts';
-import type { Headers, Output } from './output.ts';
+import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
 import { type Path, parsePath, type ResourcePath } from './paths.ts';
 import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/kinds.ts';
+import { normalizeMetadata } from './registry/metadata.ts';
 import { isPart } from './registry/parts.ts';
 import { Registry, type Written } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
-import { deprecationOf, telling } from './registry/warnings.ts';
+import { deprecationOf } from './registry/warnings.ts';
 import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
 import { applyScale, bind, scaleOf, updateScale } from './subresources.ts';
 import { tableView } from './tables.ts';
-import { type View, viewOf, wholeObjects } from './views.ts';
+import { type View, viewOf } from './views.ts';
 import { Watches, type WatchesOptions } from './watch.ts';
-import { jsonOfApply, yamlOfJson } from './yaml.ts';
-
-const warned = (answer: Answer, warnings: readonly string[]): Answer =>
-  warnings.length === 0
-    ? answer
-    : { ...answer, warnings: [...warnings, ...(answer.warnings ?? [])] };
-
-/** The answer as the client wants it written. */
-export async function inForm(request: Incoming, answer: Answer): Promise<Answer> {
-  const isYaml = answer.type === 'application/json' && wantsYaml(request.headers.accept);
-  return isYaml ? { ...answer, type: YAML, body: await yamlOfJson(answer.body) } : answer;
-}
-
-/** An answer that is not a stream. */
-export interface Answer {
-  code: number;
-  type: string;
-  body: string;
-  retryAfter?: number;
-  warnings?: readonly string[];
-  /** Beside those that every answer has, or in place of them. */
-  headers?: Headers;
-}
+import { jsonOfApply, type Sent } from './yaml.ts';
 
 const HEALTH = ['/healthz', '/livez', '/readyz'];
 const NO_PAGE = '404 page not found\n';
-
-const json = (code: number, body: string): Answer => ({ code, type: 'application/json', body });
-const text = (code: number, body: string): Answer => ({
-  code,
-  type: 'text/plain; charset=utf-8',
-  body,
-});
-
-export function failure(error: ApiError): Answer {
-  const retryAfter = error.body.details?.retryAfterSeconds;
-  const { warnings } = error;
-  return {
-    ...json(error.code, JSON.stringify(error.body)),
-    ...(retryAfter === undefined ? {} : { retryAfter }),
-    ...(warnings.length > 0 ? { warnings } : {}),
-  };
-}
 
 /** A request as far as its first line tells. */
 export interface Target extends FaultTarget {
@@ -387,8 +348,16 @@ export class Api {
         };
         const body = await readBody(request);
         if (type === 'apply') {
-          const config = configurationFrom(await jsonOfApply(body));
-          return answer(() => this.registry.apply(path, config, options), [], written);
+          const { config, warnings } = configurationFrom(
+            await jsonOfApply(body),
+            options.fieldValidation,
+          );
+          // Of its language only an apply that succeeds is warned of.
+          const apply = (): Written => {
+            const made = this.registry.apply(path, config, options);
+            return { ...made, warnings: [...warnings, ...(made.warnings ?? [])] };
+          };
+          return answer(apply, [], written);
         }
         const { change, warnings } = patchFrom(
           kind,
@@ -450,10 +419,17 @@ export class Api {
       what,
       type === undefined ? undefined : type === 'apply',
     );
-    const text = type === undefined ? await readObject(kind, request) : await readBody(request);
+    const body =
+      type === undefined
+        ? await readObject(kind, request)
+        : { text: await readBody(request), problems: [] };
+    const { text } = body;
     if (type === 'apply') {
-      const config = configurationFrom(await jsonOfApply(text));
-      return answer(() => applyScale(registry, kind, path, config, options), []);
+      const { config, warnings } = configurationFrom(
+        await jsonOfApply(text),
+        options.fieldValidation,
+      );
+      return answer(() => applyScale(registry, kind, path, config, options), warnings);
     }
     if (type !== undefined) {
       const { change, warnings } = patchFrom(
@@ -466,14 +442,14 @@ export class Api {
       return answer(() => updateScale(registry, kind, path, change, options), warnings);
     }
     if (method === 'PUT') {
-      const body = parseJson(text, (why) =>
+      const given = parseJson(text, (why) =>
         badRequest(`couldn't get version/kind; json parse error: ${why}`),
       );
-      const object = isObject(body) ? body : {};
+      const object = isObject(given) ? given : {};
       return answer(() => updateScale(registry, kind, path, () => object, options), []);
     }
     const sent = SENT_TO[path.subresource] as Kind;
-    const { object, warnings } = this.#decode(sent, text, options.fieldValidation);
+    const { object, warnings } = this.#decode(sent, body, options.fieldValidation);
     return answer(() => {
       registry.requireOpen(kind, path, path.name);
       if (sent === TOKEN_REQUEST) return this.#access.tokens.create(path, object, options.manager);
@@ -487,7 +463,7 @@ export class Api {
   /** The object of a body; what there is to say about its fields is refused or becomes warnings. */
   #decode(
     kind: Kind,
-    text: string,
+    { text, problems: own }: Sent,
     validation: FieldValidation,
   ): { object: JsonObject; warnings: string[] } {
     const given = decodeObject(kind, this.registry.kinds, text);
@@ -496,7 +472,10 @@ export class Api {
         `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${why}`,
       );
     try {
-      const { object, problems } = readFields(kind, given, text);
+      const { object, problems: found } = readFields(kind, given, text);
+      const problems = [...own, ...found];
+      // What is of another type is not warned of.
+      if (kind.builtIn) normalizeMetadata(kind, object.metadata);
       if (validation === 'Strict' && problems.length > 0)
         throw refuse(`strict decoding error: ${problems.join(', ')}`);
       return { object, warnings: validation === 'Warn' ? problems : [] };
@@ -567,24 +546,3 @@ function found(kinds: Registry['kinds'], group: string, document: object | undef
 
 const versionOf = (query: URLSearchParams): number =>
   parseVersion(query.get('resourceVersion') ?? '', (why) => new ApiError(500, why));
-
-/**
- * Writes, and tells with the answer what there is to warn about, also where the write fails.
- *
- * @param view of the object that comes of it; a Status is shown as it is, and so is all without one
- */
-function answer(
-  write: () => Written,
-  warnings: readonly string[],
-  view?: (shape: Shape) => View,
-): Answer {
-  const { code, json: text, warnings: all = [] } = telling(warnings, write);
-  const shown = view === undefined ? text : shownIn(view, text);
-  return { ...json(code, shown), ...(all.length > 0 ? { warnings: all } : {}) };
-}
-
-function shownIn(view: (shape: Shape) => View, json: string): string {
-  if (json.startsWith('{"kind":"Status",')) return json;
-  const form = view('object');
-  return form === wholeObjects ? json : form.object({ object: readJson(json) as JsonObject, json });
-}

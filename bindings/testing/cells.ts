@@ -24,7 +24,7 @@ export interface Printer {
 /** `Name`, `Data:integer` for a type, `Node*` for a column of the wide form alone. */
 export function column(text: string): Column {
   const [, name = '', wide, type = 'string'] = /^(.*?)(\*)?(?::(\w+))?$/.exec(text) ?? [];
-  const format = name === 'Name' ? 'name' : '';
+  const format = name === 'Name' || name === 'Attacher' ? 'name' : '';
   return { name, type, format, description: '', priority: wide === undefined ? 0 : 1 };
 }
 

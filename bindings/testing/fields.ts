@@ -133,7 +133,7 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
     const whole = at === 'metadata' && isObject(member);
     if (whole) for (const inner of Object.keys(member)) noteUnknown(field, inner, at, walk);
     const read = whole
-      ? member
+      ? withKnown(field, member, at, walk)
       : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
     if (!isUnset(field, read)) members.push([name, read]);
     else if (typeof read === 'object') walk.emptied = true;
@@ -195,6 +195,26 @@ function kept({ list, map }: Atom, value: Json): Json {
  * them.
  */
 const PLAIN: readonly string[] = ['s', 'i', 'l', 'n', 'b', 'y'];
+
+/** The metadata whose owners and managers have the members that theirs have. */
+function withKnown(field: Field, metadata: JsonObject, path: string, walk: Walk): JsonObject {
+  const lists = ['ownerReferences', 'managedFields'].flatMap((name): [string, Json][] => {
+    const list = metadata[name];
+    const items = field.type().map?.field(name)?.type().list?.items();
+    if (!Array.isArray(list) || items === undefined) return [];
+    const known = (item: Json, at: number): Json => {
+      if (!isObject(item)) return item;
+      const members = Object.entries(item).filter(([member]) => {
+        const has = items.map?.field(member) !== undefined;
+        if (!has) walk.unknown.push(`${path}.${name}[${at}].${member}`);
+        return has;
+      });
+      return Object.fromEntries(members);
+    };
+    return [[name, list.map(known)]];
+  });
+  return lists.length === 0 ? metadata : { ...metadata, ...Object.fromEntries(lists) };
+}
 
 function noteUnknown(field: Field, name: string, path: string, walk: Walk): void {
   if (field.type().map?.field(name) === undefined) walk.unknown.push(`${path}.${name}`);
@@ -309,7 +329,8 @@ function readLoosely(name: string, value: Json, path: string, names: string, wal
 const ABOUT_QUANTITY = '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$';
 
 function quantityOf(value: Json): Json {
-  const text = ['string', 'number', 'bigint'].includes(typeof value) ? String(value) : '';
+  // Go reads a quantity without the spaces around it.
+  const text = ['string', 'number', 'bigint'].includes(typeof value) ? String(value).trim() : '';
   const canonical = canonicalQuantity(text);
   if (canonical !== undefined) return canonical;
   throw new FieldTypeError(

@@ -93,10 +93,12 @@ export function integer(text: string | null): number {
  * its own words.
  */
 export function parseVersion(text: string, fail: (why: string) => Error): number {
-  if (/^\d*$/.test(text)) return Number(text);
+  const isNumber = /^\d*$/.test(text);
+  if (isNumber && BigInt(text) < 2n ** 64n) return Number(text);
   const shown = JSON.stringify(text);
+  const why = isNumber ? 'value out of range' : 'invalid syntax';
   throw fail(
-    `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: invalid syntax`,
+    `resourceVersion: Invalid value: ${shown}: strconv.ParseUint: parsing ${shown}: ${why}`,
   );
 }
 

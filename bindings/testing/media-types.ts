@@ -8,7 +8,7 @@ import { jsonOfProtobuf } from './protobuf/objects.ts';
 import type { Kind } from './registry/kinds.ts';
 import { ApiError, notAcceptable, unsupportedMediaType } from './status.ts';
 import { metadataViews, type View, wholeObjects } from './views.ts';
-import { jsonOfYaml } from './yaml.ts';
+import { jsonOfYaml, type Sent } from './yaml.ts';
 
 export const YAML = 'application/yaml';
 const JSON_PATCH = 'application/json-patch+json';
@@ -124,15 +124,15 @@ const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 const BODIES = ['application/json', YAML, PROTOBUF];
 
 /** The body as JSON, by its media type; one without counts as JSON. */
-export async function readObject(kind: Kind, request: Incoming): Promise<string> {
+export async function readObject(kind: Kind, request: Incoming): Promise<Sent> {
   const body = await readBytes(request);
   const type = mediaType(request);
-  if (type === PROTOBUF && kind.builtIn) return fromProtobuf(kind, body);
+  if (type === PROTOBUF && kind.builtIn) return { text: fromProtobuf(kind, body), problems: [] };
   const text = body.toString('utf8');
   if (type === YAML) return jsonOfYaml(text);
   if (type !== '' && type !== 'application/json')
     throw unsupportedMediaType(kind.builtIn ? BODIES : BODIES.slice(0, 2));
-  return text;
+  return { text, problems: [] };
 }
 
 /** The options of a deletion, which are written in protobuf for custom kinds too. */

@@ -24,6 +24,7 @@ import { metadataOf } from './registry/store.ts';
 import { typeOf } from './registry/types.ts';
 import { ApiError, badRequest, fieldInvalid, invalidObject } from './status.ts';
 import { strategicPatch } from './strategic.ts';
+import type { Sent } from './yaml.ts';
 
 const MAP = 'Go value of type map[string]interface {}';
 
@@ -40,21 +41,21 @@ export function patchFrom(
   body: string,
   validation: FieldValidation,
 ): Patched {
-  const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
-  const parsed = parseJson(body, (why) => badRequest(`${decoding}${why}`));
-  const patch = type === 'strategic' ? (parsed ?? {}) : parsed;
-  // Unless fields are to be looked at, a list takes the object's place, and is none then.
-  const replaces = type === 'merge' && validation === 'Ignore' && Array.isArray(patch);
-  if (type !== 'json' && !isObject(patch) && !replaces)
-    throw badRequest(`${decoding}${unmarshalError(patch, MAP)}`);
   const warnings: string[] = [];
   const change = (existing: JsonObject): JsonObject => {
+    const patch = decoded(type, body, validation);
     const result = make(kind, type, existing, patch);
+    const isText = (name: string): boolean => {
+      const member = isObject(patch) ? (patch[name] ?? '') : '';
+      return typeof member === 'string';
+    };
     const text = (): string => writeJson(kind.builtIn ? result : sorted(result));
     const refuse = (why: string): Error => {
       const shown = type === 'strategic' ? goText(patch) : text();
       return invalidObject({ group: '', what: '', name: '' }, [fieldInvalid('patch', shown, why)]);
     };
+    if (type === 'strategic' && !(isText('apiVersion') && isText('kind')))
+      throw refuse('unrecognized type: string');
     const object = checkObject(kind, kinds, result, text, refuse);
     if (!object.apiVersion && !kind.builtIn) throw missingVersion();
     let problems: string[];
@@ -82,6 +83,22 @@ export function patchFrom(
     return read;
   };
   return { change, warnings };
+}
+
+/** What is no patch is found once there is an object to patch. */
+function decoded(
+  type: Exclude<PatchType, 'apply'>,
+  body: string,
+  validation: FieldValidation,
+): Json {
+  const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
+  const parsed = parseJson(body, (why) => badRequest(`${decoding}${why}`));
+  const patch = type === 'strategic' ? (parsed ?? {}) : parsed;
+  // Unless fields are to be looked at, a list takes the object's place, and is none then.
+  const replaces = type === 'merge' && validation === 'Ignore' && Array.isArray(patch);
+  if (type !== 'json' && !isObject(patch) && !replaces)
+    throw badRequest(`${decoding}${unmarshalError(patch, MAP)}`);
+  return patch;
 }
 
 function make(
@@ -137,12 +154,18 @@ function unknownInOperations(patch: Json): string[] {
  * The body of an apply patch. It is YAML by its type; this server reads the part of YAML that is
  * JSON.
  */
-export function configurationFrom(body: string): JsonObject {
+export function configurationFrom(
+  { text: body, problems }: Sent,
+  validation: FieldValidation,
+): { config: JsonObject; warnings: readonly string[] } {
   const fail = (why: string): Error => badRequest(`error decoding YAML: ${why}`);
-  if (body.trim() === '') return {};
+  if (validation === 'Strict' && problems.length > 0)
+    throw badRequest(`error strict decoding YAML: ${problems.join(', ')}`);
+  const warnings = validation === 'Warn' ? problems : [];
+  if (body.trim() === '') return { config: {}, warnings };
   const config = parseJson(body, () =>
     fail('error converting YAML to JSON: yaml: found unexpected end of stream'),
   );
-  if (isObject(config)) return config;
+  if (isObject(config)) return { config, warnings };
   throw fail(`error unmarshaling JSON: while decoding JSON: ${unmarshalError(config, MAP)}`);
 }

@@ -4,7 +4,8 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { handleError } from '../base/handle-error.ts';
-import { Api, failure, inForm, parseTarget, type Target } from './api.ts';
+import { failure, inForm } from './answer.ts';
+import { Api, parseTarget, type Target } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';
 import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';

@@ -71,10 +71,10 @@ export class ApiError extends Error {
     };
   }
 
-  /** The media types are none of the route: the real server refuses that before it could warn. */
+  /** There is no such route, by its media types: that is refused before anything could be warned of. */
   get isOfRoute(): boolean {
     const { code, details } = this.body;
-    return (code === 406 || code === 415) && details !== undefined;
+    return code === 405 || ((code === 406 || code === 415) && details !== undefined);
   }
 
   get code(): number {

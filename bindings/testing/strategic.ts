@@ -39,8 +39,12 @@ const notAList = (value: Json): ApiError => {
 const NO_RULE: PatchRule = { merge: false, replace: false, retainKeys: false };
 const ruleOf = (type: Atom | undefined, name: string): PatchRule =>
   type?.map?.field(name)?.patch ?? NO_RULE;
-const typeOf = (type: Atom | undefined, name: string): Atom | undefined =>
-  type?.map === undefined ? undefined : memberType(type.map, name);
+/** Bytes to Go, in which it finds no members. */
+const RAW: Atom = { map: { field: () => undefined, values: undefined, atomic: true } };
+const typeOf = (type: Atom | undefined, name: string): Atom | undefined => {
+  if (type?.map === undefined) return undefined;
+  return type.map.field(name)?.code === '*' ? RAW : memberType(type.map, name);
+};
 
 const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);
 
@@ -59,15 +63,7 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
   for (const [name, value] of patch) {
     if (value === undefined) continue;
     if (name.startsWith(DELETE_FROM)) {
-      const from = name.slice(DELETE_FROM.length);
-      const list = result.get(from);
-      if (!isList(list)) continue;
-      if (!isList(value)) throw notAList(value);
-      const gone = new Set(value.map(jsonKey));
-      result.set(
-        from,
-        list.filter((item) => !gone.has(jsonKey(item))),
-      );
+      deleteFrom(type, result, name.slice(DELETE_FROM.length), value);
       continue;
     }
     if (value === null) {
@@ -76,6 +72,9 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
     }
     const had = result.get(name);
     const { replace } = ruleOf(type, name);
+    const merges = (isObject(had) && isObject(value)) || (isList(had) && isList(value));
+    if (type === RAW && merges)
+      throw failed(`unable to find api field in struct RawExtension for the json field "${name}"`);
     if (isObject(had) && isObject(value)) {
       result.set(name, replace ? value : mergeMap(typeOf(type, name), had, value));
     } else if (isList(had) && isList(value)) {
@@ -87,6 +86,29 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
     }
   }
   return Object.fromEntries(result);
+}
+
+/** Items of objects are merged, as if the patch had named the list; what is no list changes nothing. */
+function deleteFrom(
+  type: Atom | undefined,
+  result: Map<string, Json | undefined>,
+  name: string,
+  value: Json,
+): void {
+  const list = result.get(name);
+  if (value === null) result.delete(name);
+  if (!isList(list) || !isList(value)) return;
+  if (isObject(list[0] ?? value[0])) {
+    const { mergeKey } = ruleOf(type, name);
+    if (mergeKey === undefined) throw failed('cannot merge lists without merge key for struct');
+    result.set(name, mergeList(type, name, list, value));
+    return;
+  }
+  const gone = new Set(value.map(jsonKey));
+  result.set(
+    name,
+    list.filter((item) => !gone.has(jsonKey(item))),
+  );
 }
 
 /**

@@ -19,12 +19,38 @@ async function peer(): Promise<Library> {
   throw error;
 }
 
+/** A body as JSON, and what its own language has against it. */
+export interface Sent {
+  text: string;
+  /** `line 4: key "metadata" already set in map` */
+  problems: readonly string[];
+}
+
 /** The JSON text of a document. Throws 400 for what is none. */
-export async function jsonOfYaml(text: string): Promise<string> {
-  const { parse } = await peer();
+export async function jsonOfYaml(text: string): Promise<Sent> {
+  const { parseDocument, visit, LineCounter } = await peer();
+  const lineCounter = new LineCounter();
   try {
-    // go-yaml reads `yes` as true, as YAML 1.1 does.
-    return JSON.stringify(parse(text, { version: '1.1' }) ?? null);
+    // go-yaml reads `yes` as true, as YAML 1.1 does, and takes the last of two members.
+    const document = parseDocument(text, { version: '1.1', uniqueKeys: false, lineCounter });
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    const problems: string[] = [];
+    visit(document, {
+      Map(_, map) {
+        const seen = new Set<string>();
+        for (const { key } of map.items) {
+          const { value, range } = key as { value?: unknown; range?: readonly number[] };
+          const name = String(value ?? key);
+          if (seen.has(name)) {
+            const { line } = lineCounter.linePos(range?.[0] ?? 0);
+            problems.push(`line ${line}: key ${JSON.stringify(name)} already set in map`);
+          }
+          seen.add(name);
+        }
+      },
+    });
+    return { text: JSON.stringify(document.toJS() ?? null), problems };
   } catch (error) {
     const [line = ''] = String((error as Error).message).split('\n');
     throw badRequest(`error converting YAML to JSON: yaml: ${line}`);
@@ -38,7 +64,7 @@ export async function yamlOfJson(json: string): Promise<string> {
 }
 
 /** An apply patch is YAML by its type; most clients write the part of YAML that is JSON. */
-export async function jsonOfApply(body: string): Promise<string> {
-  if (/^\s*([{[]|$)/.test(body)) return body;
+export async function jsonOfApply(body: string): Promise<Sent> {
+  if (/^\s*([{[]|$)/.test(body)) return { text: body, problems: [] };
   return jsonOfYaml(body);
 }

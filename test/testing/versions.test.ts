@@ -201,7 +201,8 @@ test('an object is not seeded under two versions at once', () => {
 });
 
 // They stayed as they had been until they were written next, which then counted as a change of
-// their spec.
+// their spec. What the schema fills in and drops is stored by that write, as on a kube-apiserver
+// whose definition changes, and is no other generation.
 test('objects that were there before their definition are shown by its schema from then on', async () => {
   const { api } = await start();
   await api.make(path('v1'), web('v1', 'a', { both: 'x', stray: 1 }));
@@ -209,7 +210,11 @@ test('objects that were there before their definition are shown by its schema fr
   const { body } = await api.get(`${path('v1')}/a`);
   expect(body.spec).toEqual({ both: 'x', one: 'first' });
   const sent = await api.send('PUT', `${path('v1')}/a`, { body });
-  expect((sent.body as { metadata: object }).metadata).toEqual(body.metadata);
+  const { resourceVersion, generation } = sent.body.metadata;
+  expect([sent.body.spec, generation]).toEqual([body.spec, body.metadata.generation]);
+  expect(resourceVersion).not.toBe(body.metadata.resourceVersion);
+  const again = await api.send('PUT', `${path('v1')}/a`, { body: sent.body });
+  expect(again.body.metadata.resourceVersion).toBe(resourceVersion);
 });
 
 // It was taken here and refused by every real server, which a test of installCRDs could not see.

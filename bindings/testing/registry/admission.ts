@@ -284,8 +284,24 @@ function serviceChange(object: JsonObject, old: JsonObject): JsonObject {
         : { ...port, nodePort: same.nodePort };
     });
   }
-  return { ...object, spec: members as JsonObject };
+  const unused = Object.entries(OF_TYPE).flatMap(([name, needs]) =>
+    needs(was) && !needs(spec) && sameJson(members[name], was[name]) ? [name] : [],
+  );
+  return { ...object, spec: without(members as JsonObject, ...unused) };
 }
+
+const isBalancer = (spec: JsonObject): boolean => spec.type === 'LoadBalancer';
+
+/** Which Services have the member, which goes when one is no longer such. */
+const OF_TYPE: Readonly<Record<string, (spec: JsonObject) => boolean>> = {
+  externalTrafficPolicy: (spec) =>
+    isBalancer(spec) ||
+    spec.type === 'NodePort' ||
+    (spec.type === 'ClusterIP' && isFilled(spec.externalIPs)),
+  healthCheckNodePort: (spec) => isBalancer(spec) && spec.externalTrafficPolicy === 'Local',
+  allocateLoadBalancerNodePorts: isBalancer,
+  loadBalancerClass: isBalancer,
+};
 
 const ADDRESSES = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy'];
 

@@ -10,6 +10,7 @@
 import { type JsonObject, writeJson } from '../json.ts';
 import { builtInType } from '../schema/built-in.ts';
 import { coerced, structured } from '../schema/defaults.ts';
+import { autoscalerAsShown, autoscalerAsStored, isOldAutoscaler } from './autoscaling-forms.ts';
 import { apiVersionOf, type Kind, type ResourceName, resourceKey } from './kinds.ts';
 import type { Stored } from './store.ts';
 
@@ -31,11 +32,13 @@ const isNewEvent = (name: ResourceName): boolean =>
   name.group === 'events.k8s.io' && name.plural === 'events';
 
 /** Whether the kind's objects may lie in another form than it shows. */
-export const isView = (kind: Kind): boolean => !kind.builtIn || isNewEvent(kind);
+export const isView = (kind: Kind): boolean =>
+  !kind.builtIn || isNewEvent(kind) || isOldAutoscaler(kind);
 
 /** Where the objects of a resource lie. */
 export function storageKey(kind: Kind): string {
   if (!kind.builtIn) return `${kind.group}//${kind.plural}`;
+  if (isOldAutoscaler(kind)) return resourceKey({ ...kind, version: 'v2' });
   return resourceKey(isNewEvent(kind) ? { group: '', version: 'v1', plural: 'events' } : kind);
 }
 
@@ -48,6 +51,7 @@ const renamed = (object: JsonObject, names: ReadonlyMap<string, string>): JsonOb
 export function asStored(kind: Kind, object: JsonObject): JsonObject {
   if (!isView(kind)) return object;
   if (!kind.builtIn) return customStored(kind, object);
+  if (isOldAutoscaler(kind)) return autoscalerAsStored(object);
   const head = { kind: 'Event', apiVersion: 'v1' };
   return {
     ...head,
@@ -76,6 +80,7 @@ function customShown(kind: Kind, stored: JsonObject): JsonObject {
 export function asShown(kind: Kind, stored: JsonObject): JsonObject {
   if (!isView(kind)) return stored;
   if (!kind.builtIn) return customShown(kind, stored);
+  if (isOldAutoscaler(kind)) return autoscalerAsShown(stored);
   const shown = { ...renamed(stored, TO_EVENTS), kind: kind.kind, apiVersion: apiVersionOf(kind) };
   // The core form writes these where they are empty, the other leaves them out.
   const empty = (name: string, value: unknown): boolean =>

@@ -146,6 +146,8 @@ export const resourceKey = (name: ResourceName): string =>
 export const isSigningRequest = (kind: Kind): boolean =>
   kind.builtIn && kind.plural === 'certificatesigningrequests';
 
+export const isClaim = (kind: Kind): boolean =>
+  kind.builtIn && kind.plural === 'persistentvolumeclaims';
 export const isPod = (kind: Kind): boolean =>
   kind.builtIn && kind.group === '' && kind.plural === 'pods';
 

@@ -14,9 +14,21 @@ const LABEL_RULE = exactly(LABEL);
 const SUBDOMAIN_RULE = exactly(SUBDOMAIN);
 const CONFIG_KEY_RULE = exactly(CONFIG_KEY);
 
-/** The name of an object that comes without one: the real server makes one up for a LimitRange. */
-export const unnamed = (kind: { builtIn: boolean; plural: string }): string =>
-  kind.builtIn && kind.plural === 'limitranges' ? randomUUID() : '';
+/**
+ * The name of an object that comes without one.
+ *
+ * @param prefix its generateName
+ * @param generate a name that begins with it, and is not taken
+ */
+export function madeUpName(
+  kind: { builtIn: boolean; plural: string },
+  prefix: string,
+  generate: (prefix: string) => string,
+): string {
+  if (prefix === '') return kind.builtIn && kind.plural === 'limitranges' ? randomUUID() : '';
+  // An address is not made up by a random end.
+  return kind.builtIn && kind.plural === 'ipaddresses' ? prefix : generate(prefix);
+}
 
 export function dnsLabel(name: string): string[] {
   const wrong = name.length > 63 ? [tooLong(63, 'characters')] : [];

@@ -4,7 +4,13 @@
  * itself is in apply/.
  */
 import { TAKES_OVER, takenOver, withLastApplied } from '../apply/last-applied.ts';
-import { decodeManagers, encodeManagers, isReset, type Managers } from '../apply/managers.ts';
+import {
+  decodeManagers,
+  encodeManagers,
+  isReset,
+  type Managers,
+  sameButTimes,
+} from '../apply/managers.ts';
 import {
   allBut,
   type Filter,
@@ -66,7 +72,7 @@ export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   pods: ['deletionTimestamp', 'ownerReferences'],
   deployments: ['labels'],
   customresourcedefinitions: ['*'],
-  volumeattachments: ['*'],
+  ...{ volumeattachments: ['*'], flowschemas: ['*'], prioritylevelconfigurations: ['*'] },
 };
 
 const writerOf = (kind: Kind, subresource: string, by: FieldManager): Writer => ({
@@ -237,3 +243,13 @@ export function withOwners(object: JsonObject, managedFields: Json | undefined):
     metadata: managedFields === undefined ? metadata : { ...metadata, managedFields },
   };
 }
+
+/** The same but for when managers wrote: that alone is no change. */
+export function sameObject(next: JsonObject, old: JsonObject): boolean {
+  if (!sameButTimes(managedFieldsOf(next), managedFieldsOf(old))) return false;
+  return sameJson(withOwners(next, undefined), withOwners(old, undefined));
+}
+
+/** The same but for metadata and status. */
+export const sameSpec = (a: JsonObject, b: JsonObject): boolean =>
+  sameJson(without(a, 'metadata', 'status'), without(b, 'metadata', 'status'));

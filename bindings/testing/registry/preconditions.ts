@@ -4,7 +4,7 @@
  */
 import { type JsonObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
-import { conflict } from '../status.ts';
+import { ApiError, conflict, fieldInvalid, invalidObject, staleVersion } from '../status.ts';
 import type { DeleteOptions } from './deletion.ts';
 import { isNamespace, type Kind } from './kinds.ts';
 import { metadataOf, type Stored } from './store.ts';
@@ -45,4 +45,25 @@ export function requirePreconditions(kind: Kind, existing: Stored, options: Dele
     const why = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${existing.version}). The object might have been modified`;
     throw conflict(subject, why);
   }
+}
+
+/** An update that names a version means the object as it was then; most kinds need not name one. */
+export function requireVersion(
+  kind: Kind,
+  path: ResourcePath,
+  wanted: JsonObject,
+  existing: Stored,
+): void {
+  const version = stringAt(metadataOf(wanted), 'resourceVersion');
+  if (version === '' || version === '0') {
+    if (kind.unconditional) return;
+    const wrong = fieldInvalid('metadata.resourceVersion', 0, 'must be specified for an update');
+    throw invalidObject(ofResource(kind, path.name), [wrong]);
+  }
+  if (!/^\d+$/.test(version))
+    throw new ApiError(
+      500,
+      `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`,
+    );
+  if (Number(version) !== existing.version) throw staleVersion(ofResource(kind, path.name));
 }

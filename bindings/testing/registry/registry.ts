@@ -5,7 +5,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
-import { sameButTimes } from '../apply/managers.ts';
 import type { ServerUser } from '../auth/users.ts';
 import { asKept, countsAnyway } from '../fields.ts';
 import {
@@ -25,10 +24,7 @@ import {
   badRequest,
   conflict,
   deleted,
-  fieldInvalid,
-  invalidObject,
   notFound,
-  staleVersion,
   TooLargeVersion,
   terminatingDefinition,
 } from '../status.ts';
@@ -38,13 +34,27 @@ import { DefinitionController } from './definition-controller.ts';
 import { isDefinition } from './definitions.ts';
 import { type DeleteOptions, endsByUpdate, forDeletion } from './deletion.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
-import { isNamespace, type Kind, Kinds, type ResourceName, splitApiVersion } from './kinds.ts';
+import {
+  isClaim,
+  isNamespace,
+  type Kind,
+  Kinds,
+  type ResourceName,
+  splitApiVersion,
+} from './kinds.ts';
 import { normalizeMetadata } from './metadata.ts';
-import { generateName, unnamed } from './names.ts';
+import { generateName, madeUpName } from './names.ts';
 import { NAMESPACES, NamespaceController, OWN_NAMESPACES } from './namespaces.ts';
-import { applied, checkConfiguration, ownersAfter, withOwners } from './owners.ts';
+import {
+  applied,
+  checkConfiguration,
+  ownersAfter,
+  sameObject,
+  sameSpec,
+  withOwners,
+} from './owners.ts';
 import { makerOf } from './parts.ts';
-import { requirePreconditions, requireUid } from './preconditions.ts';
+import { requirePreconditions, requireUid, requireVersion } from './preconditions.ts';
 import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
 import {
   asPosted,
@@ -113,7 +123,10 @@ export class Registry {
       store.reread((each) => {
         const version = splitApiVersion(stringAt(each, 'apiVersion'));
         const { schema } = this.kinds.get({ ...kind, ...version });
-        return schema === undefined ? each : structured(schema, each, false);
+        if (schema === undefined) return each;
+        const read = structured(schema, each, false);
+        if (!sameJson(read, each)) this.#hollow.add(read); // as it lies, until it is written
+        return read;
       }),
   });
   readonly #namespaces: NamespaceController;
@@ -250,9 +263,9 @@ export class Registry {
     posted = false,
   ): Written {
     const given = metadataOf(object);
-    const prefix = stringAt(given, 'generateName');
     const name =
-      stringAt(given, 'name') || (prefix === '' ? unnamed(kind) : this.#generated(prefix, path));
+      stringAt(given, 'name') ||
+      madeUpName(kind, stringAt(given, 'generateName'), (prefix) => this.#generated(prefix, path));
     this.requireOpen(kind, path, name);
     requireKind(kind, object, name);
     if (this.#definitions.isTerminating(kind)) throw terminatingDefinition(ofResource(kind, name));
@@ -286,7 +299,9 @@ export class Registry {
       if (options.dryRun) return { code: 201, json: unstored(made, version) };
       this.kinds.learn(kind, { kind: String(object.kind), namespaced: path.namespace !== '' });
       if (this.#becomesStrict && isNamespace(kind)) this.strict = true;
-      return { code: 201, json: this.#put(kind, store, key, made, options.hollow).json };
+      // The real server writes a claim again by the first update, whatever it changes.
+      const hollow = options.hollow === true || isClaim(kind);
+      return { code: 201, json: this.#put(kind, store, key, made, hollow).json };
     });
   }
 
@@ -313,7 +328,7 @@ export class Registry {
       const uid = stringAt(metadataOf(existing?.object ?? {}), 'uid');
       if (whole !== undefined) requireUid(kind, path, whole, { key, uid });
       if (existing === undefined) return this.#create(kind, path, withoutVersion(wanted), options);
-      this.#requireVersion(kind, path, wanted, existing);
+      requireVersion(kind, path, wanted, existing);
       requireKind(kind, wanted, path.name);
       const prepared = prepare(kind, wanted);
       const by = { manager: options.manager, now: this.now() };
@@ -342,7 +357,7 @@ export class Registry {
     const wanted = this.#named(path, this.#inNamespace(kind, path, result.object));
     return telling(ownerWarnings(wanted), () => {
       if (existing !== undefined) {
-        this.#requireVersion(kind, path, wanted, existing);
+        requireVersion(kind, path, wanted, existing);
         const next = result.changed ? prepare(kind, wanted, true) : wanted;
         // What is pruned afterwards was a change.
         const counts =
@@ -554,35 +569,11 @@ export class Registry {
     );
   }
 
-  #requireVersion(kind: Kind, path: ResourcePath, wanted: JsonObject, existing: Stored): void {
-    const version = stringAt(metadataOf(wanted), 'resourceVersion');
-    if (version === '' || version === '0') {
-      if (kind.unconditional) return;
-      const wrong = fieldInvalid('metadata.resourceVersion', 0, 'must be specified for an update');
-      throw invalidObject(ofResource(kind, path.name), [wrong]);
-    }
-    if (!/^\d+$/.test(version))
-      throw new ApiError(
-        500,
-        `strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`,
-      );
-    if (Number(version) !== existing.version) throw staleVersion(ofResource(kind, path.name));
-  }
-
   /** The time of day as objects have it. */
   now(): string {
     return timeText(this.#wallTime());
   }
 }
-
-/** The same but for when managers wrote: that alone is no change. */
-function sameObject(next: JsonObject, old: JsonObject): boolean {
-  if (!sameButTimes(metadataOf(next).managedFields, metadataOf(old).managedFields)) return false;
-  return sameJson(withOwners(next, undefined), withOwners(old, undefined));
-}
-
-const sameSpec = (a: JsonObject, b: JsonObject): boolean =>
-  sameJson(without(a, 'metadata', 'status'), without(b, 'metadata', 'status'));
 
 const DEFINITIONS: ResourceName = {
   group: 'apiextensions.k8s.io',

@@ -27,9 +27,10 @@ import { validateObject } from '../schema/validate.ts';
 import { type FieldError, fieldInvalid, invalidObject, type Subject } from '../status.ts';
 import { validateBuiltIn } from '../validation/index.ts';
 import { type Admission, admitted, admittedChange } from './admission.ts';
+import { autoscalerAsShown, autoscalerAsStored, isOldAutoscaler } from './autoscaling-forms.ts';
 import { isDefinition, withStoredVersion } from './definitions.ts';
 import { embeddedErrors, withReadMetadata } from './embedded.ts';
-import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
+import { apiVersionOf, isPod, type Kind, splitApiVersion } from './kinds.ts';
 import { checksMetadata, createErrors, updateErrors, validateName } from './metadata.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
 import { namesOf } from './paths.ts';
@@ -39,7 +40,8 @@ import { zeroObject } from './types.ts';
 /** The subject of errors that speak of a resource: `configmaps "a" not found`. */
 export const ofResource = (kind: Kind, name: string): Subject => ({
   group: kind.group,
-  what: kind.plural,
+  // The real server has no store for these.
+  what: kind.plural === 'componentstatuses' ? 'componentstatus' : kind.plural,
   name,
 });
 
@@ -147,12 +149,21 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
   const own = validateKind(kind, made, undefined);
   const subject = ofOwnKind(kind, set.name);
   if (!checksMetadata(kind)) refuse(subject, own);
+  const [first, others] = aheadOfName(kind, own);
   refuse(subject, [
+    ...first,
     ...validateName(kind, set.name, stringAt(given, 'generateName')),
-    ...createErrors(kind, metadata),
-    ...own,
+    ...createErrors(kind, metadataOf(made)),
+    ...others,
   ]);
   return made;
+}
+
+/** What is wrong with Events is told by the rules for old ones first. */
+function aheadOfName(kind: Kind, own: FieldError[]): [first: FieldError[], rest: FieldError[]] {
+  const isFirst = ({ field }: FieldError): boolean =>
+    kind.group === 'events.k8s.io' && field.startsWith('involvedObject');
+  return [own.filter(isFirst), own.filter((error) => !isFirst(error))];
 }
 
 /**
@@ -188,7 +199,7 @@ export function forStatusUpdate(
   old: JsonObject,
   part: 'status' | 'approval' = 'status',
 ): JsonObject {
-  const { status } = object;
+  const status = isPod(kind) ? withQosClass(object.status, old) : object.status;
   const was = metadataOf(old);
   const { managedFields } = metadataOf(object);
   const metadata = kind.builtIn
@@ -203,6 +214,13 @@ export function forStatusUpdate(
     : validateStatus(kind, made, old);
   refuse(ofOwnKind(kind, stringAt(was, 'name')), found);
   return made;
+}
+
+/** A client may leave out what the server has worked out. */
+function withQosClass(status: Json | undefined, old: JsonObject): Json | undefined {
+  const { qosClass } = objectAt(old, 'status');
+  const given = isObject(status) ? status : {};
+  return qosClass === undefined ? status : { ...given, qosClass: given.qosClass ?? qosClass };
 }
 
 function statusMetadata(kind: Kind, given: JsonObject, was: JsonObject): JsonObject {
@@ -316,7 +334,8 @@ export function prepare(kind: Kind, given: JsonObject, applied = false): JsonObj
           applied ? given : (withReadMetadata(kind.schema, given) as JsonObject),
           applied,
         );
-  const object = withKindDefaults(kind, given);
+  const filled = withKindDefaults(kind, given);
+  const object = isOldAutoscaler(kind) ? autoscalerAsShown(autoscalerAsStored(filled)) : filled;
   const metadata = metadataOf(object);
   const labels = labelsOf(kind, metadata, stringAt(metadata, 'name'));
   if (labels !== metadata.labels) return { ...object, metadata: { ...metadata, labels } };

@@ -4,7 +4,7 @@
  */
 
 import { has, schemasOf } from '../definitions/leniency.ts';
-import { isObject, type Json, type JsonObject, objectAt } from '../json.ts';
+import { isObject, type Json, type JsonObject, objectAt, sameJson } from '../json.ts';
 import { isKnownFormat } from '../schema/formats.ts';
 import { ApiError } from '../status.ts';
 import { builtInWarnings } from '../warnings/kinds.ts';
@@ -12,11 +12,15 @@ import { isDefinition } from './definitions.ts';
 import type { Kind } from './kinds.ts';
 import type { Written } from './registry.ts';
 
-const ENDPOINTS = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice';
+/** Of the core group. */
+const DEPRECATED: Readonly<Record<string, readonly string[]>> = {
+  endpoints: ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
+  componentstatuses: ['v1 ComponentStatus is deprecated in v1.19+'],
+};
 
 /** Of every request for the kind. */
 export function deprecationOf(kind: Kind): readonly string[] {
-  if (kind.builtIn) return kind.group === '' && kind.plural === 'endpoints' ? [ENDPOINTS] : [];
+  if (kind.builtIn) return kind.group === '' ? (DEPRECATED[kind.plural] ?? []) : [];
   return kind.deprecation === undefined ? [] : [kind.deprecation];
 }
 
@@ -95,8 +99,11 @@ function unqualifiedFinalizers(object: JsonObject, old?: JsonObject): string[] {
 
 /** apiserver: endpoints/handlers/rest.go dedupOwnerReferencesAndAddWarning. */
 function duplicateOwners(list: Json | undefined): string[] {
-  const uids = (Array.isArray(list) ? list : []).filter(isObject).map(({ uid }) => uid);
-  const twice = new Set(uids.filter((uid, at) => uids.indexOf(uid) !== at));
+  const owners = (Array.isArray(list) ? list : []).filter(isObject);
+  const again = owners.filter((owner, at) =>
+    owners.slice(0, at).some((other) => sameJson(other, owner)),
+  );
+  const twice = new Set(again.map(({ uid }) => uid));
   if (twice.size === 0) return [];
   return [
     '.metadata.ownerReferences contains duplicate entries; API server dedups owner references in ' +

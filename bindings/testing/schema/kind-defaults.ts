@@ -264,7 +264,6 @@ const RULES: Record<string, Defaulter> = {
     value.kind === 'User' || value.kind === 'Group'
       ? fill(value, { apiGroup: 'rbac.authorization.k8s.io' })
       : value,
-  LimitResponse: (value) => (value.type === 'Queue' ? fill(value, { queuing: {} }) : value),
   PriorityLevelConfigurationSpec: (value) =>
     value.type === 'Exempt' ? fill(value, { exempt: {} }) : value,
   ExactDeviceRequest: (value) =>

@@ -2,7 +2,7 @@
  * The rules of APIServices. kubernetes: kube-aggregator
  * pkg/apis/apiregistration/validation/validation.go.
  */
-import { label1035, subdomain } from '../registry/names.ts';
+import { label1035, pathSegment, subdomain } from '../registry/names.ts';
 import { portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 
@@ -13,7 +13,8 @@ function apiService(object: Place): void {
   const spec = object.at('spec');
   const [group, version] = [spec.at('group'), spec.at('version')];
   const name = object.in('metadata.name');
-  if (!name.isEmpty && name.text !== `${version.text}.${group.text}`)
+  const isSegment = !name.isEmpty && pathSegment(name.text).length === 0;
+  if (isSegment && name.text !== `${version.text}.${group.text}`)
     name.invalid('must be `spec.version+"."+spec.group`');
   if (!group.isEmpty) group.matches(subdomain);
   else if (version.text !== 'v1')

@@ -355,7 +355,7 @@ const LONGEST_NAME = 63 - 11;
 function cronJob(object: Place): void {
   const spec = object.at('spec');
   const schedule = spec.at('schedule');
-  if (!schedule.isEmpty) {
+  if (schedule.need()) {
     for (const why of cronSchedule(schedule.text)) schedule.invalid(why);
     const hadZone = typeof schedule.was === 'string' && schedule.was.includes('TZ');
     if (schedule.text.includes('TZ') && (!hadZone || spec.at('timeZone').isSet))
@@ -376,7 +376,6 @@ function cronJob(object: Place): void {
   if (!object.isUpdate && name.text.length > LONGEST_NAME)
     name.invalid(`must be no more than ${LONGEST_NAME} characters`);
   // This is told of by declarative validation, after the others.
-  schedule.need();
 }
 
 function timeZone(at: Place): void {

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { isObject } from '../json.ts';
 import { dnsLabel, pathSegment, subdomain } from '../registry/names.ts';
-import { address, cidr, labelSelector, portName, portNumber } from './formats.ts';
+import { address, canonicalAddress, cidr, labelSelector, portName, portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 import { isRange, isStrictlyWithin, wasValid, wildcardSubdomain } from './shared.ts';
 
@@ -241,7 +241,14 @@ function serviceCidrs(list: Place): void {
     list.invalid('may only hold up to 2 values');
     return;
   }
-  for (const item of items) item.matches(cidr);
+  for (const item of items) {
+    const wrong = cidr(item.text);
+    for (const why of wrong) item.invalid(why);
+    const [ip = '', length = ''] = item.text.split('/');
+    const canonical = `${canonicalAddress(ip)}/${length}`;
+    if (wrong.length === 0 && canonical !== item.text)
+      item.invalid(`must be in canonical form (${JSON.stringify(canonical)})`);
+  }
   const families = items.map(({ text }) => (text.includes(':') ? 6 : 4));
   const all = items.every(({ text }) => isRange(text));
   if (items.length === 2 && all && families[0] === families[1])

@@ -2,7 +2,7 @@
 import type { Json } from '../same-answers/api.ts';
 import { normalise } from '../same-answers/normalise.ts';
 import { differences } from './differences.ts';
-import type { Transcript } from './exchange.ts';
+import { CLOSED, type Transcript } from './exchange.ts';
 
 export interface Finding {
   /** Which request, counted from 0. */
@@ -17,6 +17,7 @@ export function compare(real: Transcript, embedded: Transcript): Finding[] {
   const [expected, got] = [comparable(real), comparable(embedded)];
   const found: Finding[] = [];
   for (let request = 0; request < Math.max(expected.length, got.length); request++) {
+    if (real[request]?.status === CLOSED) break;
     const before = found.length;
     walk(expected[request], got[request], '', (path, a, b) =>
       found.push({ request, path, real: shown(a), embedded: shown(b) }),

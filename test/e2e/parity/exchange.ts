@@ -13,6 +13,9 @@ const ANSWER_MS = 20_000;
 const UNTIL_MS = 5000;
 const PAUSE_MS = 50;
 
+/** The status of a request whose connection was closed without an answer. */
+export const CLOSED = -1;
+
 /** What one server said to one case. */
 export type Transcript = (Entry & { headers?: Record<string, string> })[];
 
@@ -48,7 +51,10 @@ export class Target {
         streams.push((await this.#stream(sent, entry)).ended);
         continue;
       }
-      const entry = await this.#untilAnswered(sent);
+      const entry = await this.#untilAnswered(sent).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'ECONNRESET') throw error;
+        return { request: `${sent.method} ${sent.path}`, status: CLOSED } as Transcript[number];
+      });
       answers.push(entry.body);
       if (step.until === undefined) transcript.push(entry);
       else if (entry.status !== step.until) break;

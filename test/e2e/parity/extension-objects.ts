@@ -62,7 +62,7 @@ export const EXTENSIONS: readonly SampleKind[] = [
               messageExpression: "'it is ' + object.metadata.name",
             },
           ],
-          auditAnnotations: [{ key: 'name', valueExpression: 'object.metadata.name' }],
+          auditAnnotations: [{ key: 'name', valueExpression: 'string(object.metadata.name)' }],
         },
       },
     ),
@@ -132,6 +132,47 @@ export const EXTENSIONS: readonly SampleKind[] = [
         caBundle: 'AQID',
       },
     }),
+    status: {},
+    controlled: true,
+  },
+  {
+    ...cluster('apiextensions.k8s.io/v1', 'CustomResourceDefinition', 'customresourcedefinitions', {
+      spec: {
+        group: 'NS.example.com',
+        scope: 'Namespaced',
+        names: {
+          ...{ plural: 'things', singular: 'thing', kind: 'Thing', listKind: 'ThingList' },
+          ...{ shortNames: ['th'], categories: ['all'] },
+        },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            schema: {
+              openAPIV3Schema: {
+                type: 'object',
+                properties: {
+                  spec: {
+                    type: 'object',
+                    required: ['size'],
+                    properties: { size: { type: 'integer', minimum: 0, default: 1 } },
+                  },
+                  status: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+                },
+              },
+            },
+            subresources: {
+              status: {},
+              scale: { specReplicasPath: '.spec.size', statusReplicasPath: '.status.size' },
+            },
+            additionalPrinterColumns: [{ name: 'Size', type: 'integer', jsonPath: '.spec.size' }],
+            selectableFields: [{ jsonPath: '.spec.size' }],
+          },
+        ],
+      },
+    }),
+    status: {},
     controlled: true,
   },
   cluster('networking.k8s.io/v1', 'IPAddress', 'ipaddresses', {

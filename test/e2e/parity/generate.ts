@@ -2,15 +2,19 @@
 
 import { Random } from '../../random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
+import { applying } from './applying.ts';
+import { bodies } from './bodies.ts';
 import type { ParityCase, Step } from './case.ts';
 import { definitionCases } from './definitions.ts';
 import { DELETE_BODIES, deletes } from './deletions.ts';
 import { mutated } from './mutate.ts';
 import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
+import { pages, selections } from './pages.ts';
 import { podSubresources, scales, statuses } from './parts.ts';
 import { rbacCases } from './rbac.ts';
 import { lists, negotiation, watches } from './reads.ts';
 import type { SampleKind } from './sample-kind.ts';
+import { owners, redefinitions } from './sequences.ts';
 import {
   at,
   create,
@@ -23,7 +27,9 @@ import {
   VALIDATION,
   WRITE_OPTIONS,
 } from './steps.ts';
+import { strategicPatches } from './strategic.ts';
 import { subresourceCases } from './subresources.ts';
+import { verbCases } from './verbs.ts';
 
 const creates: Group = (random, count) =>
   times(count, (index) => {
@@ -526,8 +532,19 @@ const GROUPS: Record<string, { part: number; group: Group }> = {
   path: { part: 80, group: paths },
   definition: { part: 80, group: definitionCases },
   rbac: { part: 60, group: rbacCases },
+  verb: { part: 0, group: verbCases },
+  body: { part: 150, group: bodies },
+  strategic: { part: 100, group: strategicPatches },
+  applying: { part: 80, group: applying },
+  page: { part: 80, group: pages },
+  selection: { part: 50, group: selections },
+  owner: { part: 60, group: owners },
+  redefine: { part: 40, group: redefinitions },
 };
 const WHOLE = Object.values(GROUPS).reduce((sum, { part }) => sum + part, 0);
+
+/** As many cases as the parts come to: a run without `--count`. */
+export const wholeCount = WHOLE;
 
 /** About `count` distinct cases; `only` names the groups to take. */
 export function generate(seed: number, count: number, only: readonly string[] = []): ParityCase[] {

@@ -632,6 +632,7 @@ export function collectionOf({ apiVersion, plural, namespaced }: SampleKind): st
 export function nameOf(kind: SampleKind, name: string): string {
   if (kind.plural === 'csidrivers' || kind.plural === 'csinodes') return `NS-${name}.example.com`;
   if (kind.plural === 'apiservices') return 'v1.NS.example.com';
+  if (kind.plural === 'customresourcedefinitions') return 'things.NS.example.com';
   if (kind.plural === 'ipaddresses') return `NS::${name}`;
   return kind.namespaced ? name : `NS-${name}`;
 }

@@ -1,0 +1,79 @@
+/** Answers that are not streams: of a document, of an error, of a write with its warnings. */
+import type { Incoming } from './body.ts';
+import { type JsonObject, readJson } from './json.ts';
+import { type Shape, wantsYaml, YAML } from './media-types.ts';
+import type { Headers } from './output.ts';
+import type { Written } from './registry/registry.ts';
+import { telling } from './registry/warnings.ts';
+import type { ApiError } from './status.ts';
+import { type View, wholeObjects } from './views.ts';
+import { yamlOfJson } from './yaml.ts';
+
+export const warned = (answer: Answer, warnings: readonly string[]): Answer =>
+  warnings.length === 0
+    ? answer
+    : { ...answer, warnings: [...warnings, ...(answer.warnings ?? [])] };
+
+/** The answer as the client wants it written. */
+export async function inForm(request: Incoming, answer: Answer): Promise<Answer> {
+  const isYaml = answer.type === 'application/json' && wantsYaml(request.headers.accept);
+  return isYaml ? { ...answer, type: YAML, body: await yamlOfJson(answer.body) } : answer;
+}
+
+/** An answer that is not a stream. */
+export interface Answer {
+  code: number;
+  type: string;
+  body: string;
+  retryAfter?: number;
+  warnings?: readonly string[];
+  /** Beside those that every answer has, or in place of them. */
+  headers?: Headers;
+}
+
+export const json = (code: number, body: string): Answer => ({
+  code,
+  type: 'application/json',
+  body,
+});
+export const text = (code: number, body: string): Answer => ({
+  code,
+  type: 'text/plain; charset=utf-8',
+  body,
+});
+
+export function failure(error: ApiError): Answer {
+  const retryAfter = error.body.details?.retryAfterSeconds;
+  const { warnings } = error;
+  return {
+    ...json(error.code, JSON.stringify(error.body)),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(warnings.length > 0 ? { warnings } : {}),
+  };
+}
+
+/**
+ * Writes, and tells with the answer what there is to warn about, also where the write fails.
+ *
+ * @param view of the object that comes of it; a Status is shown as it is, and so is all without one
+ */
+export function answer(
+  write: () => Written,
+  warnings: readonly string[],
+  view?: (shape: Shape) => View,
+): Answer {
+  const written = telling(warnings, () => {
+    const made = write();
+    return view === undefined
+      ? made
+      : telling(made.warnings ?? [], () => ({ code: made.code, json: shownIn(view, made.json) }));
+  });
+  const { code, json: text, warnings: all = [] } = written;
+  return { ...json(code, text), ...(all.length > 0 ? { warnings: all } : {}) };
+}
+
+function shownIn(view: (shape: Shape) => View, json: string): string {
+  if (json.startsWith('{"kind":"Status",')) return json;
+  const form = view('object');
+  return form === wholeObjects ? json : form.object({ object: readJson(json) as JsonObject, json });
+}

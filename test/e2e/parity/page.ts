@@ -1,0 +1,64 @@
+/**
+ * The parts of docs/embedded-server.md that are written by programs: what differs on purpose, from
+ * differences.ts, and the counts of the last run that was told `--write-page`.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { differences } from './differences.ts';
+import type { GroupCounts } from './outcome.ts';
+
+export const PAGE = fileURLToPath(new URL('../../../docs/embedded-server.md', import.meta.url));
+
+const part = (name: string): RegExp =>
+  new RegExp(`(<!-- ${name}: [^\\n]*-->\\n)[\\s\\S]*?(<!-- end of ${name} -->)`);
+
+/** The page with that part replaced. Throws where it has no such part. */
+function replaced(page: string, name: string, text: string): string {
+  if (!part(name).test(page)) throw new Error(`${PAGE} has no part "${name}" between its comments`);
+  return page.replace(part(name), (_, begin: string, end: string) => `${begin}\n${text}\n\n${end}`);
+}
+
+/** The list of what differs on purpose, as the page has to have it. */
+export const withDifferences = (page: string): string =>
+  replaced(
+    page,
+    'differences',
+    differences.map(({ what, why }) => `- **${capital(what)}.** ${why}`).join('\n'),
+  );
+
+const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+
+export interface SeedCounts {
+  seed: number;
+  groups: readonly GroupCounts[];
+}
+
+/** The table of counts by group, summed over the seeds. */
+export function withCounts(page: string, runs: readonly SeedCounts[]): string {
+  const names = [...new Set(runs.flatMap(({ groups }) => groups.map(({ group }) => group)))];
+  const rows = names.map((name) => {
+    const of = runs.flatMap(({ groups }) => groups.filter(({ group }) => group === name));
+    const sum = (count: (of: GroupCounts) => number): number =>
+      of.reduce((all, each) => all + count(each), 0);
+    return [
+      name,
+      sum(({ cases }) => cases),
+      sum(({ requests }) => requests),
+      sum(({ same }) => same),
+    ];
+  });
+  const total = [1, 2, 3].map((at) => rows.reduce((all, row) => all + Number(row[at]), 0));
+  const seeds = runs.map(({ seed }) => seed).join(', ');
+  const lines = [
+    `Seeds ${seeds}, against kube-apiserver 1.36.3:`,
+    '',
+    '| cases about | cases | requests | answered alike |',
+    '| ----------- | ----: | -------: | -------------: |',
+    ...[...rows, ['**all**', ...total]].map((row) => `| ${row.join(' | ')} |`),
+  ];
+  return replaced(page, 'counts', lines.join('\n'));
+}
+
+export function writePage(runs: readonly SeedCounts[]): void {
+  writeFileSync(PAGE, withCounts(withDifferences(readFileSync(PAGE, 'utf8')), runs));
+}

@@ -1,0 +1,240 @@
+/**
+ * Cases that go through states which follow from one another: owners that are deleted in each way,
+ * objects that end, and definitions that change while objects exist.
+ */
+import type { Random } from '../../random.ts';
+import type { JsonObject } from '../same-answers/api.ts';
+import type { Step } from './case.ts';
+import { sampleOf } from './objects.ts';
+import type { SampleKind } from './sample-kind.ts';
+import { at, create, type Group, get, LISTED, PATCHES, pickKind, times } from './steps.ts';
+
+const MAPS = '/api/v1/namespaces/NS/configmaps';
+const OWNER = `${MAPS}/owner`;
+
+const merge = (path: string, body: unknown): Step => ({
+  method: 'PATCH',
+  path,
+  body,
+  type: PATCHES.merge,
+});
+
+const remove = (path: string, propagationPolicy?: string): Step => ({
+  method: 'DELETE',
+  path,
+  ...(propagationPolicy === undefined ? {} : { body: { propagationPolicy } }),
+});
+
+const owned = (kind: SampleKind, reference: JsonObject): JsonObject => {
+  const sample = sampleOf(kind);
+  const own = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: '{{0.metadata.uid}}' };
+  const ownerReferences = [{ ...own, ...reference }];
+  return { ...sample, metadata: { ...(sample.metadata as JsonObject), ownerReferences } };
+};
+
+const POLICIES = [undefined, 'Foreground', 'Background', 'Orphan'];
+
+function endings(random: Random, kind: SampleKind): Step[] {
+  const [policy, again] = [random.pick(POLICIES), random.pick(POLICIES)];
+  const finalizers = random.pick([[], ['example.com/x'], ['example.com/x', 'foregroundDeletion']]);
+  const sample = sampleOf(kind);
+  const metadata = sample.metadata as JsonObject;
+  const held = { ...sample, metadata: { ...metadata, finalizers: ['example.com/x'] } };
+  return random.pick<() => Step[]>([
+    () => [
+      { method: 'POST', path: MAPS, body: { metadata: { name: 'owner', finalizers } } },
+      create(
+        kind,
+        owned(
+          kind,
+          random.pick<JsonObject>([{}, { blockOwnerDeletion: true }, { controller: true }]),
+        ),
+      ),
+      ...[remove(OWNER, policy), { method: 'GET', path: OWNER }, get(kind)],
+      ...[remove(OWNER, again), merge(OWNER, { metadata: { finalizers: null } })],
+      ...[{ method: 'GET', path: OWNER }, get(kind)],
+    ],
+    () => [
+      create(kind, held),
+      ...[remove(at(kind), policy), get(kind), create(kind, held)],
+      random.pick([
+        merge(at(kind), { metadata: { labels: { a: 'b' } } }),
+        merge(at(kind), { metadata: { finalizers: ['example.com/x', 'example.com/y'] } }),
+        merge(at(kind), { metadata: { finalizers: ['example.com/y'] } }),
+        merge(at(kind), { metadata: { deletionTimestamp: null } }),
+        merge(at(kind), { metadata: { deletionGracePeriodSeconds: 9 } }),
+        merge(at(kind), { metadata: { ownerReferences: [] } }),
+      ]),
+      ...[remove(at(kind), again), merge(at(kind), { metadata: { finalizers: [] } }), get(kind)],
+      ...[create(kind), get(kind)],
+    ],
+    () => [
+      create(kind, held),
+      { method: 'GET', path: `${MAPS}?watch=true&timeoutSeconds=1`, watch: true },
+      remove(`${at(kind)}?gracePeriodSeconds=0`, policy),
+      { method: 'PUT', path: at(kind), body: sample },
+      get(kind),
+    ],
+    () => [
+      { method: 'POST', path: MAPS, body: { metadata: { name: 'owner' } } },
+      create(kind, owned(kind, { uid: 'other' })),
+      merge(at(kind), {
+        metadata: {
+          ownerReferences: [
+            {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              name: 'owner',
+              uid: '{{0.metadata.uid}}',
+              blockOwnerDeletion: true,
+            },
+          ],
+        },
+      }),
+      {
+        method: 'DELETE',
+        path: at(kind),
+        body: {
+          preconditions: {
+            uid: '{{1.metadata.uid}}',
+            resourceVersion: '{{1.metadata.resourceVersion}}',
+          },
+        },
+      },
+      {
+        method: 'DELETE',
+        path: at(kind),
+        body: {
+          preconditions: {
+            uid: '{{1.metadata.uid}}',
+            resourceVersion: '{{2.metadata.resourceVersion}}',
+          },
+        },
+      },
+      get(kind),
+    ],
+  ])();
+}
+
+export const owners: Group = (random, count) =>
+  times(count, () => ({ group: 'owner', steps: endings(random, pickKind(random, LISTED)) }));
+
+const CRD = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const DEFINED = `${CRD}/bars.NS.example.com`;
+const bars = (version: string, name = ''): string =>
+  `/apis/NS.example.com/${version}/namespaces/NS/bars${name}`;
+
+const schema = (properties: JsonObject, more: JsonObject = {}): JsonObject => ({
+  openAPIV3Schema: {
+    type: 'object',
+    properties: { spec: { type: 'object', properties, ...more } },
+  },
+});
+const version = (name: string, of: JsonObject, more: JsonObject = {}): JsonObject => ({
+  ...{ name, served: true, storage: false, schema: of, ...more },
+});
+const BEFORE = schema({
+  size: { type: 'integer' },
+  name: { type: 'string' },
+  list: { type: 'array', items: { type: 'string' } },
+  map: { type: 'object', additionalProperties: { type: 'string' } },
+});
+/** What the schema of `v1` is changed into. */
+const AFTER: readonly JsonObject[] = [
+  schema({ size: { type: 'string' }, name: { type: 'string' } }),
+  schema({ size: { type: 'integer', minimum: 5 } }),
+  schema({ size: { type: 'integer' }, added: { type: 'string', default: 'new' } }),
+  schema({ size: { type: 'integer' } }, { required: ['name', 'added'] }),
+  schema({ name: { type: 'string', enum: ['x', 'y'] } }),
+  schema({ list: { type: 'array', maxItems: 1, items: { type: 'string' } } }),
+  schema({
+    list: { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+    map: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+  }),
+  schema({}, { 'x-kubernetes-preserve-unknown-fields': true }),
+  schema({
+    size: { type: 'integer', 'x-kubernetes-validations': [{ rule: 'self >= oldSelf' }] },
+  }),
+  schema({ size: { type: 'integer', nullable: true, default: 3 } }),
+];
+
+function redefinition(random: Random): Step[] {
+  const object = (name: string, of: string, spec: JsonObject): JsonObject => ({
+    apiVersion: `NS.example.com/${of}`,
+    kind: 'Bar',
+    metadata: { name },
+    spec,
+  });
+  const specs: JsonObject[] = [
+    { size: 3, name: 'x', list: ['a', 'b'], map: { k: 'v' } },
+    { size: 7, list: ['a', 'a'] },
+    { name: 'z', unknown: 1 },
+  ];
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'bars.NS.example.com' },
+    spec: {
+      group: 'NS.example.com',
+      scope: 'Namespaced',
+      names: { plural: 'bars', kind: 'Bar' },
+      versions: [version('v1', BEFORE, { storage: true })],
+    },
+  };
+  const after = random.pick(AFTER);
+  // The version that is new tells when the real server goes by what has changed.
+  const storage = random.chance(0.4);
+  const versions = [
+    version('v1', after, { storage: !storage, served: random.chance(0.85) }),
+    version('v2', random.chance(0.5) ? after : BEFORE, {
+      storage,
+      ...(random.chance(0.3)
+        ? { additionalPrinterColumns: [{ name: 'Size', type: 'integer', jsonPath: '.spec.size' }] }
+        : {}),
+      ...(random.chance(0.3) ? { subresources: { status: {} } } : {}),
+    }),
+  ];
+  const used = random.pick(['v1', 'v2']);
+  const touch = merge(bars(used, '/a'), { metadata: { labels: { a: 'b' } } });
+  const spec = random.pick<JsonObject>([
+    { size: 8 },
+    { size: 2 },
+    { name: 'y' },
+    { list: ['c'] },
+    { size: null },
+    { map: null, added: 'x' },
+  ]);
+  return [
+    { method: 'POST', path: CRD, body: crd },
+    { method: 'GET', path: bars('v1'), until: 200 },
+    ...specs.map(
+      (each, index): Step => ({
+        method: 'POST',
+        path: bars('v1'),
+        body: object('abc'.charAt(index), 'v1', each),
+      }),
+    ),
+    { ...merge(DEFINED, { spec: { versions } }), path: DEFINED },
+    { method: 'GET', path: bars('v2'), until: 200 },
+    { method: 'GET', path: bars('v1', '/a') },
+    { method: 'GET', path: bars('v2', '/a') },
+    {
+      method: 'GET',
+      path: bars(used),
+      accept: random.pick(['application/json', 'application/json;as=Table;v=v1;g=meta.k8s.io']),
+    },
+    ...[touch, merge(bars(used, '/a'), { spec }), merge(bars(used, '/b'), { spec })],
+    {
+      method: 'PATCH',
+      path: `${bars(used, '/c')}?fieldManager=one&force=true`,
+      body: object('c', used, spec),
+      type: PATCHES.apply,
+    },
+    { method: 'POST', path: bars(used), body: object('d', used, { ...specs[0], ...spec }) },
+    { method: 'GET', path: bars('v2', '/c') },
+    { method: 'GET', path: `${DEFINED}/status` },
+  ];
+}
+
+export const redefinitions: Group = (random, count) =>
+  times(count, () => ({ group: 'redefine', steps: redefinition(random) }));

@@ -1,0 +1,83 @@
+/**
+ * One object of each kind through all verbs that its resource has, so that nothing that the real
+ * server serves goes unasked, whatever the seed.
+ */
+import type { JsonObject } from '../same-answers/api.ts';
+import type { ParityCase, Step } from './case.ts';
+import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
+import type { SampleKind } from './sample-kind.ts';
+import { at, create, get, PATCHES } from './steps.ts';
+
+const labelled = (kind: SampleKind, name: string): JsonObject => {
+  const sample = sampleOf(kind, name);
+  const metadata = sample.metadata as JsonObject;
+  return {
+    ...sample,
+    metadata: { ...metadata, labels: { ...(metadata.labels as object), run: 'NS' } },
+  };
+};
+
+/** A subresource is read, and written in both ways. */
+function ofPart(kind: SampleKind, part: string, body: JsonObject): Step[] {
+  const path = `${at(kind)}/${part}`;
+  return [
+    { method: 'GET', path },
+    { method: 'PUT', path, body },
+    { method: 'PATCH', path, body, type: PATCHES.merge },
+  ];
+}
+
+function throughAllVerbs(kind: SampleKind): ParityCase {
+  const collection = collectionOf(kind);
+  const only = `fieldSelector=metadata.name%3D${encodeURIComponent(nameOf(kind, 'a'))}`;
+  const changed = labelled(kind, 'a');
+  const metadata = { ...(changed.metadata as JsonObject), annotations: { a: 'b' } };
+  const version = { resourceVersion: '{{0.metadata.resourceVersion}}' };
+  // What a dry run made has no version.
+  const from = kind.controlled ? '' : '&resourceVersion={{0.metadata.resourceVersion}}';
+  return {
+    group: 'verb',
+    steps: [
+      create(kind, labelled(kind, 'a')),
+      {
+        method: 'GET',
+        path: `${collection}?watch=true&timeoutSeconds=1&${only}${from}`,
+        watch: true,
+      },
+      get(kind),
+      { method: 'GET', path: `${collection}?${only}` },
+      {
+        method: 'PUT',
+        path: at(kind),
+        body: { ...changed, metadata: { ...metadata, ...version } },
+      },
+      {
+        method: 'PATCH',
+        path: at(kind),
+        body: { metadata: { labels: { patched: 'yes' } } },
+        type: PATCHES.merge,
+      },
+      ...(kind.status === undefined ? [] : ofPart(kind, 'status', { status: kind.status })),
+      ...(kind.scale ? ofPart(kind, 'scale', { spec: { replicas: 4 } }) : []),
+      { method: 'DELETE', path: at(kind), body: { propagationPolicy: 'Background' } },
+      create(kind, labelled(kind, 'b')),
+      {
+        method: 'DELETE',
+        path: `${collection}?labelSelector=run%3DNS`,
+        body: { propagationPolicy: 'Background' },
+      },
+      { method: 'GET', path: `${collection}?labelSelector=run%3DNS` },
+    ],
+  };
+}
+
+/** The kinds that are read alone. */
+const COMPONENTS = '/api/v1/componentstatuses';
+
+export const verbCases = (): ParityCase[] => [
+  ...SAMPLES.map(throughAllVerbs),
+  { group: 'verb', steps: [{ method: 'GET', path: COMPONENTS }] },
+  { group: 'verb', steps: [{ method: 'GET', path: `${COMPONENTS}/nothing` }] },
+  { group: 'verb', steps: [{ method: 'POST', path: COMPONENTS, body: {} }] },
+  { group: 'verb', steps: [{ method: 'DELETE', path: `${COMPONENTS}/nothing` }] },
+];

@@ -1,0 +1,37 @@
+/**
+ * docs/embedded-server.md has a list of what differs from a real kube-apiserver, which the parity
+ * test takes as its own: one that was edited by hand would promise something else than is tested.
+ */
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { differences } from '../e2e/parity/differences.ts';
+import { PAGE, withCounts, withDifferences } from '../e2e/parity/page.ts';
+
+const page = readFileSync(PAGE, 'utf8');
+
+test('the list of differences is the one that the comparison takes', () => {
+  expect(withDifferences(page)).toBe(page);
+  expect(differences.length).toBeGreaterThan(5);
+});
+
+test('the counts are a table of groups, summed over seeds', () => {
+  const counts = { cases: 2, requests: 5, same: 1 };
+  const made = withCounts(page, [
+    { seed: 1, groups: [{ group: 'create', ...counts }] },
+    {
+      seed: 2,
+      groups: [
+        { group: 'create', ...counts },
+        { group: 'watch', ...counts },
+      ],
+    },
+  ]);
+  expect(made).toContain(
+    '| create | 4 | 10 | 2 |\n| watch | 2 | 5 | 1 |\n| **all** | 6 | 15 | 3 |',
+  );
+  expect(page).toMatch(/\| \*\*all\*\* \| \d{4,} \| \d{4,} \| \d{4,} \|/);
+});
+
+test('a page without the comments is told', () => {
+  expect(() => withDifferences('# A page')).toThrow(/no part "differences"/);
+});

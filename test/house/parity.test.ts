@@ -1,0 +1,81 @@
+/**
+ * The verdict of a parity run. A run that names a case as known to differ, which then agrees, has
+ * to fail: else the list would only grow.
+ */
+import { expect, test } from 'vitest';
+import { count } from '../../scripts/test-counts.ts';
+import type { ParityCase } from '../e2e/parity/case.ts';
+import { unasked } from '../e2e/parity/coverage.ts';
+import { generate, groupNames, wholeCount } from '../e2e/parity/generate.ts';
+import { idOf, isGood, jsonReport, judge, type Outcome } from '../e2e/parity/outcome.ts';
+
+const outcome = (path: string, differs: boolean): Outcome => ({
+  parityCase: { group: 'path', steps: [{ method: 'GET', path }] },
+  findings: differs ? [{ request: 0, path: 'status', real: '200', embedded: '404' }] : [],
+});
+const [same, differs, old] = [outcome('/a', false), outcome('/b', true), outcome('/c', false)];
+const idsOf = (...outcomes: Outcome[]): string[] =>
+  outcomes.map(({ parityCase }) => idOf(parityCase));
+
+test('a case that differs fails the run unless it is known to', () => {
+  const strict = judge([same, differs], [], groupNames);
+  expect(strict.failed).toEqual([differs]);
+  expect(isGood(strict, [])).toBe(false);
+  const lenient = judge([same, differs], [{ why: 'x', cases: idsOf(differs) }], groupNames);
+  expect(lenient.failed).toEqual([]);
+  expect(isGood(lenient, [])).toBe(true);
+  expect(isGood(lenient, ['no case asks about x'])).toBe(false);
+});
+
+test('a case that is known to differ and agrees fails the run', () => {
+  const verdict = judge([old], [{ why: 'x', cases: idsOf(old, differs) }], groupNames);
+  expect(verdict.mended).toEqual(idsOf(old));
+  expect(isGood(verdict, [])).toBe(false);
+});
+
+test('the report adds up', () => {
+  const known = [{ why: 'x', cases: idsOf(old) }];
+  const all = [same, differs, old];
+  const report = JSON.stringify(jsonReport(all, judge(all, known, groupNames), ['no case asks']));
+  expect(count(report)).toEqual({ passed: 1, failed: 3, skipped: 0 });
+  const skipped = [same, differs];
+  const lenient = judge(skipped, [{ why: 'x', cases: idsOf(differs) }], groupNames);
+  expect(count(JSON.stringify(jsonReport(skipped, lenient, [])))).toEqual({
+    passed: 1,
+    failed: 0,
+    skipped: 1,
+  });
+});
+
+test('a resource or a verb that no case asks about is told', () => {
+  const cases: ParityCase[] = [
+    {
+      group: 'verb',
+      steps: [
+        { method: 'GET', path: '/api/v1/namespaces/NS/pods?limit=1' },
+        { method: 'GET', path: '/api/v1/namespaces/NS/pods/a' },
+        { method: 'GET', path: '/api/v1/namespaces/NS/pods/a/status' },
+      ],
+    },
+  ];
+  const served = {
+    groupVersion: 'v1',
+    resources: [
+      { name: 'pods', namespaced: true, verbs: ['get', 'list', 'watch'] },
+      { name: 'pods/status', namespaced: true, verbs: ['get', 'patch'] },
+      { name: 'pods/exec', namespaced: true, verbs: ['get'] },
+      { name: 'nodes', namespaced: false, verbs: ['list'] },
+    ],
+  };
+  expect(unasked([served], cases)).toEqual([
+    'v1 pods watch',
+    'v1 pods/status patch',
+    'v1 nodes list',
+  ]);
+});
+
+test('a seed gives the same cases each time, of all groups', () => {
+  const cases = generate(1, wholeCount);
+  expect(generate(1, wholeCount)).toEqual(cases);
+  expect([...new Set(cases.map(({ group }) => group))].sort()).toEqual([...groupNames].sort());
+});
