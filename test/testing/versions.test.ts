@@ -217,6 +217,18 @@ test('objects that were there before their definition are shown by its schema fr
   expect(again.body.metadata.resourceVersion).toBe(resourceVersion);
 });
 
+// The default of the other version, which the object lacks there, counted as a change of its spec.
+test('an apply in another version that changes nothing of the spec is no other generation', async () => {
+  const api = await withWebs();
+  const made = await api.make(path('v1'), web('v1', 'a', { both: 'x' }));
+  const { status, body } = await api.send('PATCH', `${path('v2')}/a`, {
+    body: web('v2', 'a', { both: 'x' }),
+    type: APPLY_PATCH,
+    query: { fieldManager: 'y' },
+  });
+  expect([status, body.metadata.generation]).toEqual([200, made.metadata.generation]);
+});
+
 // It was taken here and refused by every real server, which a test of installCRDs could not see.
 test('a definition in a group of Kubernetes itself says who approved it', async () => {
   const { api } = await start();

@@ -364,6 +364,7 @@ export class Registry {
           kind.schema !== undefined &&
           kind.generation === 'all' &&
           path.subresource === '' &&
+          !sameSpec(wanted, existing.object) &&
           !sameSpec(withDefaults(kind.schema, wanted) as JsonObject, existing.object);
         return this.#write(
           kind,
