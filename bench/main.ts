@@ -5,11 +5,17 @@
  * be measured is named below the table. Progress goes to stderr.
  */
 import { cpus } from 'node:os';
-import { measureControllers } from './controllers.ts';
-import { type Figure, isPeer, showCount, table, verdict } from './figures.ts';
-import { measureInformers } from './informers.ts';
+import { measureInformers } from './cache/informers.ts';
+import { measureControllers } from './controller/controllers.ts';
+import { type Figure, isPeer, showCount, table, verdict } from './measure/figures.ts';
+import {
+  buildGo,
+  figuresOf,
+  figuresOfScript,
+  type GoProgram,
+  reasonOf,
+} from './measure/programs.ts';
 import { type Options, readOptions, USAGE } from './options.ts';
-import { buildGo, figuresOf, figuresOfScript, type GoProgram, reasonOf } from './programs.ts';
 
 type Kind = 'queue' | 'slots' | 'indexer' | 'informer' | 'controller';
 
@@ -60,7 +66,11 @@ async function measure(
   const clientGo = go['client-go'];
   if (kind === 'informer') return measureInformers(n, clientGo, notes);
   if (kind === 'controller') return measureControllers(n, go['controller-runtime'], notes);
-  const figures = await figuresOfScript('./time-works.ts', [work, String(n), String(roundsFor(n))]);
+  const figures = await figuresOfScript('queue/time-works.ts', [
+    work,
+    String(n),
+    String(roundsFor(n)),
+  ]);
   if ('program' in clientGo && kind !== 'slots') {
     try {
       figures.push(...(await figuresOf(clientGo.program, [kind, work, String(n)])));

@@ -5,7 +5,7 @@
  * one (`keysSeed`), collide there in every bit, and are like any others everywhere else.
  *
  * Probes are counted in the table itself, whose buckets are read from the core's memory.
- * `bench/collisions.ts` has the times.
+ * `bench/queue/collisions.ts` has the times.
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';

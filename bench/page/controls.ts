@@ -2,7 +2,7 @@
  * The form: which works, sizes and loads. It shows any plan, also one with numbers that only an
  * address can ask for.
  */
-import { showCount } from '../figures.ts';
+import { showCount } from '../measure/figures.ts';
 import { byId, html } from './dom.ts';
 import { showSeconds } from './format.ts';
 import { LIVE, type Plan, ROUNDS, roughSeconds, SIZES, WORKS } from './plan.ts';

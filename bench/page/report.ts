@@ -1,5 +1,5 @@
 /** A result as text to take along: Markdown for issues and chats, JSON for programs. */
-import { showCount } from '../figures.ts';
+import { showCount } from '../measure/figures.ts';
 import { showBytes, showMs, showNs, showRate, showRatio, three } from './format.ts';
 import {
   type Environment,

@@ -3,7 +3,7 @@
  * per operation, times of the steady load are milliseconds. A ratio is our time over the naive
  * port's, so below 1 we are faster.
  */
-import { geometricMean, median } from '../figures.ts';
+import { geometricMean, median } from '../measure/figures.ts';
 import type { Item } from './plan.ts';
 import { BUCKET_MS, type PeerName, type SteadyShape, type SteadySlice } from './protocol.ts';
 

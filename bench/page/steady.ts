@@ -11,7 +11,7 @@
  * - Keys are as long as those of the workloads (36 characters), made anew for each cycle, the same
  *   for both peers.
  */
-import { release } from '../capstan-peer.ts';
+import { release } from '../queue/capstan-peer.ts';
 import {
   BUCKET_MS,
   type PeerName,

@@ -2,7 +2,7 @@
  * The few figures that stand above the charts. The boxes are there from the beginning, with dashes,
  * so that nothing moves.
  */
-import { showCount } from '../figures.ts';
+import { showCount } from '../measure/figures.ts';
 import { html } from './dom.ts';
 import { showMs, showRatio } from './format.ts';
 import { type Row, ratioOf, type Steady, verdictOf } from './result.ts';

@@ -3,7 +3,7 @@
  * can be read without the bars. All rows stand there before a run begins; figures fill them in, and
  * nothing moves.
  */
-import { showCount } from '../figures.ts';
+import { showCount } from '../measure/figures.ts';
 import { html, svg } from './dom.ts';
 import { showNs, showRate, showRatio } from './format.ts';
 import { type Item, WORKS, type Work } from './plan.ts';

@@ -1,12 +1,13 @@
 /**
  * One work of bench/peers/naive-ts/workloads.mjs on one peer, a round at a call. Runs in a worker.
  *
- * A round is as much work for small n as for large n, as in bench/time-works.ts: a round lasts long
+ * A round is as much work for small n as for large n, as in bench/queue/time-works.ts: a round lasts long
  * against the clock's resolution. Every work checks its own result and throws if it is wrong.
  */
-import { capstan, release } from '../capstan-peer.ts';
+
 import { naive } from '../peers/naive-ts/naive.mjs';
 import { names, type Peer, workloads } from '../peers/naive-ts/workloads.mjs';
+import { capstan, release } from '../queue/capstan-peer.ts';
 import type { PeerName } from './protocol.ts';
 
 /** A round of a small n repeats the work until it has made about this many operations. */

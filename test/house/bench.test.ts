@@ -11,7 +11,7 @@ import {
   summarize,
   table,
   verdict,
-} from '../../bench/figures.ts';
+} from '../../bench/measure/figures.ts';
 import { readOptions } from '../../bench/options.ts';
 
 const figure = (peer: string, work: string, n: number, ns: number, cpu?: number): Figure => ({

@@ -7,17 +7,15 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
+import { FAULT_SCRIPTS, FaultyServer } from '../../bench/cache/fault-scripts.ts';
+import { informerGoals } from '../../bench/cache/informers.ts';
 import {
   BYTES_PEERS,
   type CacheMemory,
   type CachePauses,
   MEMORY_PEERS,
   PAUSES_PEERS,
-} from '../../bench/cache-peers.ts';
-import { FAULT_SCRIPTS, FaultyServer } from '../../bench/fault-scripts.ts';
-import type { Figure } from '../../bench/figures.ts';
-import { informerGoals } from '../../bench/informers.ts';
-import { pod } from '../../bench/peers/pods.mjs';
+} from '../../bench/cache/peers.ts';
 import {
   chunksOf,
   frameText,
@@ -25,9 +23,11 @@ import {
   listTexts,
   podText,
   randomUpdates,
-} from '../../bench/pod-bytes.ts';
-import { spread, verdictOf } from '../../bench/rounds.ts';
-import { withServer } from '../../bench/servers.ts';
+} from '../../bench/cache/pod-bytes.ts';
+import type { Figure } from '../../bench/measure/figures.ts';
+import { spread, verdictOf } from '../../bench/measure/rounds.ts';
+import { withServer } from '../../bench/measure/servers.ts';
+import { pod } from '../../bench/peers/pods.mjs';
 
 const run = promisify(execFile);
 const LIVE = 600;
@@ -123,7 +123,7 @@ describe('a server of faults', () => {
 
   it('counts what our informer asks for until it has come through', LIMIT, async () => {
     const server = await FaultyServer.start(named('watches: 429, Retry-After 1, three times'));
-    const figure = await load<Figure>('capstan-informer.ts', server.url, 1);
+    const figure = await load<Figure>('cache/capstan-informer.ts', server.url, 1);
     expect(figure).toMatchObject({ peer: 'capstan', work: 'informer', n: 1 });
     expect([server.lists, server.watches]).toEqual([1, 4]);
     server.stop();
@@ -133,7 +133,7 @@ describe('a server of faults', () => {
 describe('the measured processes', () => {
   it.each(BYTES_PEERS)('take updates from memory: %s', LIMIT, async (peer) => {
     const figure = await load<Figure>(
-      'cache-bytes-load.ts',
+      'cache/bytes-load.ts',
       '--peer',
       peer,
       '--live',
@@ -150,9 +150,9 @@ describe('the measured processes', () => {
     'measure memory: %s',
     LIMIT,
     async (peer) => {
-      await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
+      await withServer('cache/pods-server.ts', [String(LIVE)], async (url) => {
         const args = ['--peer', peer, '--live', LIVE, '--settle', 1, '--port', new URL(url).port];
-        const memory = await load<CacheMemory>('cache-memory-load.ts', ...args);
+        const memory = await load<CacheMemory>('cache/memory-load.ts', ...args);
         // Beside so few Pods, what the engine makes for itself meanwhile counts: 1 % was too narrow
         // once on a busy machine.
         expect(memory.listPeak).toBeGreaterThan(0.9 * memory.listed);
@@ -163,7 +163,7 @@ describe('the measured processes', () => {
   );
 
   it.each(PAUSES_PEERS)('measure pauses: %s', LIMIT, async (peer) => {
-    await withServer('./pods-server.ts', [String(LIVE)], async (url) => {
+    await withServer('cache/pods-server.ts', [String(LIVE)], async (url) => {
       const args = [
         '--peer',
         peer,
@@ -176,7 +176,7 @@ describe('the measured processes', () => {
         '--port',
         new URL(url).port,
       ];
-      const pauses = await load<CachePauses>('cache-pauses-load.ts', ...args);
+      const pauses = await load<CachePauses>('cache/pauses-load.ts', ...args);
       expect(pauses.events).toBeGreaterThan(100);
       const { p50, p99, p999, max } = pauses;
       expect([p50, p99, p999, max]).toEqual([p50, p99, p999, max].toSorted((a, b) => a - b));

@@ -7,9 +7,9 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { readFlags } from '../../bench/flags.ts';
-import type { Memory } from '../../bench/memory-load.ts';
-import type { Pauses } from '../../bench/pauses-load.ts';
+import { readFlags } from '../../bench/measure/flags.ts';
+import type { Memory } from '../../bench/queue/memory-load.ts';
+import type { Pauses } from '../../bench/queue/pauses-load.ts';
 
 const run = promisify(execFile);
 const LIVE = 100_000;
@@ -53,7 +53,7 @@ describe('pauses', () => {
     'of %s: the load is kept up, every figure is there',
     async (peer) => {
       const args = ['--peer', peer, '--items', 'request', '--seconds', '1', '--rate', '20000'];
-      const pauses = await figures<Pauses>('pauses-load.ts', ...args);
+      const pauses = await figures<Pauses>('queue/pauses-load.ts', ...args);
       expect(pauses.cycles).toBeGreaterThan(10_000);
       const { p50, p99, p999, max, gcMs, gcMax } = pauses;
       expect([p50, p99, p999, max]).toEqual([p50, p99, p999, max].toSorted((a, b) => a - b));
@@ -68,7 +68,7 @@ describe('memory', () => {
   // items that doubles.
   it('of a key is bounded, whatever has passed through', async () => {
     const { ready, passed, processing } = await figures<Memory>(
-      'memory-load.ts',
+      'queue/memory-load.ts',
       '--peer',
       'capstan',
       '--items',

@@ -1,5 +1,5 @@
 /**
- * The starts and stops of bench/start-stop-run.ts in a short form: a hundred managers with
+ * The starts and stops of bench/controller/start-stop-run.ts in a short form: a hundred managers with
  * controllers, sources, election and client, each stopped wherever chance has it. `npm run
  * soak:start-stop` is the long one, of a thousand.
  */
@@ -7,7 +7,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { grewTooMuch, type StartStopReport, startStop } from '../../bench/start-stop-run.ts';
+import {
+  grewTooMuch,
+  type StartStopReport,
+  startStop,
+} from '../../bench/controller/start-stop-run.ts';
 import { systemClock } from '../../bindings/base/clock.ts';
 import { Random, testSeed } from '../random.ts';
 

@@ -1,11 +1,11 @@
 /**
- * The soak of bench/soak-run.ts in a short form, on either key table: a million keys that each come
+ * The soak of bench/queue/soak-run.ts in a short form, on either key table: a million keys that each come
  * once, ten thousand of them live. `npm run soak` is the long one.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
-import { type SoakReport, soak } from '../../bench/soak-run.ts';
+import { type SoakReport, soak } from '../../bench/queue/soak-run.ts';
 import { sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 

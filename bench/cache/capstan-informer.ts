@@ -1,0 +1,76 @@
+/**
+ * CPU and wall time per watch event of our informer, measured as peers/client-node/informer.mjs
+ * does it:
+ *
+ *     node bench/cache/capstan-informer.ts URL EVENTS [HANDLER [WARMUP]]
+ *
+ * HANDLER says what is read of each object (informer-handlers.ts). WARMUP events come before those
+ * that are measured.
+ */
+import { defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
+import { httpTransport } from 'capstan/client-node';
+import type { Figure } from '../measure/figures.ts';
+import { Stopwatch } from '../peers/stopwatch.mjs';
+import { HANDLERS, type Handler, workOf } from './informer-handlers.ts';
+
+interface Pod {
+  apiVersion?: string;
+  kind?: string;
+  metadata: { namespace: string; name: string; resourceVersion: string };
+  spec: { nodeName: string };
+}
+
+const [url = '', count = '', given = HANDLERS[0], before = '0'] = process.argv.slice(2);
+const events = Number(count);
+const warmUp = Number(before);
+const handler = HANDLERS.find((each) => each === given);
+if (handler === undefined)
+  throw new Error(`handler expected one of ${HANDLERS.join(', ')}, got ${given}`);
+const pods = defineResource<Pod>()({
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  plural: 'pods',
+  namespaced: true,
+});
+const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), {
+  watchList: false,
+});
+
+/** Characters that were read, so that the reading is not left out as useless. */
+let read = 0;
+const kept = new Map<string, Pod>();
+const handlers: Record<Handler, (pod: Pod) => void> = {
+  name: ({ metadata }) => {
+    read += metadata.name.length + metadata.resourceVersion.length;
+  },
+  spec: ({ metadata, spec }) => {
+    read += metadata.name.length + metadata.resourceVersion.length + spec.nodeName.length;
+  },
+  map: (pod) => {
+    kept.set(`${pod.metadata.namespace}/${pod.metadata.name}`, pod);
+    read += 20;
+  },
+};
+const handle = handlers[handler];
+
+const watch = new Stopwatch(events, warmUp);
+informer.addEventHandler({
+  onUpdate(_, now) {
+    watch.tick();
+    handle(now);
+    if (!watch.isOver) return;
+    const measured = watch.read();
+    if (read < events * 20)
+      throw new Error(`read ${read} characters, expected ${events * 20} at least`);
+    const figure: Figure = {
+      peer: 'capstan',
+      work: workOf(handler, warmUp > 0),
+      n: events,
+      ...measured,
+    };
+    console.log(JSON.stringify(figure));
+    process.exit(0);
+  },
+});
+await informer.run();

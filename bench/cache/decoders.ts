@@ -1,0 +1,32 @@
+/**
+ * What bytes-load.ts measures below the informer: a decoder of bindings/cache/decode/decoder.ts and
+ * the store that its objects go to. From the sources, because the package shows neither; a decoder
+ * has a line here, and its name in SEAMS of peers.ts.
+ */
+import {
+  type Decoder,
+  type ExpectedKind,
+  jsonDecoder,
+} from '../../bindings/cache/decode/decoder.ts';
+import { metaNamespaceIndexFunc, namespaceIndex } from '../../bindings/cache/store/indices.ts';
+import { Indexer } from '../../bindings/cache/store/store.ts';
+import type { Pod } from './parsed-cache.ts';
+import type { SeamName } from './peers.ts';
+
+export interface Seam {
+  decoder: Decoder<Pod>;
+  store: Indexer<Pod>;
+}
+
+const POD: ExpectedKind = { apiVersion: 'v1', kind: 'Pod' };
+
+/** As an informer's. */
+const indexers = { [namespaceIndex]: metaNamespaceIndexFunc };
+
+export const seams: Record<SeamName, () => Seam> = {
+  bytes: () => {
+    const store = new Indexer<Pod>(undefined, indexers, POD);
+    return { decoder: store.decoder(POD, { versions: true }), store };
+  },
+  json: () => ({ decoder: jsonDecoder<Pod>(POD), store: new Indexer<Pod>(undefined, indexers) }),
+};
