@@ -43,3 +43,7 @@ it('exports the sources of every entry that is JavaScript', () => {
 it('publishes the compiled core, which git ignores', () => {
   expect(jsr.publish.exclude).toContain('!bindings/generated');
 });
+
+it('publishes no README of a folder', () => {
+  expect(jsr.publish.exclude).toContain('bindings/**/README.md');
+});

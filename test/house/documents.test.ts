@@ -1,0 +1,195 @@
+/**
+ * The documents for those who carry on: a short map, a README in each folder, and nothing in them
+ * that names a file which is not there.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const read = (path: string): string => readFileSync(`${root}/${path}`, 'utf8');
+const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  cwd: root,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(`${root}/${path}`));
+
+/** The folders right below `parent` that have a file in the repository, as `parent/name`. */
+function foldersBelow(parent: string): string[] {
+  const names = files.flatMap((path) =>
+    path.startsWith(parent) ? (/^([^/]+)\//.exec(path.slice(parent.length))?.[1] ?? []) : [],
+  );
+  return [...new Set(names)].map((name) => `${parent}${name}`).sort();
+}
+
+const FIRST = foldersBelow('').filter((folder) => !folder.startsWith('.'));
+const WITH_README = [...FIRST, ...foldersBelow('bindings/')].filter(
+  (folder) => folder !== 'bindings/workqueue' || existsSync(`${root}/${folder}/README.md`),
+);
+const MAP = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/glossary.md'];
+const PAGES = [
+  ...MAP,
+  ...files.filter((path) => {
+    const folder = dirname(path);
+    return path.endsWith('/README.md') && (FIRST.includes(folder) || /^bindings\//.test(folder));
+  }),
+];
+
+/** What a page says of paths: in backticks, with the line and the folders named before in it. */
+function pathsIn(page: string): { path: string; line: number; before: string[] }[] {
+  let inBlock = false;
+  return read(page)
+    .split('\n')
+    .flatMap((text, index) => {
+      if (text.startsWith('```')) inBlock = !inBlock;
+      if (inBlock) return [];
+      const before: string[] = [];
+      return [...text.matchAll(/`([^`]+)`/g)].flatMap(([, token = '']) => {
+        if (!isPath(token)) return [];
+        const found = { path: token, line: index + 1, before: [...before] };
+        if (token.includes('/')) before.push(token.endsWith('/') ? token : `${dirname(token)}/`);
+        return [found];
+      });
+    });
+}
+
+/** Names of files and folders; not of modules, packages, addresses or what a build makes. */
+function isPath(token: string): boolean {
+  if (!/^[\w.][\w./-]*$/.test(token) || /^(?:build|dist|capstan)\//.test(token)) return false;
+  return token.endsWith('/') || /[\w-]\.(?:ts|mjs|md|json|sh|svg|png|html|yaml)$/.test(token);
+}
+
+/**
+ * A path is meant from the root, from a folder above the page, or from a folder that stands before
+ * it in the line.
+ */
+function exists({ path, before }: { path: string; before: string[] }, page: string): boolean {
+  const bases = [''];
+  for (let base = `${dirname(page)}/`; base !== './'; base = `${dirname(base)}/`) bases.push(base);
+  return bases
+    .flatMap((base) => ['', ...before].map((folder) => `${base}${folder}${path}`))
+    .some((each) => existsSync(`${root}/${each}`));
+}
+
+describe('the map', () => {
+  it('is one that is read: ARCHITECTURE.md has at most 10 000 bytes', () => {
+    expect(Buffer.byteLength(read('ARCHITECTURE.md'))).toBeLessThanOrEqual(10_000);
+  });
+
+  it('leads to the glossary, and so does CONTRIBUTING.md', () => {
+    const pages = ['ARCHITECTURE.md', 'CONTRIBUTING.md'];
+    expect(pages.filter((page) => !read(page).includes('(docs/glossary.md)'))).toEqual([]);
+  });
+});
+
+describe('the folders', () => {
+  it('are found', () => {
+    expect(WITH_README).toEqual(
+      expect.arrayContaining(['assembly', 'bench', 'bindings', 'bindings/base', 'test', 'tools']),
+    );
+  });
+
+  it.each(WITH_README)('%s has a README.md of 20 to 60 lines', (folder) => {
+    const lines = read(`${folder}/README.md`).trimEnd().split('\n').length;
+    expect(lines).toBeGreaterThanOrEqual(20);
+    expect(lines).toBeLessThanOrEqual(60);
+  });
+
+  it.each([...FIRST, 'bindings/cache'])('those in %s are named in its README.md', (folder) => {
+    const readme = read(`${folder}/README.md`);
+    const missing = foldersBelow(`${folder}/`).filter(
+      (each) => !readme.includes(`\`${each.slice(folder.length + 1)}/`),
+    );
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('the pages for those who carry on', () => {
+  it('name files and folders that exist', () => {
+    const wrong = PAGES.flatMap((page) =>
+      pathsIn(page)
+        .filter((found) => !exists(found, page))
+        .map(({ path, line }) => `${page}:${line}: ${path}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('link to files that exist, and so do the guides and the README of the project', () => {
+    const pages = [
+      ...PAGES,
+      'README.md',
+      ...files.filter((path) => /^docs\/[^/]+\.md$/.test(path)),
+    ];
+    const wrong = pages.flatMap((page) =>
+      [...read(page).matchAll(/\]\(([^)#:\s]+)(?:#[^)]*)?\)/g)]
+        .map(([, target = '']) => posix.join(dirname(page), target))
+        .filter((target) => !existsSync(`${root}/${target}`))
+        .map((target) => `${page}: ${target}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('link to headings that exist', () => {
+    const wrong = [...PAGES, 'README.md', 'docs/experiments.md'].flatMap((page) =>
+      [...read(page).matchAll(/\]\(([^)#:\s]*\.md)?#([^)]+)\)/g)].flatMap(
+        ([, target = '', heading = '']) => {
+          const of = target === '' ? page : posix.join(dirname(page), target);
+          return headings(of).has(heading) ? [] : [`${page}: ${target}#${heading}`];
+        },
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('have short paragraphs', () => {
+    const long = PAGES.flatMap((page) =>
+      paragraphs(read(page))
+        .filter((text) => text.length > 700)
+        .map((text) => `${page}: ${text.length} characters: ${text.slice(0, 60)}`),
+    );
+    expect(long).toEqual([]);
+  });
+
+  it('are read as meant: paths, and what only looks like one', () => {
+    for (const path of ['assembly/', 'bindings/base/clock.ts', '../README.md', 'package.json'])
+      expect(isPath(path), path).toBe(true);
+    for (const other of ['/debug/', 'capstan/cache', 'build/docs/', 'npm run docs', '-load.ts'])
+      expect(isPath(other), other).toBe(false);
+    expect(exists({ path: 'no-such-file.ts', before: [] }, 'ARCHITECTURE.md')).toBe(false);
+    expect(exists({ path: 'wait.ts', before: ['bindings/base/'] }, 'ARCHITECTURE.md')).toBe(true);
+    expect(exists({ path: 'base/', before: [] }, 'bindings/cache/README.md')).toBe(true);
+    expect(paragraphs('a\nb\n\n- c\n  d\n- e\n| f |\n')).toEqual(['a b', '- c d', '- e']);
+    expect(headings('docs/experiments.md')).toContain('which-side-hashes');
+  });
+});
+
+/** The anchors of a page's headings, as GitHub makes them. */
+function headings(page: string): Set<string> {
+  return new Set(
+    [...read(page).matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+/** Paragraphs and items of lists, each as one line: no tables, no code. */
+function paragraphs(text: string): string[] {
+  return text
+    .replace(/^```[\s\S]*?^```/gm, '')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )/)
+    .map((part) =>
+      part
+        .split('\n')
+        .filter((line) => !line.startsWith('|'))
+        .map((line) => line.trim())
+        .join(' ')
+        .trim(),
+    )
+    .filter((part) => part !== '');
+}
