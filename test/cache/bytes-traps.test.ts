@@ -1,7 +1,7 @@
 /**
  * A trap at each export of the core of a cache of bytes, in each call that reaches it: the caller
  * gets POISONED, every later call of that cache says so too, also the members of its objects that
- * are not decoded yet, and other caches go on. test/core-traps.test.ts does the same for queues and
+ * are not decoded yet, and other caches go on. test/wasm/core-traps.test.ts does the same for queues and
  * stores of JS objects.
  *
  * The trap is a real one of the real instance, an access outside of its memory, made in place of
@@ -17,10 +17,10 @@ const UNREACHED: Record<string, string> = {
   abortTrap: 'for AssemblyScript: it is what traps where an assertion fails',
   memoryLimit: 'for tests of the end of memory',
   keysFree: 'the tables of a store go with its instance',
-  keysSlotNew: 'for tables that hash in JS: test/core-traps.test.ts',
-  indexList: 'for tables that hash in JS: test/core-traps.test.ts',
+  keysSlotNew: 'for tables that hash in JS: test/wasm/core-traps.test.ts',
+  indexList: 'for tables that hash in JS: test/wasm/core-traps.test.ts',
   indexFree: 'the indices of a store go with its instance',
-  indexPutSlot: 'for tables that hash in JS: test/core-traps.test.ts',
+  indexPutSlot: 'for tables that hash in JS: test/wasm/core-traps.test.ts',
   keysFindBytes: 'for tests: called by the core itself',
   keysInternBytes: 'for tests: called by the core itself',
   keysFindObject: 'for tests: called by the core itself',

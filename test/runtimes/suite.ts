@@ -9,7 +9,7 @@ import { hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
 import { keyMode } from '../../bindings/wasm/key-mode.ts';
 import { formatReport, type ItemForm, replayTexts } from '../conformance/runner.ts';
 import { subjects } from '../conformance/subjects/index.ts';
-import { exportsCalled } from '../exports-called.ts';
+import { exportsCalled } from '../wasm/exports-called.ts';
 import { canCollect, drain } from '../workqueue/helpers.ts';
 import { type Implementation, implementations } from '../workqueue/implementations.ts';
 import { informerCases } from './cache-cases.ts';

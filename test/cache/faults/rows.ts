@@ -373,7 +373,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
       'The instance is poisoned: every later call is a typed error, and new queues and caches get another instance.',
     elsewhere: [
       {
-        file: 'test/core-traps.test.ts',
+        file: 'test/wasm/core-traps.test.ts',
         name: 'at any export, in any call that reaches it, is told to everybody and breaks nothing else',
       },
     ],
@@ -383,7 +383,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     happens: 'A typed error before anything is written; nothing has changed.',
     elsewhere: [
       {
-        file: 'test/core-memory.test.ts',
+        file: 'test/wasm/core-memory.test.ts',
         name: 'is a typed error, changes nothing, and the rest of the script ends as in the model',
       },
     ],
@@ -394,7 +394,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
       'Blocks have an allocator of our own, which uses memory again and can move what lies in the way.',
     elsewhere: [
       {
-        file: 'test/arena.test.ts',
+        file: 'test/wasm/arena.test.ts',
         name: 'uses memory again: 90 % of 100 000 blocks freed at random, then blocks of other sizes, stays within a quarter of the live bytes',
       },
     ],
@@ -405,7 +405,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
       'Views are made anew in one place after each growth, and growth comes before any write.',
     elsewhere: [
       {
-        file: 'test/core-memory.test.ts',
+        file: 'test/wasm/core-memory.test.ts',
         name: 'is a typed error, changes nothing, and the rest of the script ends as in the model',
       },
     ],
@@ -415,7 +415,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     happens: 'Nothing depends on them: `dispose` frees at once, and slots carry a generation.',
     elsewhere: [
       {
-        file: 'test/core.test.ts',
+        file: 'test/wasm/core.test.ts',
         name: 'queues that are forgotten without dispose give their memory back too',
       },
     ],
@@ -424,14 +424,17 @@ export const MEMORY_FAULTS: readonly Row[] = [
     fault: 'keys that were chosen to collide',
     happens: 'Hashes have a random seed for each instance.',
     elsewhere: [
-      { file: 'test/core-seed.test.ts', name: 'each instance has a seed of its own, given once' },
+      {
+        file: 'test/wasm/core-seed.test.ts',
+        name: 'each instance has a seed of its own, given once',
+      },
     ],
   },
   {
     fault: 'keys that UTF-8 makes equal',
     happens: 'Keys are compared as UTF-16 code units, also where they come from bytes.',
     elsewhere: [
-      { file: 'test/index-map.test.ts', name: 'hostile values stay apart' },
+      { file: 'test/wasm/index-map.test.ts', name: 'hostile values stay apart' },
       {
         file: 'test/cache/store.test.ts',
         name: 'agrees with a naive model after every one of many random operations',

@@ -16,9 +16,9 @@ import { mergeFrom, newClient } from 'capstan/client';
 import { LeaseLock } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { excerpt, notJson } from '../bindings/base/not-json.ts';
-import { decoders } from './cache/decoders.ts';
-import { at } from './client/fixtures.ts';
+import { excerpt, notJson } from '../../bindings/base/not-json.ts';
+import { decoders } from '../cache/decoders.ts';
+import { at } from '../client/fixtures.ts';
 
 const Secrets = defineResource<KubeObject>()({
   group: '',

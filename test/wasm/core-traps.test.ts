@@ -23,10 +23,10 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Core, sharedCore } from '../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
-import { Stack } from './stack-order.ts';
-import { drain, expectError, type Watched, watch } from './workqueue/helpers.ts';
+import { Core, sharedCore } from '../../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { Stack } from '../stack-order.ts';
+import { drain, expectError, type Watched, watch } from '../workqueue/helpers.ts';
 
 const OF_BYTES = 'of the cache of bytes: test/cache/bytes-traps.test.ts';
 
@@ -511,7 +511,7 @@ describe.each<KeyMode>(['wasm', 'js'])('a trap, keys in %s', (mode) => {
       }
     }
     console.log(
-      `test/core-traps.test.ts (${mode}): ${pairs} traps in ${Object.keys(calls).length} calls`,
+      `test/wasm/core-traps.test.ts (${mode}): ${pairs} traps in ${Object.keys(calls).length} calls`,
     );
     expect(failures).toEqual([]);
     expect(pairs).toBeGreaterThan(100);

@@ -87,8 +87,8 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { namesOf, requireMembers, requireNames } from '../bindings/base/names.ts';
-import { typeErrors } from './house/type-errors.ts';
+import { namesOf, requireMembers, requireNames } from '../../bindings/base/names.ts';
+import { typeErrors } from '../house/type-errors.ts';
 
 const Widget = defineResource<{ metadata: { name: string; namespace?: string } }>()({
   group: 'example.com',

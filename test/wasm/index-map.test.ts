@@ -3,16 +3,16 @@
  * limits of memory.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CapstanError } from '../bindings/base/errors.ts';
-import { CacheCore } from '../bindings/wasm/cache-core.ts';
-import { IndexMap } from '../bindings/wasm/index-map.ts';
-import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
-import { Random, testSeed } from './random.ts';
-import { ModelIndexMap } from './reference.ts';
-import { distinctKeys } from './workqueue/cases/hostile.ts';
+import { CapstanError } from '../../bindings/base/errors.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { IndexMap } from '../../bindings/wasm/index-map.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { Random, testSeed } from '../random.ts';
+import { ModelIndexMap } from '../reference.ts';
+import { distinctKeys } from '../workqueue/cases/hostile.ts';
 
 const seed = testSeed();
-console.log(`test/index-map.test.ts: CAPSTAN_SEED=${seed}`);
+console.log(`test/wasm/index-map.test.ts: CAPSTAN_SEED=${seed}`);
 
 const modes: readonly KeyMode[] = ['wasm', 'js'];
 

@@ -24,12 +24,12 @@ import {
 import { TerminalError } from 'capstan/controller';
 import { FakeClock, setErrorHandler } from 'capstan/workqueue';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { hasCode } from '../bindings/base/errors.ts';
-import { isBusy, isWorthReporting } from '../bindings/cache/reflector/reflector-errors.ts';
-import { EventPipe } from '../bindings/controller/sources/pipe.ts';
-import { configMap, Replies, stream } from './cache/answers.ts';
-import { ConfigMaps } from './cache/live-server.ts';
-import { answers, rig } from './controller/rig.ts';
+import { hasCode } from '../../bindings/base/errors.ts';
+import { isBusy, isWorthReporting } from '../../bindings/cache/reflector/reflector-errors.ts';
+import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
+import { configMap, Replies, stream } from '../cache/answers.ts';
+import { ConfigMaps } from '../cache/live-server.ts';
+import { answers, rig } from '../controller/rig.ts';
 
 /** Another copy, with classes of its own. */
 async function otherCopy() {

@@ -7,7 +7,7 @@ import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { newManager } from 'capstan/manager';
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { afterEach, expect, test } from 'vitest';
-import { main } from '../bin/cli.ts';
+import { main } from '../../bin/cli.ts';
 
 const own = process.versions;
 const become = (versions: object): void => {

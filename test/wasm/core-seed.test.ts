@@ -7,12 +7,12 @@
  */
 import { RateLimitingQueue, type Request, requestKey, WorkQueue } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { CacheCore } from '../bindings/wasm/cache-core.ts';
-import { Core, sharedCore } from '../bindings/wasm/core.ts';
-import { IndexMap } from '../bindings/wasm/index-map.ts';
-import { setKeyMode } from '../bindings/wasm/key-mode.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { Core, sharedCore } from '../../bindings/wasm/core.ts';
+import { IndexMap } from '../../bindings/wasm/index-map.ts';
+import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { drain } from '../workqueue/helpers.ts';
 import { exportsCalled } from './exports-called.ts';
-import { drain } from './workqueue/helpers.ts';
 
 /** Runs in a host that gives no random numbers. */
 function withoutRandom<R>(run: () => R): R {

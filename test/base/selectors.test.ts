@@ -8,7 +8,7 @@ import {
   labelMatcher,
   labelSelectorText,
   parseLabelSelector,
-} from '../bindings/base/selectors.ts';
+} from '../../bindings/base/selectors.ts';
 
 const web = { app: 'web', tier: 'front', size: '12' };
 

@@ -3,10 +3,10 @@
  * texts and pairs, one byte a unit and two.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Request, requestKey } from '../bindings/base/request.ts';
-import { Core, NO_MEMORY } from '../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
-import { type KeyTable, keyTable } from '../bindings/wasm/keys.ts';
+import { type Request, requestKey } from '../../bindings/base/request.ts';
+import { Core, NO_MEMORY } from '../../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { type KeyTable, keyTable } from '../../bindings/wasm/keys.ts';
 
 // words of eight: none, one, several, with and without a rest; kept in the record and outside of it
 const LONGEST = 41;

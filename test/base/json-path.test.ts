@@ -4,12 +4,12 @@
  * servers write.
  */
 import { describe, expect, test } from 'vitest';
-import { parsePath, pathIndexFunc } from '../bindings/base/json-path.ts';
-import { CacheCore } from '../bindings/wasm/cache-core.ts';
-import { NO_MEMORY } from '../bindings/wasm/core.ts';
-import { keyText } from '../bindings/wasm/key-text.ts';
-import { FALLBACK, PathBlock } from '../bindings/wasm/path-block.ts';
-import { Random, testSeed } from './random.ts';
+import { parsePath, pathIndexFunc } from '../../bindings/base/json-path.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { NO_MEMORY } from '../../bindings/wasm/core.ts';
+import { keyText } from '../../bindings/wasm/key-text.ts';
+import { FALLBACK, PathBlock } from '../../bindings/wasm/path-block.ts';
+import { Random, testSeed } from '../random.ts';
 
 class World {
   readonly core = new CacheCore();
@@ -168,7 +168,7 @@ describe('index values on bytes', () => {
     'are those of the parsed document: random documents, odd forms: %s',
     (odd) => {
       const seed = testSeed();
-      console.log(`test/path.test.ts: CAPSTAN_SEED=${seed}`);
+      console.log(`test/base/json-path.test.ts: CAPSTAN_SEED=${seed}`);
       const random = new Random(seed);
       const documents = new Documents(random, odd);
       const world = new World();
@@ -276,7 +276,7 @@ describe('index values on bytes', () => {
 
   test('move an object in its index as its document changes', () => {
     const seed = testSeed();
-    console.log(`test/path.test.ts: CAPSTAN_SEED=${seed}`);
+    console.log(`test/base/json-path.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const world = new World();
     const { core, x } = world;

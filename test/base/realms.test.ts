@@ -30,12 +30,12 @@ type Realm = typeof import('capstan/cache') &
   typeof import('capstan/controller') &
   typeof import('capstan/manager') &
   typeof import('capstan/testing') &
-  typeof import('../bindings/controller/reconcile.ts') &
-  typeof import('../bindings/client-node/wire.ts') &
-  typeof import('../bindings/base/errors.ts') &
-  typeof import('../bindings/base/error-text.ts') &
-  typeof import('../bindings/base/handle-error.ts') &
-  typeof import('../bindings/base/logger.ts');
+  typeof import('../../bindings/controller/reconcile.ts') &
+  typeof import('../../bindings/client-node/wire.ts') &
+  typeof import('../../bindings/base/errors.ts') &
+  typeof import('../../bindings/base/error-text.ts') &
+  typeof import('../../bindings/base/handle-error.ts') &
+  typeof import('../../bindings/base/logger.ts');
 
 /**
  * The package in a context with what it needs of the host's globals, beside an `Error` of its own.
@@ -44,7 +44,7 @@ async function otherRealm(): Promise<Realm> {
   const { outputFiles } = await build({
     stdin: {
       contents: MODULES.map((name) => `export * from './bindings/${name}.ts';`).join('\n'),
-      resolveDir: fileURLToPath(new URL('..', import.meta.url)),
+      resolveDir: fileURLToPath(new URL('../..', import.meta.url)),
     },
     bundle: true,
     format: 'cjs',

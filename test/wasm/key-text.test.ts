@@ -4,10 +4,10 @@
  * one key, and it comes out unit for unit.
  */
 import { describe, expect, test } from 'vitest';
-import { CacheCore } from '../bindings/wasm/cache-core.ts';
-import { NO_MEMORY, NOTHING } from '../bindings/wasm/core.ts';
-import { keyText } from '../bindings/wasm/key-text.ts';
-import { Random, testSeed } from './random.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { NO_MEMORY, NOTHING } from '../../bindings/wasm/core.ts';
+import { keyText } from '../../bindings/wasm/key-text.ts';
+import { Random, testSeed } from '../random.ts';
 
 /** A unit of the kinds that are read in different ways. Surrogates come alone and in pairs. */
 function anyUnits(random: Random): string {
@@ -122,7 +122,7 @@ class World {
 describe('keys out of bytes', () => {
   test('are the keys of the equal strings, in every spelling that JSON has for them, and are read back unit for unit', () => {
     const seed = testSeed();
-    console.log(`test/key-text.test.ts: CAPSTAN_SEED=${seed}`);
+    console.log(`test/wasm/key-text.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const world = new World();
     const { core, x, table } = world;
@@ -147,7 +147,7 @@ describe('keys out of bytes', () => {
 
   test('of a namespace and a name are the key namespace/name, and the name alone without a namespace', () => {
     const seed = testSeed();
-    console.log(`test/key-text.test.ts: CAPSTAN_SEED=${seed}`);
+    console.log(`test/wasm/key-text.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const world = new World();
     const { core, x, table } = world;

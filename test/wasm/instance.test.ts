@@ -1,10 +1,10 @@
 /** bindings/wasm/instance.ts on hosts that refuse WebAssembly. */
 import { afterEach, expect, test, vi } from 'vitest';
-import { coreWasm } from '../bindings/generated/core-wasm.ts';
-import { compileHex } from '../bindings/wasm/compile.ts';
-import { coreExports } from '../bindings/wasm/core-exports.ts';
-import { CoreModule, Instance } from '../bindings/wasm/instance.ts';
-import { expectError } from './workqueue/helpers.ts';
+import { coreWasm } from '../../bindings/generated/core-wasm.ts';
+import { compileHex } from '../../bindings/wasm/compile.ts';
+import { coreExports } from '../../bindings/wasm/core-exports.ts';
+import { CoreModule, Instance } from '../../bindings/wasm/instance.ts';
+import { expectError } from '../workqueue/helpers.ts';
 
 afterEach(() => void vi.unstubAllGlobals());
 

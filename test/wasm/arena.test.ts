@@ -4,8 +4,8 @@
  * (assembly/arena-check.ts) runs between random operations.
  */
 import { describe, expect, test } from 'vitest';
-import { CacheCore } from '../bindings/wasm/cache-core.ts';
-import { Random, testSeed } from './random.ts';
+import { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { Random, testSeed } from '../random.ts';
 
 /** An arena beside what must be in it. */
 class World {
@@ -102,7 +102,7 @@ function anySize(random: Random): number {
 describe('the arena', () => {
   test('keeps every byte and its invariants through random allocations, releases and changes of owner', () => {
     const seed = testSeed();
-    console.log(`test/arena.test.ts: CAPSTAN_SEED=${seed}`);
+    console.log(`test/wasm/arena.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     let moved = 0;
     for (let round = 0; round < 6; round++) {
@@ -135,7 +135,7 @@ describe('the arena', () => {
 
   test('answers 0 for each block that memory refuses, and every owner keeps what it had', () => {
     const seed = testSeed();
-    console.log(`test/arena.test.ts: CAPSTAN_SEED=${seed}`);
+    console.log(`test/wasm/arena.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const world = new World();
     let refused = 0;
@@ -215,7 +215,7 @@ describe('the arena', () => {
     timeout: 60_000,
   }, () => {
     const seed = testSeed();
-    console.log(`test/arena.test.ts: CAPSTAN_SEED=${seed}`);
+    console.log(`test/wasm/arena.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const { x } = new CacheCore();
     const arena = x.arenaNew();

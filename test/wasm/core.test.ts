@@ -15,10 +15,10 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Core, hasNativeStrings, sharedCore } from '../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
-import { Random, testSeed } from './random.ts';
-import { ModelDelayingQueue } from './reference.ts';
+import { Core, hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { Random, testSeed } from '../random.ts';
+import { ModelDelayingQueue } from '../reference.ts';
 import {
   drain,
   expectError,
@@ -26,7 +26,7 @@ import {
   isCollected,
   settle,
   wrong,
-} from './workqueue/helpers.ts';
+} from '../workqueue/helpers.ts';
 
 const MAX_PAGES = 65_536;
 
@@ -135,7 +135,7 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
 
   test('a queue that is refused memory at random moments still agrees with the model', () => {
     const seed = testSeed();
-    console.log(`test/core.test.ts (${mode}): CAPSTAN_SEED=${seed}`);
+    console.log(`test/wasm/core.test.ts (${mode}): CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const clock = new FakeClock();
     const queue = new DelayingQueue({ clock });

@@ -1,11 +1,11 @@
 /** bindings/base/clock.ts: which timers a FakeClock fires, and what many of them cost. */
 import { describe, expect, test } from 'vitest';
-import { FakeClock } from '../bindings/base/clock.ts';
-import { growth, STEEP } from './growth.ts';
-import { Random, testSeed } from './random.ts';
+import { FakeClock } from '../../bindings/base/clock.ts';
+import { growth, STEEP } from '../growth.ts';
+import { Random, testSeed } from '../random.ts';
 
 const seed = testSeed();
-console.log(`test/clock.test.ts: CAPSTAN_SEED=${seed}`);
+console.log(`test/base/clock.test.ts: CAPSTAN_SEED=${seed}`);
 
 describe('FakeClock', () => {
   test('fires by time, at one time by the order of setting, also what is set and cleared meanwhile', () => {

@@ -4,7 +4,7 @@
  * characters at a time, so with a known state the second eight characters can be chosen such that
  * what is mixed is the same for every key; from there on the hashes are one.
  */
-import type { Random } from './random.ts';
+import type { Random } from '../random.ts';
 
 /** What keysSeed is given, and how. */
 export type Seed = readonly [number, number, number, number];

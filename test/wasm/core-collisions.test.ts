@@ -9,14 +9,14 @@
  */
 import { WorkQueue } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Core, sharedCore } from '../bindings/wasm/core.ts';
-import { setKeyMode } from '../bindings/wasm/key-mode.ts';
+import { Core, sharedCore } from '../../bindings/wasm/core.ts';
+import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { Random, testSeed } from '../random.ts';
+import { drain } from '../workqueue/helpers.ts';
 import { collidingKeys, collidingNames, randomKeys, type Seed } from './colliding-keys.ts';
-import { Random, testSeed } from './random.ts';
-import { drain } from './workqueue/helpers.ts';
 
 const seed = testSeed();
-console.log(`test/core-collisions.test.ts: CAPSTAN_SEED=${seed}`);
+console.log(`test/wasm/core-collisions.test.ts: CAPSTAN_SEED=${seed}`);
 
 const PINNED: Seed = [0x01234567, 0x89abcdef | 0, 0x0f1e2d3c, 0x4b5a6978];
 const LENGTH = 35; // as long as namespace/name in most clusters, and kept in the record

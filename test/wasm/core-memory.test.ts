@@ -10,9 +10,9 @@
  */
 import { CapstanError } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { CacheCore } from '../bindings/wasm/cache-core.ts';
-import { Core } from '../bindings/wasm/core.ts';
-import { type KeyMode, setKeyMode } from '../bindings/wasm/key-mode.ts';
+import type { CacheCore } from '../../bindings/wasm/cache-core.ts';
+import { Core } from '../../bindings/wasm/core.ts';
+import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { type Step, script, World } from './memory-script.ts';
 
 function play(world: World, { name, real, model }: Step): void {
@@ -106,7 +106,7 @@ describe.each<KeyMode>(['wasm', 'js'])(
         }
       }
       console.log(
-        `test/core-memory.test.ts (${mode}): ${total} blocks refused; calls that met it: ${[...refused].map(([what, n]) => `${what} ${n}`).join(', ')}`,
+        `test/wasm/core-memory.test.ts (${mode}): ${total} blocks refused; calls that met it: ${[...refused].map(([what, n]) => `${what} ${n}`).join(', ')}`,
       );
       expect(total).toBeGreaterThan(100);
     });

@@ -1,6 +1,6 @@
 /** bindings/base/cancellable-generator.ts, where no realm at hand shows it. */
 import { expect, test } from 'vitest';
-import { leaving } from '../bindings/base/cancellable-generator.ts';
+import { leaving } from '../../bindings/base/cancellable-generator.ts';
 
 // In hardened realms, and with node --frozen-intrinsics, the prototypes of generators are frozen.
 // An assignment to what they have throws there, so that no queue could be iterated over and nothing
