@@ -41,7 +41,7 @@ export const QUEUES: readonly Row[] = [
   },
   {
     functions: ['QueueOrder.push'],
-    what: '`push` of an order (`queue`)',
+    what: '`push` of an order (option `order`)',
     throws:
       'in an add: the add throws and has not happened; when a key is done: reported, and the key is handed out before the others; when a delay ends: reported, and tried again each second',
     rubbish:

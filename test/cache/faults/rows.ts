@@ -36,7 +36,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '410 as an answer to a list',
     happens:
-      'A page that expired: one full list at the version first asked for. A list: asked again at once without a version.',
+      'A page that expired leads to one full list at the version of the first page. A list is requested again at once without a version.',
     tests: [
       '410 for a page leads to a full list, and nothing is missed',
       '410 for a list is asked again without a version',
@@ -62,7 +62,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '429, with and without Retry-After',
     happens:
-      'With Retry-After the request is repeated, up to ten times; without, and as an event, backed off from. Watches go on from their version: throttling never causes a list.',
+      'With Retry-After the request is repeated, up to ten times. Without it, or as an event, it leads to a back-off. Watches go on from their version: throttling never causes a list.',
     tests: [
       rewatched(429, 'without'),
       rewatched(429),
@@ -75,7 +75,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '500, 502, 503, 504',
     happens:
-      'With Retry-After repeated; without, backed off from, and then everything is asked for again.',
+      'With Retry-After the request is repeated. Without it, everything is listed again after a back-off.',
     tests: [
       ...[500, 502, 503, 504].flatMap((status) => [relisted(status), rewatched(status)]),
       first(500),
@@ -86,7 +86,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '401, an expired or rotated token',
     happens:
-      'Told as `auth`, and tried again with back-off for ever, with the credentials of that moment. A running watch lives on.',
+      'Reported as `auth`, and tried again with back-off for ever, with the credentials of that moment. A running watch lives on.',
     tests: [
       'a token that was rotated is 401 until the new one is there, and a running watch lives on',
       first(401),
@@ -95,7 +95,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: '403 and 404: permissions or a resource that are not there yet, or no longer',
     happens:
-      'Tried again with back-off for ever. When the server itself says that a resource that was there is gone, in all versions, the informer parks: each object is told as deleted once, and it resumes when the resource is back.',
+      'Tried again with back-off for ever. When the server itself says that a resource that was there is gone, in all versions, the informer parks: handlers get one delete event for each object, and the informer resumes when the resource is back.',
     tests: [
       relisted(403),
       relisted(404),
@@ -131,7 +131,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a malformed frame',
     happens:
-      'Told as `decode`; the watch is given up and everything is asked for again. Nothing is ever skipped in silence.',
+      'Reported as `decode`; the watch ends and everything is listed again. Nothing is skipped silently.',
     tests: [
       malformed('text that is no JSON'),
       malformed('a broken object'),
@@ -207,7 +207,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'bookmarks',
     happens:
-      'Move the version from which a watch goes on, and are told to nobody. None is relied on.',
+      'A bookmark moves the version from which the watch goes on. Handlers do not get it, and no bookmark is required.',
     tests: [
       'a bookmark moves the version from which a quiet watch goes on',
       'a quiet watch without bookmarks costs a request now and then, and no list',
@@ -254,7 +254,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'a watch compressed with gzip, one member a flush',
     happens:
-      'Identity is asked for. Over capstan/client-node what comes compressed all the same is read, member by member.',
+      'The request asks for identity. A body that is compressed nevertheless is read over capstan/client-node, member by member.',
     tests: ['a server that compresses streams and lists for those who accept it is read as it is'],
     elsewhere: [
       {
@@ -305,7 +305,8 @@ export const FAULTS: readonly Row[] = [
   },
   {
     fault: 'a handler that throws or rejects',
-    happens: 'It loses that one notification, which is reported; nobody else notices.',
+    happens:
+      'The handler loses that one notification, which is reported. Other handlers are not affected.',
     elsewhere: [
       {
         file: 'test/cache/informer.test.ts',
@@ -328,7 +329,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'an event loop that stands still',
     happens:
-      'The time in which a reader was busy is no silence of the server; long batches give way to timers and I/O.',
+      'Time in which the reader was busy does not count as silence of the server. Long batches yield to timers and I/O.',
     elsewhere: [
       {
         file: 'test/cache/silence.test.ts',
@@ -354,7 +355,7 @@ export const FAULTS: readonly Row[] = [
   {
     fault: 'TLS whose certificates a runtime ignores (Deno, Bun)',
     happens:
-      "In Node both sides are verified. Over fetch the certificates are the host's affair: there are no options for them that could be ignored.",
+      'In Node both sides are verified. Over fetch the runtime checks certificates: there are no options for them that could be ignored.',
     elsewhere: [
       {
         file: 'test/client-node/http2.test.ts',

@@ -3,10 +3,12 @@ import { FAULTS, MEMORY_FAULTS, type Row } from './rows.ts';
 
 const HEAD = `# What a watch meets
 
-No error ends an informer; only \`stop\` does. In \`test/cache/faults.test.ts\`, where the tests without a file are, each fault is injected
-into the embedded API server (\`capstan/testing\`) under a running informer, while writes go on: after a list, after a stream of initial objects, and over \`fetch\`. Every
-one of them ends with the cache equal to the server's list, each object's states told in order, nothing skipped, one delete for each delete that was missed, and the informer
-running. The tests of other files show that part of it which they are named for.
+No error ends an informer; only its signal does. Each fault below is injected into the embedded API server (\`capstan/testing\`) under a running
+informer, while writes go on. Tests without a file are in \`test/cache/faults.test.ts\`; they run after a list, after a watch list, over \`fetch\`, with decoded
+objects and with a \`DeltaFIFO\`.
+
+At the end of each of them the cache equals the server's list, handlers got each object's states in order, nothing was skipped, there was one delete for each
+missed delete, and the informer is running. Tests in other files show the part that they are named for.
 
 This page is written from \`test/cache/faults/rows.ts\`, and a test holds that it is.
 `;
