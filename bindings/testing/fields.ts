@@ -53,22 +53,36 @@ function conversionError(value: Json, goType: string): string {
   return converts ? `cannot convert ${given} to ${goType}` : `unrecognized type: ${goType}`;
 }
 
-/** @param text the object as it was sent; undefined: it was not, and has no name twice */
-export function readFields(kind: Kind, given: JsonObject, text: string | undefined): ReadFields {
+/** sigs.k8s.io/json: the decoder of Go structs keeps as many strict errors. */
+const MOST_PROBLEMS = 100;
+
+/**
+ * @param text the object as it was sent; undefined: it was not, and has no name twice
+ * @param converted it was not read from JSON, but made of values that were
+ */
+export function readFields(
+  kind: Kind,
+  given: JsonObject,
+  text: string | undefined,
+  converted = false,
+): ReadFields {
   const unknown: string[] = [];
   const type = kind.builtIn ? typeOf(kind) : undefined;
   const twice = text === undefined ? undefined : readTwice(text, given, type);
   const object = twice === undefined ? given : (twice.value as JsonObject);
-  const read = kind.builtIn ? readBuiltIn(kind, object, unknown) : object;
+  const read = kind.builtIn ? readBuiltIn(kind, object, unknown, converted) : object;
   if (!kind.builtIn) findUnknown(kind, object, unknown);
   const problems = [
     ...(twice?.problems ?? []),
     ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`),
   ];
-  return { object: read, problems };
+  return { object: read, problems: kind.builtIn ? problems.slice(0, MOST_PROBLEMS) : problems };
 }
 
-/** Of a custom object: metadata first, then by name. They are dropped when it is stored. */
+/**
+ * Of a custom object: metadata first, then by name, then those of the metadata of resources in it.
+ * They are dropped when it is stored.
+ */
 function findUnknown(kind: Kind, object: JsonObject, unknown: string[]): void {
   const metadata = typeNamed('ObjectMeta').map;
   for (const name of Object.keys(objectAt(object, 'metadata'))) {
@@ -77,12 +91,18 @@ function findUnknown(kind: Kind, object: JsonObject, unknown: string[]): void {
   if (kind.schema === undefined) return;
   const found: string[] = [];
   prune(kind.schema, object, true, (path) => found.push(path));
-  withReadMetadata(kind.schema, object, (path) => found.push(path));
-  unknown.push(...found.sort());
+  const embedded: string[] = [];
+  withReadMetadata(kind.schema, object, (path) => embedded.push(path));
+  unknown.push(...found.sort(), ...embedded.sort());
 }
 
-function readBuiltIn(kind: Kind, object: JsonObject, unknown: string[]): JsonObject {
-  const walk: Walk = { unknown, struct: kind.kind };
+function readBuiltIn(
+  kind: Kind,
+  object: JsonObject,
+  unknown: string[],
+  converted: boolean,
+): JsonObject {
+  const walk: Walk = { unknown, struct: kind.kind, converted };
   return readStruct(typeOf(kind), object, '', '', walk) as JsonObject;
 }
 
@@ -109,6 +129,7 @@ export function countsAnyway({ builtIn, plural }: Kind, read: JsonObject): boole
 
 interface Walk {
   unknown: string[];
+  converted: boolean;
   /** An empty list or map was left out. */
   emptied?: boolean;
   /** The Go type whose field is read. */
@@ -135,7 +156,7 @@ function readStruct(type: Atom, value: JsonObject, path: string, names: string, 
     const read = whole
       ? withKnown(field, member, at, walk)
       : readField(field, member, at, names === '' ? name : `${names}.${name}`, walk);
-    if (!isUnset(field, read)) members.push([name, read]);
+    if (!isUnset(field, read) || isKeptEmpty(walk, name)) members.push([name, read]);
     else if (typeof read === 'object') walk.emptied = true;
     if (path !== '' || walk.emptied !== true) continue;
     if (typeof read === 'object' && read !== null) emptied.add(read);
@@ -157,6 +178,10 @@ function isUnset(field: Field, value: Json): boolean {
     (value === '' || value === 0 || value === false)
   );
 }
+
+/** Defaults and validation tell an empty list from none here. autoscaling/v2: defaults.go copyHPAScalingRules. */
+const isKeptEmpty = ({ struct }: Walk, name: string): boolean =>
+  struct === 'HPAScalingRules' && name === 'policies';
 
 function isEmptyCollection(field: Field, value: Json): boolean {
   if (/^[*(]/.test(field.code)) return false; // bytes to Go
@@ -251,6 +276,11 @@ function readValue(
       `json: cannot unmarshal ${jsonType(value)} into Go struct field ${walk.struct}.${names} of type ${goType}`,
       conversionError(value, goType),
     );
+  if (code === 'q') return quantityOf(value);
+  if (code === 'x') {
+    if (typeof value === 'string' || isInteger(value, 'i')) return value;
+    throw fail('int32');
+  }
   if (type.list !== undefined) {
     const item = code.slice(1, code.search(/[|\]]/));
     if (!Array.isArray(value)) throw fail(goTypeOf(code));
@@ -279,21 +309,19 @@ function readValue(
       ]),
     );
   }
-  if (code === 'q') return quantityOf(value);
   if (code === 'y') {
     if (typeof value === 'string') return bytesOf(value);
     if (!Array.isArray(value)) throw fail('[]uint8');
     return Buffer.from(value.map((item: Json) => byteOf(item, fail))).toString('base64');
-  }
-  if (code === 'x') {
-    if (typeof value === 'string' || isInteger(value, 'i')) return value;
-    throw fail('int32');
   }
   const wanted = GO_TYPES[code];
   if (wanted === undefined) return value;
   const given = typeof value === 'bigint' ? 'number' : typeof value;
   const expected = wanted === 'string' ? 'string' : wanted === 'bool' ? 'boolean' : 'number';
   if (given !== expected) throw fail(wanted);
+  // Go cuts an integer to the bits of its field where it converts, and refuses it where it decodes.
+  if (code === 'i' && walk.converted && isInteger(value, 'l'))
+    return Number(BigInt.asIntN(32, BigInt(value as number | bigint)));
   if ((code === 'i' || code === 'l') && !isInteger(value, code)) {
     throw new FieldTypeError(
       `json: cannot unmarshal number ${String(value)} into Go struct field ${walk.struct}.${names} of type ${wanted}`,

@@ -62,13 +62,15 @@ export function patchFrom(
     let read: JsonObject;
     try {
       ({ object: read, problems } = object.apiVersion
-        ? readFields(kind, object, undefined)
+        ? readFields(kind, object, undefined, type === 'strategic')
         : ofNoVersion(object));
       normalizeMetadata(kind, read.metadata);
     } catch (error) {
       if (error instanceof FieldTypeError)
         throw refuse(type === 'strategic' ? error.converting : error.message);
       if (error instanceof MetadataTypeError) throw refuse(error.why);
+      // The metadata, kind or version of a resource in it.
+      if (error instanceof ApiError) throw refuse(error.message);
       throw error;
     }
     // A name that stands twice is found in the patch: the object has none.

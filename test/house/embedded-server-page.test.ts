@@ -32,6 +32,18 @@ test('the counts are a table of groups, summed over seeds', () => {
   expect(page).toMatch(/\| \*\*all\*\* \| \d{4,} \| \d{4,} \| \d{4,} \|/);
 });
 
+test.for([
+  [[1], 'Seed 1,'],
+  [[1, 2, 3], 'Seeds 1 to 3,'],
+  [[7, 1, 2, 101], 'Seeds 1, 2, 7 and 101,'],
+] as const)('the seeds %j are told as %s', ([seeds, text]) => {
+  const made = withCounts(
+    page,
+    seeds.map((seed) => ({ seed, groups: [] })),
+  );
+  expect(made).toContain(`${text} against kube-apiserver`);
+});
+
 test('a page without the comments is told', () => {
   expect(() => withDifferences('# A page')).toThrow(/no part "differences"/);
 });

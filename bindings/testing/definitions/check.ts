@@ -42,7 +42,6 @@ export function validateDefinition(crd: JsonObject, old: JsonObject | undefined)
   const spec = objectAt(crd, 'spec');
   const was = old === undefined ? undefined : objectAt(old, 'spec');
   return [
-    ...(old === undefined ? nameErrors(crd) : []),
     ...specErrors(spec, leniencyOf(spec, was)),
     ...(old === undefined || was === undefined ? [] : immutableErrors(spec, was, old)),
     ...namesErrors(objectAt(objectAt(crd, 'status'), 'acceptedNames'), 'status.acceptedNames'),
@@ -58,14 +57,6 @@ export function validateDefinition(crd: JsonObject, old: JsonObject | undefined)
         ]
       : []),
   ];
-}
-
-function nameErrors(crd: JsonObject): FieldError[] {
-  const spec = objectAt(crd, 'spec');
-  const name = stringAt(objectAt(crd, 'metadata'), 'name');
-  const wanted = `${stringAt(objectAt(spec, 'names'), 'plural')}.${stringAt(spec, 'group')}`;
-  if (name === wanted || name === '') return [];
-  return [fieldInvalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')];
 }
 
 function immutableErrors(spec: JsonObject, was: JsonObject, old: JsonObject): FieldError[] {

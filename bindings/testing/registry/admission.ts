@@ -40,8 +40,11 @@ export interface Admission {
   name: string;
   now: string;
   allocate: Allocator;
+  /** The metadata as it was sent. */
+  sent: JsonObject;
   /** Who creates it. */
   user: ServerUser | undefined;
+  dryRun: boolean;
 }
 
 /** The object with what the server adds to it; `apiVersion` and `kind` count as they are stored. */
@@ -59,6 +62,15 @@ export function admittedChange(kind: Kind, object: JsonObject, old: JsonObject):
 }
 
 const TEMPLATE_GENERATION = 'deprecated.daemonset.template.generation';
+
+/** It starts with 1. What is read without says 0, of which an update makes its sender an owner. */
+function daemonSet(object: JsonObject): JsonObject {
+  const metadata = objectAt(object, 'metadata');
+  const annotations = objectAt(metadata, 'annotations');
+  if (Number(annotations[TEMPLATE_GENERATION]) >= 1) return object;
+  const first = { ...annotations, [TEMPLATE_GENERATION]: '1' };
+  return { ...object, metadata: { ...metadata, annotations: first } };
+}
 
 /** Clients do not set how often the template of a DaemonSet was changed. */
 function daemonSetChange(object: JsonObject, old: JsonObject): JsonObject {
@@ -113,6 +125,7 @@ const CHANGES: Record<string, Change> = {
     return withSpec(object, { taints: [...all, { key: NOT_READY, effect: 'NoSchedule' }] });
   },
   'apiextensions.k8s.io/customresourcedefinitions': withStoredVersion,
+  'apps/daemonsets': daemonSet,
   'batch/jobs': job,
   'certificates.k8s.io/certificatesigningrequests': (object, { user }) => {
     const { name = '', uid, groups = [], extra } = user ?? {};
@@ -222,7 +235,7 @@ function service(object: JsonObject, by: Admission): JsonObject {
   const spec = objectAt(object, 'spec');
   const type = stringAt(spec, 'type');
   if (type === 'ExternalName') return object;
-  if (by.name === '' && spec.clusterIP !== 'None') throw noAddress();
+  if (by.name === '' && spec.clusterIP !== 'None' && !by.dryRun) throw noAddress();
   const address = stringAt(spec, 'clusterIP') || allocate.address();
   const families = address.includes(':') ? ['IPv6'] : ['IPv4'];
   const members: Record<string, Json> = {
@@ -311,7 +324,7 @@ const isEmpty = (value: Json | undefined): boolean =>
 const isFilled = (value: Json | undefined): boolean => Array.isArray(value) && value.length > 0;
 
 /** pkg/registry/batch/job/strategy.go: generateSelector. */
-function job(object: JsonObject, { uid, name }: Admission): JsonObject {
+function job(object: JsonObject, { uid, name, sent }: Admission): JsonObject {
   const spec = objectAt(object, 'spec');
   if (spec.manualSelector === true) return object;
   const labels = {
@@ -327,9 +340,13 @@ function job(object: JsonObject, { uid, name }: Admission): JsonObject {
     ...objectAt(selector, 'matchLabels'),
     'batch.kubernetes.io/controller-uid': uid,
   };
-  // Labels that were taken from the template are one map with its labels in Go.
+  // Without labels of its own it shares one map with its template in Go, unless it was copied for
+  // a name that the server makes up when the map had something in it.
   const own = objectAt(object, 'metadata');
-  const shared = sameJson(own.labels, metadata.labels);
+  const isBare = (labels: JsonObject): boolean => Object.keys(labels).length === 0;
+  const shared =
+    isBare(objectAt(sent, 'labels')) &&
+    (stringAt(sent, 'name') !== '' || isBare(objectAt(metadata, 'labels')));
   const made = shared
     ? { ...object, metadata: { ...own, labels: { ...objectAt(own, 'labels'), ...labels } } }
     : object;

@@ -42,7 +42,7 @@ export interface Kind extends ResourceName {
    * Whether `metadata.generation` counts, and what for: built-in kinds count `spec` (two of them
    * more), custom ones all but metadata and status.
    */
-  generation: 'spec' | 'all' | 'none';
+  generation: 'spec' | 'all' | 'first' | 'none';
   /** An update without resourceVersion is accepted. */
   unconditional: boolean;
   /** An update of an object that does not exist creates it. */
@@ -87,7 +87,7 @@ export interface ScalePaths {
 
 /**
  * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural,
- * flags, short names. n namespaced · s status subresource · g generation · c update needs a
+ * flags, short names. n namespaced · s status subresource · g generation · 1 generation, and it stays 1 · c update needs a
  * resourceVersion · u an update may create · r a delete answers with the object · o it orphans
  * unless told otherwise · k scale subresource · a in the category `all` · x in `api-extensions` ·
  * v it is created alone, and nothing is stored · l it is read alone.
@@ -134,7 +134,7 @@ const BUILT_IN: Record<string, string> = {
   'resource.k8s.io/v1': `
     DeviceClass deviceclasses gr; ResourceClaim resourceclaims nsr; ResourceClaimTemplate resourceclaimtemplates nr;
     ResourceSlice resourceslices gr`,
-  'scheduling.k8s.io/v1': 'PriorityClass priorityclasses g pc',
+  'scheduling.k8s.io/v1': 'PriorityClass priorityclasses 1 pc',
   'storage.k8s.io/v1': `
     CSIDriver csidrivers cr; CSINode csinodes cr; CSIStorageCapacity csistoragecapacities nc; StorageClass storageclasses r sc;
     VolumeAttachment volumeattachments scr; VolumeAttributesClass volumeattributesclasses r vac`,
@@ -187,7 +187,7 @@ function builtIns(): Kind[] {
         builtIn: true,
         known: true,
         status: has('s'),
-        generation: has('g') ? 'spec' : 'none',
+        generation: has('g') ? 'spec' : has('1') ? 'first' : 'none',
         unconditional: !has('c'),
         createOnUpdate: has('u'),
         returnsDeleted: has('r'),

@@ -177,9 +177,10 @@ const UPDATE_CHECKS: Readonly<Record<string, string>> = {
   ...{ persistentvolumeclaims: 'UM/U', ingresses: 'UM/U', ingressclasses: 'UM' },
   ...{ volumeattributesclasses: 'UM', limitranges: 'M', persistentvolumes: 'MM/U' },
   ...{ endpointslices: 'M', flowschemas: 'M/', prioritylevelconfigurations: 'M/' },
+  ...{ controllerrevisions: 'UM', leases: 'u' },
   ...{ volumeattachments: 'M/M', csinodes: 'M', namespaces: 'MU/U', nodes: 'MU/U' },
   ...{ roles: 'MU', clusterroles: 'MU', rolebindings: 'MU', clusterrolebindings: 'MU' },
-  ...{ ipaddresses: 'MU', runtimeclasses: 'MU', storageclasses: 'MU', jobs: 'M/U' },
+  ...{ ipaddresses: 'MU', runtimeclasses: 'mu', storageclasses: 'MU', jobs: 'M/U' },
   ...{ csistoragecapacities: 'MU', certificatesigningrequests: 'MU/MU', deviceclasses: 'MU' },
   ...{ resourceclaims: 'MU/U', resourceclaimtemplates: 'MU', poddisruptionbudgets: '/' },
   ...{ validatingwebhookconfigurations: 'm', mutatingwebhookconfigurations: 'm' },
@@ -317,18 +318,36 @@ function validateOwner(owner: JsonObject): FieldError[] {
 }
 
 /** The name of an object that is created, and what it is made from, by the rule of its kind. */
-export function validateName(kind: Kind, name: string, prefix: string): FieldError[] {
+export function validateName(kind: Kind, object: JsonObject): FieldError[] {
+  const metadata = objectAt(object, 'metadata');
+  const [name, prefix] = [stringAt(metadata, 'name'), stringAt(metadata, 'generateName')];
   if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
   const rule = nameRule(kind);
+  const only = onlyName(kind, object);
+  const isOnly = (text: string): string[] =>
+    only === undefined || text === only.name ? [] : [only.why];
   // Behind a dash comes more. apimachinery: api/validation/generic.go maskTrailingDash.
   const begun = rule === pathSegment ? prefix : prefix.replace(/[ -~]-$/, 'a');
   const isBegun = prefix !== '' && !(kind.builtIn && WITHOUT_PREFIX.includes(kind.plural));
   return [
-    ...(isBegun ? rule(begun) : []).map((why) =>
+    ...(isBegun ? [...rule(begun), ...isOnly(prefix)] : []).map((why) =>
       fieldInvalid('metadata.generateName', prefix, why),
     ),
-    ...rule(name).map((why) => fieldInvalid('metadata.name', name, why)),
+    ...[...rule(name), ...isOnly(name)].map((why) => fieldInvalid('metadata.name', name, why)),
   ];
+}
+
+/** The one name that an object may have which says it in its spec too. */
+function onlyName(kind: Kind, object: JsonObject): { name: string; why: string } | undefined {
+  const spec = objectAt(object, 'spec');
+  const group = stringAt(spec, 'group');
+  if (kind.builtIn && kind.plural === 'customresourcedefinitions') {
+    const name = `${stringAt(objectAt(spec, 'names'), 'plural')}.${group}`;
+    return { name, why: 'must be spec.names.plural+"."+spec.group' };
+  }
+  if (!kind.builtIn || kind.plural !== 'apiservices') return undefined;
+  const name = `${stringAt(spec, 'version')}.${group}`;
+  return { name, why: `must be \`spec.version+"."+spec.group\`: ${JSON.stringify(name)}` };
 }
 
 /** Of these only the whole name is checked. */

@@ -199,7 +199,7 @@ function notTyped(kind: Kind, live: JsonObject | undefined, why: string): ApiErr
 /** The words of the real server, which reads what an applied configuration led to. */
 function readApplied(kind: Kind, object: JsonObject): JsonObject {
   try {
-    return readFields(kind, object, undefined).object;
+    return readFields(kind, object, undefined, true).object;
   } catch (error) {
     if (!(error instanceof FieldTypeError)) throw error;
     const { namespace, name } = objectAt(object, 'metadata');

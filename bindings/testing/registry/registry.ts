@@ -10,6 +10,7 @@ import { asKept, countsAnyway } from '../fields.ts';
 import {
   type Json,
   type JsonObject,
+  objectAt,
   readJson,
   sameJson,
   stringAt,
@@ -282,8 +283,10 @@ export class Registry {
       name,
       uid: randomUUID(),
       now,
+      sent: given,
       allocate: this.#allocator,
       user: options.user,
+      dryRun: options.dryRun,
     });
     const store = this.store(path.resource);
     const key = keyOf(path.namespace, name);
@@ -321,9 +324,8 @@ export class Registry {
     const existing = this.#existing(kind, path);
     const creates = whole !== undefined && kind.createOnUpdate && path.subresource === '';
     if (existing === undefined && !creates) throw notFound(ofResource(kind, path.name));
-    const wanted =
-      whole ??
-      this.#named(path, this.#inNamespace(kind, path, (change as Change)(existing?.object ?? {})));
+    const sent = patch ? change(existing?.object ?? {}) : change.body;
+    const wanted = whole ?? this.#named(path, this.#inNamespace(kind, path, sent));
     return telling(ownerWarnings(wanted), () => {
       const uid = stringAt(metadataOf(existing?.object ?? {}), 'uid');
       if (whole !== undefined) requireUid(kind, path, whole, { key, uid });
@@ -335,7 +337,8 @@ export class Registry {
       const managedFields = ownersAfter(kind, existing.object, prepared, path.subresource, by);
       const counts = path.subresource === '' && countsAnyway(kind, wanted);
       const next = withOwners(prepared, managedFields);
-      return this.#write(kind, path, existing, next, options, counts);
+      const how = { ...options, selfLink: objectAt(sent, 'metadata').selfLink };
+      return this.#write(kind, path, existing, next, how, counts);
     });
   }
 
@@ -399,7 +402,7 @@ export class Registry {
     path: ResourcePath,
     existing: Stored,
     prepared: JsonObject,
-    options: WriteOptions,
+    options: WriteOptions & { selfLink?: Json | undefined },
     counts = false,
   ): Written {
     options.guard?.(kind, prepared, existing.object);
@@ -503,12 +506,15 @@ export class Registry {
     store: ResourceStore,
     existing: Stored,
     next: JsonObject,
-    options: WriteOptions,
+    options: WriteOptions & { selfLink?: Json | undefined },
   ): string {
     const was = store.get(existing.key)?.object ?? {};
     // What lies in a version that is not stored any more is moved by any write.
     const hollow = options.hollow === true || this.#hollow.has(was);
     const ends = endsByUpdate(kind, next, was);
+    // Nobody wrote it to etcd, where a link is dropped.
+    if (options.dryRun && typeof options.selfLink === 'string')
+      return writeJson({ ...next, metadata: { ...metadataOf(next), selfLink: options.selfLink } });
     if (!ends && !hollow && sameObject(asStored(kind, next), was)) return existing.json;
     if (options.dryRun) return writeJson(next);
     if (ends) {

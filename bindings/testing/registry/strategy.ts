@@ -152,7 +152,7 @@ export function forCreate(kind: Kind, object: JsonObject, set: Admission): JsonO
   const [first, others] = aheadOfName(kind, own);
   refuse(subject, [
     ...first,
-    ...validateName(kind, set.name, stringAt(given, 'generateName')),
+    ...validateName(kind, made),
     ...createErrors(kind, metadataOf(made)),
     ...others,
   ]);
@@ -279,7 +279,8 @@ function withGeneration(
   // These have no generation until their spec changes.
   if (kind.builtIn && kind.plural === 'csidrivers' && !sameJson(now.spec, old.spec))
     return { ...metadata, generation: Number(was.generation ?? 0) + 1 };
-  if (kind.generation === 'none' || typeof was.generation !== 'number') return metadata;
+  const counts = kind.generation === 'spec' || kind.generation === 'all';
+  if (!counts || typeof was.generation !== 'number') return metadata;
   const apart = kind.status
     ? ['apiVersion', 'kind', 'metadata', 'status']
     : ['apiVersion', 'kind', 'metadata'];

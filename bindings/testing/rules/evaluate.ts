@@ -28,6 +28,7 @@ export const unasked = (errors: readonly FieldError[]): FieldError[] =>
     : [];
 
 const BLOCKING: readonly string[] = [
+  'FieldValueNotSupported',
   'FieldValueRequired',
   'FieldValueTooLong',
   'FieldValueTooMany',

@@ -7,6 +7,7 @@ import { isObject, type Json, type JsonObject, objectAt, stringAt, without } fro
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
 import type { MapType } from './atoms.ts';
 import { builtInTypeName, typeNamed } from './built-in.ts';
+import { isLatest } from './images.ts';
 
 /** `Type member=value …`; a value is JSON, or else a string. */
 const CONSTANTS = `
@@ -113,13 +114,9 @@ function constant(text: string): [string, Json] {
   return [name, isJson ? (JSON.parse(value) as Json) : value];
 }
 
-/** The image's tag is `latest`, or it has none: it may be another one the next time. */
-function pullPolicy(value: JsonObject): JsonObject {
-  const image = stringAt(value, 'image');
-  const [, tag] = /:([^/@:]+)(?:@|$)/.exec(image) ?? [];
-  const pinned = image.includes('@') || (tag !== undefined && tag !== 'latest');
-  return fill(value, { imagePullPolicy: pinned ? 'IfNotPresent' : 'Always' });
-}
+/** An image that may be another one the next time is pulled always. */
+const pullPolicy = (value: JsonObject): JsonObject =>
+  fill(value, { imagePullPolicy: isLatest(stringAt(value, 'image')) ? 'Always' : 'IfNotPresent' });
 
 const templateLabels = (value: JsonObject): Json | undefined => {
   const labels = objectAt(objectAt(objectAt(value, 'spec'), 'template'), 'metadata').labels;
@@ -242,7 +239,7 @@ const RULES: Record<string, Defaulter> = {
   DaemonSet: (value) => {
     const metadata = objectAt(value, 'metadata');
     const annotations = fill(objectAt(metadata, 'annotations'), {
-      'deprecated.daemonset.template.generation': '1',
+      'deprecated.daemonset.template.generation': '0',
     });
     return { ...value, metadata: { ...metadata, annotations } };
   },

@@ -13,8 +13,9 @@ function apiService(object: Place): void {
   const spec = object.at('spec');
   const [group, version] = [spec.at('group'), spec.at('version')];
   const name = object.in('metadata.name');
+  // At a create it was checked with the other names.
   const isSegment = !name.isEmpty && pathSegment(name.text).length === 0;
-  if (isSegment && name.text !== `${version.text}.${group.text}`)
+  if (object.isUpdate && isSegment && name.text !== `${version.text}.${group.text}`)
     name.invalid('must be `spec.version+"."+spec.group`');
   if (!group.isEmpty) group.matches(subdomain);
   else if (version.text !== 'v1')

@@ -44,6 +44,13 @@ const template =
     if (!isSameGeneration(object)) podWarnings(object.in(path), warn);
   };
 
+/** Of the template as it was: the real server takes the two of an update for each other. */
+const formerTemplate: Rule = (object, warn) =>
+  template('spec.template')(
+    object.isUpdate ? new Place(object.was, object.value, true, []) : object,
+    warn,
+  );
+
 const each =
   (...rules: Rule[]): Rule =>
   (object, warn) => {
@@ -311,7 +318,7 @@ const ADMISSION = [
 const RULES: Readonly<Record<string, Rule>> = {
   '/pods': pod,
   '/podtemplates': template('template'),
-  '/replicationcontrollers': each(namesPods, template('spec.template')),
+  '/replicationcontrollers': each(namesPods, formerTemplate),
   '/services': service,
   '/endpoints': endpoints,
   '/nodes': node,

@@ -100,7 +100,8 @@ export const differences: readonly Difference[] = [
           return { ...object, metadata: { ...metadata, name: '<random>' } };
         if (kind !== 'Status' || !isObject(details) || typeof details.name !== 'string')
           return object;
-        const name = details.name.replace(MADE_UP, '$1<random>');
+        const isOfLimitRange = details.kind === 'LimitRange' && UUID.test(details.name);
+        const name = isOfLimitRange ? '<random>' : details.name.replace(MADE_UP, '$1<random>');
         return { ...object, details: { ...details, name } };
       }),
   },

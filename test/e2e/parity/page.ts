@@ -48,15 +48,30 @@ export function withCounts(page: string, runs: readonly SeedCounts[]): string {
     ];
   });
   const total = [1, 2, 3].map((at) => rows.reduce((all, row) => all + Number(row[at]), 0));
-  const seeds = runs.map(({ seed }) => seed).join(', ');
   const lines = [
-    `Seeds ${seeds}, against kube-apiserver 1.36.3:`,
+    `${seedsOf(runs)}, against kube-apiserver 1.36.3:`,
     '',
     '| cases about | cases | requests | answered alike |',
     '| ----------- | ----: | -------: | -------------: |',
     ...[...rows, ['**all**', ...total]].map((row) => `| ${row.join(' | ')} |`),
   ];
   return replaced(page, 'counts', lines.join('\n'));
+}
+
+/** `Seed 1`, `Seeds 1 to 3 and 7`. */
+function seedsOf(runs: readonly SeedCounts[]): string {
+  const ranges: [first: number, last: number][] = [];
+  for (const seed of runs.map((run) => run.seed).sort((a, b) => a - b)) {
+    const range = ranges.at(-1);
+    if (range !== undefined && seed === range[1] + 1) range[1] = seed;
+    else ranges.push([seed, seed]);
+  }
+  const words = ranges.flatMap(([first, last]) =>
+    last - first > 1 ? [`${first} to ${last}`] : [...new Set([`${first}`, `${last}`])],
+  );
+  const last = words.pop() ?? '';
+  const list = words.length === 0 ? last : `${words.join(', ')} and ${last}`;
+  return `${runs.length === 1 ? 'Seed' : 'Seeds'} ${list}`;
 }
 
 export function writePage(runs: readonly SeedCounts[]): void {

@@ -132,7 +132,7 @@ const WATCH_QUERIES = [
   '',
   '&resourceVersion=0',
   '&resourceVersion={{0.metadata.resourceVersion}}',
-  '&resourceVersion=1',
+  '&resourceVersion={{1.metadata.resourceVersion}}',
   '&resourceVersion=x',
   '&allowWatchBookmarks=true',
   '&sendInitialEvents=true&resourceVersionMatch=NotOlderThan',

@@ -42,7 +42,9 @@ export function normalise(transcript: readonly Entry[]): Json[] {
     if (Array.isArray(shown.items)) shown.items = shown.items.map((item) => body(item));
     if (Array.isArray(shown.rows)) {
       shown.rows = shown.rows.map((row) =>
-        isObject(row) && row.object !== undefined ? { ...row, object: body(row.object) } : row,
+        isObject(row) && row.object !== undefined
+          ? { ...row, object: body(row.object, type) }
+          : row,
       );
     }
     return value(shown);
@@ -154,7 +156,7 @@ class Versions {
       if (!isObject(json)) return;
       if (Array.isArray(json.items)) for (const item of json.items) add(item);
       if (Array.isArray(json.rows))
-        for (const row of json.rows) if (isObject(row)) add(row.object ?? null);
+        for (const row of json.rows) if (isObject(row)) add(row.object ?? null, type);
       const version = isObject(json.metadata) ? json.metadata.resourceVersion : undefined;
       if (isVersion(version) && isObjectVersion(json, type)) found.add(BigInt(version));
     };

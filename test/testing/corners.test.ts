@@ -1,0 +1,332 @@
+/**
+ * What writes of built-in kinds lead to where a kube-apiserver does what one would not expect. The
+ * parity test found each by a seed of its own: a controller that was tested here would have met the
+ * other answer in its cluster.
+ */
+import { describe, expect, test } from 'vitest';
+import {
+  APPLY_PATCH,
+  type Body,
+  type Client,
+  POD_SPEC,
+  STRATEGIC,
+  start,
+  WORKLOAD,
+} from './client.ts';
+
+const IN = 'namespaces/default';
+const metadata = { name: 'a' };
+const of = (apiVersion: string, kind: string, more: object): object => ({
+  ...{ apiVersion, kind, metadata },
+  ...more,
+});
+const causes = ({ details }: Body): (string | undefined)[] =>
+  (details.causes ?? []).map(({ reason, field }) => `${reason} ${field}`);
+const managers = (body: Body): string[] =>
+  (body.metadata as unknown as { managedFields: { manager: string }[] }).managedFields.map(
+    ({ manager }) => manager,
+  );
+
+describe('images', () => {
+  const SHA = 'sha256:'.concat('a'.repeat(64));
+  test.for([
+    ['busybox', 'Always'],
+    ['busybox:latest', 'Always'],
+    ['localhost:5000/web', 'Always'],
+    ['localhost:5000/web:1', 'IfNotPresent'],
+    ['Registry/web', 'Always'],
+    [`web@${SHA}`, 'IfNotPresent'],
+    [`web:latest@${SHA}`, 'Always'],
+    // No names of images: they have no tag, and no default tag either.
+    ['-1', 'IfNotPresent'],
+    ['a.b/c d', 'IfNotPresent'],
+    ['Busybox', 'IfNotPresent'],
+    ['web@sha256:abc', 'IfNotPresent'],
+    ['a'.repeat(300), 'IfNotPresent'],
+    ['a'.repeat(64), 'IfNotPresent'],
+  ] as const)('%s is pulled: %s', async ([image, policy]) => {
+    const { api } = await start();
+    const spec = { containers: [{ name: 'c', image }] };
+    const pod = await api.make(`/api/v1/${IN}/pods`, of('v1', 'Pod', { spec }));
+    expect(pod.spec.containers).toMatchObject([{ imagePullPolicy: policy }]);
+  });
+});
+
+describe('integers that are too large for their field', () => {
+  const POLICIES = `/apis/networking.k8s.io/v1/${IN}/networkpolicies`;
+  const policy = (endPort: number): object =>
+    of('networking.k8s.io/v1', 'NetworkPolicy', {
+      spec: { podSelector: {}, ingress: [{ ports: [{ protocol: 'TCP', port: 80, endPort }] }] },
+    });
+  const apply = (api: Client, body: object) =>
+    api.send('PATCH', `${POLICIES}/a`, { query: { fieldManager: 'm' }, body, type: APPLY_PATCH });
+
+  test('are cut to their bits where they are applied, and then validated', async () => {
+    const { api } = await start();
+    const { status, body } = await apply(api, policy(2 ** 31));
+    expect([status, causes(body)[0]]).toEqual([
+      422,
+      'FieldValueInvalid spec.ingress[0].ports[0].endPort',
+    ]);
+    const cut = await apply(api, policy(2 ** 32 + 90));
+    expect(cut.body.spec).toMatchObject({ ingress: [{ ports: [{ endPort: 90 }] }] });
+  });
+
+  test('are cut by a strategic patch, and refused by the other patches and in a body', async () => {
+    const { api } = await start();
+    const path = `/apis/apps/v1/${IN}/deployments`;
+    await api.make(path, of('apps/v1', 'Deployment', { spec: { ...WORKLOAD, replicas: 1 } }));
+    const patch = { spec: { replicas: 2 ** 32 + 3 } };
+    const { body } = await api.patch(`${path}/a`, patch, STRATEGIC);
+    expect(body.spec.replicas).toBe(3);
+    expect((await api.patch(`${path}/a`, patch)).status).toBe(422);
+    const sent = await api.send('POST', path, {
+      body: of('apps/v1', 'Deployment', { spec: { ...WORKLOAD, ...patch.spec } }),
+    });
+    expect(sent.status).toBe(400);
+  });
+});
+
+test('anything may be applied to a port by name or number, until it is read', async () => {
+  const { api } = await start();
+  const service = (targetPort: unknown): object =>
+    of('v1', 'Service', { spec: { ports: [{ port: 80, targetPort }] } });
+  await api.make(`/api/v1/${IN}/services`, service('http'));
+  const apply = (query: Record<string, string>) =>
+    api.send('PATCH', `/api/v1/${IN}/services/a`, { query, body: service({}), type: APPLY_PATCH });
+  const conflict = await apply({ fieldManager: 'm' });
+  expect([conflict.status, causes(conflict.body)]).toEqual([
+    409,
+    ['FieldManagerConflict .spec.ports[port=80,protocol="TCP"].targetPort'],
+  ]);
+  expect((await apply({ fieldManager: 'm', force: 'true' })).status).toBe(500);
+});
+
+test('rules of an autoscaler without policies are refused, and those that name none are filled', async () => {
+  const { api } = await start();
+  const path = `/apis/autoscaling/v2/${IN}/horizontalpodautoscalers`;
+  const autoscaler = (scaleDown: object): object =>
+    of('autoscaling/v2', 'HorizontalPodAutoscaler', {
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' },
+        maxReplicas: 5,
+        behavior: { scaleDown },
+      },
+    });
+  const { status, body } = await api.send('POST', path, { body: autoscaler({ policies: [] }) });
+  expect([status, causes(body)]).toEqual([
+    422,
+    ['FieldValueRequired spec.behavior.scaleDown.policies'],
+  ]);
+  const made = await api.make(path, autoscaler({}));
+  expect(made.spec.behavior).toMatchObject({ scaleDown: { policies: [{ type: 'Percent' }] } });
+});
+
+test('a PriorityClass stays in its first generation', async () => {
+  const { api } = await start();
+  const path = '/apis/scheduling.k8s.io/v1/priorityclasses';
+  const made = await api.make(path, of('scheduling.k8s.io/v1', 'PriorityClass', { value: 1 }));
+  const { body } = await api.patch(`${path}/a`, { description: 'd' });
+  expect([made.metadata.generation, body.metadata.generation]).toEqual([1, 1]);
+  expect(body.metadata.resourceVersion).not.toBe(made.metadata.resourceVersion);
+});
+
+test('who updates a DaemonSet without its template generation comes to own that', async () => {
+  const { api } = await start();
+  const path = `/apis/apps/v1/${IN}/daemonsets`;
+  const object = of('apps/v1', 'DaemonSet', { spec: WORKLOAD });
+  const made = await api.send('POST', path, { body: object, query: { fieldManager: 'one' } });
+  const query = { fieldManager: 'two' };
+  const { body } = await api.send('PUT', `${path}/a`, { body: object, query });
+  const generation = { 'deprecated.daemonset.template.generation': '1' };
+  expect([made.body.metadata.annotations, body.metadata.annotations]).toEqual([
+    generation,
+    generation,
+  ]);
+  expect(managers(body).sort()).toEqual(['one', 'two']);
+  expect(body.metadata.generation).toBe(1);
+});
+
+test('a Job without labels of its own has those of its Pods, unless its name is made up', async () => {
+  const { api } = await start();
+  const labelsOf = async (own: object, labels: object): Promise<string[]> => {
+    const template = { metadata: { labels }, spec: { ...POD_SPEC, restartPolicy: 'Never' } };
+    const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: own, spec: { template } };
+    const { metadata: made } = await api.make(`/apis/batch/v1/${IN}/jobs`, job);
+    return Object.keys(made.labels ?? {});
+  };
+  const app = { app: 'x' };
+  expect(await labelsOf({ name: 'a' }, app)).toContain('job-name');
+  expect(await labelsOf({ name: 'b' }, {})).toContain('job-name');
+  expect(await labelsOf({ name: 'c', labels: app }, app)).toEqual(['app']);
+  expect(await labelsOf({ generateName: 'd-' }, app)).toEqual(['app']);
+  expect(await labelsOf({ generateName: 'e-' }, {})).toContain('job-name');
+});
+
+test.for([
+  ['CustomResourceDefinition', 'apiextensions.k8s.io/v1', 'customresourcedefinitions'],
+  ['APIService', 'apiregistration.k8s.io/v1', 'apiservices'],
+] as const)(
+  'the beginning of a made-up name is no name of a %s',
+  async ([kind, apiVersion, plural]) => {
+    const { api } = await start();
+    const schema = { openAPIV3Schema: { type: 'object' } };
+    const spec =
+      kind === 'APIService'
+        ? { group: 'a.example', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 }
+        : {
+            group: 'a.example',
+            scope: 'Cluster',
+            names: { plural: 'as', kind: 'A' },
+            versions: [{ name: 'v1', served: true, storage: true, schema }],
+          };
+    const object = { apiVersion, kind, metadata: { generateName: 'g-' }, spec };
+    const { status, body } = await api.send('POST', `/apis/${apiVersion}/${plural}`, {
+      body: object,
+    });
+    expect([status, causes(body)]).toEqual([
+      422,
+      ['FieldValueInvalid metadata.generateName', 'FieldValueInvalid metadata.name'],
+    ]);
+  },
+);
+
+test('a dry run gives a Service without a name no address, and tells what else is wrong', async () => {
+  const { api } = await start();
+  const path = `/api/v1/${IN}/services`;
+  const wrong = async (query: Record<string, string>) =>
+    causes((await api.send('POST', path, { body: '{}', query })).body);
+  expect(await wrong({})).toEqual(['FieldValueInvalid spec.clusterIPs']);
+  expect(await wrong({ dryRun: 'All' })).toEqual([
+    'FieldValueRequired metadata.name',
+    'FieldValueRequired spec.ports',
+  ]);
+});
+
+test('a dry run of an update answers with the link that it was sent with', async () => {
+  const { api } = await start();
+  const path = `/api/v1/${IN}/configmaps`;
+  await api.make(path, of('v1', 'ConfigMap', {}));
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', selfLink: '/x' } };
+  const put = (query: Record<string, string>) => api.send('PUT', `${path}/a`, { body, query });
+  expect((await put({ dryRun: 'All' })).body.metadata).toMatchObject({ selfLink: '/x' });
+  expect((await put({})).body.metadata).not.toHaveProperty('selfLink');
+});
+
+test('an update of a ReplicationController warns of the template that it had', async () => {
+  const { api } = await start();
+  const path = `/api/v1/${IN}/replicationcontrollers`;
+  const controller = (spec: object): object =>
+    of('v1', 'ReplicationController', {
+      spec: {
+        selector: { app: 'x' },
+        template: { ...WORKLOAD.template, spec: { ...POD_SPEC, ...spec } },
+      },
+    });
+  await api.make(path, controller({}));
+  const first = await api.put(`${path}/a`, controller({ imagePullSecrets: [{}] }));
+  const second = await api.put(`${path}/a`, controller({}));
+  expect(first.header('warning')).toBeNull();
+  expect(second.header('warning')).toContain('imagePullSecrets[0].name: invalid empty name');
+});
+
+test.for([
+  ['leases', 'coordination.k8s.io/v1', 'Lease', true, 3],
+  ['controllerrevisions', 'apps/v1', 'ControllerRevision', true, 4],
+  ['runtimeclasses', 'node.k8s.io/v1', 'RuntimeClass', false, 4],
+] as const)(
+  'an update of %s tells of its metadata as often as a real server',
+  async ([plural, apiVersion, kind, namespaced, count]) => {
+    const { api } = await start();
+    const path = `/apis/${apiVersion}/${namespaced ? `${IN}/` : ''}${plural}`;
+    const more = {
+      Lease: {},
+      ControllerRevision: { revision: 1, data: {} },
+      RuntimeClass: { handler: 'h' },
+    };
+    const made = await api.make(path, of(apiVersion, kind, more[kind]));
+    const { body } = await api.put(`${path}/a`, {
+      ...made,
+      metadata: { ...made.metadata, labels: { 'a b': 'c' } },
+    });
+    expect(causes(body)).toEqual(Array(count).fill('FieldValueInvalid metadata.labels'));
+  },
+);
+
+describe('custom objects', () => {
+  const BARS = `/apis/example.com/v1/${IN}/bars`;
+  const embedded = {
+    type: 'object',
+    'x-kubernetes-embedded-resource': true,
+    properties: { spec: { type: 'object' } },
+  };
+  const properties = {
+    resource: embedded,
+    size: {
+      type: 'string',
+      enum: ['a', 'b'],
+      'x-kubernetes-validations': [{ rule: "self == 'a'" }],
+    },
+    z: { type: 'object', properties: {} },
+  };
+  const schema = {
+    openAPIV3Schema: {
+      type: 'object',
+      properties: { spec: { type: 'object', properties } },
+    },
+  };
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'bars.example.com' },
+    spec: {
+      ...{ group: 'example.com', scope: 'Namespaced', names: { plural: 'bars', kind: 'Bar' } },
+      versions: [{ name: 'v1', served: true, storage: true, schema }],
+    },
+  };
+  const bar = (spec: object): object => of('example.com/v1', 'Bar', { spec });
+  const resource = (more: object): object => ({ apiVersion: 'v1', kind: 'X', ...more });
+  const startWithBars = async (): Promise<Client> => {
+    const { api } = await start();
+    await api.make('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition);
+    return api;
+  };
+
+  test('are not asked about their rules where a value is none of those that may be', async () => {
+    const api = await startWithBars();
+    const { body } = await api.send('POST', BARS, { body: bar({ size: 'c' }) });
+    expect(causes(body).sort()).toEqual([
+      'FieldValueInvalid <nil>',
+      'FieldValueNotSupported spec.size',
+    ]);
+  });
+
+  test('are refused as a patch of another type where it breaks the kind of a resource in them', async () => {
+    const api = await startWithBars();
+    await api.make(BARS, bar({ resource: resource({}) }));
+    const patch = { spec: { resource: { kind: 5 } } };
+    const { status, body } = await api.patch(`${BARS}/a`, patch);
+    expect([status, causes(body)]).toEqual([422, ['FieldValueInvalid patch']]);
+    const sent = bar({ resource: { ...resource({}), kind: 5 } });
+    expect((await api.send('POST', BARS, { body: sent })).status).toBe(400);
+  });
+
+  test('tell of unknown metadata of a resource in them after all other fields', async () => {
+    const api = await startWithBars();
+    const sent = bar({ resource: resource({ metadata: { name: 'x', nameX: 'x' } }), z: { y: 1 } });
+    const { header } = await api.send('POST', BARS, { body: sent });
+    expect(header('warning')?.match(/spec[.\w]+/g)).toEqual([
+      'spec.z.y',
+      'spec.resource.metadata.nameX',
+    ]);
+  });
+});
+
+test('no more than a hundred unknown fields of a built-in kind are told', async () => {
+  const { api } = await start();
+  const many = Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`x${at}`, 1]));
+  const { header } = await api.send('POST', `/api/v1/${IN}/configmaps`, {
+    body: of('v1', 'ConfigMap', many),
+  });
+  expect(header('warning')?.match(/unknown field/g)).toHaveLength(100);
+});
