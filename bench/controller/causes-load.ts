@@ -5,10 +5,10 @@
  * causes are made and kept, and nothing else.
  */
 import { Causes } from '../../bindings/controller/causes.ts';
-import { createController } from '../../bindings/controller/controller.ts';
+import { createController } from '../../bindings/controller/create-controller.ts';
 import { enqueueRequestForObject } from '../../bindings/controller/handlers.ts';
 import type { Cause, Source } from '../../bindings/controller/source.ts';
-import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
+import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { flagsOrExit } from '../measure/flags.ts';
 
 const { keys, events, rounds, causes } = flagsOrExit('node bench/controller/causes-load.ts', {

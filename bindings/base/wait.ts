@@ -41,6 +41,17 @@ export async function within(
 }
 
 /**
+ * Resolves when the signal fires. For signals that end with what waits for them: the listener stays
+ * until then.
+ */
+export function whenAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) =>
+    signal.addEventListener('abort', () => resolve(), { once: true }),
+  );
+}
+
+/**
  * The promise, or a rejection with code ABORTED as soon as the signal fires. `Promise.race` with
  * one long-lived promise would keep a reaction per call alive until the end.
  */

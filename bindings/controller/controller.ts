@@ -1,96 +1,32 @@
 /**
- * A controller from one object of options, and what a controller is to those who run it. The
- * builder (builder.ts) is the other way to the same thing; what a controller does is in loop.ts.
+ * The life of a controller: sources → one queue of requests → workers, from the first source that
+ * starts to the last worker that ends.
+ *
+ * What it keeps true: no reconcile before every source has synced; a request is never reconciled
+ * twice at once; a request leaves the queue for good only by what its reconcile says or by the end
+ * of the controller; nothing that only a leader does begins without a valid lease; at the end
+ * nothing is left that runs. controller-runtime: pkg/internal/controller/controller.go.
  */
 
-import { invalid, requireFunction } from '../base/errors.ts';
-import { namesOf, requireNames } from '../base/names.ts';
-import { newSharedInformerFactory, type SharedInformerFactory } from '../cache/informer/factory.ts';
-import type { KubeObject } from '../cache/rest/keys.ts';
-import type { Resource } from '../cache/rest/resource.ts';
-import type { Transport } from '../cache/rest/transport.ts';
-import { ReconcileLoop } from './loop.ts';
-import type { Manager, ReportOptions, Runnable } from './manager.ts';
-import { metricsOfManager } from './metrics.ts';
-import { claimName } from './names.ts';
-import { type ControllerSettings, SETTING_NAMES, settingsOf } from './options.ts';
-import type { Reconcile, Reconciler } from './reconcile.ts';
+import { CapstanError } from '../base/errors.ts';
+import { handleError } from '../base/handle-error.ts';
+import { requireNames, requireSignalOptions } from '../base/names.ts';
+import type { Request } from '../base/request.ts';
+import { sleep, TimeSlice } from '../base/wait.ts';
+import type { AddOptions } from '../workqueue/index.ts';
+import { buildControllerReport } from './build-report.ts';
+import { Causes, NO_CAUSES } from './causes.ts';
+import { Debounce } from './debounce.ts';
+import { LeaseGate } from './lease-gate.ts';
+import { REPORT_NAMES, type ReportOptions, type Runnable } from './manager.ts';
+import type { ResolvedSettings } from './options.ts';
+import type { CachedGet, Reconcile } from './reconcile.ts';
 import type { ControllerReport } from './report.ts';
-import type { Predicate, Source } from './source.ts';
-import {
-  type Owned,
-  problem,
-  requirePlan,
-  type Watched,
-  Watches,
-  type WatchPlan,
-} from './watches.ts';
-
-/** What a controller reconciles, and how. All types follow from `for`. */
-export interface ControllerOptions<T extends object> extends ControllerSettings {
-  /** The server; the controller has caches of its own then. Or a `manager`. */
-  transport?: Transport | undefined;
-  /**
-   * Runs the controller on its caches, once it runs itself; then `run` is not to be called. Or a
-   * `transport`.
-   */
-  manager?: Manager | undefined;
-  /**
-   * The resource whose objects are reconciled. Only a controller that has `watches` or `sources`
-   * does without one.
-   */
-  for?: Resource<T, string> | undefined;
-  /** Which events of `for` count: all of the predicates have to let one through. */
-  predicates?: readonly Predicate<NoInfer<T>>[] | undefined;
-  /** Asks for the metadata of `for` alone. */
-  metadataOnly?: boolean | undefined;
-  /**
-   * Resources whose objects belong to one of `for`: a change of such an object is a request for the
-   * object that its owner reference with `controller: true` names. With options: {@link owning}.
-   */
-  owns?: readonly (Resource<never, string> | Owned)[] | undefined;
-  /** Other resources, and what their events lead to: {@link watching}. */
-  watches?: readonly Watched[] | undefined;
-  /** The same, by their metadata alone. */
-  watchesMetadata?: readonly Watched[] | undefined;
-  /** Sources of any kind. `eventFilters` are not asked about them. */
-  sources?: readonly Source[] | undefined;
-  /**
-   * When one of these speaks, whatever it says, every object of `for` that is known is reconciled.
-   * kube-rs: `reconcile_all_on`.
-   */
-  reconcileAllOn?: readonly Source[] | undefined;
-  /**
-   * Predicates for the events of all resources, asked before those of each. controller-runtime:
-   * `WithEventFilter`.
-   */
-  eventFilters?: readonly Predicate<KubeObject>[] | undefined;
-  /**
-   * One namespace. By default those of the manager's cache, and where it has none of its own, all.
-   */
-  namespace?: string | undefined;
-  /** Several namespaces, each watched by itself; in place of `namespace`. */
-  namespaces?: readonly string[] | undefined;
-  reconcile: Reconcile<NoInfer<T>>;
-}
-
-const NAMES = namesOf<ControllerOptions<never>>()({
-  ...SETTING_NAMES,
-  transport: 1,
-  manager: 1,
-  for: 1,
-  predicates: 1,
-  metadataOnly: 1,
-  owns: 1,
-  watches: 1,
-  watchesMetadata: 1,
-  sources: 1,
-  reconcileAllOn: 1,
-  eventFilters: 1,
-  namespace: 1,
-  namespaces: 1,
-  reconcile: 1,
-});
+import type { RequestQueue } from './request-queue.ts';
+import { RunHistory } from './run-history.ts';
+import { addOrEnd, Fatal, ReconcileRunner } from './runner.ts';
+import type { Cause, Source, SourceQueue } from './source.ts';
+import { type PlannedSource, SourceSet } from './source-set.ts';
 
 export interface Controller extends Runnable {
   readonly name: string;
@@ -136,115 +72,350 @@ export interface Controller extends Runnable {
   report(options?: ReportOptions): ControllerReport;
 }
 
+export interface LoopParts<T extends object> {
+  readonly settings: ResolvedSettings;
+  readonly reconcile: Reconcile<T>;
+  readonly get: CachedGet<T>;
+  readonly sources: readonly PlannedSource[];
+  /** Whether this process may begin what only the leader does; absent: it always may. */
+  readonly holdsLease: (() => boolean) | undefined;
+  /**
+   * What is to be done when everything has ended, such as the end of caches that nobody else has.
+   */
+  readonly onEnd: () => Promise<void> | void;
+}
+
 /**
- * A controller as controller-runtime has it: a level-triggered loop that brings the world to what
- * the objects of one resource say.
- *
- * After each reconcile: an error → again after the rate limiter's delay; `requeueAfter` → failures
- * forgotten, again after that time; `requeue` → again after the rate limiter's delay; success →
- * failures forgotten; {@link TerminalError} → neither again nor forgotten. Errors go to the logger,
- * where there is one, else to the hook of `setErrorHandler`.
- *
- * With a `manager` it is added to it. Source: controller-runtime,
- * builder.ControllerManagedBy(mgr).For().Owns().Complete().
- *
- * @throws CapstanError INVALID_ARGUMENT
- * @example
- * const controller = createController({
- *   transport,
- *   for: Website,
- *   owns: [Deployment],
- *   reconcile: async (request, { get, signal }) => {
- *     const website = get(request);
- *     if (website !== undefined) await apply(deploymentOf(website), signal);
- *   },
- * });
- * await controller.run({ signal });
+ * What there is from the start of the sources on: a queue may have timers, and a controller that is
+ * never started must have none.
  */
-export function createController<T extends object>(options: ControllerOptions<T>): Controller {
-  requireNames('options', options, 'option of createController()', NAMES);
-  requireFunction('options.reconcile', options.reconcile);
-  const { transport, manager } = options;
-  if (manager === undefined) requireFunction('options.transport.request', transport?.request);
-  else if (transport !== undefined)
-    throw problem('"transport" and "manager" exclude each other: a manager has its own');
-  const { for: resource, predicates, metadataOnly } = options;
-  const plan: WatchPlan<T> = {
-    for: resource && { resource, predicates, metadataOnly },
-    owns: list('owns', 'resources', options.owns).map((owned) =>
-      'resource' in owned ? owned : { resource: owned },
-    ),
-    watches: [
-      ...list('watches', 'what "watching" returns', options.watches),
-      ...list('watchesMetadata', 'what "watching" returns', options.watchesMetadata).map(
-        (watched) => ({
-          ...watched,
-          metadataOnly: true,
-        }),
-      ),
-    ],
-    sources: list('sources', 'sources', options.sources),
-    reconcileAllOn: list('reconcileAllOn', 'sources', options.reconcileAllOn),
-    eventFilters: list('eventFilters', 'predicates', options.eventFilters),
-    namespaces: { namespace: options.namespace, namespaces: options.namespaces },
-  };
-  return buildController(plan, options, options.reconcile, manager ?? (transport as Transport));
+interface Started<T extends object> {
+  readonly queue: RequestQueue;
+  readonly work: ReconcileRunner<T>;
 }
 
-/** Everything is checked before anything is made, and added to the manager last. */
-export function buildController<T extends object>(
-  plan: WatchPlan<T>,
-  options: ControllerSettings,
-  reconciler: Reconcile<T> | Reconciler<T>,
-  host: Manager | Transport,
-): Controller {
-  const manager = 'holdsLease' in host ? host : undefined;
-  requirePlan(plan);
-  const settings = settingsOf(options, plan.for?.resource, manager);
-  const { name, clock, skipNameValidation } = settings;
-  const own =
-    manager === undefined
-      ? newSharedInformerFactory(host as Transport, { clock, shutdownTimeout: 0 })
-      : undefined;
-  const cache = manager?.cache ?? (own as SharedInformerFactory);
-  const { sources, get } = new Watches(name, cache, plan, clock);
-  const giveBack = manager === undefined || skipNameValidation ? undefined : claimName(name);
-  const loop = new ReconcileLoop<T>({
-    settings,
-    sources,
-    get,
-    reconcile:
-      typeof reconciler === 'function'
-        ? reconciler
-        : (request, context) => reconciler.reconcile(request, context),
-    holdsLease: manager && (() => manager.holdsLease()),
-    async onEnd() {
-      giveBack?.();
-      settings.forgetFigures();
-      await own?.shutdown();
-    },
-  });
-  try {
-    manager?.add(loop);
-  } catch (error) {
-    giveBack?.();
-    settings.forgetFigures();
-    throw error;
-  }
-  manager?.addCollector(options.metrics ?? metricsOfManager(manager));
-  return loop;
-}
+export class ReconcileLoop<T extends object> implements Controller {
+  readonly name: string;
+  readonly #parts: LoopParts<T>;
+  readonly #settings: ResolvedSettings;
+  readonly #sources = new SourceSet();
+  readonly #causes = new Causes();
+  readonly #history = new RunHistory();
+  readonly #stop = new AbortController();
+  readonly #slice: TimeSlice;
+  readonly #gate: LeaseGate | undefined;
+  readonly #debounce: Debounce | undefined;
+  #started: Started<T> | undefined;
+  #preparing: Promise<boolean> | undefined;
+  #isPrepared = false;
+  #running: Promise<void> | undefined;
+  /** The workers. Never rejects. */
+  #working: Promise<unknown> | undefined;
+  #closing: Promise<void> | undefined;
+  #unlinkWarmup = (): void => undefined;
+  /** What the controller ends with. */
+  #fatal: Fatal | undefined;
 
-function list<E>(name: string, expected: string, given: readonly E[] | undefined): readonly E[] {
-  if (given === undefined) return [];
-  if (!Array.isArray(given)) throw invalid(`options.${name}`, `an array of ${expected}`, given);
-  for (const [i, one] of given.entries()) {
-    if (typeof one !== 'object' || one === null)
-      throw invalid(
-        `options.${name}[${i}]`,
-        name === 'owns' ? 'what defineResource returns' : `one of ${expected}`,
-        one,
+  constructor(parts: LoopParts<T>) {
+    const { settings, holdsLease } = parts;
+    this.#parts = parts;
+    this.#settings = settings;
+    this.name = settings.name;
+    this.#slice = new TimeSlice(settings.clock);
+    if (holdsLease !== undefined && settings.needLeaderElection)
+      this.#gate = new LeaseGate(holdsLease, settings.clock, this.#stop.signal);
+    if (settings.debounceMs > 0)
+      this.#debounce = new Debounce(
+        settings.clock,
+        settings,
+        (request, priority) => this.#started?.queue.addWithOpts({ priority }, request) ?? false,
       );
+    for (const source of parts.sources) this.#sources.add(source);
   }
-  return given;
+
+  async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'run()');
+    if (this.#running !== undefined) {
+      throw new CapstanError(
+        'ALREADY_STARTED',
+        `the controller "${this.name}" runs once: make another one to start again, and add it to one manager only`,
+      );
+    }
+    const unlink = this.#endWith(options.signal);
+    this.#running = this.#run().finally(unlink);
+    return this.#running;
+  }
+
+  start(options: { signal: AbortSignal }): Promise<void> {
+    return this.run(options);
+  }
+
+  async warmup(options: { signal: AbortSignal }): Promise<void> {
+    requireSignalOptions(options, 'warmup()');
+    const { signal } = options;
+    if (!this.#settings.enableWarmup) return;
+    this.#unlinkWarmup(); // of a call before
+    // for as long as the controller lives: its sources do
+    this.#unlinkWarmup = this.#endWith(signal);
+    try {
+      await this.#prepare();
+    } finally {
+      if (this.#stop.signal.aborted && this.#running === undefined) await this.#close();
+    }
+  }
+
+  needLeaderElection(): boolean {
+    return this.#settings.needLeaderElection;
+  }
+
+  watch(source: Source): () => void {
+    return this.#sources.add({ source });
+  }
+
+  discard(): void {
+    void this.stop();
+  }
+
+  async stop(): Promise<void> {
+    const byHandler = this.#sources.isCalling();
+    this.#end();
+    if (byHandler) {
+      // It waits for what the end would wait for.
+      if (this.#running === undefined) void this.#close();
+      await this.#working;
+      return;
+    }
+    await this.#running?.catch(() => undefined); // whoever called run is told
+    await this.#close();
+  }
+
+  report(options: ReportOptions = {}): ControllerReport {
+    requireNames('options', options, 'option of report()', REPORT_NAMES);
+    return buildControllerReport(
+      {
+        settings: this.#settings,
+        state: this.#state(),
+        sources: this.#sources.report(),
+        queue: this.#stop.signal.aborted ? undefined : this.#started?.queue,
+        debounce: this.#debounce,
+        causes: this.#causes,
+        history: this.#history,
+        running: this.#started?.work.running() ?? [],
+        hotLoops: this.#started?.work.hotLoops,
+      },
+      options,
+    );
+  }
+
+  #state(): ControllerReport['state'] {
+    if (this.#stop.signal.aborted) return 'ended';
+    const waits = this.#gate !== undefined && !this.#gate.isOpen();
+    if (this.#running === undefined) {
+      if (this.#preparing !== undefined && !this.#isPrepared) return 'warming up';
+      return waits || this.#isPrepared ? 'waiting for leadership' : 'not started';
+    }
+    if (!this.#isPrepared) return 'waiting for caches';
+    return waits ? 'waiting for leadership' : 'running';
+  }
+
+  /** Ends the controller when the signal fires. The function it returns takes that back. */
+  #endWith(signal: AbortSignal | undefined): () => void {
+    const onAbort = (): void => {
+      this.#end();
+      if (this.#running === undefined) void this.#close();
+    };
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener('abort', onAbort, { once: true });
+    return () => signal?.removeEventListener('abort', onAbort);
+  }
+
+  #end(): void {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort(new CapstanError('STOPPED', `the controller "${this.name}" is being stopped`));
+    this.#debounce?.stop();
+    try {
+      this.#started?.queue.shutDown(); // wakes the workers that wait
+    } catch {
+      // Poisoned: they have been told. Thrown from here it would reach nobody but the host.
+    }
+  }
+
+  #endBy(fatal: Fatal): void {
+    this.#fatal ??= fatal;
+    this.#end();
+  }
+
+  /** Lets go of everything, once nothing runs any more. Never rejects. */
+  #close(): Promise<void> {
+    this.#closing ??= (async () => {
+      await this.#preparing?.catch(() => undefined);
+      this.#unlinkWarmup();
+      await this.#handlersEnded();
+      this.#causes.clear();
+      try {
+        this.#started?.queue.dispose();
+      } catch (error) {
+        handleError(error, `the queue of the controller "${this.name}", at its end`);
+      }
+      try {
+        await this.#parts.onEnd();
+      } catch (error) {
+        handleError(error, `the end of the controller "${this.name}"`);
+      }
+    })();
+    return this.#closing;
+  }
+
+  /** Waits for what handlers and map functions do yet. Never rejects. */
+  async #handlersEnded(): Promise<void> {
+    const { clock, shutdownTimeout } = this.#settings;
+    if (shutdownTimeout === 0) return;
+    const what = `the end of the controller "${this.name}"`;
+    try {
+      const late = await this.#sources.idle(clock, shutdownTimeout);
+      if (late.length === 0) return;
+      const message = `the controller "${this.name}" was stopped, and within ${shutdownTimeout} ms calls of the handlers or map functions of these sources have not ended: ${late.join(', ')}. They go on; "shutdownTimeout" is how long they are waited for`;
+      handleError(new CapstanError('TIMEOUT', message), what);
+    } catch (error) {
+      handleError(error, what); // the clock
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { workers, figures } = this.#settings;
+    figures.workers += workers;
+    try {
+      if (await this.#prepare()) {
+        this.#info('Starting workers', { workers });
+        this.#working = Promise.all(Array.from({ length: workers }, () => this.#work()));
+        await this.#working;
+      }
+    } finally {
+      this.#end();
+      figures.workers -= workers;
+      await this.#close();
+      this.#info('All workers finished');
+    }
+    if (this.#fatal !== undefined) throw this.#fatal.error;
+  }
+
+  /** Makes the queue and starts the sources, once. False: the controller ended meanwhile. */
+  #prepare(): Promise<boolean> {
+    this.#preparing ??= this.#startSources();
+    return this.#preparing;
+  }
+
+  async #startSources(): Promise<boolean> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return false;
+    const { settings, reconcile, get } = this.#parts;
+    this.#info('Starting sources');
+    const queue = settings.newQueue();
+    const work = new ReconcileRunner({
+      settings,
+      reconcile,
+      get,
+      queue,
+      causes: this.#causes,
+      history: this.#history,
+      stop: signal,
+    });
+    this.#started = { queue, work };
+    this.#isPrepared = await this.#sources.start({
+      controller: this.name,
+      queue: this.#intake(queue),
+      signal,
+      clock: settings.clock,
+      logger: settings.logOf?.(undefined),
+      timeoutMs: settings.cacheSyncTimeout,
+      onFailure: (error) => this.#endBy(new Fatal(error)),
+    });
+    return this.#isPrepared;
+  }
+
+  /** What sources add to. */
+  #intake(queue: RequestQueue): SourceQueue {
+    const causes = this.#causes;
+    const debounce = this.#debounce;
+    const { signal } = this.#stop;
+    return {
+      addWithCause(options: AddOptions, request: Request, cause: Cause): void {
+        if (signal.aborted) return;
+        const { after = 0, rateLimited = false, priority = 0 } = options;
+        if (debounce !== undefined && after <= 0 && !rateLimited) {
+          debounce.add(request, priority);
+          causes.add(request, cause);
+          return;
+        }
+        causes.add(request, cause); // first, as the queue may hand the request out at once
+        let wasAdded = false;
+        try {
+          wasAdded = queue.addWithOpts(options, request);
+        } finally {
+          if (!wasAdded) causes.remove(request, cause);
+        }
+      },
+    };
+  }
+
+  /** Never rejects: what no worker can go on after ends the controller. */
+  async #work(): Promise<void> {
+    const { clock, restartDelay } = this.#settings;
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        await this.#takeTurns();
+        return;
+      } catch (error) {
+        const fatal = Fatal.from(error);
+        if (fatal !== undefined) return this.#endBy(fatal);
+        handleError(
+          error,
+          `a worker of the controller "${this.name}", which goes on in ${restartDelay} ms`,
+        );
+      }
+      await sleep(clock, restartDelay, signal);
+    }
+  }
+
+  async #takeTurns(): Promise<void> {
+    const { queue, work } = this.#started as Started<T>;
+    const { signal } = this.#stop;
+    let causes = NO_CAUSES;
+    const options = {
+      taken: (request: Request): void => {
+        causes = this.#causes.take(request);
+      },
+    };
+    for (;;) {
+      causes = NO_CAUSES;
+      const got = await queue.getWithPriority(options);
+      if (got.shutdown) return;
+      const { item: request, priority } = got;
+      let mayBegin = true;
+      try {
+        if (signal.aborted) return; // stopping waits for what runs, not for what is queued
+        if (this.#debounce?.holds(request, priority)) {
+          this.#causes.giveBack(request, causes); // it comes again from there
+          continue;
+        }
+        mayBegin = this.#gate === undefined || this.#gate.isOpen();
+        if (mayBegin) await work.serve(request, priority, causes);
+        else {
+          this.#causes.giveBack(request, causes);
+          addOrEnd(queue, { priority }, request);
+        }
+      } finally {
+        queue.done(request);
+      }
+      if (!mayBegin) await this.#gate?.wait();
+      // Reconcile functions that never wait would otherwise keep the event loop from I/O and timers
+      // for the whole queue.
+      if (this.#slice.over()) await this.#slice.yield();
+    }
+  }
+
+  #info(message: string, fields?: Readonly<Record<string, unknown>>): void {
+    this.#settings.logOf?.(undefined).info(message, fields);
+  }
 }

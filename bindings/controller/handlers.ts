@@ -17,10 +17,16 @@ import type { Request } from '../base/request.ts';
 import { isThenable } from '../base/wait.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { AddOptions } from '../workqueue/index.ts';
-import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
-import { comparedAsBytes, metadataOf, nameOf, sameVersion } from './metadata.ts';
+import { comparedAsBytes, objectMetadata, sameVersion, storedRequest } from './metadata.ts';
 import { RequestMap } from './request-map.ts';
-import type { EventHandler, HandlerQueue } from './source.ts';
+import type {
+  CreateEvent,
+  DeleteEvent,
+  EventHandler,
+  GenericEvent,
+  HandlerQueue,
+  UpdateEvent,
+} from './source.ts';
 
 /**
  * The priority of requests behind which there is no change. controller-runtime:
@@ -248,9 +254,9 @@ class LowPriorityQueue implements HandlerQueue {
 }
 
 function requestOf(object: unknown): Request | undefined {
-  const known = nameOf(object);
+  const known = storedRequest(object);
   if (known !== undefined) return known;
-  const { namespace, name } = metadataOf(object) ?? {};
+  const { namespace, name } = objectMetadata(object) ?? {};
   if (typeof name === 'string') return { namespace: namespace ?? '', name };
   handleError(
     invalid('object', 'an object with metadata.name', object),
@@ -273,7 +279,7 @@ function collectOwners(
   options: OwnerOptions,
   into: Requests,
 ): void {
-  const metadata = metadataOf(object);
+  const metadata = objectMetadata(object);
   const references: unknown = (metadata as { ownerReferences?: unknown } | undefined)
     ?.ownerReferences;
   if (references === undefined || references === null) return;
@@ -301,7 +307,7 @@ function collectOwners(
 }
 
 function reportOwner(object: object, expected: string, got: unknown): void {
-  const { namespace = '', name } = metadataOf(object) ?? {};
+  const { namespace = '', name } = objectMetadata(object) ?? {};
   const where = `the owner references of ${namespace}/${name}`;
   const error = new CapstanError(
     'INVALID_ARGUMENT',

@@ -13,8 +13,8 @@ export {
 export type { Request } from '../base/request.ts';
 export type { Namespaces } from '../cache/rest/namespaces.ts';
 export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
-export { type Controller, type ControllerOptions, createController } from './controller.ts';
-export type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
+export type { Controller } from './controller.ts';
+export { type ControllerOptions, createController } from './create-controller.ts';
 export {
   enqueueRequestForObject,
   enqueueRequestForOwner,
@@ -68,30 +68,29 @@ export type {
 export type {
   Cause,
   CauseObject,
+  CreateEvent,
+  DeleteEvent,
   EventHandler,
+  GenericEvent,
   HandlerQueue,
   Predicate,
   Source,
   SourceQueue,
   SourceStart,
   SourceStatus,
+  UpdateEvent,
 } from './source.ts';
+export { type ChannelSourceOptions, channelSource } from './sources/channel.ts';
+export { EventChannel, type EventChannelOptions } from './sources/event-channel.ts';
+export type { PipeOptions } from './sources/event-pipe.ts';
+export { type FuncStart, funcSource } from './sources/func.ts';
 export {
-  type ChannelSourceOptions,
-  channelSource,
-  EventChannel,
-  type EventChannelOptions,
-  type FuncStart,
-  funcSource,
   type InformerSourceOptions,
   informerSource,
   type KindSourceOptions,
   kindSource,
-  type PipeOptions,
-  type TimerSourceOptions,
-  type TimerTick,
-  timerSource,
-} from './sources.ts';
+} from './sources/kind.ts';
+export { type TimerSourceOptions, type TimerTick, timerSource } from './sources/timer.ts';
 export {
   type Owned,
   type OwnsOptions,

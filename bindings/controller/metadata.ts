@@ -20,26 +20,26 @@ export interface Metadata {
 }
 
 /** `undefined` for what is no object with metadata. */
-export function metadataOf(object: unknown): Metadata | undefined {
+export function objectMetadata(object: unknown): Metadata | undefined {
   if (!isObject(object)) return undefined;
   const { metadata } = object as { metadata?: unknown };
   return isObject(metadata) ? metadata : undefined;
 }
 
 /**
- * Whether {@link metadataOf} has an answer. An object that a cache keeps as bytes has a key, and so
+ * Whether {@link objectMetadata} has an answer. An object that a cache keeps as bytes has a key, and so
  * a name: nothing is decoded to see that.
  */
 export function hasMetadata(object: unknown): object is object {
   if (!isObject(object)) return false;
-  return versionOf(object) !== undefined || metadataOf(object) !== undefined;
+  return versionOf(object) !== undefined || objectMetadata(object) !== undefined;
 }
 
 /**
  * Namespace and name of an object that a cache keeps as bytes: the same request each time.
  * `undefined`: of any other.
  */
-export function nameOf(object: unknown): Request | undefined {
+export function storedRequest(object: unknown): Request | undefined {
   const version = isObject(object) ? versionOf(object) : undefined;
   return version && nameOfVersion(version);
 }
@@ -51,7 +51,7 @@ export function nameOf(object: unknown): Request | undefined {
 export function causeObject(ofKind: string | undefined, object: unknown): CauseObject | undefined {
   const version = isObject(object) ? versionOf(object) : undefined;
   const known = version && nameOfVersion(version);
-  const metadata = known === undefined ? metadataOf(object) : undefined;
+  const metadata = known === undefined ? objectMetadata(object) : undefined;
   const { namespace = '', name } = known ?? metadata ?? {};
   if (name === undefined) return undefined;
   const resourceVersion =
@@ -83,7 +83,9 @@ export function sameVersion(states: States): boolean {
   const { objectOld: old, objectNew: now } = states;
   if (!isObject(old) || !isObject(now)) return false;
   if (sameResourceVersion(old, now)) return true;
-  return (metadataOf(old)?.resourceVersion ?? '') === (metadataOf(now)?.resourceVersion ?? '');
+  return (
+    (objectMetadata(old)?.resourceVersion ?? '') === (objectMetadata(now)?.resourceVersion ?? '')
+  );
 }
 
 function isObject(value: unknown): value is object {

@@ -183,7 +183,7 @@ export const SETTING_NAMES = namesOf<ControllerSettings>()({
 });
 
 /** The settings that a controller runs with. */
-export interface Settings {
+export interface ResolvedSettings {
   readonly name: string;
   /** `Website.demo.capstan.dev`; empty without a resource to reconcile. */
   readonly groupKind: string;
@@ -233,11 +233,11 @@ const TIMES = [
 ] as const satisfies (keyof ControllerSettings)[];
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function settingsOf(
+export function resolveSettings(
   options: ControllerSettings,
   resource: Resource<never, string> | undefined,
   manager: Manager | undefined,
-): Settings {
+): ResolvedSettings {
   requireSettings(options, 'options');
   const defaults: ControllerDefaults = manager?.controllerDefaults ?? {};
   requireDefaults(defaults);
@@ -334,7 +334,7 @@ function logsOf(
   manager: Manager | undefined,
   controller: string,
   resource: Resource<never, string> | undefined,
-): Settings['logOf'] {
+): ResolvedSettings['logOf'] {
   if (logConstructor !== undefined) {
     return (request) => {
       try {

@@ -11,9 +11,8 @@ import { invalid, requireBoolean, requireFunction, requireString } from '../base
 import { handleError } from '../base/handle-error.ts';
 import { namesOf, requireMembers, requireNames } from '../base/names.ts';
 import { type LabelSelector, labelMatcher } from '../base/selectors.ts';
-import type { UpdateEvent } from './event.ts';
-import { comparedAsBytes, metadataOf, sameVersion } from './metadata.ts';
-import type { Predicate } from './source.ts';
+import { comparedAsBytes, objectMetadata, sameVersion } from './metadata.ts';
+import type { Predicate, UpdateEvent } from './source.ts';
 
 /** Of the predicates that compare a part of an object with what it was. */
 export interface ChangedPredicateOptions {
@@ -100,7 +99,7 @@ export function resourceVersionChangedPredicate(): Predicate<object> {
  */
 export function labelSelectorPredicate(selector: string | LabelSelector): Predicate<object> {
   const matches = labelMatcher(selector);
-  return newPredicateFuncs((object: object) => matches(metadataOf(object)?.labels ?? {}), {
+  return newPredicateFuncs((object: object) => matches(objectMetadata(object)?.labels ?? {}), {
     name: 'labelSelector',
   });
 }
@@ -194,13 +193,13 @@ export function testOf<T>(predicate: Predicate<T>, kind: EventKind): EventTest |
   return (event) => {
     const passes = method.call(predicate, event);
     if (typeof passes !== 'boolean')
-      throw invalid(`${nameOf(predicate)}.${kind}`, 'true or false', passes);
+      throw invalid(`${predicateName(predicate)}.${kind}`, 'true or false', passes);
     return passes;
   };
 }
 
 /** How a predicate is called in causes and messages. */
-export function nameOf<T>({ name }: Predicate<T>): string {
+export function predicateName<T>({ name }: Predicate<T>): string {
   return name === undefined || name === '' ? 'unnamed' : name;
 }
 
@@ -223,7 +222,10 @@ function combined<T>(
   const tests = EVENT_KINDS.map((kind) => [kind, testFor(kind)] as const).filter(
     ([, test]) => test !== undefined,
   );
-  return { name: `${name}(${predicates.map(nameOf).join(', ')})`, ...Object.fromEntries(tests) };
+  return {
+    name: `${name}(${predicates.map(predicateName).join(', ')})`,
+    ...Object.fromEntries(tests),
+  };
 }
 
 function changed(
@@ -255,19 +257,19 @@ function hasBoth(
 }
 
 function isRecreated({ objectOld, objectNew, change }: UpdateEvent<object>): boolean {
-  return change.metadata && metadataOf(objectOld)?.uid !== metadataOf(objectNew)?.uid;
+  return change.metadata && objectMetadata(objectOld)?.uid !== objectMetadata(objectNew)?.uid;
 }
 
 function generationOf(object: object): number {
-  return metadataOf(object)?.generation ?? 0;
+  return objectMetadata(object)?.generation ?? 0;
 }
 
 function mapDiffers(
   { objectOld, objectNew }: UpdateEvent<object>,
   part: 'labels' | 'annotations',
 ): boolean {
-  const old = metadataOf(objectOld)?.[part] ?? {};
-  const now = metadataOf(objectNew)?.[part] ?? {};
+  const old = objectMetadata(objectOld)?.[part] ?? {};
+  const now = objectMetadata(objectNew)?.[part] ?? {};
   const keys = Object.keys(old);
   if (keys.length !== Object.keys(now).length) return true;
   return keys.some((key) => now[key] !== old[key]); // what a plain object inherits is no string

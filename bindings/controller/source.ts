@@ -8,9 +8,40 @@
 import type { Logger } from '../base/logger.ts';
 import { namesOf } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
+import type { Change } from '../cache/bytes/change.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import type { AddOptions } from '../workqueue/index.ts';
-import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from './event.ts';
+
+/** An object came, or was there at the start. */
+export interface CreateEvent<T> {
+  readonly object: T;
+  /** The object was there before, and this source hears of it for the first time. */
+  readonly isInInitialList: boolean;
+}
+
+/** An object has changed, or a resync told of it again: then both states have the same version. */
+export interface UpdateEvent<T> {
+  readonly objectOld: T;
+  readonly objectNew: T;
+  /** What differs between the two, told without decoding them. */
+  readonly change: Change;
+}
+
+/** An object is gone. */
+export interface DeleteEvent<T> {
+  /**
+   * The last state that is known; for a tombstone without its object, an object with nothing but
+   * its namespace and name.
+   */
+  readonly object: T;
+  /** The deletion itself was missed, and `object` may be out of date. */
+  readonly deleteStateUnknown: boolean;
+}
+
+/** Anything that did not come from a watch: a timer, a webhook, a queue of another system. */
+export interface GenericEvent<T> {
+  readonly object: T;
+}
 
 /** The object that an event was about. */
 export interface CauseObject {

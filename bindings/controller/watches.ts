@@ -13,7 +13,6 @@ import type { KubeObject } from '../cache/rest/keys.ts';
 import { type Namespaces, requireNamespaces } from '../cache/rest/namespaces.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { Indexer } from '../cache/store/store.ts';
-import { EveryObject } from './every-object.ts';
 import {
   enqueueRequestForObject,
   enqueueRequestForOwner,
@@ -21,9 +20,10 @@ import {
 } from './handlers.ts';
 import { requirePredicate } from './predicates.ts';
 import type { CachedGet } from './reconcile.ts';
+import { ReconcileAllQueue } from './reconcile-all-on.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import { type PlannedSource, requireSource } from './source-set.ts';
-import { kindSource } from './sources.ts';
+import { kindSource } from './sources/kind.ts';
 
 /** How a resource is watched. */
 export interface WatchesOptions<T extends object> {
@@ -167,7 +167,7 @@ class Seen {
 }
 
 /** The sources of a plan over the caches of a factory, and the reader of those caches. */
-export class Watches<T extends object> {
+export class PlannedWatches<T extends object> {
   readonly sources: readonly PlannedSource[];
   readonly get: CachedGet<T>;
   readonly #cache: SharedInformerFactory;
@@ -259,7 +259,7 @@ export class Watches<T extends object> {
       ...reconcileAllOn.map(
         (source): PlannedSource => ({
           source,
-          through: (queue, signal) => new EveryObject(queue, keys, this.#clock, signal),
+          through: (queue, signal) => new ReconcileAllQueue(queue, keys, this.#clock, signal),
         }),
       ),
     ];

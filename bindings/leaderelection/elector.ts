@@ -14,16 +14,20 @@ import { requireSignalOptions } from '../base/names.ts';
 import { abortable, sleep } from '../base/wait.ts';
 import { isNotFound, isStatusError } from '../cache/rest/status-error.ts';
 import { Deadline } from './deadline.ts';
-import type { LockCall } from './lock.ts';
+import {
+  type LeaderElectionRecord,
+  type LockCall,
+  NO_RECORD,
+  RecordTimes,
+  sameRecord,
+} from './lock.ts';
 import {
   type ElectionConfig,
   electionConfig,
   JITTER_FACTOR,
   type LeaderElectorOptions,
 } from './options.ts';
-import { OwnLease } from './own-lease.ts';
-import { type LeaderElectionRecord, NO_RECORD, RecordTimes, sameRecord } from './record.ts';
-import { Term } from './term.ts';
+import { OwnLease, Term } from './term.ts';
 
 /**
  * How much later than it was to end a call of a lock is given up: one that keeps its timeout says
@@ -442,4 +446,27 @@ export class LeaderElector {
       handleError(error, `leader election ${this.#config.name}: ${what}`);
     }
   }
+}
+
+/**
+ * Makes an elector and runs it: resolves when leading has ended or the signal has fired. What
+ * becomes of the process then is the caller's to say; controllers usually end it, and start anew as
+ * candidates.
+ *
+ * Rejects with CapstanError INVALID_ARGUMENT for options that cannot work, where client-go panics.
+ *
+ * @example
+ * await runOrDie(
+ *   {
+ *     lock: new LeaseLock(transport, { namespace: 'default', name: 'web', identity: crypto.randomUUID() }),
+ *     callbacks: { onStartedLeading: (lost) => work('all of it', lost), onStoppedLeading: () => process.exit(1) },
+ *   },
+ *   { signal },
+ * );
+ */
+export async function runOrDie(
+  options: LeaderElectorOptions,
+  run: { signal?: AbortSignal | undefined } = {},
+): Promise<void> {
+  await new LeaderElector(options).run(run);
 }

@@ -10,8 +10,15 @@ import { namesOf, requireNames } from '../base/names.ts';
 import { pathSegment } from '../base/path-segment.ts';
 import type { Transport } from '../cache/rest/transport.ts';
 import { requestJson } from './lease-requests.ts';
-import type { LockCall, LockReference, ResourceLock } from './lock.ts';
-import { type LeaderElectionRecord, type LeaseSpec, recordOfSpec, specOfRecord } from './record.ts';
+import {
+  type LeaderElectionRecord,
+  type LeaseSpec,
+  type LockCall,
+  type LockReference,
+  type ResourceLock,
+  recordOfSpec,
+  specOfRecord,
+} from './lock.ts';
 
 /** Which Lease, and who asks for it. */
 export interface LeaseLockOptions {

@@ -15,7 +15,7 @@ import { LRUExpire } from '../base/lru-expire.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Transport } from '../cache/index.ts';
 import { RestClient } from '../client/rest-client.ts';
-import { answer, targetOf } from './router.ts';
+import { sendText, targetOf } from './router.ts';
 
 /**
  * For which an answer counts, and which a review may take, in milliseconds. controller-runtime:
@@ -167,7 +167,7 @@ function bearerOf({ headers }: IncomingMessage): string | undefined {
 }
 
 function refuse(response: ServerResponse, status: number, text: string): false {
-  answer(response, status, `${text}\n`);
+  sendText(response, status, `${text}\n`);
   return false;
 }
 

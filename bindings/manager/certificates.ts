@@ -48,12 +48,12 @@ export function certificateFiles(paths: {
 }
 
 /** The first pair. Rejects where there is none: a server without one would refuse everybody. */
-export async function firstOf(certificates: Certificates): Promise<SecureContextOptions> {
+export async function firstCertificates(certificates: Certificates): Promise<SecureContextOptions> {
   return typeof certificates === 'function' ? certificates() : certificates;
 }
 
 /** Gives the server each new pair, until the function that is returned is called. */
-export function renew(
+export function renewCertificates(
   server: Server,
   certificates: Certificates,
   first: SecureContextOptions,

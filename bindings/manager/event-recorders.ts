@@ -6,13 +6,13 @@
  */
 
 import { silentLogger } from '../base/logger.ts';
+import { whenAborted } from '../base/wait.ts';
 import {
   type Client,
   type EventRecorder,
   type EventRecorderOptions,
   newEventRecorder,
 } from '../client/index.ts';
-import { whenAborted } from './aborts.ts';
 import type { ManagerSettings } from './options.ts';
 import type { GroupedRunnable } from './runnables.ts';
 

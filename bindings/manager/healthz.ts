@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { textOfError } from '../base/error-text.ts';
 import { requireFunction } from '../base/errors.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
-import { answer, notFound, targetOf } from './router.ts';
+import { sendText, serveNotFound, targetOf } from './router.ts';
 
 /**
  * Throws or rejects where something is wrong. It is run for each request and should answer soon:
@@ -66,12 +66,12 @@ export class HealthHandler {
     const checks = this.#checks.size === 0 ? new Map([['ping', ping]]) : this.#checks;
     if (name === '') return this.#serveAll(checks, request, response);
     const check = name === undefined ? undefined : checks.get(name);
-    if (check === undefined) return notFound(request, response);
+    if (check === undefined) return serveNotFound(request, response);
     try {
       await check(request);
-      answer(response, 200, 'ok');
+      sendText(response, 200, 'ok');
     } catch (error) {
-      answer(response, 500, `internal server error: ${textOfError(error)}\n`);
+      sendText(response, 500, `internal server error: ${textOfError(error)}\n`);
     }
   }
 
@@ -96,14 +96,14 @@ export class HealthHandler {
       }),
     );
     const failed = results.some(({ outcome }) => outcome === 'failed');
-    if (!failed && !query.has('verbose')) return answer(response, 200, 'ok');
+    if (!failed && !query.has('verbose')) return sendText(response, 200, 'ok');
     const lines = results.map(line);
     if (excluded.size > 0) {
       const unknown = [...excluded].map((name) => JSON.stringify(name)).join(',');
       lines.push(`warn: some health checks cannot be excluded: no matches for ${unknown}\n`);
     }
     lines.push(failed ? 'healthz check failed\n' : 'healthz check passed\n');
-    answer(response, failed ? 500 : 200, lines.join(''));
+    sendText(response, failed ? 500 : 200, lines.join(''));
   }
 }
 

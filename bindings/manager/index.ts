@@ -18,12 +18,13 @@ export type {
 } from '../controller/manager.ts';
 export { type AccessReviewOptions, withAuthenticationAndAuthorization } from './access-review.ts';
 export { type Certificates, certificateFiles } from './certificates.ts';
-export type { LeaderElectionOptions } from './election.ts';
 export { type Checker, healthz } from './healthz.ts';
+export { HTTPServer, type HTTPServerOptions } from './http-server.ts';
 export { type ControllerManager, newManager } from './manager.ts';
 export type {
   DebugPageOptions,
   HealthProbeOptions,
+  LeaderElectionOptions,
   ManagerOptions,
   MetricsOptions,
   ProfilingOptions,
@@ -44,7 +45,6 @@ export {
 export type { HTTPHandler } from './router.ts';
 export type { GroupName, Ready } from './runnable-group.ts';
 export type { GroupedRunnable } from './runnables.ts';
-export { HTTPServer, type HTTPServerOptions } from './server.ts';
 export type { Service } from './servers.ts';
 export { setupSignalHandler } from './signals.ts';
 

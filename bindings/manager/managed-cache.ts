@@ -6,6 +6,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
+import { whenAborted } from '../base/wait.ts';
 import {
   type FactoryOptions,
   type InformerSelection,
@@ -17,7 +18,6 @@ import {
 } from '../cache/index.ts';
 import { isWorthReporting } from '../cache/reflector/reflector-errors.ts';
 import { goesOn, isLongWait } from '../cache/rest/rest.ts';
-import { whenAborted } from './aborts.ts';
 
 /** How long an informer that the start waits for may be silent, before that is said. */
 const SAY_AFTER_MS = 10_000;

@@ -16,6 +16,7 @@ import type { Logger } from '../base/logger.ts';
 import { requireNames, requireSignalOptions } from '../base/names.ts';
 import { requireNode } from '../base/node-version.ts';
 import { given } from '../base/omit-undefined.ts';
+import { whenAborted } from '../base/wait.ts';
 import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
 import {
   type Client,
@@ -33,14 +34,13 @@ import type {
 } from '../controller/index.ts';
 import { REPORT_NAMES } from '../controller/manager.ts';
 import { PrometheusProvider } from '../workqueue/index.ts';
-import { whenAborted } from './aborts.ts';
-import { assembleReport } from './assemble-report.ts';
+import { buildManagerReport } from './build-report.ts';
 import { type Election, electionOf } from './election.ts';
 import { EventRecorders } from './event-recorders.ts';
 import { type Checker, healthz } from './healthz.ts';
-import { ledTransport } from './led-transport.ts';
+import { leaderTransport } from './leader-transport.ts';
 import { ManagedCache } from './managed-cache.ts';
-import { type ManagerOptions, type ManagerSettings, settingsOf } from './options.ts';
+import { type ManagerOptions, type ManagerSettings, resolveOptions } from './options.ts';
 import { debugPage } from './page/debug-page.ts';
 import { ProcessMetrics } from './process-metrics.ts';
 import { findObjects, type ManagerReport } from './report.ts';
@@ -129,7 +129,7 @@ export interface ControllerManager extends Manager {
  */
 export function newManager(options: ManagerOptions): ControllerManager {
   requireNode('capstan/manager');
-  return new RuntimeManager(settingsOf(options));
+  return new RuntimeManager(resolveOptions(options));
 }
 
 class RuntimeManager implements ControllerManager {
@@ -181,7 +181,7 @@ class RuntimeManager implements ControllerManager {
     this.transport =
       this.#election === undefined
         ? measured
-        : ledTransport(measured, this.#election.elector, this.#lapsed.signal);
+        : leaderTransport(measured, this.#election.elector, this.#lapsed.signal);
     const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...given(cache) };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
     this.client = settings.newClient({
@@ -272,7 +272,7 @@ class RuntimeManager implements ControllerManager {
 
   report(options: ReportOptions = {}): ManagerReport {
     requireNames('options', options, 'option of report()', REPORT_NAMES);
-    return assembleReport(
+    return buildManagerReport(
       {
         now: this.clock.now(),
         startedAt: this.#startedAt,

@@ -13,13 +13,51 @@ import { OWN_CLIENT_NAMES } from '../client/client.ts';
 import { type Client, type ClientOptions, newClient } from '../client/index.ts';
 import type { ControllerDefaults, Tracer } from '../controller/index.ts';
 import { DEFAULT_NAMES } from '../controller/manager.ts';
+import type { LeaderElectorOptions, ResourceLock } from '../leaderelection/index.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
-import { ELECTION_NAMES, type LeaderElectionOptions } from './election.ts';
 import type { HTTPHandler } from './router.ts';
 
 /** controller-runtime: pkg/manager/internal.go defaultGracefulShutdownPeriod. */
 const GRACEFUL_SHUTDOWN_MS = 30_000;
+
+/** Times are milliseconds. */
+export interface LeaderElectionOptions
+  extends Pick<LeaderElectorOptions, 'maxClockSkewRatio' | 'recorder' | 'random' | 'wallNow'> {
+  /** The name of the Lease; every program needs its own. */
+  id: string;
+  /** The namespace of the Lease. Default: that of the pod. */
+  namespace?: string | undefined;
+  /** How long the others wait before they take the lease. Default 15 000. */
+  leaseDuration?: number | undefined;
+  /** How long a leader tries to renew before it gives up. Default 10 000. */
+  renewDeadline?: number | undefined;
+  /** How long to wait between two tries. Default 2000. */
+  retryPeriod?: number | undefined;
+  /**
+   * Whether the lease is given away when the manager ends, so that the next leader need not wait
+   * for it to run out. It is given away once everything that the leader runs has ended, and else
+   * left to run out. Default false.
+   */
+  releaseOnCancel?: boolean | undefined;
+  /**
+   * When leading ends: `'lapse'`, the default, as soon as the own lease can no longer be relied
+   * upon; `'deadline'`, as client-go does, when it could not be renewed for `renewDeadline`, even
+   * if another has taken it. With `'lapse'` a process whose lease has run out sends nothing any
+   * more but GET and HEAD through the manager's transport, its client included: such calls reject
+   * with CapstanError ABORTED, also those of what needs no election, as the manager is ending.
+   */
+  stepDown?: LeaderElectorOptions['stepDown'] | undefined;
+  /**
+   * Which candidate this is; default the name of the host, where it may be read, and something
+   * random.
+   */
+  identity?: string | undefined;
+  /** Labels of the Lease. */
+  labels?: Readonly<Record<string, string>> | undefined;
+  /** In place of a Lease; `id` is then a name for messages and metrics alone. */
+  lock?: ResourceLock | undefined;
+}
 
 /** Where probes are answered. */
 export interface HealthProbeOptions {
@@ -130,6 +168,23 @@ export interface ManagerOptions {
   debugPage?: boolean | DebugPageOptions | undefined;
 }
 
+const ELECTION_NAMES = namesOf<LeaderElectionOptions>()({
+  id: 1,
+  namespace: 1,
+  leaseDuration: 1,
+  renewDeadline: 1,
+  retryPeriod: 1,
+  releaseOnCancel: 1,
+  stepDown: 1,
+  identity: 1,
+  labels: 1,
+  lock: 1,
+  maxClockSkewRatio: 1,
+  recorder: 1,
+  random: 1,
+  wallNow: 1,
+});
+
 const MANAGER_NAMES = namesOf<ManagerOptions>()({
   transport: 1,
   cache: FACTORY_NAMES,
@@ -170,7 +225,7 @@ export type ManagerSettings = ManagerOptions &
   >;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function settingsOf(options: ManagerOptions): ManagerSettings {
+export function resolveOptions(options: ManagerOptions): ManagerSettings {
   requireNames('options', options, 'option of newManager()', MANAGER_NAMES);
   requireFunction(
     'options.transport.request',

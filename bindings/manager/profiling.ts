@@ -11,7 +11,7 @@ import { getHeapSnapshot } from 'node:v8';
 import type { Clock } from '../base/clock.ts';
 import { textOfError } from '../base/error-text.ts';
 import { sleep } from '../base/wait.ts';
-import { answer, type Router, targetOf } from './router.ts';
+import { type Router, sendText, targetOf } from './router.ts';
 
 const DEFAULT_SECONDS = 30;
 /** A profile is kept in memory until it is sent. */
@@ -47,14 +47,14 @@ export function serveProfiles(
       const given = targetOf(request).query.get('seconds');
       const seconds = given === null ? undefined : Number(given);
       if (seconds !== undefined && !(seconds > 0 && seconds <= MOST_SECONDS)) {
-        return answer(
+        return sendText(
           response,
           400,
           `"seconds" expected a number above 0 and at most ${MOST_SECONDS}\n`,
         );
       }
       if (busy)
-        return answer(
+        return sendText(
           response,
           409,
           'a profile is being taken already: try again when it is done\n',
@@ -69,7 +69,7 @@ export function serveProfiles(
 
   router.handle('/debug/pprof/', (request, response) => {
     const known = targetOf(request).path === '/debug/pprof/';
-    answer(response, known ? 200 : 404, known ? INDEX : '404 page not found\n');
+    sendText(response, known ? 200 : 404, known ? INDEX : '404 page not found\n');
   });
   router.handle(
     '/debug/pprof/profile',
@@ -130,7 +130,7 @@ async function record(
   } catch (error) {
     session?.disconnect();
     response.removeListener('close', leave);
-    answer(
+    sendText(
       response,
       501,
       `this runtime does not record it, or not without a permission: ${textOfError(error)}\n`,

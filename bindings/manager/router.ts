@@ -20,7 +20,7 @@ export function targetOf(request: IncomingMessage): { path: string; query: URLSe
   return { path: path === '' ? '/' : path, query: new URLSearchParams(search) };
 }
 
-export function answer(response: ServerResponse, status: number, text: string): void {
+export function sendText(response: ServerResponse, status: number, text: string): void {
   response.writeHead(status, {
     'content-type': 'text/plain; charset=utf-8',
     'x-content-type-options': 'nosniff',
@@ -28,7 +28,8 @@ export function answer(response: ServerResponse, status: number, text: string): 
   response.end(text);
 }
 
-export const notFound: HTTPHandler = (_, response) => answer(response, 404, '404 page not found\n');
+export const serveNotFound: HTTPHandler = (_, response) =>
+  sendText(response, 404, '404 page not found\n');
 
 export class Router {
   readonly #handlers = new Map<string, HTTPHandler>();
@@ -61,6 +62,6 @@ export class Router {
       if (pattern.endsWith('/') && path.startsWith(pattern) && pattern.length > best.length)
         best = pattern;
     }
-    return (this.#handlers.get(best) ?? notFound)(request, response);
+    return (this.#handlers.get(best) ?? serveNotFound)(request, response);
   };
 }

@@ -79,7 +79,7 @@ export class RunnableGroup {
 
   /** Throws CapstanError STOPPED once the group is being stopped. */
   add(runnable: Runnable, ready?: Ready): void {
-    const name = nameOf(runnable);
+    const name = runnableName(runnable);
     if (this.stopped)
       throw new CapstanError('STOPPED', `${name} cannot be added: the manager is being stopped`);
     const member: Member = { name, runnable, ready, state: 'not started', error: undefined };
@@ -171,7 +171,7 @@ export class RunnableGroup {
 }
 
 /** What a runnable is called in messages. */
-export function nameOf(runnable: Runnable): string {
+export function runnableName(runnable: Runnable): string {
   if (typeof runnable.name === 'string' && runnable.name !== '') return runnable.name;
   const name: unknown = runnable.constructor?.name;
   return typeof name === 'string' && name !== '' && name !== 'Object' ? name : 'a runnable';

@@ -12,10 +12,10 @@ import {
   GROUPS,
   type GroupName,
   type Member,
-  nameOf,
   type OnError,
   type Ready,
   RunnableGroup,
+  runnableName,
 } from './runnable-group.ts';
 
 /**
@@ -114,7 +114,7 @@ export class Runnables {
     this.#groups[group].add(runnable);
     if (runnable.warmup === undefined) return;
     warmup.add({
-      name: nameOf(runnable),
+      name: runnableName(runnable),
       start: async (options) => runnable.warmup?.(options),
     });
   }

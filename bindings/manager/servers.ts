@@ -11,15 +11,14 @@ import { textOfError } from '../base/error-text.ts';
 import { handleError } from '../base/handle-error.ts';
 import type { Collector } from '../controller/index.ts';
 import { isLoopback, parseBindAddress } from './bind-address.ts';
-import { collect } from './collect.ts';
-import { mergeExpositions } from './exposition-merge.ts';
+import { collect, mergeExpositions } from './collect-metrics.ts';
 import { type Checker, HealthHandler } from './healthz.ts';
+import { HTTPServer } from './http-server.ts';
 import type { ManagerSettings } from './options.ts';
-import { type Access, refusal } from './page/access.ts';
+import { type PageAccess, refusal } from './page/access.ts';
 import type { LivePageHandler } from './page/debug-page.ts';
 import { serveProfiles } from './profiling.ts';
-import { answer, type HTTPHandler, Router, targetOf } from './router.ts';
-import { HTTPServer } from './server.ts';
+import { type HTTPHandler, Router, sendText, targetOf } from './router.ts';
 
 const METRICS = '/metrics';
 const DEBUG_PAGE = '/debug/capstan';
@@ -164,7 +163,11 @@ export class Servers {
       }
     }
     if (failures.length > 0) {
-      answer(response, 500, `An error has occurred while serving metrics:\n\n${failures.join('')}`);
+      sendText(
+        response,
+        500,
+        `An error has occurred while serving metrics:\n\n${failures.join('')}`,
+      );
       return;
     }
     const text = mergeExpositions(texts);
@@ -231,11 +234,11 @@ function takesGzip(header: string | string[] | undefined): boolean {
     });
 }
 
-function guarded(handler: HTTPHandler, access: Access): HTTPHandler {
+function guarded(handler: HTTPHandler, access: PageAccess): HTTPHandler {
   return (request, response) => {
     if (access.allowRemote || refusal(request, access) === undefined)
       return handler(request, response);
-    answer(
+    sendText(
       response,
       403,
       'profiles are for this machine alone: ask by localhost, for example through kubectl port-forward\n',

@@ -26,7 +26,7 @@ import { FakeClock, setErrorHandler } from 'capstan/workqueue';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hasCode } from '../../bindings/base/errors.ts';
 import { isBusy, isWorthReporting } from '../../bindings/cache/reflector/reflector-errors.ts';
-import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
+import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { configMap, Replies, stream } from '../cache/answers.ts';
 import { ConfigMaps } from '../cache/live-server.ts';
 import { answers, rig } from '../controller/rig.ts';

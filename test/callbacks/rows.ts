@@ -318,7 +318,7 @@ export const CONTROLLERS: readonly Row[] = [
     throws: 'reported; the request comes again when the limiter says so',
     rubbish: 'as if it threw; a promise is waited for, `reconciliationTimeout` fires its signal',
     within: 'allowed; a controller that it waits for never ends',
-    tests: ['controller/reconcile.test.ts', 'controller/work.test.ts'],
+    tests: ['controller/reconcile.test.ts', 'controller/runner.test.ts'],
   },
   {
     functions: [
@@ -444,7 +444,7 @@ export const PROCESSES: readonly Row[] = [
     throws: 'reported; the metrics of all others are served',
     rubbish: 'as if it threw; one that does not come within ten seconds is left out',
     within: 'allowed',
-    tests: ['manager/collect.test.ts'],
+    tests: ['manager/collect-metrics.test.ts'],
   },
   {
     functions: ['Runnable.*', 'Manager.add'],

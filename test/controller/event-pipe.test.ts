@@ -17,7 +17,7 @@ import {
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
-import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
+import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { reports } from '../cache/told.ts';
 import { RecordingLogger } from './fake-manager.ts';
 import { RecordingQueue, type Thing, telling, thing, unknownChange } from './source-rig.ts';

@@ -78,7 +78,7 @@ export class FakeCluster implements Transport {
     this.requests.push(request);
     const { path, query, signal, headers } = request;
     const metadataOnly = headers?.accept?.includes('PartialObjectMetadata') === true;
-    const shown = (object: TestObject): object => (metadataOnly ? metadataOf(object) : object);
+    const shown = (object: TestObject): object => (metadataOnly ? objectMetadata(object) : object);
     const [, namespace, plural = ''] =
       /^\/apis?\/.*?v1(?:\/namespaces\/([^/]+))?\/([^/]+)$/.exec(path) ?? [];
     const streams = query?.sendInitialEvents === 'true';
@@ -157,7 +157,7 @@ export class FakeCluster implements Transport {
   #send(plural: string, type: string, object: TestObject): void {
     for (const watch of this.#watches) {
       if (watch.plural !== plural) continue;
-      const shown = watch.metadataOnly ? metadataOf(object) : object;
+      const shown = watch.metadataOnly ? objectMetadata(object) : object;
       if (watch.namespace === undefined || watch.namespace === object.metadata.namespace)
         watch.send({ type, object: shown });
     }
@@ -173,7 +173,7 @@ export class FakeCluster implements Transport {
   }
 }
 
-function metadataOf({ metadata }: TestObject): object {
+function objectMetadata({ metadata }: TestObject): object {
   return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata };
 }
 

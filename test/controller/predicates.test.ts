@@ -22,7 +22,7 @@ import {
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LazyChange } from '../../bindings/cache/bytes/change.ts';
 import { Versions } from '../../bindings/cache/bytes/versions.ts';
-import { EventPipe } from '../../bindings/controller/sources/pipe.ts';
+import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { ByteStore, type Thing as ByteThing } from '../cache/byte-store.ts';
 import { reports } from '../cache/told.ts';
 import { vectorFiles } from '../conformance/files.ts';

@@ -13,7 +13,7 @@ import {
 } from 'capstan/controller';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { newReconcileId, uuidOf } from '../../bindings/controller/reconcile-id.ts';
+import { newReconcileId, uuidOf } from '../../bindings/controller/run.ts';
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager, RecordingLogger } from './fake-manager.ts';

@@ -193,7 +193,10 @@ describe('the checker of imports', () => {
     ['bindings/workqueue/queue.ts', "import { invalid } from '../base/errors.ts';"],
     ['bindings/cache/store/store.ts', "import { Version } from '../bytes/version.ts';"],
     ['bindings/client/client.ts', "import type { Transport } from '../cache/rest/transport.ts';"],
-    ['bindings/controller/controller.ts', "import { WorkQueue } from '../workqueue/index.ts';"],
+    [
+      'bindings/controller/create-controller.ts',
+      "import { WorkQueue } from '../workqueue/index.ts';",
+    ],
     ['bindings/client-node/a.ts', "import type { KubeConfig } from '@kubernetes/client-node';"],
     ['bindings/client-node/a.ts', "import { Agent } from 'node:https';"],
     ['bindings/wasm/core.ts', "import module from '#core-module';"],

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { sleep } from '../../bindings/base/wait.ts';
-import { NO_RECORD } from '../../bindings/leaderelection/record.ts';
+import { NO_RECORD } from '../../bindings/leaderelection/lock.ts';
 import { Random, testSeed } from '../random.ts';
 import { Candidate } from './candidate.ts';
 import { failure, LeaseServer, LeaseTransport, silence } from './lease-server.ts';

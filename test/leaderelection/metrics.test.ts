@@ -1,7 +1,7 @@
 /** The metrics of leader election, by Kubernetes' names; and the times that leases show. */
 import { HealthzAdaptor, LeaderElectionMetrics } from 'capstan/leaderelection';
 import { expect, it } from 'vitest';
-import { microTime, RecordTimes } from '../../bindings/leaderelection/record.ts';
+import { formatMicroTime, RecordTimes } from '../../bindings/leaderelection/lock.ts';
 import { Candidate } from './candidate.ts';
 import { failure } from './lease-server.ts';
 
@@ -67,11 +67,11 @@ it('a health check has the name that it has in client-go, and the last failure f
 });
 
 it('leases show times in UTC with six digits', () => {
-  expect(microTime(Date.UTC(2000, 0, 1) * 1000)).toBe('2000-01-01T00:00:00.000000Z');
-  expect(microTime(Date.UTC(2026, 10, 21, 23, 59, 59, 7) * 1000 + 12)).toBe(
+  expect(formatMicroTime(Date.UTC(2000, 0, 1) * 1000)).toBe('2000-01-01T00:00:00.000000Z');
+  expect(formatMicroTime(Date.UTC(2026, 10, 21, 23, 59, 59, 7) * 1000 + 12)).toBe(
     '2026-11-21T23:59:59.007012Z',
   );
-  expect(microTime(-1)).toBe('1969-12-31T23:59:59.999999Z');
+  expect(formatMicroTime(-1)).toBe('1969-12-31T23:59:59.999999Z');
 });
 
 it('times of records differ from the last, also when the time of day stands or goes back a little', () => {

@@ -7,7 +7,7 @@ import { LeaderElector, type LeaderElectorOptions, type LeaseLock } from 'capsta
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
-import { NO_RECORD } from '../../bindings/leaderelection/record.ts';
+import { NO_RECORD } from '../../bindings/leaderelection/lock.ts';
 import { Candidate } from './candidate.ts';
 import { failure, silence } from './lease-server.ts';
 import { StoppableClock } from './stoppable-clock.ts';

@@ -6,7 +6,7 @@ import { StatusError } from 'capstan/cache';
 import { HealthzAdaptor, type LeaderElectionRecord } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
-import { recordOfSpec, specOfRecord } from '../../bindings/leaderelection/record.ts';
+import { recordOfSpec, specOfRecord } from '../../bindings/leaderelection/lock.ts';
 import { Candidate } from './candidate.ts';
 import { failure, type LeaseObject } from './lease-server.ts';
 

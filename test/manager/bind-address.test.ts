@@ -29,6 +29,7 @@ describe('an address of this machine alone', () => {
   test.each([
     '127.0.0.1',
     '127.8.8.8',
+    '127.255.0.9',
     '::1',
     '0:0:0:0:0:0:0:1',
     '::ffff:127.0.0.1',
@@ -40,10 +41,13 @@ describe('an address of this machine alone', () => {
   });
 
   test.each([
-    undefined,
+    undefined, // every interface, or a socket that is closed
     '0.0.0.0',
     '::',
     '10.0.0.1',
+    '10.127.0.1',
+    '::ffff:10.0.0.1',
+    'fe80::1',
     '::2',
     '1::1',
     'localhost.example.com',

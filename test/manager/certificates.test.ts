@@ -7,7 +7,7 @@ import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { renew } from '../../bindings/manager/certificates.ts';
+import { renewCertificates } from '../../bindings/manager/certificates.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -56,7 +56,7 @@ async function given(first: SecureContextOptions, next: () => SecureContextOptio
   const clock = new FakeClock();
   const set: SecureContextOptions[] = [];
   const server = { setSecureContext: (options: SecureContextOptions) => void set.push(options) };
-  const end = renew(server as unknown as Server, next, first, clock);
+  const end = renewCertificates(server as unknown as Server, next, first, clock);
   await clock.run(30_000);
   end();
   expect(clock.timers()).toBe(0);

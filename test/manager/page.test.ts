@@ -4,7 +4,6 @@ import { networkInterfaces } from 'node:os';
 import { Indexer } from 'capstan/cache';
 import { debugPage, findObjects, type LivePageOptions, type LivePageState } from 'capstan/manager';
 import { afterEach, describe, expect, it } from 'vitest';
-import { isLoopback } from '../../bindings/manager/page/access.ts';
 import { causeOf, controllerOf, informerOf, keyOf, reportOf, runOf } from './page-samples.ts';
 import { type PageServer, servePage } from './page-server.ts';
 
@@ -152,20 +151,6 @@ describe('whom the live page answers', () => {
     ])
       expect(await statusWith(server, { Host: host }), host).toBe(403);
   });
-
-  it.each([
-    ['127.0.0.1', true],
-    ['127.255.0.9', true],
-    ['::1', true],
-    ['::ffff:127.0.0.1', true],
-    ['::ffff:10.0.0.1', false],
-    ['10.127.0.1', false],
-    ['::2', false],
-    ['fe80::1', false],
-    [undefined, false], // a socket that is gone
-  ])('is told by the address %s: %s', (address, expected) =>
-    expect(isLoopback(address)).toBe(expected),
-  );
 
   it('is nobody behind a proxy: what that forwards comes from elsewhere', async () => {
     const server = await serve();

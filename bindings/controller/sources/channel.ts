@@ -10,10 +10,9 @@ import { textOfError } from '../../base/error-text.ts';
 import { invalid, requireFunction, requireInteger } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { abortable, TimeSlice } from '../../base/wait.ts';
-import type { GenericEvent } from '../event.ts';
-import type { Source, SourceStart, SourceStatus } from '../source.ts';
+import type { GenericEvent, Source, SourceStart, SourceStatus } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';
-import { EventPipe, PIPE_NAMES, type PipeOptions } from './pipe.ts';
+import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
 export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
   /** An {@link EventChannel}, or any other iterable; it is asked for its iterator at the start. */

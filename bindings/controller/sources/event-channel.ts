@@ -4,7 +4,7 @@
  */
 import { requireInteger } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
-import type { GenericEvent } from '../event.ts';
+import type { GenericEvent } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 
 /** Of an {@link EventChannel}. */

@@ -8,7 +8,7 @@ import { namesOf, requireNames } from '../../base/names.ts';
 import type { Request } from '../../base/request.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
 import type { HandlerQueue, Source, SourceQueue, SourceStart, SourceStatus } from '../source.ts';
-import { EventPipe, requireName } from './pipe.ts';
+import { EventPipe, requireSourceName } from './event-pipe.ts';
 
 /** What the function is given. */
 export interface FuncStart {
@@ -45,7 +45,7 @@ export function funcSource(
   options: { clock?: Clock | undefined } = {},
 ): Source {
   requireNames('options', options, 'option of funcSource()', NAMES);
-  requireName('name', name);
+  requireSourceName('name', name);
   requireFunction('start', start);
   return new FuncSource(name, start, options.clock ?? systemClock);
 }

@@ -22,7 +22,7 @@ import type { Registration } from '../../cache/informer/handler.ts';
 import type { SharedIndexInformer } from '../../cache/informer/informer.ts';
 import type { Resource } from '../../cache/rest/resource.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
-import { EventPipe, PIPE_NAMES, type PipeOptions } from './pipe.ts';
+import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
 export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer<T>> {
   /** Has the informer, or makes and starts it. */

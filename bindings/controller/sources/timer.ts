@@ -11,7 +11,7 @@ import type { Request } from '../../base/request.ts';
 import { sleep } from '../../base/wait.ts';
 import { enqueueRequestsFromMapFunc } from '../handlers.ts';
 import type { EventHandler, Source, SourceStart, SourceStatus } from '../source.ts';
-import { EventPipe } from './pipe.ts';
+import { EventPipe } from './event-pipe.ts';
 
 /** The object of a timer's events. */
 export interface TimerTick {

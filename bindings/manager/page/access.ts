@@ -10,8 +10,9 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { isLoopback } from '../bind-address.ts';
 
-export interface Access {
+export interface PageAccess {
   readonly allowRemote: boolean;
   /** In lower case. */
   readonly hosts: ReadonlySet<string>;
@@ -23,7 +24,7 @@ const FORWARDED = /^(?:forwarded|via|x-real-ip|x-(?:forwarded|envoy)-.*)$/;
 /** Why a request is refused, in words for who made it; `undefined` where it is not. */
 export function refusal(
   request: IncomingMessage,
-  { allowRemote, hosts }: Access,
+  { allowRemote, hosts }: PageAccess,
 ): string | undefined {
   const { localAddress, remoteAddress } = request.socket;
   if (!allowRemote) {
@@ -54,10 +55,4 @@ function isKnown(host: string, allowRemote: boolean, hosts: ReadonlySet<string>)
 function hostOf(header: string | undefined): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:/@[\]]+))(?::\d{1,5})?$/i.exec(header ?? '');
   return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');
-}
-
-export function isLoopback(address: string | undefined): boolean {
-  if (address === undefined) return false;
-  const plain = address.replace(/^::ffff:/i, '');
-  return plain === '::1' || (isIP(plain) === 4 && plain.startsWith('127.'));
 }

@@ -10,13 +10,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalid, requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import type { ReportOptions } from '../../controller/index.ts';
-import { RECENT_RUNS } from '../../controller/journal.ts';
+import { RECENT_RUNS } from '../../controller/run-history.ts';
 import { livePage, livePagePolicy } from '../../generated/live-page.ts';
 import type { ManagerReport, ObjectReport } from '../report.ts';
-import { type Access, refusal } from './access.ts';
+import { type PageAccess, refusal } from './access.ts';
 import { redact } from './redact.ts';
-import { rememberMisses } from './search.ts';
-import { ASKED, nameAndMessage, stateOf, toJson } from './state.ts';
+import { KEYS_RANKED, nameAndMessage, stateOf, toSafeJson } from './state.ts';
+import { label } from './words.ts';
 
 /** What the live page shows, and to whom. */
 export interface LivePageOptions {
@@ -95,7 +95,7 @@ export function debugPage(options: LivePageOptions): LivePageHandler {
 
 interface Settings extends Pick<LivePageOptions, 'state'> {
   readonly find: ReturnType<typeof rememberMisses> | undefined;
-  readonly access: Access;
+  readonly access: PageAccess;
 }
 
 function checked(options: LivePageOptions): Settings {
@@ -132,9 +132,13 @@ function answerState(
     });
   let body: string;
   try {
-    const report = state({ filter, limit: Math.max(Number(limit), RECENT_RUNS), among: ASKED });
+    const report = state({
+      filter,
+      limit: Math.max(Number(limit), RECENT_RUNS),
+      among: KEYS_RANKED,
+    });
     const found = filter === '' ? undefined : find?.(filter, LIMIT, report.now);
-    body = toJson(stateOf(report, { filter, limit: Number(limit) }, found));
+    body = toSafeJson(stateOf(report, { filter, limit: Number(limit) }, found));
   } catch (error) {
     const { name, message } = nameAndMessage(error);
     return json(response, 500, {
@@ -151,7 +155,7 @@ function page(response: ServerResponse): boolean {
 }
 
 function json(response: ServerResponse, status: number, body: unknown): boolean {
-  return send(response, status, 'application/json', toJson(body));
+  return send(response, status, 'application/json', toSafeJson(body));
 }
 
 function text(
@@ -183,4 +187,28 @@ function send(
   });
   response.end(body);
   return true;
+}
+
+type Find = (text: string, limit: number) => readonly ObjectReport[];
+
+const AGAIN_AFTER_MS = 5000;
+const TEXTS = 8;
+
+/**
+ * `find(text, limit, now)` in place of `find(text, limit)`; `now` is in milliseconds of any clock.
+ */
+function rememberMisses(
+  find: Find,
+): (text: string, limit: number, now: number) => readonly ObjectReport[] {
+  const misses = new Map<string, { at: number; found: readonly ObjectReport[] }>();
+  return (text, limit, now) => {
+    const known = misses.get(text);
+    if (known !== undefined && now - known.at < AGAIN_AFTER_MS) return known.found;
+    const found = find(text, limit);
+    misses.delete(text);
+    if (!found.some((object) => label(object) === text)) misses.set(text, { at: now, found });
+    const [oldest] = misses.keys();
+    if (oldest !== undefined && misses.size > TEXTS) misses.delete(oldest);
+    return found;
+  };
 }

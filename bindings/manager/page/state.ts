@@ -49,7 +49,7 @@ export interface StateQuery {
 }
 
 /** Among how many keys a controller chooses the most telling. */
-export const ASKED = 5000;
+export const KEYS_RANKED = 5000;
 const MATCHES = 20;
 
 /**
@@ -86,7 +86,7 @@ export function stateOf(
  * Also where the answer ends up in a page or a script: no character that could end a string or an
  * element there.
  */
-export function toJson(value: unknown): string {
+export function toSafeJson(value: unknown): string {
   const finite = (_: string, each: unknown): unknown =>
     each === Number.POSITIVE_INFINITY ? ENDLESS_MS : each;
   return JSON.stringify(value, finite).replace(

@@ -13,9 +13,9 @@ import type {
   KeyReport,
   RunReport,
 } from '../../controller/index.ts';
-import { RECENT_RUNS } from '../../controller/journal.ts';
+import { RECENT_RUNS } from '../../controller/run-history.ts';
 import type { InformerReport, LeaderReport, ManagerReport, ObjectReport } from '../report.ts';
-import { causeText, count, hasFailed, span } from './words.ts';
+import { causeText, countOf, hasFailed, span } from './words.ts';
 
 /**
  * - `active`: being reconciled now
@@ -115,7 +115,7 @@ const isFor = (a: Request, b: Request): boolean => a.namespace === b.namespace &
 
 function processing(key: KeyReport, { state }: ControllerReport, report: ManagerReport): Said {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
-  const text = `It is being reconciled${since}${hasFailed(key) ? `, after ${count(key.failures, 'failure')}` : ''}.`;
+  const text = `It is being reconciled${since}${hasFailed(key) ? `, after ${countOf(key.failures, 'failure')}` : ''}.`;
   const notes =
     state === 'waiting for leadership'
       ? [`${leadershipText(report.leader)} No other run begins until then.`]
@@ -128,7 +128,7 @@ function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
   const all = workers === 1 ? 'the only worker is busy' : `all ${workers} workers are busy`;
   const busy =
     queue.processing >= workers ? all : `${queue.processing} of ${workers} workers are busy`;
-  const others = `${count(queue.ready, 'request')} ${queue.ready === 1 ? 'is' : 'are'} ready`;
+  const others = `${countOf(queue.ready, 'request')} ${queue.ready === 1 ? 'is' : 'are'} ready`;
   const rank =
     key.priority === undefined || key.priority === 0 ? '' : ` Its priority is ${key.priority}.`;
   const text = `It has been ready${since}, and waits for a worker: ${busy}, ${others}.${rank}`;
@@ -146,7 +146,7 @@ function waiting(key: KeyReport): Said {
   if (hasFailed(key))
     return {
       state: 'failing',
-      text: `It waits ${time}, after ${count(failures, 'failure')}.`,
+      text: `It waits ${time}, after ${countOf(failures, 'failure')}.`,
       error,
       causes,
     };
@@ -309,7 +309,7 @@ function unasked(controller: ControllerReport, report: ManagerReport, found: Fou
   const neither = `neither in the queue nor among the last ${RECENT_RUNS} runs`;
   const unasked = forgetful ? `It is ${neither}` : 'No event has asked for it';
   const before = forgetful
-    ? ` It may have been reconciled before, among ${count(runs, 'run')}.`
+    ? ` It may have been reconciled before, among ${countOf(runs, 'run')}.`
     : '';
   const own = ownSource(sources, found);
   if (own === undefined)
@@ -321,9 +321,9 @@ function unasked(controller: ControllerReport, report: ManagerReport, found: Fou
   const refused =
     filtered === 0
       ? ''
-      : ` Predicates have filtered ${count(filtered, 'event')} of “${own.name}” so far.`;
+      : ` Predicates have filtered ${countOf(filtered, 'event')} of “${own.name}” so far.`;
   const broken =
-    failed === 0 ? '' : ` The handler of “${own.name}” has failed for ${count(failed, 'event')}.`;
+    failed === 0 ? '' : ` The handler of “${own.name}” has failed for ${countOf(failed, 'event')}.`;
   if (found === undefined || own.informer === undefined)
     return { state: 'idle', text: `${unasked}.${before}${refused}${broken}` };
   if (found.some((object) => object.informer === own.informer)) {

@@ -40,7 +40,7 @@ export function label({ namespace, name }: Request): string {
   return namespace === '' ? name : `${namespace}/${name}`;
 }
 
-export function count(n: number, one: string, many = `${one}s`): string {
+export function countOf(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 

@@ -6,8 +6,15 @@
 import { systemClock } from '../../../base/clock.ts';
 import type { LivePageState } from '../state.ts';
 import { span } from '../words.ts';
-import { h, listen, show } from './dom.ts';
-import { answer, controller, informers, leadership, runnables, spoken } from './sections.ts';
+import { h, listen, render } from './dom.ts';
+import {
+  controller,
+  informers,
+  leadership,
+  runnables,
+  spoken,
+  verdictSection,
+} from './sections.ts';
 
 const EVERY_MS = 1000;
 /** A report that takes long, as of a queue of 100 000 requests, is asked for less often. */
@@ -82,10 +89,10 @@ async function read(response: Response): Promise<LivePageState> {
 
 function draw(state: LivePageState): void {
   const actions = { choose, more };
-  show(lead, leadership(state));
-  show(
+  render(lead, leadership(state));
+  render(
     view,
-    answer(state, actions),
+    verdictSection(state, actions),
     state.controllers.map((each) => controller(each, state, actions)),
     state.controllers.length === 0 &&
       h('p', { key: 'none', class: 'empty' }, 'This manager has no controllers.'),
@@ -93,7 +100,7 @@ function draw(state: LivePageState): void {
     runnables(state),
   );
   const { startedAgoMs, version } = state;
-  show(
+  render(
     foot,
     `capstan ${version} · ${startedAgoMs === undefined ? 'not started' : `up ${span(startedAgoMs)}`}`,
   );

@@ -65,7 +65,7 @@ export function listen(root: Element): void {
 }
 
 /** Makes the children of an element as described, and gives the focus back to what had it. */
-export function show(root: Element, ...children: Child[]): void {
+export function render(root: Element, ...children: Child[]): void {
   const active = document.activeElement;
   const region = active?.closest<HTMLElement>('section[tabindex]');
   patch(root, flat(children));

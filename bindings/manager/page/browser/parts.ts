@@ -115,7 +115,7 @@ export function causeList(
   );
 }
 
-export interface Column {
+export interface TableColumn {
   readonly title: string;
   /**
    * `main`: has a line of its own on narrow screens; `figure` and `time`: to the right; `wide`:
@@ -134,10 +134,10 @@ export interface Row {
 /** Roles are written out: on narrow screens rows are laid out as blocks, and would lose them. */
 export function table(
   caption: string,
-  columns: readonly Column[],
+  columns: readonly TableColumn[],
   rows: readonly Row[],
 ): Description {
-  const cell = (content: Child, { title, kind = 'plain' }: Column): Description =>
+  const cell = (content: Child, { title, kind = 'plain' }: TableColumn): Description =>
     h('td', { role: 'cell', class: kind, 'data-title': title }, content);
   return h(
     'table',

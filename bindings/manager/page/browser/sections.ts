@@ -35,7 +35,7 @@ const section = (id: string, title: Child, ...content: Child[]): Description =>
   );
 
 /** Why the object that the filter names is not reconciled, or which objects it may mean. */
-export function answer(
+export function verdictSection(
   { filter, verdicts, matches, cachedIn, informers, now }: LivePageState,
   actions: Actions,
 ): Child {

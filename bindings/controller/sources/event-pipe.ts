@@ -26,19 +26,28 @@ import {
   splitMetaNamespaceKey,
 } from '../../cache/rest/keys.ts';
 import type { AddOptions } from '../../workqueue/index.ts';
-import type { CreateEvent, DeleteEvent, GenericEvent, UpdateEvent } from '../event.ts';
 import { withLowPriorityWhenUnchanged } from '../handlers.ts';
-import { causeObject, hasMetadata, metadataOf } from '../metadata.ts';
-import { type EventKind, type EventTest, nameOf, requirePredicate, testOf } from '../predicates.ts';
+import { causeObject, hasMetadata, objectMetadata } from '../metadata.ts';
+import {
+  type EventKind,
+  type EventTest,
+  predicateName,
+  requirePredicate,
+  testOf,
+} from '../predicates.ts';
 import type {
   Cause,
+  CreateEvent,
+  DeleteEvent,
   EventHandler,
+  GenericEvent,
   HandlerQueue,
   Predicate,
   SourceQueue,
   SourceStart,
+  UpdateEvent,
 } from '../source.ts';
-import { ToldAgain, waitAfter } from './told-again.ts';
+import { EventRetries, retryDelay } from './event-retries.ts';
 
 /** What all sources with a handler are given. */
 export interface PipeOptions<T> {
@@ -94,7 +103,7 @@ export class EventPipe<T> {
   #idle: ReturnType<typeof deferred> | undefined;
   readonly #seldom: Seldom;
   /** Made when the first handler fails. */
-  #again: ToldAgain<Lane> | undefined;
+  #again: EventRetries<Lane> | undefined;
   #handled = 0;
   #filtered = 0;
   #failed = 0;
@@ -108,7 +117,7 @@ export class EventPipe<T> {
     options: PipeOptions<T> & { name: string; kind?: string | undefined; latestOnly?: boolean },
   ) {
     const { name, kind, predicates = [], clock = systemClock, latestOnly = false } = options;
-    requireName('options.name', name);
+    requireSourceName('options.name', name);
     requireClock('options.clock', clock);
     if (!Array.isArray(predicates))
       throw invalid('options.predicates', 'an array of predicates', predicates);
@@ -269,12 +278,12 @@ export class EventPipe<T> {
   /** Gives what becomes of the event, for people. */
   #tellAgain(lane: Lane, event: unknown, object: unknown, tries: number): string {
     if (this.#queue === CLOSED) return 'its source has ended';
-    this.#again ??= new ToldAgain<Lane>(this.clock, (failed) => {
+    this.#again ??= new EventRetries<Lane>(this.clock, (failed) => {
       void this.#handle(failed.lane, failed.event, failed.object, failed.tries + 1);
     });
     try {
       if (this.#again.add(this.#keyOf(object), { lane, event, object, tries }))
-        return `it is told again in ${waitAfter(tries)} ms`;
+        return `it is told again in ${retryDelay(tries)} ms`;
       return 'it is lost, as too many wait to be told again';
     } catch (cause) {
       handleError(cause, `source "${this.name}": the clock`);
@@ -284,7 +293,7 @@ export class EventPipe<T> {
 
   #keyOf(object: unknown): string | undefined {
     if (this.#latestOnly) return '';
-    const { namespace = '', name } = metadataOf(object) ?? {};
+    const { namespace = '', name } = objectMetadata(object) ?? {};
     return name === undefined ? undefined : `${namespace}/${name}`;
   }
 
@@ -366,17 +375,17 @@ function lane<T>(
 ): Lane {
   const asked = predicates.filter((predicate) => predicate[kind] !== undefined);
   const tests = asked.flatMap((predicate) => testOf(predicate, kind) ?? []);
-  const predicate = asked.length === 0 ? undefined : asked.map(nameOf).join(', ');
+  const predicate = asked.length === 0 ? undefined : asked.map(predicateName).join(', ');
   return { kind, tests, predicate, tell: handler[kind]?.bind(handler) as Lane['tell'] };
 }
 
 function describe(object: unknown): string {
-  const { namespace = '', name } = metadataOf(object) ?? {};
+  const { namespace = '', name } = objectMetadata(object) ?? {};
   return name === undefined ? 'an object without a name' : `${namespace}/${name}`;
 }
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function requireName(what: string, name: unknown): void {
+export function requireSourceName(what: string, name: unknown): void {
   if (typeof name !== 'string' || name === '')
     throw invalid(what, 'a string that is not empty', name);
 }

@@ -10,7 +10,7 @@ import type { Election } from './election.ts';
 import type { InformerReport, LeaderReport, ManagerReport, RunnableReport } from './report.ts';
 import type { GroupName, Member } from './runnable-group.ts';
 
-export interface ReportParts {
+export interface ManagerReportParts {
   readonly now: number;
   readonly startedAt: number | undefined;
   readonly stopping: boolean;
@@ -21,7 +21,10 @@ export interface ReportParts {
   readonly members: readonly (Member & { readonly group: GroupName })[];
 }
 
-export function assembleReport(parts: ReportParts, options: ReportOptions): ManagerReport {
+export function buildManagerReport(
+  parts: ManagerReportParts,
+  options: ReportOptions,
+): ManagerReport {
   const { now, startedAt, stopping, election, informers, members } = parts;
   requireInteger('limit', options.limit ?? 0, 0);
   requireInteger('among', options.among ?? 0, 0);
@@ -62,7 +65,7 @@ function leaderReport({ elector, lease }: Election): LeaderReport {
 
 function runnableReport(
   { name, group, state, error, failedAt }: Member & { readonly group: GroupName },
-  { now, startedAt, leads }: ReportParts,
+  { now, startedAt, leads }: ManagerReportParts,
 ): RunnableReport {
   const waits =
     state === 'not started' && group === 'leader election' && startedAt !== undefined && !leads;

@@ -17,10 +17,10 @@ import { CapstanError, invalid, requireFunction, requireNumber } from '../base/e
 import { handleError } from '../base/handle-error.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { whenAborted } from './aborts.ts';
+import { whenAborted } from '../base/wait.ts';
 import { type BindAddress, parseBindAddress } from './bind-address.ts';
-import { type Certificates, firstOf, renew } from './certificates.ts';
-import { answer, type HTTPHandler } from './router.ts';
+import { type Certificates, firstCertificates, renewCertificates } from './certificates.ts';
+import { type HTTPHandler, sendText } from './router.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
 /** Of an {@link HTTPServer}. */
@@ -201,7 +201,8 @@ export class HTTPServer implements GroupedRunnable {
     this.#address = server.address() as AddressInfo;
     logger.info('serving', { server: this.name, url: this.url });
     this.#listening.resolve();
-    const renewed = secured && pair && tls ? renew(secured, tls, pair, clock) : undefined;
+    const renewed =
+      secured && pair && tls ? renewCertificates(secured, tls, pair, clock) : undefined;
     try {
       await Promise.race([whenAborted(signal), failed]);
     } finally {
@@ -259,13 +260,13 @@ export class HTTPServer implements GroupedRunnable {
     } catch (error) {
       handleError(error, `server "${this.name}": ${request.method} ${request.url}`);
       if (response.headersSent) response.destroy();
-      else answer(response, 500, 'Internal Server Error\n');
+      else sendText(response, 500, 'Internal Server Error\n');
     }
   }
 
   async #firstPair(tls: Certificates): Promise<SecureContextOptions> {
     try {
-      return await firstOf(tls);
+      return await firstCertificates(tls);
     } catch (cause) {
       throw new CapstanError(
         'LISTEN',

@@ -23,7 +23,7 @@ interface Round {
   readonly cause: Cause;
 }
 
-export class EveryObject implements SourceQueue {
+export class ReconcileAllQueue implements SourceQueue {
   readonly #queue: SourceQueue;
   readonly #keys: () => readonly string[];
   readonly #signal: AbortSignal;

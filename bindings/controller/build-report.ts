@@ -11,22 +11,22 @@ import type { QueuedKey } from '../workqueue/index.ts';
 import type { Causes } from './causes.ts';
 import type { Debounce } from './debounce.ts';
 import type { HotLoops } from './hot-loops.ts';
-import type { Failure, Journal } from './journal.ts';
 import type { ReportOptions } from './manager.ts';
-import type { Settings } from './options.ts';
+import type { ResolvedSettings } from './options.ts';
 import { type ControllerReport, type KeyReport, rankOf } from './report.ts';
 import type { RequestQueue } from './request-queue.ts';
 import { errorReport, type Run } from './run.ts';
+import type { Failure, RunHistory } from './run-history.ts';
 
-export interface Parts {
-  readonly settings: Settings;
+export interface ControllerReportParts {
+  readonly settings: ResolvedSettings;
   readonly state: ControllerReport['state'];
   readonly sources: ControllerReport['sources'];
   /** Undefined before the start and after the end. */
   readonly queue: RequestQueue | undefined;
   readonly debounce: Debounce | undefined;
   readonly causes: Causes;
-  readonly journal: Journal;
+  readonly history: RunHistory;
   readonly running: readonly Run[];
   /** Undefined before the start. */
   readonly hotLoops: HotLoops | undefined;
@@ -36,19 +36,19 @@ const LIMIT = 100;
 const PAGE = 256;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
-export function reportOf(
-  parts: Parts,
+export function buildControllerReport(
+  parts: ControllerReportParts,
   { filter = '', limit = LIMIT, among = limit }: ReportOptions,
 ): ControllerReport {
   requireInteger('limit', limit, 0);
   requireInteger('among', among, 0);
-  const { settings, state, sources, journal } = parts;
+  const { settings, state, sources, history } = parts;
   const now = settings.clock.now();
   const matches = ({ namespace, name }: Request): boolean =>
     filter === '' || `${namespace}/${name}`.includes(filter);
   const list = new KeyList(parts, now);
   const recent = [];
-  for (const run of journal.recent()) {
+  for (const run of history.recent()) {
     if (recent.length < limit && matches(run.request)) recent.push(run.report(now));
   }
   list.read(matches, filter, limit, Math.max(limit, among));
@@ -61,13 +61,13 @@ export function reportOf(
     queue: countsOf(parts),
     keys: list.keys,
     recent,
-    totals: { ...journal.totals },
+    totals: { ...history.totals },
     hotLoops: parts.hotLoops?.report(now) ?? [],
     more: list.more,
   };
 }
 
-function countsOf({ queue, debounce, running }: Parts): ControllerReport['queue'] {
+function countsOf({ queue, debounce, running }: ControllerReportParts): ControllerReport['queue'] {
   const { ready, waiting } = queue?.counts() ?? { ready: 0, waiting: 0 };
   return {
     ready,
@@ -99,10 +99,10 @@ class KeyList {
   keys: readonly KeyReport[] = [];
   /** Some that match were left out. */
   more = false;
-  readonly #parts: Parts;
+  readonly #parts: ControllerReportParts;
   readonly #now: number;
 
-  constructor(parts: Parts, now: number) {
+  constructor(parts: ControllerReportParts, now: number) {
     this.#parts = parts;
     this.#now = now;
   }
@@ -142,11 +142,11 @@ class KeyList {
   }
 
   *#all(): Generator<Known> {
-    const { running, debounce, journal, queue } = this.#parts;
+    const { running, debounce, history, queue } = this.#parts;
     /** Given up, and asked for since: they are no longer what they were. */
     const again = new Set<Failure | undefined>();
     const seen = (request: Request): Request => {
-      again.add(journal.failureOf(request));
+      again.add(history.failureOf(request));
       return request;
     };
     for (const run of running)
@@ -162,7 +162,7 @@ class KeyList {
       const failures = queue?.numRequeues(request) ?? 0;
       yield [seen(request), 'waiting', failures, waitingMs, () => this.#ofDebounce(waiting)];
     }
-    for (const failure of journal.terminal()) {
+    for (const failure of history.terminal()) {
       if (!again.has(failure))
         yield [failure.request, 'failed', 0, undefined, () => this.#ofTerminal(failure)];
     }
@@ -171,9 +171,9 @@ class KeyList {
   /** A limiter counts what asked to run again too. */
   #fails(request: Request, failures: number): boolean {
     if (failures === 0) return false;
-    const { journal, causes } = this.#parts;
+    const { history, causes } = this.#parts;
     return (
-      journal.failureOf(request) !== undefined ||
+      history.failureOf(request) !== undefined ||
       causes.of(request).causes.some(({ kind }) => kind === 'retry')
     );
   }
@@ -254,7 +254,7 @@ class KeyList {
   }
 
   #common({ namespace, name }: Request): Pick<KeyReport, 'namespace' | 'name' | 'lastError'> {
-    const failure = this.#parts.journal.failureOf({ namespace, name });
+    const failure = this.#parts.history.failureOf({ namespace, name });
     return {
       namespace,
       name,

@@ -24,7 +24,7 @@ export interface Failure {
   readonly isTerminal: boolean;
 }
 
-export class Journal {
+export class RunHistory {
   readonly totals: Record<RunReport['outcome'], number> = {
     success: 0,
     requeue: 0,

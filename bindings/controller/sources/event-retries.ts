@@ -9,8 +9,8 @@
 
 import type { Clock } from '../../base/clock.ts';
 import { LazyChange } from '../../cache/bytes/change.ts';
-import type { UpdateEvent } from '../event.ts';
 import type { EventKind } from '../predicates.ts';
+import type { UpdateEvent } from '../source.ts';
 
 const FIRST_MS = 100;
 const LONGEST_MS = 30_000;
@@ -31,11 +31,11 @@ interface Waiting<L extends { readonly kind: EventKind }> {
 }
 
 /** How long an event waits after so many tries, in milliseconds. */
-export function waitAfter(tries: number): number {
+export function retryDelay(tries: number): number {
   return Math.min(FIRST_MS * 2 ** (tries - 1), LONGEST_MS);
 }
 
-export class ToldAgain<L extends { readonly kind: EventKind }> {
+export class EventRetries<L extends { readonly kind: EventKind }> {
   readonly #clock: Clock;
   readonly #tell: (failed: Failed<L>) => void;
   readonly #byKey = new Map<string, Waiting<L>>();
@@ -59,7 +59,7 @@ export class ToldAgain<L extends { readonly kind: EventKind }> {
     if (waiting !== undefined && mergeIntoLast(waiting.events, failed)) return true;
     if (this.#size >= MOST_EVENTS) return false;
     if (waiting === undefined) {
-      const timer = this.#clock.setTimer(() => this.#fire(at), waitAfter(failed.tries));
+      const timer = this.#clock.setTimer(() => this.#fire(at), retryDelay(failed.tries));
       this.#byKey.set(at, { events: [failed], timer });
     } else waiting.events.push(failed);
     this.#size++;

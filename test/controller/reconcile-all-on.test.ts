@@ -2,7 +2,7 @@
 import { createController, newControllerManagedBy, timerSource } from 'capstan/controller';
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { EveryObject } from '../../bindings/controller/every-object.ts';
+import { ReconcileAllQueue } from '../../bindings/controller/reconcile-all-on.ts';
 import { reports } from '../cache/told.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
@@ -75,7 +75,7 @@ test('a long round lets the event loop turn, and what comes meanwhile leads to o
   const added: string[] = [];
   const keys = Array.from({ length: 100 }, (_, i) => `default/w${i}`);
   const queue = { addWithCause: (_: object, { name }: Request) => void added.push(name) };
-  const every = new EveryObject(queue, () => keys, clock, new AbortController().signal);
+  const every = new ReconcileAllQueue(queue, () => keys, clock, new AbortController().signal);
   const say = () => every.addWithCause({}, { namespace: '', name: 'x' }, causeOf('generic'));
   say();
   const first = added.length;
@@ -95,7 +95,7 @@ test('a round ends with the controller', async () => {
   const end = new AbortController();
   const added: string[] = [];
   const queue = { addWithCause: (_: object, { name }: Request) => void added.push(name) };
-  const every = new EveryObject(queue, () => Array(100).fill('a/b'), clock, end.signal);
+  const every = new ReconcileAllQueue(queue, () => Array(100).fill('a/b'), clock, end.signal);
   every.addWithCause({}, { namespace: '', name: 'x' }, causeOf('generic'));
   const before = added.length;
   end.abort();
@@ -126,7 +126,7 @@ test('what the queue refuses is tried again after a second, and holds up no othe
   };
   const end = new AbortController();
   const keys = ['x/a', 'x/b', 'x/c'];
-  const every = new EveryObject(queue, () => keys, clock, end.signal);
+  const every = new ReconcileAllQueue(queue, () => keys, clock, end.signal);
   every.addWithCause({}, { namespace: '', name: 'x' }, causeOf('generic', 0, 'mine'));
   await clock.settle();
   expect(added.splice(0)).toEqual(['a', 'c']);

@@ -17,8 +17,7 @@ import { onWritten } from '../client/written.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Causes, KnownCauses } from './causes.ts';
 import { HotLoops } from './hot-loops.ts';
-import type { Journal } from './journal.ts';
-import type { Settings } from './options.ts';
+import type { ResolvedSettings } from './options.ts';
 import {
   type CachedGet,
   isPanic,
@@ -28,9 +27,9 @@ import {
   type Reconcile,
   type ReconcileContext,
 } from './reconcile.ts';
-import { newReconcileId } from './reconcile-id.ts';
 import type { RequestQueue } from './request-queue.ts';
-import { Run } from './run.ts';
+import { newReconcileId, Run } from './run.ts';
+import type { RunHistory } from './run-history.ts';
 import type { Cause } from './source.ts';
 import { traced } from './trace.ts';
 
@@ -59,13 +58,13 @@ export class Fatal {
   }
 }
 
-export interface WorkParts<T extends object> {
-  readonly settings: Settings;
+export interface RunnerParts<T extends object> {
+  readonly settings: ResolvedSettings;
   readonly reconcile: Reconcile<T>;
   readonly get: CachedGet<T>;
   readonly queue: RequestQueue;
   readonly causes: Causes;
-  readonly journal: Journal;
+  readonly history: RunHistory;
   /** Fires when the controller ends, and the signals of all calls with it. */
   readonly stop: AbortSignal;
 }
@@ -97,15 +96,15 @@ interface Call {
   place: number;
 }
 
-export class Work<T extends object> {
-  readonly #parts: WorkParts<T>;
-  readonly #settings: Settings;
+export class ReconcileRunner<T extends object> {
+  readonly #parts: RunnerParts<T>;
+  readonly #settings: ResolvedSettings;
   readonly #queue: RequestQueue;
   readonly hotLoops: HotLoops;
   /** In no order. */
   readonly #calls: Call[] = [];
 
-  constructor(parts: WorkParts<T>) {
+  constructor(parts: RunnerParts<T>) {
     this.#parts = parts;
     this.#settings = parts.settings;
     this.#queue = parts.queue;
@@ -177,7 +176,7 @@ export class Work<T extends object> {
     const { clock, figures, recoverPanic } = this.#settings;
     const now = clock.now();
     run.end(outcome, now);
-    this.#parts.journal.note(run);
+    this.#parts.history.note(run);
     if (outcome.kind === 'aborted') {
       this.#log(run)?.debug('Reconcile aborted by the end of the controller', {
         reconcileId: run.id,

@@ -11,7 +11,7 @@ import type { Transport } from '../cache/index.ts';
 import type { LeaderElector } from '../leaderelection/index.ts';
 
 /** @param lapsed fires when the lease has run out while this process led */
-export function ledTransport(
+export function leaderTransport(
   transport: Transport,
   elector: LeaderElector,
   lapsed: AbortSignal,
