@@ -1,9 +1,8 @@
 /**
- * Makes a controller's report from what its parts know, when somebody asks. The queue counts
- * itself; its keys are read page by page until as many are found as were asked for. So a look at a
- * queue of a million keys costs no more than one at a hundred, unless it looks for what is not
- * there. Where some are to be chosen among many, they are by what is at hand: only of those that
- * are given a report is made.
+ * Builds the report of a controller when it is asked for. The queue counts its requests itself and
+ * is read page by page until enough keys were found, so that a report of a queue with a million
+ * keys costs no more than one of a hundred, unless the filter matches few of them. If keys are
+ * ranked, only the reports of the chosen ones are made.
  */
 import { requireInteger } from '../base/errors.ts';
 import type { Request } from '../base/request.ts';
@@ -77,7 +76,7 @@ function countsOf({ queue, debounce, running }: ControllerReportParts): Controll
   };
 }
 
-/** A key that may be told of. */
+/** A key that may be listed. */
 interface Candidate {
   readonly rank: number;
   readonly waitingMs: number;
@@ -97,7 +96,7 @@ const compare = (a: Candidate, b: Candidate): number =>
 
 class KeyList {
   keys: readonly KeyReport[] = [];
-  /** Some that match were left out. */
+  /** Whether matching keys were left out. */
   more = false;
   readonly #parts: ControllerReportParts;
   readonly #now: number;
@@ -108,8 +107,9 @@ class KeyList {
   }
 
   /**
-   * What runs comes first, then the queue, then what waits to be quiet, then what was given up.
-   * Where some of them are chosen: the one that the filter names, then by rank.
+   * Reads running requests, then the queue, then debounced ones, then those that failed with a
+   * terminal error. If more match than `limit`, the key that the filter names comes first, then by
+   * rank.
    */
   read(matches: (request: Request) => boolean, filter: string, limit: number, among: number): void {
     const kept: Candidate[] = [];
@@ -143,7 +143,7 @@ class KeyList {
 
   *#all(): Generator<Known> {
     const { running, debounce, history, queue } = this.#parts;
-    /** Given up, and asked for since: they are no longer what they were. */
+    /** Terminal failures of requests that were added again since. */
     const again = new Set<Failure | undefined>();
     const seen = (request: Request): Request => {
       again.add(history.failureOf(request));
@@ -153,7 +153,7 @@ class KeyList {
       yield [seen(run.request), 'processing', 0, undefined, () => this.#ofRun(run)];
     for (const key of this.#queued()) {
       const { item, state, failures = 0, waitingMs } = key;
-      // What is processed is one of those that run.
+      // A key that is processed was listed as running.
       if (state !== 'processing')
         yield [seen(item), state, failures, waitingMs, () => this.#ofQueue(key)];
     }
@@ -168,7 +168,7 @@ class KeyList {
     }
   }
 
-  /** A limiter counts what asked to run again too. */
+  /** The rate limiter also counts runs that asked for a requeue. */
   #fails(request: Request, failures: number): boolean {
     if (failures === 0) return false;
     const { history, causes } = this.#parts;

@@ -1,6 +1,7 @@
 /**
- * Builds a controller step by step, as Go authors know it. controller-runtime:
- * pkg/builder/controller.go; its rules and errors. What comes out is what `createController` makes.
+ * The builder: it makes a controller step by step, with controller-runtime's method names, rules
+ * and errors. The result is the same as that of `createController`. controller-runtime:
+ * pkg/builder/controller.go.
  */
 
 import { invalid, requireFunction, requireObject } from '../base/errors.ts';
@@ -27,8 +28,8 @@ import {
 } from './watches.ts';
 
 /**
- * What there is of an object that is watched by its metadata. Keys that are known whatever O is: of
- * others a generic caller could read none.
+ * The type of an object of which only the metadata is watched. It lists the keys of KubeObject
+ * instead of those of O, so that generic callers can read them.
  */
 type MetadataOf<O> = Pick<O & KubeObject, keyof KubeObject>;
 
@@ -39,8 +40,8 @@ const NAMES = namesOf<ControllerSettings & Namespaces>()({
 });
 
 /**
- * The builder of {@link newControllerManagedBy}. Each method answers the builder itself, typed by
- * what `for` was given.
+ * The builder of {@link newControllerManagedBy}. Each method returns the builder. `for` sets the
+ * object type that the reconcile function gets.
  */
 export class ControllerBuilder<T extends object = KubeObject> {
   readonly #manager: Manager;
@@ -62,7 +63,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
     this.#manager = manager;
   }
 
-  /** The resource whose objects are reconciled; at most once. */
+  /** Sets the resource whose objects are reconciled. May be called once. */
   for<F extends object>(
     resource: Resource<F, string>,
     options: WatchesOptions<NoInfer<F>> = {},
@@ -75,8 +76,8 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /**
-   * A resource whose objects belong to one of `for`: their events are requests for their owner, the
-   * controller one unless `matchEveryOwner`.
+   * Watches a resource whose objects are owned by objects of `for`. An event requests a reconcile
+   * of the owner with `controller: true`; with `matchEveryOwner`, of every owner.
    */
   owns<O extends object>(
     resource: Resource<O, string>,
@@ -87,7 +88,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
     return this;
   }
 
-  /** A resource, and what its events lead to. */
+  /** Watches a resource; the handler maps its events to requests. */
   watches<O extends object>(
     resource: Resource<O, string>,
     handler: EventHandler<NoInfer<O>>,
@@ -99,9 +100,11 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /**
-   * The same, by the metadata of its objects alone: handler and predicates see nothing else of
-   * them. Write no type at the parameter of a map function: one whose members are all optional, as
-   * client-node's are, is accepted and promises more than there is.
+   * The same as `watches`, but only the metadata of the objects is watched, so that handler and
+   * predicates see nothing else.
+   *
+   * Do not annotate the parameter of a map function with a type whose members are all optional (the
+   * types of client-node): TypeScript accepts it although the other members are missing.
    */
   watchesMetadata<O extends object>(
     resource: Resource<O, string>,
@@ -111,14 +114,17 @@ export class ControllerBuilder<T extends object = KubeObject> {
     return this.watches(resource, handler, { ...options, metadataOnly: true });
   }
 
-  /** A source of any kind. The filters of `withEventFilter` are not asked about it. */
+  /**
+   * Adds a source of any kind. The predicates of `withEventFilter` do not apply to it.
+   * controller-runtime: `WatchesRawSource`.
+   */
   watchesRawSource(source: Source): this {
     this.#sources.push(source);
     return this;
   }
 
   /**
-   * When the source speaks, whatever it says, every object of `for` that is known is reconciled.
+   * Any request from this source requests a reconcile of every object of `for` in the cache.
    * kube-rs: `reconcile_all_on`.
    */
   reconcileAllOn(source: Source): this {
@@ -126,15 +132,18 @@ export class ControllerBuilder<T extends object = KubeObject> {
     return this;
   }
 
-  /** A predicate for the events of all resources, asked before their own. */
+  /**
+   * Adds a predicate for the events of all resources. It runs before the predicates of each
+   * resource.
+   */
   withEventFilter(predicate: Predicate<KubeObject>): this {
     this.#eventFilters.push(predicate);
     return this;
   }
 
   /**
-   * How the controller works; those of an earlier call are replaced. What `named` and `withLogger`
-   * say wins.
+   * Sets the options of the controller and replaces those of an earlier call. `named` and
+   * `withLogger` take precedence over `name`, `logger` and `logConstructor`.
    */
   withOptions(options: ControllerSettings & Namespaces): this {
     requireObject('options', options);
@@ -146,8 +155,8 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /**
-   * In metrics, logs and messages; by default the kind in lower case. Unique in the process, unless
-   * `skipNameValidation`.
+   * Sets the name in metrics, logs and messages. Default: the kind in lower case. It must be unique
+   * in the process unless `skipNameValidation` is set.
    */
   named(name: string): this {
     this.#name = name;
@@ -155,24 +164,24 @@ export class ControllerBuilder<T extends object = KubeObject> {
   }
 
   /**
-   * Where the controller logs to, or a function that makes the logger of a request (of the
-   * controller itself where there is none).
+   * Sets the logger, or a function that makes the logger of a request. The function is called with
+   * `undefined` for the logger of the controller itself.
    */
   withLogger(logger: Logger | ((request: Request | undefined) => Logger)): this {
     this.#logs = typeof logger === 'function' ? { logConstructor: logger } : { logger };
     return this;
   }
 
-  /** Makes the controller and adds it to the manager. */
+  /** Makes the controller and adds it to the manager. Throws as `build` does. */
   complete(reconciler: Reconcile<T> | Reconciler<T>): void {
     this.build(reconciler);
   }
 
   /**
-   * As `complete`, and answers the controller.
+   * The same as `complete`, but returns the controller.
    *
-   * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending. Then nothing was
-   *   added.
+   * @throws CapstanError INVALID_ARGUMENT for options that cannot work; STOPPED if the manager is
+   * stopping. Nothing is added then.
    */
   build(reconciler: Reconcile<T> | Reconciler<T>): Controller {
     if (
@@ -205,8 +214,8 @@ export class ControllerBuilder<T extends object = KubeObject> {
 }
 
 /**
- * Begins a controller that the manager starts, and ends. controller-runtime:
- * `builder.ControllerManagedBy`.
+ * Starts building a controller that is added to the manager, which starts and stops it.
+ * controller-runtime: `builder.ControllerManagedBy`.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

@@ -1,29 +1,29 @@
 /**
- * Why each queued request is to be reconciled. A queue merges what is added twice; what led to it
- * is kept here until the run begins.
+ * The causes of each queued request. A queue merges requests that are added twice; their causes are
+ * kept here until the run begins.
  *
- * Cheap by construction: the first cause of a request is stored as it is, no key is joined (see
- * RequestMap), and a request that comes again finds its place from before, as taking a key out of a
- * Map and putting it in again costs more than all else here. Bounded: of more than MOST_CAUSES
- * causes the first ones and the newest are kept, and the others counted; there are never more idle
- * places than others, and SPARE.
+ * - Fast: a single cause is stored without a wrapper, and no key is concatenated (see RequestMap).
+ *   A request that comes again reuses its entry, because deleting and inserting a key of a Map
+ *   costs more than everything else here.
+ * - Bounded: of more than MOST_CAUSES causes the first ones and the newest are kept, and the rest
+ *   is counted. There are at most as many empty entries as others, plus SPARE.
  */
 import type { Request } from '../base/request.ts';
 import { RequestMap } from './request-map.ts';
 import type { Cause } from './source.ts';
 
-/** How many causes of one request are kept. */
+/** The most causes that are kept of one request. */
 export const MOST_CAUSES = 8;
 
-/** Places of requests that are not queued, which are kept whatever their share. */
+/** Empty entries that are kept in any case. */
 const SPARE = 4096;
 
-/** Where the causes of one request are; idle while there are none. */
+/** The causes of one request; empty while there are none. */
 interface Place {
   kept: Cause | Several | undefined;
 }
 
-/** More than one cause of the same request. */
+/** Two or more causes of one request. */
 class Several {
   readonly list: Cause[];
   more = 0;
@@ -37,11 +37,11 @@ class Several {
       this.list.push(cause);
       return;
     }
-    this.list[MOST_CAUSES - 1] = cause; // the newest one says what the state is now
+    this.list[MOST_CAUSES - 1] = cause; // the newest shows the current state
     this.more++;
   }
 
-  /** What was added last, as it came to nothing. */
+  /** Removes the cause that was added last. */
   remove(cause: Cause): void {
     if (this.list.at(-1) === cause) this.list.pop();
   }
@@ -51,15 +51,15 @@ class Several {
 export interface KnownCauses {
   /** The first ones and the newest, in order. */
   readonly causes: readonly Cause[];
-  /** How many there were beside them. */
+  /** The number of causes that are not in `causes`. */
   readonly moreCauses: number;
 }
 
 export const NO_CAUSES: KnownCauses = { causes: Object.freeze([]), moreCauses: 0 };
 
 /**
- * The causes of a run that begins at `now`: a requeueAfter that is not due then has led to nothing,
- * and comes last.
+ * The causes of a run that begins at `now`. A `requeueAfter` that is not due yet did not lead to
+ * this run, so it is moved to the end.
  */
 export function inTurn(causes: readonly Cause[], now: number): readonly Cause[] {
   const place =
@@ -69,7 +69,7 @@ export function inTurn(causes: readonly Cause[], now: number): readonly Cause[] 
 
 export class Causes {
   readonly #places = new RequestMap<Place>();
-  /** Places with causes. */
+  /** Entries that have causes. */
   #live = 0;
 
   add(request: Request, cause: Cause): void {
@@ -84,14 +84,16 @@ export class Causes {
     else place.kept = new Several(place.kept, cause);
   }
 
-  /** Takes back what was added last: the queue has refused the request. */
+  /** Removes the cause that was added last, after the queue has refused the request. */
   remove(request: Request, cause: Cause): void {
     const kept = this.#places.get(request)?.kept;
     if (kept === cause) this.#empty(request);
     else if (kept instanceof Several) kept.remove(cause);
   }
 
-  /** The causes of a run that will not begin now, before those that came after they were taken. */
+  /**
+   * Puts back the causes of a run that does not begin now, before the causes that were added since.
+   */
   giveBack(request: Request, { causes, moreCauses }: KnownCauses): void {
     const [first, ...others] = causes;
     if (first === undefined) return;
@@ -102,7 +104,7 @@ export class Causes {
     if (kept instanceof Several) kept.more += moreCauses + since.moreCauses;
   }
 
-  /** The causes of a run that begins; those of the next one are kept from here on. */
+  /** Takes the causes of a run that begins. Causes added from now on belong to the next run. */
   take(request: Request): KnownCauses {
     return known(this.#empty(request));
   }
@@ -113,12 +115,12 @@ export class Causes {
     return { causes: [...causes], moreCauses };
   }
 
-  /** How many requests there are causes of. */
+  /** The number of requests with causes. */
   get size(): number {
     return this.#live;
   }
 
-  /** How many places there are, idle ones included. */
+  /** The number of entries, empty ones included. */
   get places(): number {
     return this.#places.size;
   }

@@ -1,11 +1,13 @@
 /**
- * The life of a controller: sources → one queue of requests → workers, from the first source that
- * starts to the last worker that ends.
+ * The controller: it starts its sources, reads requests from one queue, and runs the workers that
+ * reconcile them, until it is stopped. controller-runtime: pkg/internal/controller/controller.go.
  *
- * What it keeps true: no reconcile before every source has synced; a request is never reconciled
- * twice at once; a request leaves the queue for good only by what its reconcile says or by the end
- * of the controller; nothing that only a leader does begins without a valid lease; at the end
- * nothing is left that runs. controller-runtime: pkg/internal/controller/controller.go.
+ * Invariants:
+ * - No reconcile begins before every source has synced.
+ * - Two reconciles of one request never run at the same time.
+ * - A request leaves the queue for good only when its reconcile says so or the controller ends.
+ * - Work that needs the lease begins only while the lease is valid.
+ * - When `run` has settled, no worker, timer or handler of the controller is left running.
  */
 
 import { CapstanError } from '../base/errors.ts';
@@ -31,29 +33,31 @@ import { type PlannedSource, SourceSet } from './source-set.ts';
 export interface Controller extends Runnable {
   readonly name: string;
   /**
-   * Fills the caches, then reconciles, until the signal fires or `stop` is called; resolves when
-   * everything has ended, handlers and map functions that were under way included
-   * (`shutdownTimeout` at most).
+   * Starts the sources, waits until they have synced, then reconciles until the signal fires or
+   * `stop` is called. Resolves when all workers have ended. Calls of handlers and map functions
+   * that are still running are awaited for at most `shutdownTimeout`.
    *
-   * Rejects with CapstanError CACHE_SYNC_TIMEOUT or SOURCE_FAILED, with ALREADY_STARTED the second
-   * time, with a panic where `recoverPanic` is false, and with the queue's own error should that
-   * fail (code POISONED or OUT_OF_MEMORY); the controller has then ended as after `stop`.
+   * Rejects with CapstanError CACHE_SYNC_TIMEOUT or SOURCE_FAILED; with ALREADY_STARTED on a second
+   * call; with the panic itself if `recoverPanic` is false; and with the queue's own error (code
+   * POISONED or OUT_OF_MEMORY) if the queue fails. In each case the controller has ended as after
+   * `stop`.
    */
   run(options?: { signal?: AbortSignal | undefined }): Promise<void>;
-  /** As `run`: what a manager calls. */
+  /** The same as `run`, under the name that a manager calls. */
   start(options: { signal: AbortSignal }): Promise<void>;
   /**
-   * Ends it: the signals of running reconciles fire and these are waited for, as are calls of
-   * handlers and map functions; what is queued is dropped, because a controller that starts lists
-   * everything anew. Legal at any time and any number of times. Called by a handler or a map
-   * function it waits for reconciles alone; but a reconcile function that awaits it waits for
-   * itself.
+   * Stops the controller: it aborts the signals of running reconciles and waits for these and for
+   * running calls of handlers and map functions. Queued requests are dropped, because a controller
+   * lists all objects when it starts. May be called at any time and repeatedly.
+   *
+   * A handler or map function may await it: then only reconciles are awaited. A reconcile function
+   * must not await it, because it would wait for itself.
    */
   stop(): Promise<void>;
   /**
-   * Adds a source, also while the controller runs: then it starts at once. The function that it
-   * returns takes the source away again: its signal fires, and it adds nothing any more. A source
-   * that cannot start ends the controller (SOURCE_FAILED).
+   * Adds a source. If the controller is running, the source starts at once. The returned function
+   * removes the source: its signal fires, and it can no longer add requests. If the source fails to
+   * start, the controller ends with SOURCE_FAILED.
    *
    * @throws CapstanError INVALID_ARGUMENT
    * @example
@@ -61,14 +65,17 @@ export interface Controller extends Runnable {
    * remove();
    */
   watch(source: Source): () => void;
-  /** The option `needLeaderElection`. */
+  /** The value of the option `needLeaderElection`. */
   needLeaderElection(): boolean;
   /**
-   * Starts and syncs the sources, where `enableWarmup` is set; else it does nothing. A later start
-   * goes on from there.
+   * With `enableWarmup`, starts the sources and waits until they have synced; a later `start` uses
+   * them. Without `enableWarmup` it does nothing. controller-runtime: Warmup.
    */
   warmup(options: { signal: AbortSignal }): Promise<void>;
-  /** What it is doing, for people: see {@link ControllerReport}. Made when asked for. */
+  /**
+   * The state of the controller for logs and pages, computed on each call: see {@link
+   * ControllerReport}.
+   */
   report(options?: ReportOptions): ControllerReport;
 }
 
@@ -77,17 +84,18 @@ export interface LoopParts<T extends object> {
   readonly reconcile: Reconcile<T>;
   readonly get: CachedGet<T>;
   readonly sources: readonly PlannedSource[];
-  /** Whether this process may begin what only the leader does; absent: it always may. */
+  /** Whether this process holds the lease. Absent: there is no election. */
   readonly holdsLease: (() => boolean) | undefined;
   /**
-   * What is to be done when everything has ended, such as the end of caches that nobody else has.
+   * Called once when everything has ended, for example to stop informers that only this controller
+   * uses.
    */
   readonly onEnd: () => Promise<void> | void;
 }
 
 /**
- * What there is from the start of the sources on: a queue may have timers, and a controller that is
- * never started must have none.
+ * The parts that are made when the sources start. They are not made earlier, because a queue may
+ * have timers and a controller that never starts must have none.
  */
 interface Started<T extends object> {
   readonly queue: RequestQueue;
@@ -109,11 +117,11 @@ export class ReconcileLoop<T extends object> implements Controller {
   #preparing: Promise<boolean> | undefined;
   #isPrepared = false;
   #running: Promise<void> | undefined;
-  /** The workers. Never rejects. */
+  /** All workers. Never rejects. */
   #working: Promise<unknown> | undefined;
   #closing: Promise<void> | undefined;
   #unlinkWarmup = (): void => undefined;
-  /** What the controller ends with. */
+  /** The error that ended the controller. */
   #fatal: Fatal | undefined;
 
   constructor(parts: LoopParts<T>) {
@@ -154,8 +162,8 @@ export class ReconcileLoop<T extends object> implements Controller {
     requireSignalOptions(options, 'warmup()');
     const { signal } = options;
     if (!this.#settings.enableWarmup) return;
-    this.#unlinkWarmup(); // of a call before
-    // for as long as the controller lives: its sources do
+    this.#unlinkWarmup();
+    // The signal stays linked after this call returns, because the sources keep running.
     this.#unlinkWarmup = this.#endWith(signal);
     try {
       await this.#prepare();
@@ -180,12 +188,12 @@ export class ReconcileLoop<T extends object> implements Controller {
     const byHandler = this.#sources.isCalling();
     this.#end();
     if (byHandler) {
-      // It waits for what the end would wait for.
+      // A handler called this: waiting for handlers would wait for itself.
       if (this.#running === undefined) void this.#close();
       await this.#working;
       return;
     }
-    await this.#running?.catch(() => undefined); // whoever called run is told
+    await this.#running?.catch(() => undefined); // the caller of run gets the error
     await this.#close();
   }
 
@@ -218,7 +226,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     return waits ? 'waiting for leadership' : 'running';
   }
 
-  /** Ends the controller when the signal fires. The function it returns takes that back. */
+  /** Stops the controller when the signal fires. The returned function removes the listener. */
   #endWith(signal: AbortSignal | undefined): () => void {
     const onAbort = (): void => {
       this.#end();
@@ -234,9 +242,10 @@ export class ReconcileLoop<T extends object> implements Controller {
     this.#stop.abort(new CapstanError('STOPPED', `the controller "${this.name}" is being stopped`));
     this.#debounce?.stop();
     try {
-      this.#started?.queue.shutDown(); // wakes the workers that wait
+      this.#started?.queue.shutDown(); // wakes the workers that wait for a request
     } catch {
-      // Poisoned: they have been told. Thrown from here it would reach nobody but the host.
+      // The queue is poisoned, and its workers already got that error. Only the source of the abort
+      // signal would see another one.
     }
   }
 
@@ -245,7 +254,9 @@ export class ReconcileLoop<T extends object> implements Controller {
     this.#end();
   }
 
-  /** Lets go of everything, once nothing runs any more. Never rejects. */
+  /**
+   * Releases the queue, the causes and the caches after the last worker has ended. Never rejects.
+   */
   #close(): Promise<void> {
     this.#closing ??= (async () => {
       await this.#preparing?.catch(() => undefined);
@@ -266,7 +277,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     return this.#closing;
   }
 
-  /** Waits for what handlers and map functions do yet. Never rejects. */
+  /** Waits for running calls of handlers and map functions. Never rejects. */
   async #handlersEnded(): Promise<void> {
     const { clock, shutdownTimeout } = this.#settings;
     if (shutdownTimeout === 0) return;
@@ -277,7 +288,7 @@ export class ReconcileLoop<T extends object> implements Controller {
       const message = `the controller "${this.name}" was stopped, and within ${shutdownTimeout} ms calls of the handlers or map functions of these sources have not ended: ${late.join(', ')}. They go on; "shutdownTimeout" is how long they are waited for`;
       handleError(new CapstanError('TIMEOUT', message), what);
     } catch (error) {
-      handleError(error, what); // the clock
+      handleError(error, what); // the clock failed
     }
   }
 
@@ -299,7 +310,10 @@ export class ReconcileLoop<T extends object> implements Controller {
     if (this.#fatal !== undefined) throw this.#fatal.error;
   }
 
-  /** Makes the queue and starts the sources, once. False: the controller ended meanwhile. */
+  /**
+   * Makes the queue and starts the sources; later calls get the same promise. Resolves to false if
+   * the controller was stopped meanwhile.
+   */
   #prepare(): Promise<boolean> {
     this.#preparing ??= this.#startSources();
     return this.#preparing;
@@ -333,7 +347,10 @@ export class ReconcileLoop<T extends object> implements Controller {
     return this.#isPrepared;
   }
 
-  /** What sources add to. */
+  /**
+   * The queue that sources add to: it records the cause and passes the request to the debounce or
+   * the work queue.
+   */
   #intake(queue: RequestQueue): SourceQueue {
     const causes = this.#causes;
     const debounce = this.#debounce;
@@ -347,7 +364,8 @@ export class ReconcileLoop<T extends object> implements Controller {
           causes.add(request, cause);
           return;
         }
-        causes.add(request, cause); // first, as the queue may hand the request out at once
+        // before the add, because the queue may hand the request out at once
+        causes.add(request, cause);
         let wasAdded = false;
         try {
           wasAdded = queue.addWithOpts(options, request);
@@ -358,7 +376,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     };
   }
 
-  /** Never rejects: what no worker can go on after ends the controller. */
+  /** Never rejects: an error after which workers cannot continue ends the controller. */
   async #work(): Promise<void> {
     const { clock, restartDelay } = this.#settings;
     const { signal } = this.#stop;
@@ -394,9 +412,9 @@ export class ReconcileLoop<T extends object> implements Controller {
       const { item: request, priority } = got;
       let mayBegin = true;
       try {
-        if (signal.aborted) return; // stopping waits for what runs, not for what is queued
+        if (signal.aborted) return; // a stop drops queued requests
         if (this.#debounce?.holds(request, priority)) {
-          this.#causes.giveBack(request, causes); // it comes again from there
+          this.#causes.giveBack(request, causes); // the debounce adds the request again
           continue;
         }
         mayBegin = this.#gate === undefined || this.#gate.isOpen();
@@ -409,8 +427,8 @@ export class ReconcileLoop<T extends object> implements Controller {
         queue.done(request);
       }
       if (!mayBegin) await this.#gate?.wait();
-      // Reconcile functions that never wait would otherwise keep the event loop from I/O and timers
-      // for the whole queue.
+      // Reconcile functions that never await would otherwise block timers and I/O until the queue
+      // is empty.
       if (this.#slice.over()) await this.#slice.yield();
     }
   }

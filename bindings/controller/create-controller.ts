@@ -1,6 +1,6 @@
 /**
- * A controller from one object of options, and what a controller is to those who run it. The
- * builder (builder.ts) is the other way to the same thing; what a controller does is in loop.ts.
+ * `createController` makes a controller from one options object. The builder (builder.ts) makes the
+ * same controller step by step; the controller itself is in controller.ts.
  */
 
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
@@ -24,50 +24,56 @@ import {
   type WatchPlan,
 } from './watches.ts';
 
-/** What a controller reconciles, and how. All types follow from `for`. */
+/** Options of {@link createController}. The object types follow from `for`. */
 export interface ControllerOptions<T extends object> extends ControllerSettings {
-  /** The server; the controller has caches of its own then. Or a `manager`. */
+  /**
+   * The connection to the API server; the controller then makes informers of its own. Exactly one
+   * of `transport` and `manager` is required.
+   */
   transport?: Transport | undefined;
   /**
-   * Runs the controller on its caches, once it runs itself; then `run` is not to be called. Or a
-   * `transport`.
+   * Adds the controller to this manager, which runs it on the manager's cache; do not call `run`
+   * then. Exactly one of `transport` and `manager` is required.
    */
   manager?: Manager | undefined;
   /**
-   * The resource whose objects are reconciled. Only a controller that has `watches` or `sources`
-   * does without one.
+   * The resource whose objects are reconciled. May be omitted if there are `watches` or `sources`.
    */
   for?: Resource<T, string> | undefined;
-  /** Which events of `for` count: all of the predicates have to let one through. */
+  /** Filters of the events of `for`. An event is handled only if all predicates return true. */
   predicates?: readonly Predicate<NoInfer<T>>[] | undefined;
-  /** Asks for the metadata of `for` alone. */
+  /** Watches only the metadata of the objects of `for`. Default false. */
   metadataOnly?: boolean | undefined;
   /**
-   * Resources whose objects belong to one of `for`: a change of such an object is a request for the
-   * object that its owner reference with `controller: true` names. With options: {@link owning}.
+   * Resources whose objects are owned by objects of `for`. An event of such an object requests a
+   * reconcile of the object that its owner reference with `controller: true` names. Use {@link
+   * owning} to set options.
    */
   owns?: readonly (Resource<never, string> | Owned)[] | undefined;
-  /** Other resources, and what their events lead to: {@link watching}. */
+  /**
+   * Other resources, each with the handler that maps its events to requests: see {@link watching}.
+   */
   watches?: readonly Watched[] | undefined;
-  /** The same, by their metadata alone. */
+  /** The same as `watches`, but only the metadata of the objects is watched. */
   watchesMetadata?: readonly Watched[] | undefined;
-  /** Sources of any kind. `eventFilters` are not asked about them. */
+  /** Additional sources of requests. `eventFilters` do not apply to them. */
   sources?: readonly Source[] | undefined;
   /**
-   * When one of these speaks, whatever it says, every object of `for` that is known is reconciled.
-   * kube-rs: `reconcile_all_on`.
+   * Any request from one of these sources requests a reconcile of every object of `for` in the
+   * cache. kube-rs: `reconcile_all_on`.
    */
   reconcileAllOn?: readonly Source[] | undefined;
   /**
-   * Predicates for the events of all resources, asked before those of each. controller-runtime:
-   * `WithEventFilter`.
+   * Predicates for the events of all resources. They run before the predicates of each resource.
+   * controller-runtime: `WithEventFilter`.
    */
   eventFilters?: readonly Predicate<KubeObject>[] | undefined;
   /**
-   * One namespace. By default those of the manager's cache, and where it has none of its own, all.
+   * Watches only this namespace. Default: the namespaces of the manager's cache; all namespaces if
+   * it has no such restriction.
    */
   namespace?: string | undefined;
-  /** Several namespaces, each watched by itself; in place of `namespace`. */
+  /** Watches each of these namespaces on its own. Excludes `namespace`. */
   namespaces?: readonly string[] | undefined;
   reconcile: Reconcile<NoInfer<T>>;
 }
@@ -91,16 +97,18 @@ const NAMES = namesOf<ControllerOptions<never>>()({
 });
 
 /**
- * A controller as controller-runtime has it: a level-triggered loop that brings the world to what
- * the objects of one resource say.
+ * Makes a level-triggered controller: it watches the objects of one resource and calls `reconcile`
+ * for each object that changed. With a `manager` the controller is added to it. Source:
+ * controller-runtime, builder.ControllerManagedBy(mgr).For().Owns().Complete().
  *
- * After each reconcile: an error → again after the rate limiter's delay; `requeueAfter` → failures
- * forgotten, again after that time; `requeue` → again after the rate limiter's delay; success →
- * failures forgotten; {@link TerminalError} → neither again nor forgotten. Errors go to the logger,
- * where there is one, else to the hook of `setErrorHandler`.
+ * What happens after a reconcile:
+ * - An error or rejection: retried after the rate limiter's delay.
+ * - `requeueAfter`: the failure count is reset, and the request comes again after that time.
+ * - `requeue`: the request comes again after the rate limiter's delay.
+ * - No result: the failure count is reset.
+ * - {@link TerminalError}: not retried; the failure count stays.
  *
- * With a `manager` it is added to it. Source: controller-runtime,
- * builder.ControllerManagedBy(mgr).For().Owns().Complete().
+ * Errors go to the logger; without a logger they go to the function set with `setErrorHandler`.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -145,7 +153,7 @@ export function createController<T extends object>(options: ControllerOptions<T>
   return buildController(plan, options, options.reconcile, manager ?? (transport as Transport));
 }
 
-/** Everything is checked before anything is made, and added to the manager last. */
+/** Checks all options before it makes anything, and adds the controller to the manager last. */
 export function buildController<T extends object>(
   plan: WatchPlan<T>,
   options: ControllerSettings,
@@ -204,11 +212,13 @@ function list<E>(name: string, expected: string, given: readonly E[] | undefined
 }
 
 /**
- * Names of the controllers of this process that have not ended.
+ * Names of the controllers of this process. Metrics and logs identify a controller by its name, so
+ * that two must not share one. controller-runtime (pkg/controller/name.go) never releases a name;
+ * here a name is released when its controller has ended.
  */
 const used = new Set<string>();
 
-/** The function it returns gives the name back; it is to be called once. */
+/** Call the returned function once to release the name. Throws CapstanError INVALID_ARGUMENT. */
 function claimName(name: string): () => void {
   if (used.has(name)) {
     throw new CapstanError(

@@ -1,17 +1,16 @@
 /**
- * Requests that wait until nothing has asked for them for a while, but no longer than a bound.
- * kube-rs: `Config::debounce`, kube-runtime/src/scheduler.rs; the bound is ours.
+ * Delays requests until no source has added them for `debounceMs`, for at most `debounceMaxMs`.
+ * kube-rs: `Config::debounce`, kube-runtime/src/scheduler.rs, which has no such maximum.
  *
- * - What a source adds goes on to the queue when its request has been quiet for the whole time;
- *   every add begins that time anew. The bound counts from the first add after its last reconcile.
- * - While a request waits here it must not be reconciled, though the queue hands it out (a retry
- *   that is due, or an earlier add): the worker asks `holds` and lets it go, as it will come again
- *   from here. Nothing is lost, whatever happens in between. Once the bound is reached an add goes
- *   to the queue at once, until a worker has taken the request: where all workers are busy it could
- *   be held again each time it is handed out.
+ * - Each add starts the delay of its request again. The maximum counts from the first add after the
+ *   last reconcile of the request.
+ * - The queue may hand out a request that is delayed here (a retry that is due, or an earlier add).
+ *   The worker then asks `holds` and skips the request, which comes again from here.
+ * - After the maximum, adds go straight to the queue until a worker has taken the request.
+ *   Otherwise, while all workers are busy, it could be delayed again each time it is handed out.
  *
- * All quiet times are of one length and so are all bounds, so that each of them end in the order in
- * which they began: a Set keeps it, and one timer for the first of all is enough.
+ * All delays have one length and all maxima have one length, so each kind ends in the order in
+ * which it began: a Set keeps that order, and one timer for the earliest is enough.
  */
 import type { Clock } from '../base/clock.ts';
 import { invalid } from '../base/errors.ts';
@@ -22,9 +21,9 @@ import { RequestMap } from './request-map.ts';
 
 interface Waiting {
   readonly request: Request;
-  /** When it has been quiet. */
+  /** The time at which the delay ends. */
   until: number;
-  /** When it goes on whatever comes. */
+  /** The time at which the maximum is reached. */
   readonly latest: number;
   priority: number;
 }
@@ -34,16 +33,16 @@ export class Debounce {
   readonly #ms: number;
   readonly #maxMs: number;
   readonly #release: (request: Request, priority: number) => boolean;
-  /** Also those that were released and that no worker has taken yet. */
+  /** Delayed requests, and released ones that no worker has taken yet. */
   readonly #known = new RequestMap<Waiting>();
-  /** Those that wait, the one that has been quiet for the longest first. */
+  /** Delayed requests, the next to be released first. */
   readonly #byQuiet = new Set<Waiting>();
-  /** All that are known and have not reached their bound, the next to reach it first. */
+  /** Requests before their maximum, the next to reach it first. */
   readonly #byBound = new Set<Waiting>();
   #timer: unknown;
   #timerAt = Number.POSITIVE_INFINITY;
 
-  /** @param release whether the queue has taken it; `holds` is asked about it then */
+  /** @param release adds the request to the queue and returns whether the queue took it */
   constructor(
     clock: Clock,
     { debounceMs, debounceMaxMs }: { debounceMs: number; debounceMaxMs: number },
@@ -60,8 +59,8 @@ export class Debounce {
   }
 
   /**
-   * As in the queue, the higher of two priorities counts; what the queue would refuse is refused
-   * here, while its giver can be told.
+   * Of two priorities the higher one is kept, as in the queue. Invalid requests are refused here,
+   * so that the caller gets the error.
    */
   add(request: Request, priority: number): void {
     const { namespace, name } = request;
@@ -76,7 +75,7 @@ export class Debounce {
       this.#known.set(request, waiting);
       this.#byBound.add(waiting);
     } else if (waiting.latest <= now) {
-      this.#release(request, priority); // the queue has it already
+      this.#release(request, priority); // it is in the queue already
       return;
     } else {
       const waits = this.#byQuiet.delete(waiting);
@@ -88,8 +87,8 @@ export class Debounce {
   }
 
   /**
-   * Whether a request that the queue has handed out, with this priority, is to come later. Where it
-   * is not, it is reconciled now, and nothing of it waits here.
+   * Whether the worker must skip a request that the queue has handed out. If not, the request is
+   * reconciled now and is no longer delayed here.
    */
   holds(request: Request, priority: number): boolean {
     const waiting = this.#known.get(request);
@@ -104,14 +103,14 @@ export class Debounce {
     return false;
   }
 
-  /** What waits, and for how many milliseconds yet. */
+  /** The delayed requests with the milliseconds that are left. */
   *entries(): Generator<{ request: Request; priority: number; waitingMs: number }> {
     const now = this.#clock.now();
     for (const { request, priority, until, latest } of this.#byQuiet)
       yield { request, priority, waitingMs: Math.max(Math.min(until, latest) - now, 0) };
   }
 
-  /** Drops everything. */
+  /** Drops all requests. */
   stop(): void {
     this.#disarm();
     this.#known.clear();

@@ -1,13 +1,12 @@
 /**
- * From an event to the requests it concerns. A handler only names requests; what they need is found
- * out by the reconcile function from the cache, so that an event that came twice or late does no
- * harm.
+ * The standard event handlers. A handler only names the requests that an event concerns; the
+ * reconcile function reads the objects from the cache. Events that come late or twice therefore do
+ * no harm.
  *
- * What no change stands behind comes last: an object of an initial list and an update that changed
- * nothing (a resync or a relist) have {@link LowPriority}, so that a controller that starts or
- * resyncs still answers to what happens meanwhile. Where a handler chose a priority itself, that
- * counts. controller-runtime: pkg/handler/eventhandler.go, enqueue.go, enqueue_owner.go,
- * enqueue_mapped.go.
+ * Requests of an initial list and of updates without a change (a resync or a relist) get {@link
+ * LowPriority}, so that changes are reconciled first while a controller starts or resyncs. A
+ * priority that the handler sets takes precedence. controller-runtime: pkg/handler/eventhandler.go,
+ * enqueue.go, enqueue_owner.go, enqueue_mapped.go.
  */
 
 import { CapstanError, invalid, requireBoolean, requireFunction, show } from '../base/errors.ts';
@@ -29,15 +28,13 @@ import type {
 } from './source.ts';
 
 /**
- * The priority of requests behind which there is no change. controller-runtime:
- * `handler.LowPriority`.
+ * The priority of requests that no change has caused. controller-runtime: `handler.LowPriority`.
  */
 export const LowPriority = -100;
 
 /**
- * The request of each object itself: of an update the new one, of a tombstone without its object
- * the key. An object without metadata is reported and leads to nothing. controller-runtime:
- * handler.EnqueueRequestForObject.
+ * Requests a reconcile of the object of the event. An object without metadata is reported and
+ * ignored. controller-runtime: handler.EnqueueRequestForObject.
  *
  * @example
  * const cache = newSharedInformerFactory(transport);
@@ -59,18 +56,18 @@ export function enqueueRequestForObject(): EventHandler<object> {
 /** The resource of the owners. */
 export type OwnerResource = Pick<Resource<never, string>, 'group' | 'kind' | 'namespaced'>;
 
-/** Which owner references count. */
+/** Options of {@link enqueueRequestForOwner}. */
 export interface OwnerOptions {
   /**
-   * Only the owner reference with `controller: true`, of which there is at most one. Default false:
-   * every reference.
+   * Considers only the owner reference with `controller: true`. Default false: all owner
+   * references.
    */
   onlyController?: boolean | undefined;
   /**
-   * Versions of the owner's group that count. A reference of the right group and kind with another
-   * version is reported and ends the search in its object, as in controller-runtime, where the
-   * server's versions are these. Default: any version, so that no owner is missed because its
-   * version is no longer served.
+   * The accepted versions of the owner's group. A reference to the same group and kind in another
+   * version is reported, and the rest of that object's references are skipped. controller-runtime
+   * does so with the versions that the server has. Default: any version, so that no owner is missed
+   * when its version is no longer served.
    */
   versions?: readonly string[] | undefined;
 }
@@ -84,11 +81,13 @@ const HANDLER_NAMES = namesOf<EventHandler<never>>()({
 });
 
 /**
- * The requests of the owners of each object that are of the group and kind of `owner`: before and
- * after an update, so that an owner that lost the object hears of it too; each once. A reference
- * whose apiVersion cannot be parsed is reported and ends the search in its object. The owner of a
- * tombstone without its object is not known: its resync or next change repairs that.
- * controller-runtime: handler.EnqueueRequestForOwner.
+ * Requests a reconcile of the owners of the object that have the group and kind of `owner`. For an
+ * update it looks at both states, so that an owner that lost the object is reconciled too. Each
+ * owner is added once per event. A reference with an invalid apiVersion is reported, and the rest
+ * of that object's references are skipped.
+ *
+ * A tombstone without an object has no owner references: the owner is reconciled at its next change
+ * or resync. controller-runtime: handler.EnqueueRequestForOwner.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -116,7 +115,7 @@ export function enqueueRequestForOwner(
   return withLowPriorityWhenUnchanged<object>({
     create: ({ object }, queue) => addOwners(queue, object),
     update: (event, queue) => {
-      // Where bytes have proved that the owners are the same, the old object need not be decoded.
+      // If the bytes show that the metadata is unchanged, the old object is not decoded.
       const same = comparedAsBytes(event) && !event.change.metadata;
       addOwners(queue, event.objectNew, same ? undefined : event.objectOld);
     },
@@ -126,11 +125,13 @@ export function enqueueRequestForOwner(
 }
 
 /**
- * The requests that a function finds for an object, which may be of another kind; of an update for
- * both states, each once. The function may be async: the events of its source then wait for it, one
- * after the other, so that their order is kept. Where it throws, rejects or finds what is no
- * request, that is reported, everything else that it found is added, and the event is told again
- * with back-off: see {@link EventHandler}. controller-runtime: handler.EnqueueRequestsFromMapFunc.
+ * Requests a reconcile of what the function returns for the object of an event. For an update it is
+ * called with both states, and each request is added once.
+ *
+ * The function may be async: the source handles its next event when the promise has settled, so
+ * that the order is kept. If the function throws, rejects or returns something that is not a
+ * request, the valid requests are added, the error is reported, and the event is retried as
+ * described at {@link EventHandler}. controller-runtime: handler.EnqueueRequestsFromMapFunc.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -164,10 +165,10 @@ export function enqueueRequestsFromMapFunc<T = object>(
 }
 
 /**
- * A handler of functions, one for each kind of event; those that are left out ignore theirs.
- * Requests of an initial list and of unchanged updates come last, unless the function gives a
- * priority. Sources take an object with such functions as it is; this checks it, and gives a
- * handler to call elsewhere. controller-runtime: handler.Funcs.
+ * Makes a handler from functions, one for each kind of event; a missing function ignores its
+ * events. Requests of an initial list and of unchanged updates get {@link LowPriority} unless the
+ * function sets a priority. Sources also accept the plain object; use this to check it early or to
+ * call the handler yourself. controller-runtime: handler.Funcs.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -180,10 +181,10 @@ export function handlerFuncs<T = object>(funcs: EventHandler<T>): EventHandler<T
 }
 
 /**
- * The handler, with {@link LowPriority} for what it adds without a priority of its own when an
- * object is of the initial list or an update has the version that the object had before. All
- * handlers of this package are so, and sources make those that they are given so.
- * controller-runtime: handler.WithLowPriorityWhenUnchanged.
+ * Wraps a handler so that its requests get {@link LowPriority} if the object is of the initial
+ * list, or if an update has the resourceVersion of the previous state. A priority that the handler
+ * sets takes precedence. All handlers of this package behave this way, and sources wrap the
+ * handlers that they get. controller-runtime: handler.WithLowPriorityWhenUnchanged.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -202,7 +203,9 @@ export function requireEventHandler(name: string, handler: unknown): void {
   }
 }
 
-/** Has exactly the methods that the handler has: what a handler ignores costs nothing. */
+/**
+ * Has only the methods that the handler has, so that events that a handler ignores cost nothing.
+ */
 class PriorityHandler<T> implements EventHandler<T> {
   readonly create: ((event: CreateEvent<T>, queue: HandlerQueue) => void) | undefined;
   readonly update: ((event: UpdateEvent<T>, queue: HandlerQueue) => void) | undefined;
@@ -227,7 +230,7 @@ function low(isLow: boolean, queue: HandlerQueue): HandlerQueue {
   return isLow ? new LowPriorityQueue(queue) : queue;
 }
 
-/** A queue whose default priority is low. */
+/** Adds with {@link LowPriority} unless a priority is given. */
 class LowPriorityQueue implements HandlerQueue {
   readonly #queue: HandlerQueue;
 
@@ -272,7 +275,7 @@ interface OwnerReference {
   controller?: boolean | null | undefined;
 }
 
-/** Stops at the first reference that cannot be judged; what was found before it counts. */
+/** Stops at the first invalid reference; owners found before it are kept. */
 function collectOwners(
   object: object,
   owner: OwnerResource,
@@ -302,7 +305,7 @@ function collectOwners(
       }
       into.add({ namespace: owner.namespaced ? (metadata?.namespace ?? '') : '', name });
     }
-    if (options.onlyController) return; // metav1.GetControllerOf: the first one
+    if (options.onlyController) return; // as metav1.GetControllerOf, which returns the first
   }
 }
 
@@ -316,7 +319,7 @@ function reportOwner(object: object, expected: string, got: unknown): void {
   handleError(error, 'handler enqueueRequestForOwner');
 }
 
-/** apimachinery: schema.ParseGroupVersion; `undefined` where that is an error. */
+/** apimachinery: schema.ParseGroupVersion. Returns `undefined` where that fails. */
 function parseGroupVersion(apiVersion: unknown): { group: string; version: string } | undefined {
   if (typeof apiVersion !== 'string') return undefined;
   const [first = '', second, ...rest] = apiVersion.split('/');
@@ -328,23 +331,23 @@ function isRequest(value: Request | null | undefined): boolean {
   return typeof value?.namespace === 'string' && typeof value.name === 'string';
 }
 
-/** Up to so many requests are compared one by one. */
+/** Up to this many requests are compared one by one; beyond it a map is used. */
 const FEW = 16;
 
 /**
- * The requests of one event, each once, in the order in which they came first. Mostly few; but a
- * function may answer with all that there is.
+ * The distinct requests of one event, in the order in which they were found. There are usually few,
+ * but a map function may return one for every object in the cluster.
  */
 class Requests {
   readonly all: Request[] = [];
-  /** Those of `all`, once they are more than a few. */
+  /** The requests of `all`, once there are more than {@link FEW}. */
   #known: RequestMap<true> | undefined;
-  /** What a function threw first, or found that is no request. */
+  /** The first error: what a function threw, or a value that is not a request. */
   #failure: { readonly error: unknown } | undefined;
 
   /**
-   * Adds what the function finds for an object; the promise of an async one never rejects. What
-   * fails is thrown by `addTo`.
+   * Adds the requests that the function returns for an object. Never throws; the returned promise
+   * never rejects. `addTo` throws the error.
    */
   collect<T>(
     map: (object: T) => Iterable<Request> | Promise<Iterable<Request>>,
@@ -380,7 +383,7 @@ class Requests {
     this.#failure ??= { error };
   }
 
-  /** Throws the first failure, after all that can be added has been. */
+  /** Adds all requests, then throws the first error of `collect` or of the queue. */
   addTo(queue: HandlerQueue): undefined {
     for (const request of this.all) {
       try {

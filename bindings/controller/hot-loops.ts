@@ -1,21 +1,20 @@
 /**
- * Sees hot loops: a reconcile writes an object, the write is an event, the event asks for the next
- * reconcile, which writes again, and nothing has changed but a version, a generation or a time.
+ * Detects hot loops: a reconcile writes an object, the event of that write requests the next
+ * reconcile, which writes again, and only a version, a generation or a time has changed.
  *
- * It looks at writes and not at events: the way from an event to a reconcile is as fast as without
- * it. A write is taken for that of a run that is under way and has to do with its object. Runs that
- * no event asked for (a timer, a retry) do not count. So a periodic reconcile is no loop, and
- * neither is a write with new content in answer to a change from outside.
+ * It looks only at writes, so that the path from an event to a reconcile does not get slower. A
+ * write is attributed to a running reconcile that concerns its object. Runs without an event as
+ * their cause (a timer, a retry) do not count. A periodic reconcile is therefore no loop, and
+ * neither is a write of new content after a change from outside.
  *
- * These writes count, one in a run:
+ * At most one write in a run counts, in one of these cases:
+ * - Its content is that of the previous write, also if others changed it back in between.
+ * - All causes of the run are own writes, and the content differs from one of the last ones at most
+ *   in times.
+ * - All causes of the run are own writes, whatever the content, for example a counter. Ten times as
+ *   many of these make a loop, because work in steps looks the same.
  *
- * - the content is that of the write before, also where others changed it back in between;
- * - own writes alone asked for the run, and the content differs from one of the last ones in times
- *   at most;
- * - own writes alone asked for the run, whatever changes: a counter. Of these it takes ten times as
- *   many, as work that goes on step by step looks the same.
- *
- * What is kept is bounded: the objects that were written last, and the loops that were told.
+ * Memory is bounded: it keeps the objects that were written last and the loops that were reported.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -28,16 +27,21 @@ import type { HotLoopReport } from './report.ts';
 import type { Run } from './run.ts';
 import type { Cause } from './source.ts';
 
-/** So many writes in a row are not looked at: most objects are not written so often. */
+/**
+ * The first writes of an object are not compared, because most objects are not written more often.
+ */
 export const FIRST_WRITES = 5;
-/** How many such writes in a row are a loop then, and how many where each has new content. */
+/**
+ * The number of such writes in a row that make a loop, and the number if each write has new
+ * content.
+ */
 export const LOOP_WRITES = 10;
 export const LOOP_STEPS = 100;
-/** Writes that take longer than this together are no hot loop. */
+/** Writes spread over a longer time, in milliseconds, are no hot loop. */
 const WITHIN_MS = 600_000;
-/** Of how many objects the last writes are known. */
+/** The number of objects whose last writes are kept. */
 const MOST_OBJECTS = 1024;
-/** Versions and contents of one object. */
+/** The versions and contents that are kept of one object. */
 const MOST_VERSIONS = 8;
 const MOST_TOLD = 1000;
 const MOST_SHOWN = 20;
@@ -48,27 +52,27 @@ export interface HotLoopParts {
   /** `Website.demo.example`. */
   readonly groupKind: string;
   running(): readonly Run[];
-  /** What a cache of the controller has of an object, if any does. */
+  /** The object in one of the controller's caches. */
   cached(key: Request, resource: Resource<object, never>): object | undefined;
   /** Called for each write of a loop. */
   count(): void;
-  /** Called once for each key and path. */
+  /** Called once for each request and path. */
   tell(loop: HotLoopReport, request: Request): void;
 }
 
 /** The last writes of one object. */
 interface Track {
-  /** Versions that runs have written. */
+  /** The resourceVersions that runs have written. */
   readonly versions: string[];
-  /** Hashes of what runs have written, without times: the newest last. */
+  /** Hashes of the written contents without times, newest last. */
   readonly contents: number[];
-  /** That of the last one, with its times; undefined before the second write. */
+  /** The hash of the last content with its times; undefined before the second write. */
   content: number | undefined;
-  /** The object as it was answered last, once a loop is suspected. */
+  /** The object in the server's last response, once a loop is suspected. */
   last: object | undefined;
   paths: readonly string[];
   runId: string;
-  /** How many were not looked at. */
+  /** The number of writes that were not compared. */
   passed: number;
   count: number;
   steps: number;
@@ -77,7 +81,7 @@ interface Track {
 
 interface Found {
   readonly run: Run;
-  /** The object asked for it, or is what it is for, or belongs to that. */
+  /** The object is a cause of the run, is the object of the request, or is owned by it. */
   readonly isRelated: boolean;
 }
 
@@ -90,19 +94,19 @@ export class HotLoops {
   /** By kind, namespace and name, in the order of the last write. */
   readonly #tracks = new Map<string, Track>();
   readonly #told = new Set<string>();
-  /** By key and object, the newest last. */
+  /** By request and object, newest last. */
   readonly #shown = new Map<string, Shown>();
 
   constructor(parts: HotLoopParts) {
     this.#parts = parts;
   }
 
-  /** Of how many objects the last writes are known. */
+  /** The number of objects whose last writes are kept. */
   get size(): number {
     return this.#tracks.size;
   }
 
-  /** Loops of the last ten minutes, the newest first. */
+  /** The loops of the last ten minutes, newest first. */
   report(now: number): HotLoopReport[] {
     return [...this.#shown.values()]
       .filter(({ at }) => now - at <= WITHIN_MS)
@@ -115,11 +119,11 @@ export class HotLoops {
     if (name === undefined || version === undefined) return;
     const id = `${kind} ${namespace}/${name}`;
     const track = this.#trackOf(id);
-    if (track.versions.includes(version)) return; // the server had nothing to change
+    if (track.versions.includes(version)) return; // the write changed nothing
     const found = this.#runOf(written, id, namespace, name);
     if (found === undefined) return;
     this.#judge(track, found, written, id);
-    // afterwards: what asked for the run is older than what it writes
+    // At the end, because the causes of a run are older than its writes.
     if (track.versions.push(version) > MOST_VERSIONS) track.versions.shift();
   }
 
@@ -134,10 +138,10 @@ export class HotLoops {
     return track;
   }
 
-  /** The run that has to do with the object, else the only one; undefined: nobody knows. */
+  /** The run that concerns the object, or the only running one. Undefined if it is ambiguous. */
   #runOf({ answer }: Written, id: string, namespace: string, name: string): Found | undefined {
     const { ownerReferences, resourceVersion } = (answer as { metadata: Metadata }).metadata;
-    // What asked for a run was not written by it: its event has overtaken the answer.
+    // A run whose cause is this very write did not make it: the event arrived before the response.
     const running = this.#parts
       .running()
       .filter(({ causes }) =>
@@ -201,7 +205,7 @@ export class HotLoops {
     this.#show(track, run, id, now);
   }
 
-  /** Once a loop is suspected: what differs. */
+  /** Once a loop is suspected, finds the paths that differ. */
   #look(track: Track, written: Written): void {
     if (track.count < LOOP_WRITES - 3 && track.steps < LOOP_STEPS - 3) return;
     const { answer, body, contentType } = written;
@@ -267,7 +271,7 @@ const objectOf = ({ object }: Cause): string =>
 const first = <V>(entries: Map<string, V> | Set<string>): string =>
   entries.keys().next().value as string;
 
-/** The newest last. */
+/** Moves a content to the end, newest last. */
 function remember(contents: number[], content: number): void {
   const at = contents.indexOf(content);
   if (at >= 0) contents.splice(at, 1);

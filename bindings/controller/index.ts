@@ -1,5 +1,6 @@
 /**
- * `capstan/controller`: watches that feed a queue, and workers that reconcile what comes out of it.
+ * `capstan/controller`: controller-runtime's controllers. Sources add requests to a queue, and
+ * workers reconcile them.
  */
 
 export {

@@ -1,15 +1,14 @@
 /**
- * Nothing that only the leader does begins without a lease that is valid at this moment. The lease
- * is asked before each reconcile, so that a process that was stalled beyond its end stops by
- * itself; that does not fence off a reconcile that is running by then.
+ * Checks the lease before each reconcile, so that a process that was stalled past the end of its
+ * lease begins no further work. It does not stop a reconcile that is already running.
  */
 
 import type { Clock } from '../base/clock.ts';
 import { sleep } from '../base/wait.ts';
 
 /**
- * How often a lost lease is looked at again. A lease is renewed each two seconds: nobody waits for
- * this.
+ * How often an expired lease is checked, in milliseconds. Leases are renewed every two seconds, so
+ * this adds no noticeable delay.
  */
 const LOOK_AGAIN_MS = 100;
 
@@ -19,7 +18,7 @@ export class LeaseGate {
   readonly #signal: AbortSignal;
   #waiting: Promise<void> | undefined;
 
-  /** The signal ends the waits. */
+  /** The signal ends all waits. */
   constructor(holds: () => boolean, clock: Clock, signal: AbortSignal) {
     this.#holds = holds;
     this.#clock = clock;
@@ -30,12 +29,12 @@ export class LeaseGate {
     return this.#holds();
   }
 
-  /** Whether somebody waits for the lease. */
+  /** Whether a worker waits for the lease. */
   get isWaiting(): boolean {
     return this.#waiting !== undefined;
   }
 
-  /** Resolves when the lease is valid, or when the signal fires: one timer for all who wait. */
+  /** Resolves when the lease is valid or the signal fires. All callers share one timer. */
   wait(): Promise<void> {
     this.#waiting ??= this.#wait().finally(() => {
       this.#waiting = undefined;

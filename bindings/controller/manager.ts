@@ -1,7 +1,7 @@
 /**
- * What controllers need of a manager, and what a manager runs. The manager itself, with its servers
- * and signals, is in `capstan/manager`; controllers know it by this interface alone, so that they
- * run where there is no `node:` module. controller-runtime: pkg/manager/manager.go.
+ * The manager as controllers see it, and the runnables that a manager runs. `capstan/manager` has
+ * the implementation with servers and signals. Controllers use only this interface, so that they
+ * also run without `node:` modules. controller-runtime: pkg/manager/manager.go.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -13,28 +13,28 @@ import type { Client } from '../client/types.ts';
 import type { MetricsProvider } from '../workqueue/index.ts';
 import type { ControllerReport } from './report.ts';
 
-/** Something that a manager starts and ends. */
+/** A component that a manager starts and stops. */
 export interface Runnable {
-  /** In messages and reports. */
+  /** Shown in messages and reports. */
   readonly name?: string;
   /**
-   * Runs until the signal fires, and resolves when it has ended. A rejection ends the manager, with
-   * that error.
+   * Runs until the signal fires, and resolves when it has ended. If it rejects, the manager stops
+   * and rejects with that error.
    */
   start(options: { signal: AbortSignal }): Promise<void>;
   /** Whether it runs only while this process leads. Default true, as in controller-runtime. */
   needLeaderElection?(): boolean;
   /**
-   * Called before this process leads, to prepare; resolves when prepared. controller-runtime:
+   * Called before this process leads; resolves when the runnable is prepared. controller-runtime:
    * manager.warmupRunnable.
    */
   warmup?(options: { signal: AbortSignal }): Promise<void>;
   /**
-   * Called in place of `start` where the manager ends before it would have called that, and waited
-   * for as that would be: gives back what the runnable holds. Its errors are reported.
+   * Called instead of `start` if the manager stops before it has started the runnable. Releases
+   * what the runnable holds. The manager waits for it as for `start` and reports its errors.
    */
   discard?(): void | Promise<void>;
-  /** What the manager's page shows of it. */
+  /** The entry of this runnable in the manager's report. */
   report?(options: ReportOptions): ControllerReport;
 }
 
@@ -47,15 +47,15 @@ export const RUNNABLE_NAMES = namesOf<Runnable>()({
   report: 1,
 });
 
-/** How much a report says. */
+/** Options of a report. */
 export interface ReportOptions {
-  /** Only keys whose `namespace/name` contains this text. */
+  /** Lists only requests whose `namespace/name` contains this text. */
   readonly filter?: string | undefined;
-  /** How many keys and runs at most. Default 100. */
+  /** The most requests and runs that a report lists. Default 100. */
   readonly limit?: number | undefined;
   /**
-   * Among how many keys the most telling are chosen: what runs, what fails, what is ready, what is
-   * due soonest. Default `limit`: the first ones.
+   * How many requests are ranked to choose the `limit` that are listed: running, then failing, then
+   * ready, then the next to become ready. Default `limit`, which lists the first ones.
    */
   readonly among?: number | undefined;
 }
@@ -63,33 +63,33 @@ export interface ReportOptions {
 export const REPORT_NAMES = namesOf<ReportOptions>()({ filter: 1, limit: 1, among: 1 });
 
 /**
- * A part that has metrics in Prometheus' text format. While one fails, or takes longer than ten
- * seconds, `/metrics` is an error that names it.
+ * A source of metrics in Prometheus' text format. If it throws, rejects or takes longer than ten
+ * seconds, `/metrics` responds with an error that names it.
  */
 export interface Collector {
-  /** In messages. */
+  /** Shown in messages. */
   readonly name?: string;
   text(): string | Promise<string>;
 }
 
 /**
- * Options that hold for all controllers of a manager unless they say otherwise. controller-runtime:
- * pkg/config/controller.go.
+ * Defaults for all controllers of a manager. An option of a controller takes precedence.
+ * controller-runtime: pkg/config/controller.go.
  */
 export interface ControllerDefaults {
   readonly skipNameValidation?: boolean | undefined;
-  /** By kind and group, such as `Deployment.apps`; `Pod` for the core group. */
+  /** Workers by kind and group, such as `Deployment.apps`, or `Pod` for the core group. */
   readonly groupKindConcurrency?: Readonly<Record<string, number>> | undefined;
   readonly maxConcurrentReconciles?: number | undefined;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly shutdownTimeout?: number | undefined;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly cacheSyncTimeout?: number | undefined;
   readonly recoverPanic?: boolean | undefined;
   readonly needLeaderElection?: boolean | undefined;
   readonly enableWarmup?: boolean | undefined;
   readonly usePriorityQueue?: boolean | undefined;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly reconciliationTimeout?: number | undefined;
 }
 
@@ -106,7 +106,9 @@ export const DEFAULT_NAMES = namesOf<ControllerDefaults>()({
   shutdownTimeout: 1,
 });
 
-/** An OpenTelemetry tracer, by the parts that are used, so that nothing depends on it. */
+/**
+ * The part of an OpenTelemetry tracer that is used. The package does not depend on OpenTelemetry.
+ */
 export interface Tracer {
   startActiveSpan<R>(
     name: string,
@@ -115,39 +117,40 @@ export interface Tracer {
   ): R;
 }
 
-/** An OpenTelemetry span, by the parts that are used. */
+/** The part of an OpenTelemetry span that is used. */
 export interface Span {
   setAttribute(name: string, value: string | number | boolean): unknown;
   recordException(error: Error): void;
-  /** 2 is an error, as in @opentelemetry/api. */
+  /** `code` 2 is an error: SpanStatusCode.ERROR of @opentelemetry/api. */
   setStatus(status: { code: number; message?: string }): unknown;
   end(): void;
 }
 
 /**
- * What controllers need of a manager. The one of `capstan/manager` runs them with servers and
- * signals; another may stand in for it where there is no Node.
+ * The manager as controllers use it. `newManager` of `capstan/manager` returns one for Node; other
+ * hosts may implement the interface themselves.
  */
 export interface Manager {
   readonly transport: Transport;
-  /** One informer for each resource, shared by all; started by the manager. */
+  /** Informers, one for each resource, shared by all controllers. The manager starts them. */
   readonly cache: SharedInformerFactory;
-  /** Reads from `cache`, writes through `transport`. */
+  /** Reads from `cache` and writes through `transport`. */
   readonly client: Client;
   readonly logger: Logger;
   readonly clock: Clock;
   readonly tracer?: Tracer | undefined;
   readonly controllerDefaults: ControllerDefaults;
-  /** Gets the metrics of the queues. */
+  /** Receives the metrics of the controllers' queues. */
   readonly queueMetrics?: MetricsProvider | undefined;
   /**
-   * Starts with the manager, or at once if that has started. Throws CapstanError STOPPED once the
-   * manager is ending.
+   * Adds a runnable. It starts with the manager, or at once if the manager has started.
+   *
+   * @throws CapstanError INVALID_ARGUMENT; STOPPED if the manager is stopping
    */
   add(runnable: Runnable): void;
   /**
-   * Adds to what `/metrics` answers; the same collector twice counts once. Of a series that several
-   * have, the first one's counts.
+   * Adds a collector to the response of `/metrics`. Adding the same collector again has no effect.
+   * If several collectors have the same series, the first one's value is shown.
    *
    * @example
    * import { register } from 'prom-client';
@@ -156,13 +159,13 @@ export interface Manager {
    */
   addCollector(collector: Collector): void;
   /**
-   * Resolves when this process leads, at the start where there is no election. Never rejects; stays
-   * pending if that never happens.
+   * Resolves when this process leads; without an election, when the manager has started. Never
+   * rejects, and stays pending if this process never leads.
    */
   elected(): Promise<void>;
   /**
-   * Whether this process may begin something that only the leader does, by its own monotonic clock
-   * at this moment: true where there is no election. A controller asks before each reconcile.
+   * Whether this process holds a valid lease now, by its own monotonic clock. Always true without
+   * an election. A controller checks it before each reconcile.
    */
   holdsLease(): boolean;
 }

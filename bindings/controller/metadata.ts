@@ -1,6 +1,6 @@
 /**
- * What sources, handlers and predicates ask of objects' metadata without decoding more of an object
- * than they must.
+ * Reads the metadata of objects for sources, handlers and predicates, and decodes as little as
+ * possible.
  */
 
 import type { Request } from '../base/request.ts';
@@ -19,7 +19,7 @@ export interface Metadata {
   readonly annotations?: Readonly<Record<string, string>> | null;
 }
 
-/** `undefined` for what is no object with metadata. */
+/** `undefined` if the value is not an object with metadata. */
 export function objectMetadata(object: unknown): Metadata | undefined {
   if (!isObject(object)) return undefined;
   const { metadata } = object as { metadata?: unknown };
@@ -27,8 +27,8 @@ export function objectMetadata(object: unknown): Metadata | undefined {
 }
 
 /**
- * Whether {@link objectMetadata} has an answer. An object that a cache keeps as bytes has a key, and so
- * a name: nothing is decoded to see that.
+ * Whether {@link objectMetadata} returns something. An object that a cache keeps as bytes has
+ * metadata, and is not decoded for this.
  */
 export function hasMetadata(object: unknown): object is object {
   if (!isObject(object)) return false;
@@ -36,8 +36,8 @@ export function hasMetadata(object: unknown): object is object {
 }
 
 /**
- * Namespace and name of an object that a cache keeps as bytes: the same request each time.
- * `undefined`: of any other.
+ * The request of an object that a cache keeps as bytes; the same request on each call. `undefined`
+ * for any other object.
  */
 export function storedRequest(object: unknown): Request | undefined {
   const version = isObject(object) ? versionOf(object) : undefined;
@@ -45,8 +45,8 @@ export function storedRequest(object: unknown): Request | undefined {
 }
 
 /**
- * An object as causes name it; `undefined`: it has no name. Of one that a cache keeps as bytes the
- * metadata are not made for that.
+ * The object of a cause; `undefined` if it has no name. The metadata of an object that a cache
+ * keeps as bytes is not decoded.
  */
 export function causeObject(ofKind: string | undefined, object: unknown): CauseObject | undefined {
   const version = isObject(object) ? versionOf(object) : undefined;
@@ -62,7 +62,7 @@ export function causeObject(ofKind: string | undefined, object: unknown): CauseO
   return { kind, namespace, name, resourceVersion: resourceVersion as string | undefined };
 }
 
-/** Two states of an object, as an UpdateEvent has them. */
+/** The two states of an UpdateEvent. */
 interface States {
   readonly objectOld: object | null | undefined;
   readonly objectNew: object | null | undefined;
@@ -70,14 +70,13 @@ interface States {
 }
 
 /**
- * Whether bytes were compared when the one state replaced the other in a store: both are there
- * then, and what the change says of them is exact.
+ * Whether the store compared the bytes of the two states. Both exist then, and the change is exact.
  */
 export function comparedAsBytes({ change }: States): boolean {
   return change instanceof LazyChange && change.compared;
 }
 
-/** Whether there are two states with one resource version; none and "" are the same, as in Go. */
+/** Whether both states have the same resourceVersion. A missing one equals "", as in Go. */
 export function sameVersion(states: States): boolean {
   if (comparedAsBytes(states)) return (states.change as LazyChange).sameResourceVersion;
   const { objectOld: old, objectNew: now } = states;

@@ -1,7 +1,10 @@
 /**
- * The metrics of controllers, by controller-runtime's names, labels, help texts and buckets:
- * pkg/internal/controller/metrics/metrics.go. A controller counts in plain fields; text is made
- * when it is asked for. The figures belong to a name: controllers of one name are added up.
+ * The metrics of controllers, with controller-runtime's names, labels, help texts and buckets. A
+ * controller counts in plain fields; the text is made on each scrape. Controllers with the same
+ * name add to the same figures. controller-runtime: pkg/internal/controller/metrics/metrics.go.
+ *
+ * To add a metric: a field in {@link Figures}, its lines in `text`, and the place that counts it
+ * (runner.ts).
  */
 import { requireObject } from '../base/errors.ts';
 import {
@@ -13,15 +16,15 @@ import {
 } from '../base/exposition.ts';
 import type { Collector } from './manager.ts';
 
-/** Seconds. */
+/** In seconds. */
 const TIME_BUCKETS: readonly number[] = [
   0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1,
   1.25, 1.5, 1.75, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60,
 ];
 
-/** The figures of one name. */
+/** The counters of the controllers with one name. */
 export class Figures {
-  /** How many controllers count here and have not ended. */
+  /** How many running controllers have this name. */
   users = 0;
   success = 0;
   requeue = 0;
@@ -43,12 +46,14 @@ export class Figures {
 type Value = (figures: Figures) => number;
 
 /**
- * Collects the metrics of controllers: `controller_runtime_reconcile_total` and its like.
- * Controllers of a manager share one that its `/metrics` shows; without a manager, make one and
- * give it to them as the option `metrics`. What the controller that ended last has counted stays
- * until another one ends, so that it can be read once more; then its series go, and the name begins
- * at 0 when it is used again, which Prometheus' `rate` and `increase` take for a restart. Reconciles
- * that the end of their controller aborts are not counted.
+ * Collects the metrics of controllers, such as `controller_runtime_reconcile_total`. Controllers of
+ * a manager share one collector, which the manager serves at `/metrics`. Without a manager, make
+ * one and pass it as the option `metrics`.
+ *
+ * The series of a controller that has ended stay until another one ends, so that they can be
+ * scraped once more. If its name is used again later, its counters start at 0, which Prometheus'
+ * `rate` and `increase` handle as a restart. Reconciles that were aborted by the end of their
+ * controller are not counted.
  *
  * @example
  * const metrics = new ControllerMetrics();
@@ -77,7 +82,7 @@ export class ControllerMetrics implements Collector {
       if (users === 0 && other !== name) this.#byName.delete(other);
   }
 
-  /** Prometheus' text format, version 0.0.4; empty where there is no controller. */
+  /** In Prometheus' text format 0.0.4. Empty if there is no controller. */
   text(): string {
     const all = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1));
     if (all.length === 0) return '';
@@ -174,7 +179,7 @@ function histogram(controller: string, { sum, counts }: Counts): string[] {
 
 const ofManagers = new WeakMap<object, ControllerMetrics>();
 
-/** The one collector of all controllers of a manager: a metric has its header once in a text. */
+/** The collector that all controllers of a manager share, so that each metric has one header. */
 export function metricsOfManager(manager: object): ControllerMetrics {
   let metrics = ofManagers.get(manager);
   if (metrics === undefined) {

@@ -1,11 +1,11 @@
 /**
- * What an object says, less what a server changes at each write: to tell whether a write has
- * changed anything, and what.
+ * The content of an object without the members that a server changes at each write. Used to tell
+ * whether and where a write changed the object.
  */
 
 import { isJsonObject } from '../base/json-object.ts';
 
-/** Members of metadata that differ after each write, or with each object of the same name. */
+/** Members of metadata that change with each write, or differ between objects of the same name. */
 const VOLATILE = new Set([
   'resourceVersion',
   'generation',
@@ -22,10 +22,10 @@ function shown(object: object): Record<string, unknown> {
   return { ...rest, metadata: Object.fromEntries(kept) };
 }
 
-/** As text, in the order in which the server has the members. */
+/** The content as text; members keep the server's order. */
 export const contentOf = (object: object): string => JSON.stringify(shown(object));
 
-/** The same with times, and generations that were observed, all alike. */
+/** The content with all times and observed generations replaced by constants. */
 export const withoutTimes = (content: string): string =>
   content
     .replace(
@@ -50,10 +50,10 @@ function differing(before: unknown, after: unknown, path: string): string[] {
 }
 
 /**
- * The paths at which what was sent says something else than the object before; of a JSON patch,
- * those that it names. Of a patch or an applied configuration only what it has counts.
+ * The paths at which a request body differs from the object before it. Of a JSON patch, the paths
+ * that it names; of other patches and of applied configurations, only the members that they have.
  *
- * @param contentType that of a patch; undefined: a whole object was sent
+ * @param contentType of the patch; undefined if the body is a whole object
  */
 export function pathsOfBody(
   contentType: string | undefined,

@@ -1,5 +1,5 @@
 /**
- * Reconcilers that are given the object in place of its name. controller-runtime:
+ * Reconcilers that get the object instead of its name. controller-runtime:
  * pkg/reconcile/reconcile.go, AsReconciler.
  */
 
@@ -10,18 +10,21 @@ import { isNotFound } from '../cache/rest/status-error.ts';
 import type { Reader } from '../client/types.ts';
 import type { Reconcile, ReconcileContext, Reconciler } from './reconcile.ts';
 
-/** Reconciles the objects of one resource. */
+/** Reconciles the objects of one resource. controller-runtime: reconcile.ObjectReconciler. */
 export interface ObjectReconciler<T extends object> {
   readonly resource: Resource<T, string>;
-  /** As a reconcile function, with the object: read-only where the client reads from a cache. */
+  /**
+   * A reconcile function that gets the object. The object is read-only if the client reads from a
+   * cache.
+   */
   reconcile(object: T, context: ReconcileContext<T>): ReturnType<Reconcile<T>>;
 }
 
 const NAMES = namesOf<ObjectReconciler<never>>()({ reconcile: 1, resource: 1 });
 
 /**
- * A reconciler that reads the object first. There is nothing to do for one that is gone; any other
- * failure of the read is one of the reconcile.
+ * Makes a reconciler that reads the object before each call. If the object does not exist, nothing
+ * is called; any other error of the read is a failure of the reconcile.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

@@ -1,7 +1,8 @@
 /**
- * What a controller may be told, and what counts where it is not: its own option, else the
- * manager's, else controller-runtime's default. controller-runtime: pkg/controller/controller.go
- * (TypedOptions, DefaultFromConfig), pkg/builder/controller.go (doController).
+ * The options of a controller, their checks and their defaults. The order is: the controller's
+ * option, the manager's `controllerDefaults`, controller-runtime's default. controller-runtime:
+ * pkg/controller/controller.go (TypedOptions, DefaultFromConfig), pkg/builder/controller.go
+ * (doController).
  */
 
 import { type Clock, requireClock, systemClock } from '../base/clock.ts';
@@ -49,112 +50,112 @@ import {
 } from './request-queue.ts';
 
 /**
- * How a controller works, whatever it watches. Where an option is left out, the manager's
- * `controllerDefaults` count.
+ * Options of a controller that do not depend on what it watches. Defaults come from the manager's
+ * `controllerDefaults`, then from controller-runtime. All times are in milliseconds.
+ * controller-runtime: controller.TypedOptions.
  */
 export interface ControllerSettings {
   /**
-   * In messages, logs and metrics; by default the kind in lower case. With a manager it must be the
-   * only one in the process.
+   * The name in messages, logs and metrics. Default: the kind in lower case. With a manager it must
+   * be unique in the process.
    */
   name?: string | undefined;
-  /** Lets controllers of a manager share a name. Default false. */
+  /** Allows controllers of a manager to share a name. Default false. */
   skipNameValidation?: boolean | undefined;
-  /** Workers. Default: the manager's for the group and kind, the manager's, 1. */
+  /**
+   * The number of workers. Default: the manager's `groupKindConcurrency`, its
+   * `maxConcurrentReconciles`, or 1.
+   */
   maxConcurrentReconciles?: number | undefined;
   /**
-   * Delays of failed requests. Default: 5 ms, doubled by each failure of the request, up to 1000 s;
-   * without the priority queue also 10 a second with bursts of 100 for all together.
+   * Computes the delays of failed requests. Default: 5 ms, doubled with each failure of the
+   * request, at most 1000 s. Without the priority queue the default also allows only 10 retries a
+   * second for all requests together, with bursts of 100.
    */
   rateLimiter?: RateLimiter<Request> | undefined;
   /**
-   * Whether requests have priorities, in a `PriorityQueue`; the default. Then those of the initial
-   * list and of updates that changed nothing come last (`LowPriority`), a request that comes again
-   * keeps its priority, and a result may set another one. `false`: first come, first served, in a
-   * `RateLimitingQueue`.
+   * Uses a `PriorityQueue`. Default true: requests of the initial list and of updates without a
+   * change get `LowPriority`, a request that comes again keeps its priority, and a result may set
+   * one. False: a `RateLimitingQueue`, first in, first out.
    */
   usePriorityQueue?: boolean | undefined;
   /**
-   * Makes the queue, when the controller starts; its `key` must be `requestKey`, else the start
-   * fails with CapstanError INVALID_ARGUMENT. Given the controller's name and its rate limiter. The
-   * controller shuts it down at the end and leaves it to its maker to dispose of it.
+   * Makes the queue when the controller starts. It gets the controller's name and rate limiter. The
+   * queue's `key` option must be `requestKey`; otherwise the start fails with CapstanError
+   * INVALID_ARGUMENT. The controller shuts the queue down when it ends; disposing of it is up to
+   * the caller.
    */
   newQueue?:
     | ((name: string, rateLimiter: RateLimiter<Request>) => RateLimitingQueue<Request>)
     | undefined;
   /**
-   * After so many milliseconds the context's signal fires. The call itself is still waited for. 0,
-   * the default: never.
+   * Fires the signal of a reconcile after this many milliseconds. The worker still waits until the
+   * call has settled. Default 0: no limit.
    */
   reconciliationTimeout?: number | undefined;
   /**
-   * How long the sources may take to start and sync, in milliseconds, before the start fails. 0,
-   * the default: two minutes.
+   * The time within which all sources must start and sync, in milliseconds. After it the start
+   * fails with CACHE_SYNC_TIMEOUT. Default 0: two minutes.
    */
   cacheSyncTimeout?: number | undefined;
   /**
-   * How long `run` and `stop` wait for calls of handlers and map functions that are under way,
-   * their promises included, in milliseconds; reconciles are waited for however long they take.
-   * Default 10 000: less than the grace of a manager, so that it can still say which source is
-   * late. Then that is reported (code TIMEOUT), and the calls go on. 0: not at all; Infinity: as
-   * long as they take.
+   * How long `run` and `stop` wait for running calls of handlers and map functions, promises
+   * included, in milliseconds. Then they report which sources are late (code TIMEOUT) and leave the
+   * calls running. Reconciles are awaited without a limit. 0: do not wait; Infinity: no limit.
+   * Default 10 000, which is less than the manager's `gracefulShutdownTimeout`, so that the report
+   * still comes.
    */
   shutdownTimeout?: number | undefined;
   /**
-   * Whether a mistake in the program is a failure of its request like any other; the default.
-   * `false`: what an engine throws for one (a TypeError without a cause, a ReferenceError,
-   * RangeError or SyntaxError) ends the controller, and with it the manager. Other errors are no
-   * panics, thrown or rejected with: they are how a reconcile function says that it failed.
+   * Treats a bug in the reconcile function as a failure of its request. Default true. False: an
+   * error that the JavaScript engine throws (a ReferenceError, RangeError, SyntaxError, or a
+   * TypeError without a cause) ends the controller, and with it the manager. Other errors are
+   * failures of the request in both cases.
    */
   recoverPanic?: boolean | undefined;
   /**
-   * Whether it reconciles only while this process leads; it matters with a manager that elects.
+   * Reconciles only while this process leads. It takes effect with a manager that has an election.
    * Default true.
    */
   needLeaderElection?: boolean | undefined;
   /**
-   * Whether sources start before this process leads, so that it works at once when it does. Default
-   * false.
+   * Starts the sources before this process leads, so that workers begin without waiting for the
+   * caches. Default false. controller-runtime: EnableWarmup.
    */
   enableWarmup?: boolean | undefined;
   /**
-   * A request waits until its sources have been quiet about it for so many milliseconds. Retries
-   * keep their own delays, but none begins in that time either. 0, the default: nothing waits.
-   * kube-rs: `Config::debounce`.
+   * Delays a request until its sources have not added it for this many milliseconds. A retry keeps
+   * its own delay, but also waits while the request is delayed. Default 0: no delay. kube-rs:
+   * `Config::debounce`.
    */
   debounceMs?: number | undefined;
   /**
-   * How long a request whose sources are never quiet waits at most, in milliseconds from the first
-   * event after its last reconcile. Default: ten times `debounceMs`. Infinity: for ever, as in
-   * kube-rs.
+   * The longest delay by `debounceMs`, in milliseconds from the first event after the last
+   * reconcile of the request. Default: ten times `debounceMs`. Infinity: no limit, as in kube-rs.
    */
   debounceMaxMs?: number | undefined;
   /**
-   * After so many milliseconds a worker that failed goes on; what it had in hand comes again then.
-   * Default 1000. client-go: JitterPeriod.
+   * The time after which a worker that failed continues, in milliseconds; the request that it had
+   * taken is added again with the same delay. Default 1000. client-go: JitterPeriod.
    */
   restartDelay?: number | undefined;
   /**
-   * Where the controller says what it does, failures of reconciles and sources included. Default:
-   * the manager's; without any, failures go to the hook of `setErrorHandler` and the rest is not
-   * said.
+   * Logs what the controller does, with failures of reconciles and sources. Default: the manager's
+   * logger. Without one, failures go to the function set with `setErrorHandler`.
    */
   logger?: Logger | undefined;
   /**
-   * Makes the logger of a request, or of the controller itself where there is none; in place of
-   * `logger`.
+   * Makes the logger of a request. It is called with `undefined` for the logger of the controller
+   * itself. Takes precedence over `logger`.
    */
   logConstructor?: ((request: Request | undefined) => Logger) | undefined;
-  /** Gets a span for each reconcile. Default: the manager's. */
+  /** Gets a span for each reconcile. Default: the manager's tracer. */
   tracer?: Tracer | undefined;
-  /** Counts the controller's reconciles. Default: the manager's. */
+  /** Counts the reconciles. Default: the manager's metrics. */
   metrics?: ControllerMetrics | undefined;
-  /**
-   * Gets the metrics of the controller's queue, under the controller's name. Default: the
-   * manager's.
-   */
+  /** Receives the metrics of the queue, under the controller's name. Default: the manager's. */
   metricsProvider?: MetricsProvider | undefined;
-  /** Default: the manager's, else the host's monotonic clock. */
+  /** Default: the manager's clock, or the host's monotonic clock. */
   clock?: Clock | undefined;
 }
 
@@ -182,10 +183,10 @@ export const SETTING_NAMES = namesOf<ControllerSettings>()({
   shutdownTimeout: 1,
 });
 
-/** The settings that a controller runs with. */
+/** The options of a controller with all defaults filled in. */
 export interface ResolvedSettings {
   readonly name: string;
-  /** `Website.demo.capstan.dev`; empty without a resource to reconcile. */
+  /** `Website.demo.capstan.dev`; empty without `for`. */
   readonly groupKind: string;
   readonly skipNameValidation: boolean;
   readonly workers: number;
@@ -198,11 +199,11 @@ export interface ResolvedSettings {
   readonly debounceMs: number;
   readonly debounceMaxMs: number;
   readonly restartDelay: number;
-  /** Undefined: nobody listens. */
+  /** Undefined: there is no logger. */
   readonly logOf: ((request: Request | undefined) => Logger) | undefined;
   readonly tracer: Tracer | undefined;
   readonly figures: Figures;
-  /** To be called once, when the controller has ended. */
+  /** Call once, when the controller has ended. */
   readonly forgetFigures: () => void;
   readonly clock: Clock;
   readonly newQueue: () => RequestQueue;
@@ -211,7 +212,7 @@ export interface ResolvedSettings {
 /** controller-runtime: pkg/controller/controller.go, CacheSyncTimeout. */
 const CACHE_SYNC_TIMEOUT_MS = 120_000;
 /**
- * client-go: wait.Until's period around workers, as controller-runtime's JitterPeriod was by
+ * client-go: the period of wait.Until around workers; controller-runtime's JitterPeriod had this
  * default.
  */
 const RESTART_MS = 1000;
@@ -293,7 +294,7 @@ export function resolveSettings(
   };
 }
 
-/** As Kubernetes writes it: `Deployment.apps`, and `Pod` for the core group. */
+/** The format of Kubernetes: `Deployment.apps`, or `Pod` for the core group. */
 export function groupKindOf({ group, kind }: Pick<Resource<never>, 'group' | 'kind'>): string {
   return group === '' ? kind : `${kind}.${group}`;
 }
@@ -318,8 +319,8 @@ function requireSettings(options: ControllerSettings, where: string): void {
 }
 
 /**
- * Those of a manager, which are checked when a controller takes them: a number of workers that is
- * none would be a controller that never does anything.
+ * Checks the manager's defaults when a controller uses them: with an invalid number of workers the
+ * controller would never reconcile.
  */
 function requireDefaults(defaults: ControllerDefaults): void {
   const where = 'manager.controllerDefaults';

@@ -1,11 +1,13 @@
 /**
- * Which events count. The standard predicates run on the change bits that a cache has found by
- * comparing bytes, and decode nothing where those settle it; of any other two objects they compare
- * the values, as controller-runtime does: no map and an empty one are the same, and so are no
- * generation and 0.
+ * The standard predicates: they decide which events a source handles.
  *
- * A predicate has a method only for the kinds of events that it may turn away, so that all others
- * cost nothing and are not said to have passed it. controller-runtime: pkg/predicate/predicate.go.
+ * - A cache compares the bytes of two states when it stores an update. Where these answer a
+ *   predicate's question, nothing is decoded. Other objects are compared by value as in
+ *   controller-runtime: a missing map equals an empty one, and a missing generation equals 0.
+ * - A predicate has methods only for the kinds of events that it may reject. Other events skip it,
+ *   and it does not appear in their causes.
+ *
+ * controller-runtime: pkg/predicate/predicate.go.
  */
 import { invalid, requireBoolean, requireFunction, requireString } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
@@ -14,12 +16,12 @@ import { type LabelSelector, labelMatcher } from '../base/selectors.ts';
 import { comparedAsBytes, objectMetadata, sameVersion } from './metadata.ts';
 import type { Predicate, UpdateEvent } from './source.ts';
 
-/** Of the predicates that compare a part of an object with what it was. */
+/** Options of the predicates that compare a part of an object with its previous state. */
 export interface ChangedPredicateOptions {
   /**
-   * Whether an update from one object to another of the same name (another uid) passes in any case.
-   * A deletion and a creation that a cache missed arrive as one such update. Default false, as in
-   * controller-runtime: it passes only if the part differs. kube-rs lets it pass.
+   * Lets an update pass if the object was deleted and created again (its uid differs). A cache that
+   * missed the deletion gets both as one update. Default false, as in controller-runtime: such an
+   * update passes only if the part differs. kube-rs lets it pass.
    */
   recreated?: boolean | undefined;
 }
@@ -35,10 +37,9 @@ const PREDICATE_NAMES = namesOf<Predicate>()({
 });
 
 /**
- * Updates that changed `metadata.generation`, which for custom resources is a change of anything
- * but metadata and status. Labels, annotations and finalizers do not change it, nor does somebody
- * who overwrites the status. All other events pass. controller-runtime:
- * predicate.GenerationChangedPredicate.
+ * Passes updates that changed `metadata.generation`: for custom resources every change except of
+ * metadata and status. It rejects updates of labels, annotations, finalizers and status. Other
+ * kinds of events pass. controller-runtime: predicate.GenerationChangedPredicate.
  *
  * @example
  * const relevant = or(generationChangedPredicate(), annotationChangedPredicate());
@@ -55,7 +56,7 @@ export function generationChangedPredicate(
 }
 
 /**
- * Updates that changed `metadata.labels`, by value. All other events pass. controller-runtime:
+ * Passes updates that changed `metadata.labels`. Other kinds of events pass. controller-runtime:
  * predicate.LabelChangedPredicate.
  */
 export function labelChangedPredicate(options: ChangedPredicateOptions = {}): Predicate<object> {
@@ -67,8 +68,8 @@ export function labelChangedPredicate(options: ChangedPredicateOptions = {}): Pr
 }
 
 /**
- * Updates that changed `metadata.annotations`, by value. All other events pass. controller-runtime:
- * predicate.AnnotationChangedPredicate.
+ * Passes updates that changed `metadata.annotations`. Other kinds of events pass.
+ * controller-runtime: predicate.AnnotationChangedPredicate.
  */
 export function annotationChangedPredicate(
   options: ChangedPredicateOptions = {},
@@ -81,17 +82,19 @@ export function annotationChangedPredicate(
 }
 
 /**
- * Updates that changed anything: not those of a resync or of a list that brought the object again.
- * All other events pass. controller-runtime: predicate.ResourceVersionChangedPredicate.
+ * Passes updates that changed `metadata.resourceVersion`, and so rejects those of a resync or a
+ * relist. Other kinds of events pass. controller-runtime:
+ * predicate.ResourceVersionChangedPredicate.
  */
 export function resourceVersionChangedPredicate(): Predicate<object> {
   return changed('resourceVersionChanged', {}, (event) => !sameVersion(event));
 }
 
 /**
- * Events of objects whose labels match, of an update the new state: an object that stops matching
- * is not heard of. A selector as text or as objects carry it; the empty one matches everything.
- * Reads the labels of each event. controller-runtime: predicate.LabelSelectorPredicate.
+ * Passes events whose object matches the label selector; of an update the new state is checked, so
+ * that the update with which an object stops matching is rejected. The selector is a string or a
+ * LabelSelector object; an empty one matches everything. It reads the labels of every event's
+ * object. controller-runtime: predicate.LabelSelectorPredicate.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -105,10 +108,10 @@ export function labelSelectorPredicate(selector: string | LabelSelector): Predic
 }
 
 /**
- * Events whose object passes a filter, of an update the new one. controller-runtime:
- * predicate.NewPredicateFuncs.
+ * Passes events whose object the filter accepts; of an update the new state is checked.
+ * controller-runtime: predicate.NewPredicateFuncs.
  *
- * @param options `name` in the causes of a run; by default the function's own
+ * @param options `name` is shown in the causes of a run; default: the name of the function
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * const ours = newPredicateFuncs((pod: V1Pod) => pod.metadata?.namespace === 'ours', { name: 'ours' });
@@ -129,8 +132,8 @@ export function newPredicateFuncs<T = object>(
 }
 
 /**
- * A predicate of functions, one for each kind of event; those that are left out let theirs pass.
- * Wherever a predicate is expected, an object with such functions will do; this checks it.
+ * Makes a predicate from functions, one for each kind of event; a missing function lets its events
+ * pass. A plain object with such functions is a predicate too; use this to check it early.
  * controller-runtime: predicate.Funcs.
  *
  * @throws CapstanError INVALID_ARGUMENT
@@ -141,8 +144,10 @@ export function predicateFuncs<T = object>(funcs: Predicate<T>): Predicate<T> {
 }
 
 /**
- * Events that pass all of them; with none, every event. controller-runtime: predicate.And. @throws
- * CapstanError INVALID_ARGUMENT
+ * Passes events that all predicates pass. Without predicates every event passes.
+ * controller-runtime: predicate.And.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
  */
 export function and<T = object>(...predicates: Predicate<T>[]): Predicate<T> {
   return combined('and', predicates, (kind) => {
@@ -152,8 +157,10 @@ export function and<T = object>(...predicates: Predicate<T>[]): Predicate<T> {
 }
 
 /**
- * Events that pass one of them; with none, no event. controller-runtime: predicate.Or. @throws
- * CapstanError INVALID_ARGUMENT
+ * Passes events that at least one predicate passes. Without predicates no event passes.
+ * controller-runtime: predicate.Or.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
  */
 export function or<T = object>(...predicates: Predicate<T>[]): Predicate<T> {
   return combined('or', predicates, (kind) => {
@@ -165,8 +172,8 @@ export function or<T = object>(...predicates: Predicate<T>[]): Predicate<T> {
 }
 
 /**
- * Events that do not pass it. One that says nothing of a kind of event lets it pass, so that this
- * turns all of them away. controller-runtime: predicate.Not.
+ * Passes events that the predicate rejects. A predicate without a method for a kind of event passes
+ * all of them, so that its negation rejects them all. controller-runtime: predicate.Not.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -180,12 +187,13 @@ export function not<T = object>(predicate: Predicate<T>): Predicate<T> {
 export const EVENT_KINDS = ['create', 'update', 'delete', 'generic'] as const;
 export type EventKind = (typeof EVENT_KINDS)[number];
 
-/** What a predicate says of events of a kind; `undefined`: all of them pass. */
+/** One method of a predicate: whether an event passes. */
 export type EventTest = (event: unknown) => boolean;
 
 /**
- * Throws CapstanError INVALID_ARGUMENT, when called, for an answer that is no boolean: a promise
- * would let every event pass.
+ * The predicate's method for a kind of event; `undefined` if it has none. The method throws
+ * CapstanError INVALID_ARGUMENT for a result that is not a boolean, because a promise would let
+ * every event pass.
  */
 export function testOf<T>(predicate: Predicate<T>, kind: EventKind): EventTest | undefined {
   const method = predicate[kind] as EventTest | undefined;
@@ -198,7 +206,7 @@ export function testOf<T>(predicate: Predicate<T>, kind: EventKind): EventTest |
   };
 }
 
-/** How a predicate is called in causes and messages. */
+/** The name of a predicate in causes and messages. */
 export function predicateName<T>({ name }: Predicate<T>): string {
   return name === undefined || name === '' ? 'unnamed' : name;
 }
@@ -245,7 +253,7 @@ function changed(
   };
 }
 
-/** controller-runtime reports such an event and turns it away. */
+/** Reports an event without one of its objects and rejects it, as controller-runtime does. */
 function hasBoth(
   { objectOld, objectNew }: UpdateEvent<object | undefined | null>,
   name: string,
@@ -272,5 +280,5 @@ function mapDiffers(
   const now = objectMetadata(objectNew)?.[part] ?? {};
   const keys = Object.keys(old);
   if (keys.length !== Object.keys(now).length) return true;
-  return keys.some((key) => now[key] !== old[key]); // what a plain object inherits is no string
+  return keys.some((key) => now[key] !== old[key]); // inherited members are not strings
 }

@@ -1,10 +1,10 @@
 /**
- * Turns what a source says into requests for every object that is known. kube-rs:
- * `Controller::reconcile_all_on`.
+ * The option `reconcileAllOn`: turns any request of a source into requests for all objects in the
+ * cache. kube-rs: `Controller::reconcile_all_on`.
  *
- * A source that speaks again while the objects of before are being added leads to one more round
- * after it, however often it does, so that each object is added at least once after each time it
- * spoke; so does a queue that refuses one of them. Long rounds let the event loop turn in between.
+ * Requests that come while a round is adding the objects lead to one more round, so that each
+ * object is added at least once after each request. A round in which the queue refused an object is
+ * repeated. Long rounds yield to the event loop.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -15,7 +15,7 @@ import { splitMetaNamespaceKey } from '../cache/rest/keys.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Cause, SourceQueue } from './source.ts';
 
-/** How long a round waits that the queue, such as one that is full, has refused a part of. */
+/** The delay before a round is repeated, in milliseconds. */
 const AGAIN_MS = 1000;
 
 interface Round {
@@ -32,7 +32,7 @@ export class ReconcileAllQueue implements SourceQueue {
   #next: Round | undefined;
   #isRunning = false;
 
-  /** `keys` are those of the objects at the moment of the call. */
+  /** `keys` returns the keys of the objects in the cache. */
   constructor(
     queue: SourceQueue,
     keys: () => readonly string[],
@@ -67,7 +67,7 @@ export class ReconcileAllQueue implements SourceQueue {
     }
   }
 
-  /** False where the queue refused one of them: the first error is reported. */
+  /** Returns false if the queue refused an object, and reports the first error. */
   async #addAll({ options, cause }: Round): Promise<boolean> {
     let failure: { readonly error: unknown } | undefined;
     for (const key of this.#keys()) {

@@ -1,7 +1,7 @@
 /**
- * What a reconcile function is given, what it may answer, and what each answer means for its
- * request. Exactly one outcome per call: controller-runtime, pkg/internal/controller/controller.go
- * reconcileHandler.
+ * The reconcile function: its arguments, its result, and the outcome that follows from the result.
+ * Each call has exactly one outcome. controller-runtime: pkg/reconcile/reconcile.go;
+ * pkg/internal/controller/controller.go, reconcileHandler.
  */
 
 import { CapstanError, hasCode, invalid, isAbort, isError, someCause } from '../base/errors.ts';
@@ -14,66 +14,70 @@ import { isPriority } from '../workqueue/index.ts';
 import type { Cause } from './source.ts';
 
 /**
- * What is to become of a request after a run that did not fail. Nothing: its failures are
- * forgotten, and it comes again when something asks for it.
+ * When a request is reconciled again after a run without an error. Without a result the failure
+ * count is reset, and the request is reconciled again when an event asks for it.
+ * controller-runtime: reconcile.Result.
  */
 export interface Result {
-  /** Again, after the rate limiter's delay, as after an error. */
+  /** Reconcile again after the rate limiter's delay, as after an error. */
   requeue?: boolean | undefined;
   /**
-   * Again after so many milliseconds; failures so far are forgotten. Wins over `requeue`; 0 and
-   * less say nothing.
+   * Reconcile again after this many milliseconds, and reset the failure count. Takes precedence
+   * over `requeue`. 0 and negative numbers have no effect.
    */
   requeueAfter?: number | undefined;
   /**
-   * The priority of the request when it comes again, an integer of 32 bits; by default the one that
-   * it has. As in controller-runtime it takes effect only in a priority queue (`usePriorityQueue`),
-   * and only together with `requeue` or `requeueAfter`.
+   * The priority of the request when it comes again, a 32-bit integer. Default: its current
+   * priority. As in controller-runtime it takes effect only in a priority queue
+   * (`usePriorityQueue`) and only together with `requeue` or `requeueAfter`.
    */
   priority?: number | undefined;
 }
 
 const RESULT_NAMES = namesOf<Result>()({ requeueAfter: 1, requeue: 1, priority: 1 });
 
-/** What a run is given beside its request. */
+/** The second argument of a reconcile function. */
 export interface ReconcileContext<T> {
   /**
-   * Fires when `reconciliationTimeout` is over (reason: code TIMEOUT) or the controller stops
-   * (reason: code STOPPED).
+   * Fires after `reconciliationTimeout` (its reason has code TIMEOUT) or when the controller stops
+   * (code STOPPED).
    */
   readonly signal: AbortSignal;
   /**
-   * 1 for the first try, one more after each failure or `requeue` until one succeeds: the limiter's
-   * count and one.
+   * 1 for the first attempt, plus 1 for each failure or `requeue` since the last success: the rate
+   * limiter's count + 1.
    */
   readonly attempt: number;
   readonly get: CachedGet<T>;
   /**
-   * The controller's, which adds the controller, the request and the reconcile id to what it says.
+   * The controller's logger, with the fields `controller`, `namespace`, `name` and `reconcileId`.
    */
   readonly logger: Logger;
   /**
-   * A random UUID: what this run says and does can be found by it. controller-runtime:
+   * A random UUID of this run, which also stands in its log lines and its span. controller-runtime:
    * `controller.ReconcileIDFromContext`.
    */
   readonly reconcileId: string;
   /**
-   * Why: what has asked for this run since the one before, in order, but for a `requeueAfter` that
-   * is not due yet: it was merged into this run without leading to it, and comes last. Of more than
-   * eight the first ones and the newest. Empty where something else than the controller's sources
-   * added the request to its queue. For people and logs: to decide by it would lose what a
-   * controller that restarts has not seen.
+   * What has requested this run since the previous one, in order. A `requeueAfter` that is not due
+   * yet comes last: this run replaces it. At most eight: the first seven and the newest. Empty if
+   * the request was added to the queue directly.
+   *
+   * Use it in logs only. A reconcile that decides by its causes misses what happened before the
+   * controller started.
    */
   readonly causes: readonly Cause[];
-  /** How many causes there were beside `causes`. */
+  /** The number of causes that are not in `causes`. */
   readonly moreCauses: number;
 }
 
 /**
- * Reads from the controller's caches: an object of `for`, or of the given resource in `owns` or
- * `watches`, of its metadata alone where these were asked for. `undefined`: there is none. Objects
- * are read-only, and a cache may lag behind the server, your own writes included; whatever it
- * missed leads to another reconcile.
+ * Reads an object from the controller's caches: an object of `for`, or of a resource in `owns` or
+ * `watches`. Returns `undefined` if the cache does not have it. With `metadataOnly` the object has
+ * only its metadata.
+ *
+ * Objects are read-only. A cache may be behind the server, also behind the controller's own writes;
+ * each change that reaches it later requests another reconcile.
  *
  * @throws CapstanError INVALID_ARGUMENT for a resource that the controller does not watch
  */
@@ -83,27 +87,26 @@ export interface CachedGet<T> {
 }
 
 /**
- * Makes the world match one object. What it throws or rejects with is a failure of this request
- * alone.
+ * Brings the actual state to the state that one object describes. If it throws or rejects, only
+ * this request has failed. controller-runtime: `reconcile.Func`.
  */
 export type Reconcile<T> = (
   request: Request,
   context: ReconcileContext<T>,
 ) => Promise<Result | Nothing> | Result | Nothing;
 
-/** An object with such a function. controller-runtime: `reconcile.Reconciler`. */
+/** An object with a reconcile function. controller-runtime: `reconcile.Reconciler`. */
 export interface Reconciler<T> {
   reconcile: Reconcile<T>;
 }
 
-/** What a function without a return statement gives. */
+/** The result of a function without a return statement. */
 type Nothing = ReturnType<() => void>;
 
 /**
- * A failure that trying again cannot mend: the request is neither retried nor forgotten, until its
- * object changes. An error with a TerminalError among its causes counts as one. Code `TERMINAL`.
- *
- * Source: controller-runtime, reconcile.TerminalError.
+ * An error that a retry cannot fix. The request is not retried until an event asks for it, and its
+ * failure count stays. An error with a TerminalError in its cause chain is one too. Code
+ * `TERMINAL`. Source: controller-runtime, reconcile.TerminalError.
  *
  * @example
  * throw new TerminalError('spec.image is not an image name', { cause: error });
@@ -119,20 +122,19 @@ export class TerminalError extends CapstanError {
 }
 
 /**
- * What an engine throws for a mistake in a program (`undefined` has no members, no such name,
- * recursion without end), as Go's panics. No failure of a network is one: `fetch` reports it by a
- * TypeError that has a cause.
+ * Whether an error is one that a JavaScript engine throws for a bug in the program: Go's panics. A
+ * TypeError with a cause is not one: `fetch` reports network failures with it.
  */
 export function isPanic(error: unknown): boolean {
   try {
     if (!isError(error)) return false;
-    const { name, cause } = error; // not by class: those of Node's core may be another realm's
+    const { name, cause } = error; // not instanceof: Node's own errors may come from another realm
     if (hasCode(error, 'MUTATED')) return isPanic(cause);
     return (
       /^(Reference|Range|Syntax)Error$/.test(name) || (name === 'TypeError' && cause === undefined)
     );
   } catch {
-    return false; // an engine throws no Proxy
+    return false; // a Proxy threw, and an engine throws no Proxy
   }
 }
 
@@ -147,10 +149,10 @@ export type Outcome =
   | { readonly kind: 'requeueAfter'; readonly ms: number; readonly priority: number | undefined }
   | { readonly kind: 'error'; readonly error: unknown }
   | { readonly kind: 'terminal'; readonly error: unknown }
-  /** By the end of the controller: no failure of the request's. */
+  /** The controller was stopped; not a failure of the request. */
   | { readonly kind: 'aborted'; readonly error: unknown };
 
-/** Never throws: an answer of the wrong shape is a failure like any other. */
+/** Never throws: a result of the wrong shape is an error outcome. */
 export function outcomeOf(result: unknown): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
   if (typeof result !== 'object')
@@ -173,7 +175,7 @@ export function outcomeOf(result: unknown): Outcome {
   return requeue === true ? { kind: 'requeue', priority } : { kind: 'success' };
 }
 
-/** The names are compared here first, as this is on the way of each run. */
+/** Compares the names inline first, because this runs after every reconcile. */
 function unknownIn(result: object): unknown {
   let known = false;
   for (const name in result) {
@@ -189,7 +191,7 @@ function unknownIn(result: object): unknown {
   return undefined;
 }
 
-/** @param ending the reason of the call's signal, where the end of the controller has fired it */
+/** @param ending the reason of the run's signal if the end of the controller has fired it */
 export function outcomeOfError(error: unknown, ending: unknown): Outcome {
   if (ending !== undefined && isAbort(error, ending)) return { kind: 'aborted', error };
   return { kind: isTerminal(error) ? 'terminal' : 'error', error: explained(error) };

@@ -1,16 +1,16 @@
 /**
- * What a controller says of itself, for a page or a log: plain data, copied when asked for, without
- * the contents of objects (which may be secret). It answers "why is my object not reconciled?": is
- * it queued, does it wait for a delay, does it fail, did nothing ask for it?
+ * The report of a controller for pages and logs: plain data, copied on each call, without the
+ * contents of objects, which may be secret. It answers why an object is not reconciled: whether it
+ * is queued, delayed, failing, or was never requested.
  */
 import type { Cause, SourceStatus } from './source.ts';
 
-/** A controller as the live page shows it, at the moment of the call. Times are in milliseconds. */
+/** A controller as the live page shows it. Times are in milliseconds, relative to the call. */
 export interface ControllerReport {
   readonly name: string;
   /** `Website.demo.capstan.dev`. */
   readonly groupKind: string;
-  /** `waiting for leadership` also where the lease has run out while it was working. */
+  /** Also `waiting for leadership` if the lease expired while the controller was running. */
   readonly state:
     | 'not started'
     | 'warming up'
@@ -21,8 +21,8 @@ export interface ControllerReport {
   readonly workers: number;
   readonly sources: readonly (SourceStatus & { readonly name: string })[];
   /**
-   * Requests in all, whatever the filter. One that is ready or worked at and waits for a delay too
-   * is counted in both.
+   * Counts of all requests, whatever the filter. A request that is ready or processing and also
+   * delayed is counted in both.
    */
   readonly queue: {
     readonly ready: number;
@@ -31,80 +31,80 @@ export interface ControllerReport {
     readonly hasPriorities: boolean;
   };
   readonly keys: readonly KeyReport[];
-  /** The newest first. */
+  /** Newest first. */
   readonly recent: readonly RunReport[];
   readonly totals: Readonly<Record<RunReport['outcome'], number>>;
-  /** Those of the last ten minutes, the newest first; at most twenty. */
+  /** The hot loops of the last ten minutes, newest first; at most twenty. */
   readonly hotLoops: readonly HotLoopReport[];
-  /** Whether `keys` was cut by the limit. */
+  /** Whether `limit` cut `keys`. */
   readonly more: boolean;
 }
 
 /**
- * An object that the reconciles of a request write again and again, each because of the event of
- * the write before, although nothing is different after it.
+ * An object that reconciles of a request write again and again, each because of the event of the
+ * previous write, although its content stays the same.
  */
 export interface HotLoopReport {
-  /** Of the request. */
+  /** The namespace of the request. */
   readonly namespace: string;
   readonly name: string;
-  /** What is written: its kind and `namespace/name`. */
+  /** The kind and `namespace/name` of the written object. */
   readonly object: string;
   /**
-   * What the writes set, such as `spec.ingress`; at most five. `metadata.resourceVersion`: nothing
-   * that can be seen from outside.
+   * The paths that the writes change, such as `spec.ingress`; at most five.
+   * `metadata.resourceVersion` if no other change is visible.
    */
   readonly paths: readonly string[];
-  /** How many writes in a row. */
+  /** The number of writes in a row. */
   readonly writes: number;
-  /** Milliseconds since the last one. */
+  /** Milliseconds since the last write. */
   readonly agoMs: number;
 }
 
-/** A request in the queue, being reconciled, or given up. */
+/** A request that is queued or running, or has failed with a terminal error. */
 export interface KeyReport {
   readonly namespace: string;
   readonly name: string;
-  /** `failed`: by a terminal error, and nothing has asked for it since. */
+  /** `failed`: it ended with a terminal error and was not added again. */
   readonly state: 'processing' | 'ready' | 'waiting' | 'failed';
   readonly priority: number | undefined;
   /** Milliseconds until its delay ends. */
   readonly waitingMs: number | undefined;
-  /** Milliseconds for which it has been ready, or worked at. */
+  /** Milliseconds since it became ready or began to run. */
   readonly sinceMs: number | undefined;
   readonly failures: number;
   readonly lastError: ErrorReport | undefined;
   readonly causes: readonly Cause[];
-  /** Causes that are not listed, as there were too many. */
+  /** The number of causes that are not listed. */
   readonly moreCauses: number;
 }
 
-/** Most telling first: what is worked at, what fails, what is ready, what waits. */
+/** The order in which keys are listed: running, failing, ready, delayed. */
 export function rankOf(state: KeyReport['state'], fails: boolean): number {
   if (state === 'processing') return 0;
   if (state === 'failed' || fails) return 1;
   return state === 'ready' ? 2 : 3;
 }
 
-/** A failure, by its words alone. */
+/** An error as text. */
 export interface ErrorReport {
-  /** `CapstanError STATUS` or the name of its class. */
+  /** `CapstanError` with its code, or the name of the error's class. */
   readonly name: string;
   readonly message: string;
-  /** Milliseconds ago. */
+  /** Milliseconds since the error. */
   readonly agoMs: number;
 }
 
-/** A reconcile that has ended. */
+/** A finished reconcile. */
 export interface RunReport {
   readonly namespace: string;
   readonly name: string;
   readonly reconcileId: string;
-  /** `aborted`: by the end of the controller. */
+  /** `aborted`: the end of the controller interrupted it. */
   readonly outcome: 'success' | 'requeue' | 'requeueAfter' | 'error' | 'terminal' | 'aborted';
   readonly requeueAfterMs?: number;
   readonly attempt: number;
-  /** Milliseconds since it ended, and for which it ran. */
+  /** `agoMs`: milliseconds since it ended. `tookMs`: its duration. */
   readonly agoMs: number;
   readonly tookMs: number;
   readonly error?: ErrorReport;

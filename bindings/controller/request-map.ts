@@ -1,12 +1,11 @@
 /**
- * Values by request, found by the namespace and then by the name: no string is joined to look one
- * up, and `('a', 'b/c')` is not `('a/b', 'c')`. Memory follows the requests that are in it: the
- * maps of namespaces that became empty are kept for the next request of theirs, but never more of
- * them than there are others, and a few.
+ * A map with requests as keys. It looks up the namespace and then the name, so that no string is
+ * concatenated and `('a', 'b/c')` differs from `('a/b', 'c')`. Empty maps of namespaces are kept
+ * for reuse: at most half of all, plus SPARE.
  */
 import type { Request } from '../base/request.ts';
 
-/** Empty namespaces that are kept whatever their share. */
+/** Empty maps that are kept in any case. */
 const SPARE = 64;
 
 export class RequestMap<V> {
@@ -37,7 +36,7 @@ export class RequestMap<V> {
     this.#size += names.size - before;
   }
 
-  /** Removes and answers the value. */
+  /** Removes the request and returns its value. */
   take(request: Request): V | undefined {
     const names = this.#namespaces.get(request.namespace);
     const value = names?.get(request.name);

@@ -1,7 +1,7 @@
 /**
- * The queue of a controller, with priorities or without: what the controller says is the same, and
- * a queue without priorities hears of a request what it understands. controller-runtime:
- * pkg/internal/controller/controller.go, priorityQueueWrapper.
+ * The queue of a controller: one interface over a PriorityQueue and a RateLimitingQueue, which
+ * ignores priorities. controller-runtime: pkg/internal/controller/controller.go,
+ * priorityQueueWrapper.
  */
 import { CapstanError, hasCode, invalid } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
@@ -19,9 +19,12 @@ import {
 
 export interface RequestQueue {
   readonly hasPriorities: boolean;
-  /** Whether the queue took the request: one that is full may drop what it does not know. */
+  /**
+   * Returns whether the queue took the request. A full queue may drop one that it does not have
+   * yet.
+   */
   addWithOpts(options: AddOptions, request: Request): boolean;
-  /** `taken` is called when the request is handed out, before anything can be added after that. */
+  /** `taken` is called when the request is handed out, before anything else can be added. */
   getWithPriority(options: {
     taken: (request: Request) => void;
   }): Promise<GotWithPriority<Request>>;
@@ -29,19 +32,19 @@ export interface RequestQueue {
   forget(request: Request): void;
   numRequeues(request: Request): number;
   snapshot(options: SnapshotOptions): Snapshot<Request>;
-  /** Ready to be handed out, now or when they are done; and waiting for a delay. */
+  /** `ready`: ready or waiting for `done`. `waiting`: delayed. */
   counts(): { ready: number; waiting: number };
   shutDown(): void;
   dispose(): void;
 }
 
 /**
- * What queues and limiters of others are asked about at the start, so that those for something else
- * fail there and do not lose each event.
+ * A request to test user-supplied queues and rate limiters with at the start, so that one for other
+ * items fails there and not at each event.
  */
 const ANY: Request = { namespace: 'default', name: 'any' };
 
-/** A limiter that somebody else has made: each reconcile begins with this question. */
+/** Checks a user-supplied rate limiter with the call that each reconcile begins with. */
 export function requireLimiterOfRequests(limiter: RateLimiter<Request>, controller: string): void {
   try {
     limiter.numRequeues(ANY);
@@ -55,8 +58,8 @@ export function requireLimiterOfRequests(limiter: RateLimiter<Request>, controll
 }
 
 /**
- * Without a limiter: the queue's own default, which is what controller-runtime gives to such a
- * queue and goes with it.
+ * Makes the queue of a controller. Without a limiter the queue uses its own default, which is
+ * controller-runtime's for that queue.
  */
 export function requestQueue(
   hasPriorities: boolean,
@@ -71,8 +74,8 @@ export function requestQueue(
 }
 
 /**
- * A handler may add what has more members than a request, such as an object's metadata: a limiter
- * without a key function refuses that.
+ * Passes only namespace and name to the limiter. A handler may add objects with more members, such
+ * as metadata, and a limiter without a key function refuses those.
  */
 function limiterOfRequests(limiter: RateLimiter<Request>): RateLimiter<Request> {
   const plain = (request: Request): Request =>
@@ -85,8 +88,8 @@ function limiterOfRequests(limiter: RateLimiter<Request>): RateLimiter<Request> 
 }
 
 /**
- * A queue that somebody else has made: it is shut down at the end and not disposed of, so that its
- * maker may look at it yet.
+ * Wraps a user-supplied queue. The controller shuts it down and does not dispose of it, so that the
+ * user can still read it.
  */
 export function wrapQueue(queue: unknown): RequestQueue {
   if (!(queue instanceof RateLimitingQueue))
@@ -139,7 +142,7 @@ abstract class Wrapped<Q extends RateLimitingQueue<Request>> {
     this.queue.forget(request);
   }
 
-  /** 0 where a limiter of the user's does not say: a request is reconciled all the same. */
+  /** 0 if the user's limiter throws: the request is reconciled in any case. */
   numRequeues(request: Request): number {
     try {
       return this.queue.numRequeues(request);

@@ -1,18 +1,17 @@
 /**
- * What a controller remembers of its reconciles, for its report: the last ones, how many ended how,
- * and the last error of each request that fails. All of it is bounded: a ring of runs, and the
- * errors of the requests that failed last.
+ * The history of a controller's runs for its report: the last runs, the number of runs by outcome,
+ * and the last error of each failing request. Memory is bounded by the two constants below.
  */
 import type { Request } from '../base/request.ts';
 import type { RunReport } from './report.ts';
 import { RequestMap } from './request-map.ts';
 import type { FailureRecord, Run } from './run.ts';
 
-/** How many runs are remembered. */
+/** The number of runs that are kept. */
 export const RECENT_RUNS = 100;
 /**
- * Of how many failing requests the last error is. Where a server is away everything fails, and for
- * the same reason.
+ * The number of failing requests whose error is kept. When the API server is down, all requests
+ * fail for the same reason.
  */
 const MOST_ERRORS = 1000;
 
@@ -20,7 +19,7 @@ const MOST_ERRORS = 1000;
 export interface Failure {
   readonly request: Request;
   readonly error: FailureRecord;
-  /** It will not be tried again by itself. */
+  /** It is not retried. */
   readonly isTerminal: boolean;
 }
 
@@ -36,10 +35,10 @@ export class RunHistory {
   readonly #ring: Run[] = [];
   #next = 0;
   readonly #failures = new RequestMap<Failure>();
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #inOrder = new Set<Failure>();
 
-  /** Notes a run that has ended. */
+  /** Adds a run that has ended. */
   note(run: Run): void {
     this.totals[run.outcome]++;
     if (this.#ring.length < RECENT_RUNS) this.#ring.push(run);
@@ -54,12 +53,12 @@ export class RunHistory {
     return this.#failures.get(request);
   }
 
-  /** Requests that failed for good, until something changes. */
+  /** Requests that ended with a terminal error and have not succeeded since. */
   *terminal(): Generator<Failure> {
     for (const failure of this.#inOrder) if (failure.isTerminal) yield failure;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   *recent(): Generator<Run> {
     for (let i = 1; i <= this.#ring.length; i++)
       yield this.#ring[(this.#next - i + this.#ring.length) % this.#ring.length] as Run;

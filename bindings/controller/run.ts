@@ -1,6 +1,6 @@
 /**
- * One reconcile: what it is about, when it began and how it ended. Kept for a while after its end,
- * so it holds nothing but that.
+ * One reconcile: its request, its id, when it began and how it ended. It is kept in the run
+ * history, so it holds no other data.
  */
 import { nameOfError, ownText, textOfError, wordsEnd } from '../base/error-text.ts';
 import type { Request } from '../base/request.ts';
@@ -62,14 +62,14 @@ export class Run {
   }
 }
 
-/** What is kept of an error: its text, not the error with all that it refers to. */
+/** The text of an error. The error itself is not kept, because it may refer to large objects. */
 export interface FailureRecord {
   readonly name: string;
   readonly message: string;
   readonly at: number;
 }
 
-/** Messages of servers can be pages long. */
+/** In UTF-16 code units. Messages of servers can be pages long. */
 const LONGEST_MESSAGE = 1000;
 
 function recordOf(error: unknown, at: number): FailureRecord {
@@ -87,8 +87,8 @@ export function errorReport({ name, message, at }: FailureRecord, now: number): 
 }
 
 /**
- * How many are made at once: one takes 140 ns in a loop of its own, and 600 between the other work
- * of a reconcile (found by leaving it out).
+ * How many UUIDs are made at once. Making one takes 140 ns in a loop of its own and 600 ns between
+ * the other work of a reconcile (measured by leaving it out).
  */
 const AT_ONCE = 64;
 const made: string[] = [];
@@ -98,7 +98,7 @@ export function newReconcileId(): string {
   return made.pop() as string;
 }
 
-/** Browsers have `randomUUID` in secure contexts alone; random bytes they have everywhere. */
+/** Browsers have `randomUUID` only in secure contexts, and `getRandomValues` everywhere. */
 function uuid(): string {
   return typeof crypto.randomUUID === 'function'
     ? crypto.randomUUID()

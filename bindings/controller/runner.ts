@@ -1,11 +1,13 @@
 /**
- * One request after another through the reconcile function: what it is given, what its answer means
- * for the request, and what is kept of it.
+ * Runs the reconcile function for one request after another and applies its outcome to the queue,
+ * the metrics, the log and the run history. controller-runtime:
+ * pkg/internal/controller/controller.go, reconcileHandler.
  *
- * What it keeps true: every request that is served is added again, forgotten, given up by a
- * terminal error or, at the end of the controller, dropped; whatever else fails on the way (a
- * clock, a limiter, a logger of the user's) loses none. Exactly one outcome per call:
- * controller-runtime, pkg/internal/controller/controller.go, reconcileHandler.
+ * Invariants:
+ * - Each call has exactly one outcome.
+ * - A request is afterwards added again, forgotten, dropped by a terminal error, or dropped at the
+ *   end of the controller.
+ * - If anything else fails (the user's clock, rate limiter or logger), the request is not lost.
  */
 
 import { CapstanError, hasCode } from '../base/errors.ts';
@@ -34,12 +36,12 @@ import type { Cause } from './source.ts';
 import { traced } from './trace.ts';
 
 /**
- * Where a user's rate limiter throws, its request comes again after this: it must not be lost, nor
- * spin.
+ * The delay of a request whose rate limiter threw, so that it is neither lost nor retried in a
+ * tight loop.
  */
 const LIMITER_FAILED_MS = 1000;
 
-/** An error after which no worker can go on; the controller ends with it. */
+/** An error that ends the controller, because no worker can continue after it. */
 export class Fatal {
   readonly error: unknown;
 
@@ -47,10 +49,7 @@ export class Fatal {
     this.error = error;
   }
 
-  /**
-   * What is wrong with `error`, where that is the end of all work: nothing comes out of this queue
-   * any more, or it is a Fatal already.
-   */
+  /** `error` as a Fatal if it means that the queue is unusable, or if it is one already. */
   static from(error: unknown): Fatal | undefined {
     if (error instanceof Fatal) return error;
     const isDead = hasCode(error, 'POISONED') || hasCode(error, 'DISPOSED');
@@ -65,13 +64,13 @@ export interface RunnerParts<T extends object> {
   readonly queue: RequestQueue;
   readonly causes: Causes;
   readonly history: RunHistory;
-  /** Fires when the controller ends, and the signals of all calls with it. */
+  /** Fires when the controller ends. It aborts the signals of all runs. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Adds what must not be lost: where the queue fails too, to go on would lose it, and the end of the
- * controller does not.
+ * Adds a request that must not be lost. If the queue fails too, the controller ends: a restart
+ * lists the object again.
  */
 export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Request): void {
   try {
@@ -81,18 +80,18 @@ export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Requ
   }
 }
 
-/** What metrics and the queue hear of. */
+/** The outcomes that change the metrics and the queue. */
 type Counted = Exclude<Outcome, { kind: 'aborted' }>;
 
 const HOT_LOOP =
   'write only what is different (createOrUpdate, a status without the time), or let events of the ' +
   'own writes not through (generationChangedPredicate)';
 
-/** A run that is under way. */
+/** A running reconcile. */
 interface Call {
   readonly run: Run;
   readonly abort: AbortController;
-  /** Its place among all of them. */
+  /** Its index in `#calls`. */
   place: number;
 }
 
@@ -101,7 +100,7 @@ export class ReconcileRunner<T extends object> {
   readonly #settings: ResolvedSettings;
   readonly #queue: RequestQueue;
   readonly hotLoops: HotLoops;
-  /** In no order. */
+  /** Unordered. */
   readonly #calls: Call[] = [];
 
   constructor(parts: RunnerParts<T>) {
@@ -118,7 +117,7 @@ export class ReconcileRunner<T extends object> {
     stop.addEventListener('abort', unlisten, { once: true });
   }
 
-  /** What is being reconciled. */
+  /** The running reconciles. */
   running(): Run[] {
     return this.#calls.map(({ run }) => run);
   }
@@ -134,7 +133,7 @@ export class ReconcileRunner<T extends object> {
         try {
           return get(key, resource);
         } catch {
-          return undefined; // it watches no such resource
+          return undefined; // the controller does not watch that resource
         }
       },
       count: () => {
@@ -152,8 +151,8 @@ export class ReconcileRunner<T extends object> {
   }
 
   /**
-   * Rejects with what is no failure of the request's; then the request has been added again, unless
-   * it is a {@link Fatal}.
+   * Reconciles one request and applies the outcome. Rejects with an error that is not the request's
+   * own; the request has then been added again, unless the error is a {@link Fatal}.
    */
   async serve(request: Request, priority: number, causes: KnownCauses): Promise<void> {
     const { figures, restartDelay } = this.#settings;
@@ -192,7 +191,7 @@ export class ReconcileRunner<T extends object> {
     this.#settle(run, outcome, priority);
   }
 
-  /** Never rejects, unless the clock does. */
+  /** Rejects only if the clock throws. */
   async #call(run: Run): Promise<Outcome> {
     const { clock, figures, reconciliationTimeout, tracer } = this.#settings;
     const abort = new AbortController();
@@ -227,15 +226,15 @@ export class ReconcileRunner<T extends object> {
   }
 
   /**
-   * A promise only where the reconcile function gives one, as each takes a turn (50 ns). Neither
-   * throws nor rejects.
+   * Returns a promise only if the reconcile function does, because an await costs 50 ns. Never
+   * throws or rejects.
    */
   #outcome(run: Run, signal: AbortSignal): Outcome | Promise<Outcome> {
     const { logOf } = this.#settings;
     const { reconcile, get } = this.#parts;
     const { request, id, attempt, causes, moreCauses } = run;
     try {
-      // Own properties all of them, so that a context can be spread into another one.
+      // All are own properties, so that a context can be spread into another object.
       const context: ReconcileContext<T> = {
         signal,
         attempt,
@@ -261,16 +260,13 @@ export class ReconcileRunner<T extends object> {
     }
   }
 
-  /** The signal's reason, where the end of the controller and no timeout has fired it. */
+  /** The reason of the signal if the end of the controller fired it, not a timeout. */
   #ending(signal: AbortSignal): unknown {
     const { stop } = this.#parts;
     return stop.aborted && signal.reason === stop.reason ? stop.reason : undefined;
   }
 
-  /**
-   * The outcome rules but for `aborted`; a request comes again with the priority that it had. The queue drops what is
-   * added after the end.
-   */
+  /** Applies every outcome except `aborted`. A request that comes again keeps its priority. */
   #settle(run: Run, outcome: Counted, had: number): void {
     const { figures } = this.#settings;
     switch (outcome.kind) {
@@ -328,8 +324,8 @@ export class ReconcileRunner<T extends object> {
   }
 
   /**
-   * Tells of an error: the logger, else the hook for what nobody receives. Never throws, as no
-   * logger here does.
+   * Logs an error; without a logger, reports it to the error handler. Never throws, because loggers
+   * here are guarded.
    */
   #report(run: Run, error: unknown): void {
     const log = this.#log(run);
@@ -339,7 +335,7 @@ export class ReconcileRunner<T extends object> {
     } else log.error('Reconciler error', { reconcileId: run.id, error });
   }
 
-  /** `undefined`: nobody listens. */
+  /** `undefined` if there is no logger. */
   #log({ request }: Run): Logger | undefined {
     return this.#settings.logOf?.(request);
   }

@@ -1,11 +1,11 @@
 /**
- * The sources of one controller: started together, waited for together, added and taken away while
- * it runs. controller-runtime: pkg/internal/controller/controller.go,
+ * The sources of one controller: it starts them, waits until they have synced, and adds and removes
+ * sources while the controller runs. controller-runtime: pkg/internal/controller/controller.go,
  * startEventSourcesAndQueueLocked and Watch.
  *
- * A source that was taken away adds nothing any more, whatever it still does. One that was there at
- * the start must have begun and synced within the time; one that is added later is waited for by
- * nobody, but what it rejects with ends the controller all the same.
+ * - A removed source can no longer add requests.
+ * - Sources that were there at the start must start and sync within the timeout.
+ * - Nothing waits for a source that is added later, but if it rejects, the controller ends.
  */
 
 import { calls } from '../base/calls.ts';
@@ -26,12 +26,12 @@ import {
   type SourceStatus,
 } from './source.ts';
 
-/** A source, and what it is called in messages beside its name. */
+/** A source with its place in a controller. */
 export interface PlannedSource {
   readonly source: Source;
-  /** `deployments.apps`, where it watches a resource. */
+  /** `deployments.apps` if it watches a resource. Shown in messages. */
   readonly resource?: string;
-  /** What its requests go through on their way to the queue. */
+  /** Wraps the queue that the source adds to. */
   readonly through?: (queue: SourceQueue, signal: AbortSignal) => SourceQueue;
 }
 
@@ -43,7 +43,7 @@ export interface StartOptions {
   readonly clock: Clock;
   readonly logger: Logger | undefined;
   readonly timeoutMs: number;
-  /** A source that was added later could not start. */
+  /** Called if a source that was added later fails to start. */
   readonly onFailure: (error: unknown) => void;
 }
 
@@ -66,7 +66,7 @@ class Entry implements SourceQueue {
     this.#queue?.addWithCause(options, request, cause);
   }
 
-  /** Resolves when it has synced; the signal ends only the waiting. */
+  /** Resolves when the source has synced. The signal only ends the wait. */
   async start({ queue, logger }: StartOptions, waiting: AbortSignal): Promise<void> {
     const { source, through } = this.plan;
     const { signal } = this.removed;
@@ -94,7 +94,7 @@ class Entry implements SourceQueue {
     this.removed.abort(reason);
   }
 
-  /** With what it failed with, or else with what it is waiting for. */
+  /** The source with its failure, or with what it is waiting for. */
   describe(failure?: string): string {
     const { source, resource } = this.plan;
     const problem = failure ?? this.#status()?.problem;
@@ -108,7 +108,7 @@ class Entry implements SourceQueue {
     ].join('');
   }
 
-  /** A source that cannot say how far it is must not hide the error that it is asked for. */
+  /** If `status` throws, the caller must still get the error that it is describing. */
   #status(): SourceStatus | undefined {
     const { source } = this.plan;
     try {
@@ -128,12 +128,13 @@ class Entry implements SourceQueue {
 
 export class SourceSet {
   readonly #entries = new Set<Entry>();
-  /** Those that were taken away, while calls of them are under way. */
+  /** Removed sources with calls that are still running. */
   readonly #leaving = new Set<Entry>();
   #started: StartOptions | undefined;
 
   /**
-   * The function it returns takes the source away: its signal fires, and it adds nothing any more.
+   * Adds a source. The returned function removes it: its signal fires, and it can no longer add
+   * requests.
    */
   add(plan: PlannedSource): () => void {
     requireSource('source', plan.source);
@@ -148,14 +149,14 @@ export class SourceSet {
     };
   }
 
-  /** Whether a handler of one of them is being called at this moment. */
+  /** Whether a handler of one of the sources is on the call stack. */
   isCalling(): boolean {
     return calls.some((one) => this.#entries.has(one as Entry) || this.#leaving.has(one as Entry));
   }
 
   /**
-   * After the end: resolves when no call of their handlers is under way, or when the time is over,
-   * with the names of those that have some then.
+   * Resolves when no handler is running or when the time is over, with the names of the sources
+   * whose handlers still run.
    */
   async idle(clock: Clock, ms: number): Promise<string[]> {
     const late = new Set([...this.#entries, ...this.#leaving]);
@@ -164,7 +165,7 @@ export class SourceSet {
     return [...late].map(({ plan }) => plan.source.name);
   }
 
-  /** Starts them all. False: the controller ended meanwhile. */
+  /** Starts all sources. Resolves to false if the controller was stopped meanwhile. */
   async start(options: StartOptions): Promise<boolean> {
     this.#started = options;
     const { signal, clock, timeoutMs, controller } = options;
@@ -200,7 +201,7 @@ export class SourceSet {
       await entry.start(options, waiting);
     } catch (cause) {
       if (waiting.aborted) throw cause;
-      if (entry.removed.signal.aborted) return; // taken away meanwhile: nobody waits for it
+      if (entry.removed.signal.aborted) return; // it was removed meanwhile
       throw new CapstanError(
         'SOURCE_FAILED',
         `the controller "${options.controller}" has a source that could not ${entry.hasStarted ? 'sync' : 'start'}: ${entry.describe(textOfError(cause))}`,

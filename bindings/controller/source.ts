@@ -1,8 +1,10 @@
 /**
- * Where requests come from: the seam between what watches the world and the controller that
- * reconciles. A source turns events into requests by a handler, after its predicates have let them
- * through, and says why. controller-runtime: pkg/source/source.go, pkg/handler/eventhandler.go,
- * pkg/predicate/predicate.go.
+ * Types of events, predicates, event handlers and sources. A source receives events, filters them
+ * with its predicates, and lets its handler add requests, each with its cause. controller-runtime:
+ * pkg/event/event.go, pkg/predicate/predicate.go, pkg/handler/eventhandler.go,
+ * pkg/source/source.go.
+ *
+ * Objects in events are read-only and may be decoded only when they are read.
  */
 
 import type { Logger } from '../base/logger.ts';
@@ -12,38 +14,43 @@ import type { Change } from '../cache/bytes/change.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 
-/** An object came, or was there at the start. */
+/** An object was created, or existed when the source started. */
 export interface CreateEvent<T> {
   readonly object: T;
-  /** The object was there before, and this source hears of it for the first time. */
+  /** The object existed before this source saw it for the first time. */
   readonly isInInitialList: boolean;
 }
 
-/** An object has changed, or a resync told of it again: then both states have the same version. */
+/**
+ * An object was changed, or a resync repeated it: then both states have the same resourceVersion.
+ */
 export interface UpdateEvent<T> {
   readonly objectOld: T;
   readonly objectNew: T;
-  /** What differs between the two, told without decoding them. */
+  /**
+   * Which parts of the object differ. Computed without decoding the objects where their bytes were
+   * compared.
+   */
   readonly change: Change;
 }
 
-/** An object is gone. */
+/** An object was deleted. */
 export interface DeleteEvent<T> {
   /**
-   * The last state that is known; for a tombstone without its object, an object with nothing but
-   * its namespace and name.
+   * The last known state. For a tombstone without an object: an object that has only
+   * `metadata.namespace` and `metadata.name`.
    */
   readonly object: T;
-  /** The deletion itself was missed, and `object` may be out of date. */
+  /** The deletion event was missed, and `object` may be out of date. */
   readonly deleteStateUnknown: boolean;
 }
 
-/** Anything that did not come from a watch: a timer, a webhook, a queue of another system. */
+/** An event that does not come from a watch: a timer, a webhook, a queue of another system. */
 export interface GenericEvent<T> {
   readonly object: T;
 }
 
-/** The object that an event was about. */
+/** The object of an event. */
 export interface CauseObject {
   readonly kind: string;
   readonly namespace: string;
@@ -51,54 +58,64 @@ export interface CauseObject {
   readonly resourceVersion: string | undefined;
 }
 
-/** Why a request is reconciled. Several may have led to one run; they are kept until it begins. */
+/**
+ * Why a request was added to the queue. A run may have several causes; they are kept until it
+ * begins.
+ */
 export interface Cause {
   /**
-   * An event of a source, or what became of the run before: `retry` after an error, `requeue` and
-   * `requeueAfter` as its result asked for.
+   * The kind of event, or the outcome of the previous run: `retry` after an error, `requeue` and
+   * `requeueAfter` as its result asked.
    */
   readonly kind: 'create' | 'update' | 'delete' | 'generic' | 'retry' | 'requeue' | 'requeueAfter';
   /**
-   * The source that it came from, such as `for Website`, `owns Deployment` or `timer`; for the last
-   * three, the controller's name.
+   * The name of the source, such as `for Website`, `owns Deployment` or `timer`. For `retry`,
+   * `requeue` and `requeueAfter` the name of the controller.
    */
   readonly source: string;
-  /** The object that the event was about. */
+  /** The object of the event. */
   readonly object?: CauseObject;
-  /** The predicates that let the event through, such as `generationChanged`. */
+  /** The predicates that the event passed, such as `generationChanged`. */
   readonly predicate?: string;
-  /** The number of the try that is to come, for `retry` and `requeue`. */
+  /** The number of the next attempt, for `retry` and `requeue`. */
   readonly attempt?: number;
-  /** When it happened, in milliseconds of the controller's clock. */
+  /** Time of the event, in milliseconds of the controller's clock. */
   readonly at: number;
-  /** When the run is to come that `requeueAfter` asked for, by the same clock. */
+  /** Time of the run that `requeueAfter` asked for, in milliseconds of the same clock. */
   readonly due?: number;
 }
 
-/** What an event handler adds requests to. */
+/**
+ * The queue that an event handler adds requests to. controller-runtime:
+ * workqueue.TypedRateLimitingInterface, priorityqueue.PriorityQueue.
+ */
 export interface HandlerQueue {
   add(request: Request): void;
   addAfter(request: Request, ms: number): void;
   addRateLimited(request: Request): void;
-  /** Priorities count in a priority queue and are otherwise ignored. */
+  /** The priority takes effect only in a priority queue. */
   addWithOpts(options: AddOptions, ...requests: Request[]): void;
 }
 
-/** What a source adds requests to, with what led to them. */
+/** The queue that a source adds requests to, each with its cause. */
 export interface SourceQueue {
   addWithCause(options: AddOptions, request: Request, cause: Cause): void;
 }
 
 /**
- * Names the requests that an event concerns. A method may be async: the events of its source wait
- * for it. Where it throws or rejects, that is reported and the event is told again: after 100 ms,
- * then after twice as long each time, up to 30 s, until the source ends. What was added before
- * stays added. Of 10 000 events that wait so, further ones are reported as lost; updates of one
- * object that wait count as one. A method that is left out ignores its events.
+ * Maps an event to the requests that it concerns. controller-runtime: handler.EventHandler.
+ *
+ * - A missing method ignores the events of its kind.
+ * - A method may return a promise: the source handles its next event when that has settled.
+ * - If a method throws or rejects, the error is reported and the event is handled again after 100
+ *   ms, then after twice that time, up to 30 s, until the source ends. Requests that it already
+ *   added stay in the queue.
+ * - At most 10 000 events wait for such a retry; events beyond that are dropped and reported.
+ *   Waiting updates of one object are merged into one.
  */
 export interface EventHandler<T = KubeObject> {
-  // Not written as methods, whose parameters TypeScript compares in both directions: a handler that
-  // wants more than there is would compile.
+  // Properties instead of methods, because TypeScript compares the parameters of methods
+  // bivariantly: a handler that expects more members than the object has would compile.
   create?: (event: CreateEvent<T>, queue: HandlerQueue) => void;
   update?: (event: UpdateEvent<T>, queue: HandlerQueue) => void;
   delete?: (event: DeleteEvent<T>, queue: HandlerQueue) => void;
@@ -106,11 +123,12 @@ export interface EventHandler<T = KubeObject> {
 }
 
 /**
- * Says which events count. A method that is left out lets all of its events through, and so does
- * one that throws or answers anything but true or false: that is reported, once a minute at most.
+ * Filters events: a method returns whether the event is handled. A missing method lets all events
+ * of its kind pass. If a method throws or returns anything but a boolean, the event passes and the
+ * error is reported, at most once a minute. controller-runtime: predicate.Predicate.
  */
 export interface Predicate<T = KubeObject> {
-  /** In the causes of a run. */
+  /** Shown in the causes of a run. */
   readonly name?: string;
   create?: (event: CreateEvent<T>) => boolean;
   update?: (event: UpdateEvent<T>) => boolean;
@@ -118,40 +136,43 @@ export interface Predicate<T = KubeObject> {
   generic?: (event: GenericEvent<T>) => boolean;
 }
 
-/** What a source is told when it is started. */
+/** The arguments of `Source.start`. */
 export interface SourceStart {
   readonly queue: SourceQueue;
-  /** Fires when the controller ends or the source is removed from it. */
+  /** Fires when the controller ends or the source is removed. */
   readonly signal: AbortSignal;
   /**
-   * The controller's, where it has one: else errors that cost no more than an event go to the hook
-   * of `setErrorHandler`.
+   * The controller's logger. Without one, errors of single events go to the function set with
+   * `setErrorHandler`.
    */
   readonly logger?: Logger | undefined;
 }
 
 /**
- * A source belongs to one controller.
+ * Produces requests. A source belongs to one controller and is started once. controller-runtime:
+ * source.Source, source.SyncingSource.
  */
 export interface Source {
-  /** In causes, reports and messages. */
+  /** Shown in causes, reports and messages. */
   readonly name: string;
   /**
-   * Begins; resolves once it has begun, which is before it has synced. What it rejects with ends
-   * the controller.
+   * Starts the source and resolves without waiting for it to sync. If it rejects, the controller
+   * ends.
    */
   start(start: SourceStart): Promise<void>;
   /**
-   * Resolves when everything that was there at the start has been handed to the handler; absent:
-   * nothing to wait for.
+   * Resolves when the handler has got every object that existed at the start. Absent: the source
+   * has nothing to sync.
    */
   waitForSync?(options: { signal: AbortSignal }): Promise<void>;
   /**
-   * Resolves when no call of its handler is under way, promises included; the end of the controller
-   * waits for it (`shutdownTimeout`). Absent: nothing to wait for.
+   * Resolves when no call of the source's handler is running, promises included. A controller that
+   * ends waits for it for at most `shutdownTimeout`. Absent: nothing to wait for.
    */
   idle?(): Promise<void>;
-  /** What it is waiting for or how far it is, for people; absent: nothing to say. */
+  /**
+   * The state of the source for reports. Absent: the report shows only what the controller knows.
+   */
   status?(): SourceStatus;
 }
 
@@ -163,13 +184,13 @@ export const SOURCE_NAMES = namesOf<Source>()({
   idle: 1,
 });
 
-/** How far a source is. */
+/** The state of a source. */
 export interface SourceStatus {
   readonly synced: boolean;
-  /** What it has told so far, by what became of it. */
+  /** Numbers of events since the start. */
   readonly events: { readonly handled: number; readonly filtered: number; readonly failed: number };
-  /** The key of the informer in the manager's report, where there is one. */
+  /** The key of the source's informer in the manager's report. */
   readonly informer?: string;
-  /** What stands in the way, such as a kind that is not served. */
+  /** Why the source does not make progress, for example a kind that is not served. */
   readonly problem?: string;
 }

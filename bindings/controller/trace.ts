@@ -1,6 +1,6 @@
 /**
- * A span for each reconcile, by an OpenTelemetry tracer. A tracer that fails costs the span and
- * nothing else: the reconcile runs once, whatever the tracer does.
+ * Makes a span for each reconcile with an OpenTelemetry tracer. If the tracer fails, only the span
+ * is lost: the reconcile still runs exactly once.
  */
 import { textOfError } from '../base/error-text.ts';
 import { isError } from '../base/errors.ts';
@@ -40,7 +40,7 @@ export function traced(
         return outcome;
       },
     );
-    // A tracer may answer with a promise of its own, which fails for reasons of its own.
+    // A tracer may return a promise of its own, which may reject on its own.
     if (answer !== running)
       Promise.resolve(answer).catch((error: unknown) => handleError(error, 'tracer'));
   } catch (error) {
@@ -49,7 +49,10 @@ export function traced(
   return once();
 }
 
-/** Never throws. A span that is not ended is never sent: it is ended whatever else fails. */
+/**
+ * Never throws. A span that is not ended is never exported, so it is ended even if the other calls
+ * fail.
+ */
 function finish(span: Span, outcome: Outcome): void {
   guarded(() => span.setAttribute('outcome', outcome.kind));
   if (outcome.kind === 'error' || outcome.kind === 'terminal') {

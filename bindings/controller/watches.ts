@@ -1,7 +1,7 @@
 /**
- * What a controller watches, as its options and its builder say it, and the sources that this
- * means. One cache for each resource and selection, from one factory, so that a resource that is
- * reconciled and owned is watched once. controller-runtime: pkg/builder/controller.go, doWatch.
+ * The resources that a controller watches, and the sources that follow from them. There is one
+ * informer for each resource and selection, so that a resource that is both reconciled and owned is
+ * watched once. controller-runtime: pkg/builder/controller.go, doWatch.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -25,26 +25,28 @@ import type { EventHandler, Predicate, Source } from './source.ts';
 import { type PlannedSource, requireSource } from './source-set.ts';
 import { kindSource } from './sources/kind.ts';
 
-/** How a resource is watched. */
+/** How a resource is watched. controller-runtime: builder.ForOption, builder.WatchesOption. */
 export interface WatchesOptions<T extends object> {
-  /** Which events count: all of the predicates have to let one through. */
+  /**
+   * Filters of the events. An event is handled only if all predicates return true. Default: none.
+   */
   readonly predicates?: readonly Predicate<T>[] | undefined;
   /**
-   * Asks the server for nothing but metadata: less to send and to keep. `get` gives objects that
-   * have nothing else then.
+   * Watches only the metadata of the objects, which saves bandwidth and memory. `get` then returns
+   * objects without other members. Default false.
    */
   readonly metadataOnly?: boolean | undefined;
 }
 
 export interface OwnsOptions<T extends object> extends WatchesOptions<T> {
   /**
-   * All owner references to the reconciled resource count, and not only that of the controller.
-   * controller-runtime: `MatchEveryOwner`.
+   * Requests a reconcile of every owner of the reconciled resource, not only of the owner with
+   * `controller: true`. Default false. controller-runtime: `MatchEveryOwner`.
    */
   readonly matchEveryOwner?: boolean | undefined;
 }
 
-/** A resource whose objects belong to reconciled ones; made by {@link owning}. */
+/** A resource whose objects are owned by reconciled objects; see {@link owning}. */
 export interface Owned<T extends object = never> extends OwnsOptions<T> {
   readonly resource: Resource<T, string>;
 }
@@ -53,7 +55,7 @@ const WATCH_NAMES = namesOf<WatchesOptions<never>>()({ predicates: 1, metadataOn
 const OWN_NAMES = namesOf<OwnsOptions<never>>()({ ...WATCH_NAMES, matchEveryOwner: 1 });
 const OWNED_NAMES = namesOf<Owned>()({ ...OWN_NAMES, resource: 1 });
 
-/** A resource, and what its events lead to; made by {@link watching}. */
+/** A resource with the handler that maps its events to requests; see {@link watching}. */
 export interface Watched<T extends object = never> extends WatchesOptions<T> {
   readonly resource: Resource<T, string>;
   readonly handler: EventHandler<T>;
@@ -70,8 +72,9 @@ export function requireWatchOptions<T extends object>(
 }
 
 /**
- * An element of the option `owns`, typed by its resource.
+ * Makes an element of the option `owns` and checks its options against the resource's type.
  *
+ * @throws CapstanError INVALID_ARGUMENT for an unknown option
  * @example
  * createController({ transport, for: Website, owns: [owning(Deployment, { metadataOnly: true })], reconcile: () => {} });
  */
@@ -84,8 +87,10 @@ export function owning<T extends object>(
 }
 
 /**
- * An element of the option `watches`, typed by its resource.
+ * Makes an element of the option `watches` and checks its handler and options against the
+ * resource's type.
  *
+ * @throws CapstanError INVALID_ARGUMENT for an unknown option
  * @example
  * const handler = enqueueRequestsFromMapFunc((pod: V1Pod) => {
  *   const website = pod.metadata?.labels?.website;
@@ -102,27 +107,27 @@ export function watching<T extends object>(
   return { ...options, resource, handler };
 }
 
-/** All that a controller watches. */
+/** Everything that a controller watches. */
 export interface WatchPlan<T extends object> {
   readonly for: (WatchesOptions<T> & { readonly resource: Resource<T, string> }) | undefined;
   readonly owns: readonly Owned[];
   readonly watches: readonly Watched[];
   readonly sources: readonly Source[];
-  /** Sources that concern every object. */
+  /** Each request from one of these becomes a request for every object of `for`. */
   readonly reconcileAllOn: readonly Source[];
-  /** For all resources, but not for `sources`. */
+  /** Predicates for all resources. They do not apply to `sources`. */
   readonly eventFilters: readonly Predicate<KubeObject>[];
   readonly namespaces: Namespaces;
 }
 
-/** The caches of a resource that is watched: one, or one for each of several namespaces. */
+/** The informers of one watched resource: one, or one for each namespace. */
 class Seen {
   readonly selections: readonly InformerSelection[];
   readonly #cache: SharedInformerFactory;
   readonly #resource: Resource<never, string>;
-  /** By namespace; under "" where there is one for all. */
+  /** By namespace; the key is "" if one informer has all namespaces. */
   readonly #indexers = new Map<string, Indexer<never, string>>();
-  /** Where there is only one. */
+  /** The indexer if there is only one. */
   #only: Indexer<never, string> | undefined;
 
   constructor(
@@ -135,7 +140,7 @@ class Seen {
     this.selections = selections;
   }
 
-  /** The cache that has the objects of a namespace, if one has. */
+  /** The indexer that has the objects of a namespace. */
   of(namespace: string): Indexer<never, string> | undefined {
     if (this.#only !== undefined) return this.#only;
     const [first = {}, ...more] = this.selections;
@@ -152,8 +157,8 @@ class Seen {
   }
 
   /**
-   * Asked for when something is read, as a cache that nobody has asked for before would be filled
-   * from then on.
+   * Gets the informer on the first read instead of in the constructor, because a factory starts an
+   * informer as soon as it is asked for it.
    */
   #indexer(selection: InformerSelection): Indexer<never, string> {
     const { namespace = '' } = selection;
@@ -166,17 +171,14 @@ class Seen {
   }
 }
 
-/** The sources of a plan over the caches of a factory, and the reader of those caches. */
+/** The sources of a plan, and the `get` function that reads from their caches. */
 export class PlannedWatches<T extends object> {
   readonly sources: readonly PlannedSource[];
   readonly get: CachedGet<T>;
   readonly #cache: SharedInformerFactory;
   readonly #plan: WatchPlan<T>;
   readonly #clock: Clock;
-  /**
-   * By the definition of the resource: whole objects where some are watched whole and some by their
-   * metadata.
-   */
+  /** If a resource is watched both whole and by metadata alone, this has the whole objects. */
   readonly #seen = new Map<Resource<never, string>, Seen>();
 
   constructor(controller: string, cache: SharedInformerFactory, plan: WatchPlan<T>, clock: Clock) {
@@ -198,7 +200,7 @@ export class PlannedWatches<T extends object> {
     const sources: PlannedSource[] = [];
     if (main !== undefined) sources.push(...this.#kind('for', main, enqueueRequestForObject()));
     for (const owned of owns) {
-      const owner = main?.resource as Resource<T, string>; // requirePlan: there is one
+      const owner = main?.resource as Resource<T, string>; // requirePlan has checked it
       const handler = enqueueRequestForOwner(owner, {
         onlyController: owned.matchEveryOwner !== true,
       });
@@ -236,7 +238,7 @@ export class PlannedWatches<T extends object> {
     }));
   }
 
-  /** One for each namespace, where the controller or the cache has several. */
+  /** One for each namespace of the controller or of the cache. */
   #selections(
     resource: Resource<never, string>,
     selection: InformerSelection,
@@ -266,7 +268,7 @@ export class PlannedWatches<T extends object> {
   }
 }
 
-/** Throws CapstanError INVALID_ARGUMENT: controller-runtime's rules for what is to be watched. */
+/** Checks a plan by controller-runtime's rules. Throws CapstanError INVALID_ARGUMENT. */
 export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
   const { for: main, owns, watches, sources, reconcileAllOn, eventFilters, namespaces } = plan;
   if (main !== undefined) requireWatched('for', main);

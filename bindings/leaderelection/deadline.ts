@@ -1,6 +1,5 @@
 /**
- * A signal that fires with another one or after a while, whichever is first, and leaves neither
- * timer nor listener behind.
+ * A signal that fires with another signal or after a time, and leaves no timer or listener behind.
  */
 import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
@@ -28,12 +27,15 @@ export class Deadline {
     return this.#abort.signal;
   }
 
-  /** Whether it was the time that fired the signal. */
+  /** Whether the time fired the signal. */
   passed(): boolean {
     return this.#passed;
   }
 
-  /** Frees what it holds; the signal no longer fires. Again: no effect. */
+  /**
+   * Releases the timer and the listener; the signal no longer fires. Has no effect on a second
+   * call.
+   */
   end(): void {
     this.#clock.clearTimer(this.#timer);
     this.#parent?.removeEventListener('abort', this.#onParent);

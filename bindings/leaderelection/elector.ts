@@ -1,10 +1,11 @@
 /**
- * Leader election: candidates compete for one record, and its holder renews it. Who holds it is
- * judged by when this process saw the record change, on its own monotonic clock; what the record
- * says of times is never believed, so that clocks may show anything. client-go:
+ * The elector: candidates compete for one record, and its holder renews it. client-go:
  * tools/leaderelection/leaderelection.go.
  *
- * A term is: acquire → lead (renew, renew, …) → step down → release. Each await in here is one
+ * A candidate measures by its own monotonic clock how long ago it saw the record change. The times
+ * in the record are never used, so the clocks of candidates need not agree.
+ *
+ * A term is: acquire → lead (renew, renew, …) → step down → release. Each await in this file is one
  * request, one wait, or the guarded work.
  */
 
@@ -30,23 +31,21 @@ import {
 import { OwnLease, Term } from './term.ts';
 
 /**
- * How much later than it was to end a call of a lock is given up: one that keeps its timeout says
- * better what it met.
+ * How much longer than its timeout a call of a lock may take, in milliseconds. A lock that keeps
+ * its timeout gives the better error.
  */
 const SLACK_MS = 1000;
 
 /**
- * One candidate of an election.
+ * One candidate of a leader election. client-go: LeaderElector.
  *
- * It is not fencing. `holdsLease()` says whether work may begin; what has begun can outlive the
- * lease when the process is stopped in the middle of it, and a request that was sent in time can be
- * carried out late. Where that matters, the objects that are written have to be guarded too, by
- * `metadata.resourceVersion` for example.
+ * It is not fencing: `holdsLease()` says whether work may begin, but running work can outlive the
+ * lease if the process is stalled, and a request that was sent in time can take effect late. If
+ * that matters, protect the written objects too, for example with `metadata.resourceVersion`.
  *
- * Monotonic clocks stand still while a machine is suspended (CLOCK_MONOTONIC on Linux, which Node,
- * Deno and Chromium read): a process that is resumed after a lease ran out may believe for what was
- * left of it that it holds the lease. Servers are not suspended; laptops and paused virtual
- * machines are.
+ * Monotonic clocks stop while a machine is suspended (CLOCK_MONOTONIC on Linux, which Node, Deno
+ * and Chromium use). A process that resumes may believe for the rest of its lease that it still
+ * holds it. This concerns laptops and paused virtual machines.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -63,13 +62,10 @@ const SLACK_MS = 1000;
 export class LeaderElector {
   readonly #config: ElectionConfig;
   readonly #own: OwnLease;
-  /** The record as it was last seen or written, and when that was. */
+  /** The last record that was read or written, and when. */
   #observed = NO_RECORD;
   #observedAt = Number.NEGATIVE_INFINITY;
-  /**
-   * The last record that was read, apart from those that were written: client-go's
-   * observedRawRecord.
-   */
+  /** The last record that was read: client-go's observedRawRecord. */
   #read: LeaderElectionRecord | undefined;
   #reported = '';
   readonly #times: RecordTimes;
@@ -86,15 +82,15 @@ export class LeaderElector {
     this.#config.watchDog?.setLeaderElection(this);
   }
 
-  /** Who this candidate is. */
+  /** The identity of this candidate. */
   get identity(): string {
     return this.#config.lock.identity;
   }
 
   /**
-   * Waits for the lease, leads, and resolves when leading has ended or the signal has fired;
-   * `onStoppedLeading` has been called then. It may be called again afterwards, for another term.
-   * Rejects with CapstanError ALREADY_STARTED while it runs.
+   * Waits for the lease, leads, and resolves when leading has ended or the signal has fired, after
+   * `onStoppedLeading`. May be called again afterwards for another term. Rejects with CapstanError
+   * ALREADY_STARTED while it runs.
    */
   async run(options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     requireSignalOptions(options, 'run()');
@@ -105,7 +101,7 @@ export class LeaderElector {
       );
     const signal = options.signal ?? new AbortController().signal;
     this.#running = true;
-    if (this.#hasEnded) this.#config.metrics?.off(this.#config.name); // it has been forgotten
+    if (this.#hasEnded) this.#config.metrics?.off(this.#config.name); // the metrics have dropped it
     try {
       if (await this.#acquire(signal)) await this.#lead(signal);
     } finally {
@@ -117,25 +113,24 @@ export class LeaderElector {
   }
 
   /**
-   * Whether the last record that was seen names this candidate. For people and logs: it stays true
-   * when the lease can no longer be renewed, and after `run` has ended. Whether work may begin,
-   * `holdsLease` says.
+   * Whether the last seen record names this candidate. For logs only: it stays true when the lease
+   * can no longer be renewed and after `run` has ended. Use `holdsLease` to decide whether work may
+   * begin.
    */
   isLeader(): boolean {
     return this.#observed.holderIdentity === this.identity;
   }
 
-  /** The holder that was last seen, or "". */
+  /** The last seen holder, or "". */
   getLeader(): string {
     return this.#observed.holderIdentity;
   }
 
   /**
-   * Whether this process leads and its lease is valid at this moment, by its own monotonic clock,
-   * counted from before the request of the last successful renewal was sent, with
-   * `maxClockSkewRatio` to spare. It reads the clock and nothing else: a process that was stopped
-   * gets false as soon as it runs again, before any timer has fired. Ask it before each piece of
-   * work.
+   * Whether this process leads and its lease is valid now. The lease counts from before the last
+   * successful renewal was sent, by the monotonic clock of this process, divided by
+   * `maxClockSkewRatio`. It only reads the clock: a process that was stalled gets false at once,
+   * before any timer has fired. Call it before each piece of work.
    */
   holdsLease(): boolean {
     return (
@@ -146,20 +141,21 @@ export class LeaderElector {
   }
 
   /**
-   * Whether this process led, and must change nothing more, as its lease has run out by its own
-   * monotonic clock. It ends the term by that, with the signal of `onStartedLeading`: a process
-   * that was stopped need not wait for its timers. To be asked before each write. False before this
-   * process leads, after the signal of `run` has ended a term and its guarded work is over, and
-   * always with `stepDown: 'deadline'`.
+   * Whether this process was the leader and must not write anything more, because its lease has
+   * expired. It also ends the term and aborts the signal of `onStartedLeading`, so that a process
+   * that was stalled need not wait for its timers. Call it before each write.
+   *
+   * It returns false before this process leads; after the signal of `run` has ended the term and
+   * the guarded work is over; and always with `stepDown: 'deadline'`.
    */
   endIfLapsed(): boolean {
     return this.#term?.endIfLapsed() ?? false;
   }
 
   /**
-   * Milliseconds until the lease runs out unless it is renewed, negative once it has: where this
-   * process leads, until `holdsLease` turns false; else until it may be taken from the holder that
-   * was last seen. `undefined` where nobody holds it. For people and pages.
+   * Milliseconds until the lease expires unless it is renewed; negative after that. For this
+   * process's own lease, until `holdsLease` becomes false; for another holder's, until it may be
+   * taken. `undefined` if there is no holder. For logs and pages.
    */
   leaseValidMs(): number | undefined {
     const now = this.#config.clock.now();
@@ -169,9 +165,9 @@ export class LeaderElector {
   }
 
   /**
-   * Throws CapstanError LEASE_EXPIRED if this process believes to lead and has not renewed for the
-   * lease duration and `maxTolerableExpiredLease` milliseconds more: something is stuck. For health
-   * checks; see {@link HealthzAdaptor}.
+   * A health check: throws CapstanError LEASE_EXPIRED if this process is the leader and has not
+   * renewed for the lease duration plus `maxTolerableExpiredLease` milliseconds. See {@link
+   * HealthzAdaptor}.
    */
   check(maxTolerableExpiredLease: number): void {
     const { clock, leaseDuration, name } = this.#config;
@@ -185,7 +181,7 @@ export class LeaderElector {
     );
   }
 
-  /** True as soon as the lease is ours, false when the signal fires before. */
+  /** Resolves to true when this candidate has the lease, to false when the signal fires first. */
   async #acquire(signal: AbortSignal): Promise<boolean> {
     const { clock, retryPeriod, random, logger, name } = this.#config;
     logger.info('attempting to acquire leader lease', { lease: name, identity: this.identity });
@@ -212,7 +208,7 @@ export class LeaderElector {
         );
       await this.#renew(term);
     } finally {
-      // The work hears of it before the lease is given away; client-go tells it afterwards.
+      // The work is told before the lease is released; client-go tells it afterwards.
       term.end();
       metrics?.off(name);
     }
@@ -231,8 +227,8 @@ export class LeaderElector {
   }
 
   /**
-   * Tries until it succeeds; false when the deadline has passed or the term has ended. Tries begin
-   * at multiples of the retry period.
+   * Tries to renew until it succeeds. Returns false when the deadline has passed or the term has
+   * ended. Attempts begin at multiples of the retry period.
    */
   async #renewUntilDeadline(term: Term): Promise<boolean> {
     const { clock, renewDeadline, retryPeriod, stepDown, logger, name } = this.#config;
@@ -245,7 +241,8 @@ export class LeaderElector {
         if (stepDown === 'lapse' && !this.isLeader()) return false;
         if (clock.now() < tick) await sleep(clock, tick - clock.now(), within.signal);
         if (within.signal.aborted) return false;
-        // Of the ticks that a slow try has missed one is made up for, as by Go's tickers.
+        // Of several ticks that a slow attempt has missed, one is made up for, as with Go's
+        // tickers.
         tick =
           Math.max(tick, start + retryPeriod * Math.floor((clock.now() - start) / retryPeriod)) +
           retryPeriod;
@@ -258,9 +255,11 @@ export class LeaderElector {
   }
 
   /**
-   * One round. client-go: tryAcquireOrRenew. All its writes bear the time at which it began, and
-   * count from then: one whose answer was lost may have been carried out and seen, and another of
-   * the same time is no change to those who have seen it.
+   * One attempt. client-go: tryAcquireOrRenew.
+   *
+   * All writes of an attempt have the time at which it began, and the lease counts from then. A
+   * write whose response was lost may have taken effect and been seen by others; a second write
+   * with the same time is no change to them.
    */
   async #tryAcquireOrRenew(signal: AbortSignal): Promise<boolean> {
     const { clock, lock, leaseDuration, metrics, name } = this.#config;
@@ -274,10 +273,10 @@ export class LeaderElector {
       leaderTransitions: 0,
     };
 
-    // A leader expects that nobody has touched the record.
+    // As the leader, expects that the record was not changed.
     if (this.isLeader() && this.#isObservedValid(now)) {
       const { acquireTime, leaderTransitions } = this.#observed;
-      // also where it turns out to have been deleted: the term goes on
+      // Kept even if the record turns out to be deleted, because the term goes on.
       mine = { ...mine, acquireTime, leaderTransitions };
       if (await this.#write('update', mine, now, signal)) return true;
     }
@@ -305,8 +304,9 @@ export class LeaderElector {
   }
 
   /**
-   * Whether the record is now ours as written. @param since a moment before any request with this
-   * record was sent
+   * Returns whether the record was written.
+   *
+   * @param since a time of the clock before any request with this record was sent
    */
   async #write(
     how: 'create' | 'update',
@@ -327,10 +327,10 @@ export class LeaderElector {
   }
 
   /**
-   * Gives the lease back once the guarded work has ended. A conflict (a renewal that was under way
-   * when the term ended) is tried again at once, and then at each retry period. Only a lease that
-   * the server says is ours: client-go goes by what it saw last, and can give away that of another
-   * who took it meanwhile.
+   * Releases the lease after the guarded work has ended. A conflict (with a renewal that was in
+   * progress at the end of the term) is retried at once, then after each retry period. It reads the
+   * lease first and releases it only if this candidate holds it; client-go uses what it saw last
+   * and may release the lease of a new holder.
    */
   async #release(term: Term): Promise<void> {
     const { clock, lock, renewDeadline, retryPeriod, logger, name } = this.#config;
@@ -344,7 +344,7 @@ export class LeaderElector {
       for (let tries = 0; !within.signal.aborted; tries++) {
         if (tries > 1) await sleep(clock, retryPeriod, within.signal);
         const found = await this.#ask(within.signal, (call) => lock.get(call));
-        this.#readRecord(found); // what the lock compares with is always what was seen last
+        this.#readRecord(found); // the lock compares with what was read last
         if (!this.isLeader()) return;
         const time = this.#times.next();
         const released = {
@@ -371,16 +371,16 @@ export class LeaderElector {
   }
 
   /**
-   * client-go's clients of leases have this timeout, so that one request that hangs does not cost
-   * the lead. A lock that keeps neither the timeout nor the signal holds the election for little
-   * longer; its answer counts until then, also after the signal.
+   * Calls the lock with a timeout of its own, as client-go's lease clients have, so that one
+   * request that hangs does not cost the lease. A lock that ignores both timeout and signal delays
+   * the election by SLACK_MS; its result counts until then, even after the signal.
    */
   async #ask<R>(signal: AbortSignal, ask: (call: LockCall) => Promise<R>): Promise<R> {
     const { clock, renewDeadline } = this.#config;
     const timeout = Math.max(renewDeadline / 2, 1000);
     const patience = new Deadline(clock, timeout + SLACK_MS);
     try {
-      // Awaited within, as a lock of plain JavaScript may answer without a promise.
+      // In an async function, because a lock in plain JavaScript may return without a promise.
       return await abortable((async () => ask({ clock, signal, timeout }))(), patience.signal);
     } finally {
       patience.end();
@@ -399,7 +399,7 @@ export class LeaderElector {
     if (!this.isLeader()) this.#own.lost();
   }
 
-  /** Whether the one who is named in the record has to be taken for the leader still. */
+  /** Whether the holder of the last seen record must still be considered the leader. */
   #isObservedValid(now: number): boolean {
     return this.#observedAt + this.#observed.leaseDurationSeconds * 1000 > now;
   }
@@ -428,7 +428,7 @@ export class LeaderElector {
     );
   }
 
-  /** An error while the caller itself is ending is no failure of anything. */
+  /** Errors after the abort are expected. */
   #failed(what: string, error: unknown, signal: AbortSignal): void {
     if (signal.aborted) return;
     this.#lastError = error;
@@ -438,7 +438,7 @@ export class LeaderElector {
     });
   }
 
-  /** Calls what is a user's; resolves when it has ended, whatever became of it. */
+  /** Calls user code. Resolves when it has ended; never rejects. */
   async #tell(what: string, call: () => unknown): Promise<void> {
     try {
       await call();
@@ -449,11 +449,11 @@ export class LeaderElector {
 }
 
 /**
- * Makes an elector and runs it: resolves when leading has ended or the signal has fired. What
- * becomes of the process then is the caller's to say; controllers usually end it, and start anew as
- * candidates.
+ * Makes an elector and runs it once. Resolves when leading has ended or the signal has fired. The
+ * caller decides what then happens to the process; controllers usually exit and start again as
+ * candidates. client-go: leaderelection.RunOrDie.
  *
- * Rejects with CapstanError INVALID_ARGUMENT for options that cannot work, where client-go panics.
+ * Rejects with CapstanError INVALID_ARGUMENT for invalid options, where client-go panics.
  *
  * @example
  * await runOrDie(

@@ -1,17 +1,17 @@
 /**
- * A health check of an election that may be set up before there is one: it fails when this process
- * believes to lead and has not renewed for too long, so that whoever restarts unhealthy processes
- * ends it. client-go: tools/leaderelection/healthzadaptor.go.
+ * A health check of an election that can be registered before the elector exists. It fails if this
+ * process is the leader and has not renewed for too long, so that the kubelet restarts it.
+ * client-go: tools/leaderelection/healthzadaptor.go.
  */
 import { invalid } from '../base/errors.ts';
 
-/** The part of an elector that the check asks. */
+/** The part of an elector that the check uses. */
 export interface CheckedElection {
   check(maxTolerableExpiredLease: number): void;
 }
 
 /**
- * The `watchDog` of an elector, as a health check.
+ * The option `watchDog` of an elector, as a health check. client-go: HealthzAdaptor.
  *
  * @param timeout milliseconds for which an expired lease of this process is tolerated;
  *   controller-runtime and Kubernetes take 20 000
@@ -30,17 +30,17 @@ export class HealthzAdaptor {
     this.#timeout = timeout;
   }
 
-  /** The name that the check has in client-go. */
+  /** The name of the check in client-go. */
   name(): string {
     return 'leaderElection';
   }
 
-  /** An elector that has this as its `watchDog` calls it itself. */
+  /** Called by the elector whose option `watchDog` this is. */
   setLeaderElection(election: CheckedElection): void {
     this.#election = election;
   }
 
-  /** Throws CapstanError LEASE_EXPIRED; passes as long as there is no election. */
+  /** Throws CapstanError LEASE_EXPIRED. Passes while there is no election. */
   check(): void {
     this.#election?.check(this.#timeout);
   }

@@ -1,7 +1,7 @@
 /**
- * A lock that is a Lease of coordination.k8s.io/v1. The whole object that was read or written last
- * is kept and sent back with a new spec, so that the server refuses the write if anybody has
- * changed it since, and labels, annotations and owners of others stay. client-go:
+ * A lock on a Lease of coordination.k8s.io/v1. It keeps the whole object that was read or written
+ * last and sends it back with a new spec. The server therefore refuses the write if anyone has
+ * changed the Lease since, and labels, annotations and owners of others stay. client-go:
  * tools/leaderelection/resourcelock/leaselock.go.
  */
 
@@ -20,21 +20,19 @@ import {
   specOfRecord,
 } from './lock.ts';
 
-/** Which Lease, and who asks for it. */
+/** Options of a {@link LeaseLock}. */
 export interface LeaseLockOptions {
   readonly namespace: string;
   readonly name: string;
   /**
-   * Who this candidate is: any text that no other candidate has, now or after a restart within a
-   * lease duration; a host's name with a random part is good. Two processes of one identity would
-   * both lead.
+   * The identity of this candidate. No other candidate may have it, nor this one after a restart
+   * within a lease duration; for example the host name with a random part. Two processes with one
+   * identity would both lead.
    */
   readonly identity: string;
-  /** Put on the Lease at each write; other labels that it has stay. */
+  /** Set on the Lease with each write. Other labels stay. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /**
-   * Under which name the server notes the writes. Default: the server's choice, by the user agent.
-   */
+  /** The field manager of the writes. Default: the server derives it from the user agent. */
   readonly fieldManager?: string | undefined;
 }
 
@@ -56,8 +54,8 @@ interface Lease {
 const GROUP_VERSION = 'coordination.k8s.io/v1';
 
 /**
- * The Lease of an election. The account needs the verbs get, create and update on `leases` of
- * `coordination.k8s.io`.
+ * The lock of an election that uses a Lease. The account needs the verbs get, create and update on
+ * `leases` of `coordination.k8s.io`. client-go: resourcelock.LeaseLock.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -72,7 +70,7 @@ export class LeaseLock implements ResourceLock {
   readonly #fieldManager: string | undefined;
   readonly #path: string;
   readonly #own: string;
-  /** As the server last gave it; what the next update is based on. */
+  /** The last response of the server; the base of the next update. */
   #lease: Lease | undefined;
 
   constructor(transport: Transport, options: LeaseLockOptions) {
@@ -113,8 +111,8 @@ export class LeaseLock implements ResourceLock {
   }
 
   /**
-   * Rejects with CapstanError INVALID_ARGUMENT before a first `get` or `create`: there is nothing
-   * to compare with.
+   * Rejects with CapstanError INVALID_ARGUMENT before the first `get` or `create`, because there is
+   * no version to compare with.
    */
   async update(record: LeaderElectionRecord, call: LockCall): Promise<void> {
     const last = this.#lease;
@@ -159,8 +157,8 @@ export class LeaseLock implements ResourceLock {
   ): Promise<Lease> {
     const headers: Record<string, string> = { accept: 'application/json' };
     if (body !== undefined) headers['content-type'] = 'application/json';
-    // The server gives up when we do, as client-go asks of it: a write that waits there for longer
-    // would only come as a surprise.
+    // The server gets the same timeout, as from client-go, so that a write does not take effect
+    // after the call was given up.
     const query: Record<string, string> = { timeout: `${Math.ceil(call.timeout)}ms` };
     if (body !== undefined && this.#fieldManager !== undefined)
       query.fieldManager = this.#fieldManager;

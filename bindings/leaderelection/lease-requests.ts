@@ -1,7 +1,7 @@
 /**
- * One call to the API server about a lease, under one deadline, repeats included. A write is
- * repeated only when the server says so by Retry-After, as one whose connection was lost may have
- * been carried out. client-go: rest/request.go.
+ * One request for a lease, with repeats, under one timeout. A write is repeated only if the server
+ * asks for it with Retry-After, because a write whose connection was lost may have taken effect.
+ * client-go: rest/request.go.
  */
 
 import { aborted, CapstanError } from '../base/errors.ts';
@@ -13,10 +13,11 @@ import { Deadline } from './deadline.ts';
 import type { LockCall } from './lock.ts';
 
 /**
- * The JSON object of a successful answer. Rejects with StatusError, with TransportError, with
- * CapstanError TIMEOUT when the deadline has passed, of which the last answer that asked for
- * patience is the cause, ABORTED when the signal fired, or DECODE for an answer that is no JSON
- * object.
+ * Sends a request and returns the JSON object of a successful response.
+ *
+ * Rejects with StatusError; with TransportError; with CapstanError TIMEOUT after the timeout, whose
+ * cause is the last response with Retry-After; with ABORTED when the signal fires; with DECODE for
+ * a response that is not a JSON object.
  */
 export async function requestJson(
   transport: Transport,
@@ -38,7 +39,7 @@ export async function requestJson(
       underWay = false;
     },
     turn: async () => {
-      underWay = !within.signal.aborted; // a wait that was cut short comes here too
+      underWay = !within.signal.aborted; // also called when an aborted wait ends
     },
   };
   try {

@@ -1,31 +1,33 @@
 /**
- * What candidates know of an election: who holds the lease, by which times. A record is what a lock
- * stores; for a Lease it is the object's spec. Times are kept as the text that came, so that a
- * record that is written back has lost no digit. client-go:
+ * The record of an election and the interface of the locks that store it. client-go:
  * tools/leaderelection/resourcelock/interface.go, leaselock.go.
+ *
+ * A lock performs one request at a time and decides nothing: who may take the lease, and when, is
+ * up to the elector. Times of a record are kept as text, so that a record that is written back
+ * loses no digits.
  */
 import type { Clock } from '../base/clock.ts';
 
 /**
- * client-go's LeaderElectionRecord. Candidates look at the times only to see that they changed,
- * never at what they say.
+ * The state of an election. client-go: LeaderElectionRecord. Candidates only check whether the
+ * times have changed, and never compare them with a clock.
  */
 export interface LeaderElectionRecord {
-  /** Empty: nobody holds it, and everybody may take it at once. */
+  /** Empty if nobody holds the lease: any candidate may take it at once. */
   readonly holderIdentity: string;
-  /** How long the others wait after they last saw the record change. */
+  /** How long other candidates wait after they last saw the record change, in seconds. */
   readonly leaseDurationSeconds: number;
-  /** RFC 3339 with microseconds; undefined where the Lease has none. */
+  /** RFC 3339 with microseconds; undefined if the Lease has none. */
   readonly acquireTime: string | undefined;
   readonly renewTime: string | undefined;
-  /** How often the lease went from one holder to another. */
+  /** How often the holder has changed. */
   readonly leaderTransitions: number;
-  /** Of coordinated election; kept while the record is read, and not written by this package. */
+  /** Used by coordinated leader election. Kept when read; this package does not set it. */
   readonly strategy?: string | undefined;
   readonly preferredHolder?: string | undefined;
 }
 
-/** `spec` of a Lease, as it is in JSON. */
+/** The `spec` of a Lease in JSON. */
 export interface LeaseSpec {
   holderIdentity?: string | null;
   leaseDurationSeconds?: number | null;
@@ -36,7 +38,7 @@ export interface LeaseSpec {
   preferredHolder?: string | null;
 }
 
-/** Nobody has been seen yet. */
+/** The record before any was read. */
 export const NO_RECORD: LeaderElectionRecord = {
   holderIdentity: '',
   leaseDurationSeconds: 0,
@@ -73,8 +75,8 @@ export function specOfRecord(record: LeaderElectionRecord): LeaseSpec {
 }
 
 /**
- * Compared to the microsecond; client-go compares whole seconds, so that two renewals within one
- * are no change to it.
+ * Compares to the microsecond. client-go compares whole seconds, so that it misses the second of
+ * two renewals within one second.
  */
 export function sameRecord(a: LeaderElectionRecord, b: LeaderElectionRecord): boolean {
   return (
@@ -89,8 +91,9 @@ export function sameRecord(a: LeaderElectionRecord, b: LeaderElectionRecord): bo
 }
 
 /**
- * Kubernetes' MicroTime: always six digits, always UTC. @param micros microseconds since 1970, an
- * integer
+ * Kubernetes' MicroTime: always six digits, always UTC.
+ *
+ * @param micros an integer, microseconds since 1970
  */
 export function formatMicroTime(micros: number): string {
   const rest = ((micros % 1000) + 1000) % 1000;
@@ -99,13 +102,16 @@ export function formatMicroTime(micros: number): string {
     .replace('Z', `${String(rest).padStart(3, '0')}Z`);
 }
 
-/** However long the time of day stands still, for so long the times made from it differ. */
+/**
+ * The longest time for which the system clock may stand still while the generated times still
+ * differ.
+ */
 const STANDSTILL_MICROS = 1_000_000;
 
 /**
- * Gives times for records, no two of which are the same in a row: a renewal that changes nothing is
- * none to those who wait for a change. A clock of milliseconds may be asked twice in one, and the
- * time of day may stand.
+ * Generates times for records, no two of which are equal in a row: other candidates do not notice a
+ * renewal that changes nothing. A clock of milliseconds may return one value twice, and the system
+ * clock may be set back.
  */
 export class RecordTimes {
   readonly #wallNow: () => number;
@@ -124,18 +130,18 @@ export class RecordTimes {
   }
 }
 
-/** Who asks: how long it may take, by which clock, and the signal that ends it. */
+/** The arguments of each call of a lock. */
 export interface LockCall {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /**
-   * Milliseconds for the call, with all its repeats. It rejects then, and a write may have been
-   * carried out.
+   * Milliseconds for the call with all its repeats. After it the call rejects, and a write may
+   * still take effect.
    */
   readonly timeout: number;
 }
 
-/** An object that events can be about. */
+/** The object that events of the election are about. */
 export interface LockReference {
   readonly apiVersion: string;
   readonly kind: string;
@@ -143,19 +149,19 @@ export interface LockReference {
 }
 
 /**
- * A record that exists once for all candidates and is changed by compare and swap: `update`
- * succeeds only if nobody has changed it since this lock last read or wrote it. Failures of the
- * server reject with StatusError (404, 409), others with whatever they are.
+ * Stores one record for all candidates and changes it by compare-and-swap: `update` succeeds only
+ * if the record was not changed since this lock last read or wrote it. Errors of the server reject
+ * with StatusError (404, 409), others with any error. client-go: resourcelock.Interface.
  */
 export interface ResourceLock {
-  /** Of this candidate; two processes must never have the same. */
+  /** The identity of this candidate. Two processes must not share one. */
   readonly identity: string;
-  /** Rejects with a 404 where there is none. */
+  /** Rejects with StatusError 404 if there is no record. */
   get(call: LockCall): Promise<LeaderElectionRecord>;
   create(record: LeaderElectionRecord, call: LockCall): Promise<void>;
   update(record: LeaderElectionRecord, call: LockCall): Promise<void>;
-  /** Such as `namespace/name`, for messages. */
+  /** For messages, such as `namespace/name`. */
   describe(): string;
-  /** What events are about. */
+  /** The object that events are about. */
   reference(): LockReference;
 }

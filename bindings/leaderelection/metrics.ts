@@ -1,24 +1,26 @@
 /**
- * The metrics of leader election, with the names and labels that Kubernetes gives them. client-go:
+ * The metrics of leader election, with Kubernetes' names and labels. client-go:
  * tools/leaderelection/metrics.go, component-base/metrics/prometheus/clientgo/leaderelection.
  */
 import { escapeLabel } from '../base/exposition.ts';
 
-/** What an elector tells of itself, by its name. Must not throw. client-go: LeaderMetric. */
+/**
+ * Receives the metrics of electors by name. Its methods must not throw. client-go: LeaderMetric.
+ */
 export interface LeaderMetric {
-  /** It began to lead. */
+  /** The elector has begun to lead. */
   on(name: string): void;
-  /** It does not lead; also told once at the beginning. */
+  /** The elector does not lead. Also called once at the beginning. */
   off(name: string): void;
-  /** It stands for election no more; told after the last `off`. Beyond client-go. */
+  /** The elector has ended; called after the last `off`. client-go has no such method. */
   ended?(name: string): void;
-  /** It had to read the lease in order to renew it. */
+  /** The elector had to read the lease to renew it. */
   slowpathExercised(name: string): void;
 }
 
 /**
- * Collects the metrics of any number of electors. Those of the elector that ended last stay until
- * another one ends.
+ * Collects the metrics of any number of electors. The series of an elector that has ended stay
+ * until another one ends.
  *
  * @example
  * const metrics = new LeaderElectionMetrics();
@@ -52,7 +54,7 @@ export class LeaderElectionMetrics implements LeaderMetric {
     this.#slowpath.set(name, (this.#slowpath.get(name) ?? 0) + 1);
   }
 
-  /** In Prometheus' text format (version 0.0.4). */
+  /** In Prometheus' text format 0.0.4. */
   text(): string {
     const lines = [
       ...family(

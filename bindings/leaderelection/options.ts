@@ -1,7 +1,7 @@
 /**
- * What an elector is given, checked at once: durations that cannot work are refused before anybody
- * leads. client-go: LeaderElectionConfig and NewLeaderElector; stricter only where the Lease's
- * whole seconds would let others in early.
+ * The options of an elector, their checks and their defaults. client-go: LeaderElectionConfig and
+ * NewLeaderElector. The checks are stricter than client-go's only where a Lease's whole seconds
+ * would let another candidate lead too early.
  */
 import { guardRandom } from '../base/backoff.ts';
 import { type Clock, systemClock, systemWallNow } from '../base/clock.ts';
@@ -13,22 +13,22 @@ import type { LockReference, ResourceLock } from './lock.ts';
 import type { LeaderMetric } from './metrics.ts';
 
 /**
- * Called one after the other, never at once. What they throw or reject with is reported through
- * `handleError` and changes nothing.
+ * The callbacks of an elector, called one at a time. What they throw or reject with is reported by
+ * `handleError` and has no other effect. client-go: LeaderCallbacks.
  */
 export interface LeaderCallbacks {
   /**
-   * This process leads, until `signal` fires. Where it returns a promise, that is the guarded work:
-   * a lease is only released when it has settled.
+   * Called when this process becomes the leader; it leads until `signal` fires. A returned promise
+   * is the guarded work: the lease is released only after it has settled.
    */
   readonly onStartedLeading: (signal: AbortSignal) => void | Promise<void>;
-  /** `run` ends. Always called, also when this process never led. */
+  /** Called when `run` ends, even if this process never led. */
   readonly onStoppedLeading: () => void;
-  /** Another holder than the last one was seen; this process may be it. */
+  /** Called when a new holder was seen, which may be this process. */
   readonly onNewLeader?: ((identity: string) => void) | undefined;
 }
 
-/** The part of an event recorder (events.k8s.io/v1) that is used; `note` is a format with %s. */
+/** The part of an event recorder (events.k8s.io/v1) that is used. `note` is a format with %s. */
 export interface ElectionRecorder {
   eventf(
     regarding: LockReference,
@@ -42,64 +42,67 @@ export interface ElectionRecorder {
 }
 
 /**
- * Of one candidate. Those that cannot work together are refused before anybody leads. client-go:
- * LeaderElectionConfig.
+ * Options of {@link LeaderElector}. Combinations that cannot work are refused with CapstanError
+ * INVALID_ARGUMENT. client-go: LeaderElectionConfig.
  */
 export interface LeaderElectorOptions {
   readonly lock: ResourceLock;
   readonly callbacks: LeaderCallbacks;
   /**
-   * Milliseconds for which the others wait, after they last saw the lease change, before they take
-   * it. Default 15 000. A Lease keeps whole seconds: a fraction is cut off, and what is left must
-   * be longer than `renewDeadline`.
+   * How long other candidates wait after they last saw the lease change, in milliseconds. A Lease
+   * has whole seconds: a fraction is cut off, and the rest must be greater than `renewDeadline`.
+   * Default 15 000.
    */
   readonly leaseDuration?: number | undefined;
   /**
-   * Milliseconds for which a leader tries to renew before it gives up. Default 10 000. Must be
-   * longer than 1.2 times `retryPeriod`.
+   * How long the leader tries to renew before it stops leading, in milliseconds. Must be greater
+   * than 1.2 times `retryPeriod`. Default 10 000.
    */
   readonly renewDeadline?: number | undefined;
   /**
-   * Milliseconds between two tries; while another leads, 1 to 2.2 times as long, at random. Default
-   * 2000. Candidates of client-go see renewals that are less than a second apart as one: beside
-   * them it should not be shorter.
+   * The time between two attempts, in milliseconds; for candidates that do not lead, a random 1 to
+   * 2.2 times of it. client-go's candidates do not notice renewals less than a second apart, so use
+   * at least 1000 together with them. Default 2000.
    */
   readonly retryPeriod?: number | undefined;
   /**
-   * Gives the lease back when `run` ends, so that the next one need not wait for it to run out. The
-   * guarded work has to have ended: if `onStartedLeading` returned a promise, that is waited for
-   * (for `renewDeadline` at most, else the lease is left to run out); if not, end the work before
-   * firing the signal of `run`. Default false.
+   * Releases the lease when `run` ends, so that the next leader does not wait until it expires. If
+   * `onStartedLeading` returned a promise, it is awaited first, for at most `renewDeadline`; then
+   * the lease is left to expire. If it returned none, end the work before you fire the signal of
+   * `run`. Default false.
    */
   readonly releaseOnCancel?: boolean | undefined;
   /**
-   * When a leader stops. `deadline`, the default, is client-go's behaviour: when it could not renew
-   * for `renewDeadline`, even if it has seen another hold the lease meanwhile. `lapse`: also as
-   * soon as `holdsLease()` has become false. A process that was stopped for longer than a lease
-   * then ends its work when it wakes, and not a renew deadline later.
+   * When leading ends. `deadline`, the default, as in client-go: when the lease was not renewed for
+   * `renewDeadline`, even if another holder was seen meanwhile. `lapse`: also as soon as
+   * `holdsLease()` becomes false. A process that was stalled for longer than a lease then stops
+   * when it resumes, and not a renew deadline later.
    */
   readonly stepDown?: 'deadline' | 'lapse' | undefined;
   /**
-   * The most by which the fastest clock of a candidate may outrun the slowest: 1.5 is half as fast
-   * again. `holdsLease()` ends early enough for that: after `leaseDuration / maxClockSkewRatio`.
-   * Default: leaseDuration / renewDeadline, which client-go's documentation gives as what is
-   * tolerated. Real clocks differ by less than 1.001; a greater ratio costs a leader time to renew
-   * in.
+   * The largest assumed ratio between the speeds of two candidates' clocks: 1.5 is one that runs
+   * half as fast again as the other. `holdsLease()` becomes false after `leaseDuration /
+   * maxClockSkewRatio`. Real clocks differ by less than 1.001; a greater ratio leaves a leader less
+   * time to renew. Default: leaseDuration / renewDeadline, which client-go documents as its
+   * tolerance.
    */
   readonly maxClockSkewRatio?: number | undefined;
-  /** In metrics, health and logs. Default: what the lock calls itself. */
+  /** Shown in metrics, health checks and logs. Default: `lock.describe()`. */
   readonly name?: string | undefined;
   readonly watchDog?: HealthzAdaptor | undefined;
   readonly metrics?: LeaderMetric | undefined;
   /** Gets an event about the lease when this process begins to lead and when it stops. */
   readonly recorder?: ElectionRecorder | undefined;
-  /** Default: says nothing. */
+  /** Default: nothing is logged. */
   readonly logger?: Logger | undefined;
-  /** Monotonic; all that is measured is measured by it. */
+  /** A monotonic clock; all durations are measured with it. Default: the system's. */
   readonly clock?: Clock | undefined;
-  /** In [0, 1), for jitter. */
+  /** Returns a number in [0, 1) for the jitter. Default `Math.random`. */
   readonly random?: (() => number) | undefined;
-  /** Milliseconds since 1970, for the times that the lease shows. Nothing is measured by it. */
+  /**
+   * Returns milliseconds since 1970 for the times in the lease. Nothing is measured with it.
+   * Default: the system's clock.
+   */
   readonly wallNow?: (() => number) | undefined;
 }
 
@@ -130,7 +133,7 @@ const ELECTOR_NAMES = namesOf<LeaderElectorOptions>()({
 /** client-go: JitterFactor. */
 export const JITTER_FACTOR = 1.2;
 
-/** All options, with their defaults. */
+/** All options with their defaults. */
 export type ElectionConfig = Required<
   Omit<LeaderElectorOptions, 'watchDog' | 'metrics' | 'recorder'>
 > &
@@ -198,7 +201,7 @@ function requireLock(lock: ResourceLock | undefined): void {
     throw invalid('lock.identity', 'a string that is not empty', lock?.identity);
 }
 
-/** What the lease will say, in milliseconds. */
+/** Returns the duration that the Lease will have, in milliseconds. */
 function requireDurations(
   leaseDuration: number,
   renewDeadline: number,

@@ -1,7 +1,7 @@
 /**
- * One term of a leader: the signal that its work runs under, and that work. The signal fires once:
- * when the caller's does, when the elector ends the term, or, where that is asked for, at the
- * moment from which on the own lease must not be relied upon.
+ * One term of a leader: its lease, the signal of its work, and the work. The signal fires once:
+ * with the caller's signal, when the elector ends the term, or with `endsWithLease` when the lease
+ * may have expired.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -9,13 +9,13 @@ import { CapstanError } from '../base/errors.ts';
 import { sleep } from '../base/wait.ts';
 
 /**
- * How long this process may rely on its own lease, by its own monotonic clock alone.
+ * How long this process may rely on its own lease, by its own monotonic clock.
  *
- * The others wait a lease duration from the moment at which they last saw the record change. The
- * server carried our renewal out at some moment after we first sent it, so that nobody's wait began
- * before `sentAt`, whenever the answer came. Their clocks may run faster than ours by `skewRatio`
- * at most: what takes them the lease duration takes us no less than `duration / skewRatio`. Until
- * then, and not a moment longer, nobody else can have taken the lease.
+ * Other candidates wait a lease duration from when they last saw the record change. The server
+ * applied our renewal after we sent it, so no candidate began to wait before `sentAt`, whenever the
+ * response arrived. Their clocks may run faster than ours by at most `skewRatio`: a lease duration
+ * on their clocks takes at least `duration / skewRatio` on ours. Until then no other candidate can
+ * have taken the lease.
  */
 export class OwnLease {
   readonly #skewRatio: number;
@@ -26,19 +26,20 @@ export class OwnLease {
   }
 
   /**
-   * A write that made the lease ours has succeeded. @param sentAt the clock before any request that
-   * wrote this very record was sent
+   * A write of the lease has succeeded.
+   *
+   * @param sentAt the time before any request that wrote this record was sent
    */
   renewed(sentAt: number, durationMs: number): void {
     this.#until = sentAt + durationMs / this.#skewRatio;
   }
 
-  /** It was given away or seen with another. */
+  /** The lease was released, or another holder was seen. */
   lost(): void {
     this.#until = Number.NEGATIVE_INFINITY;
   }
 
-  /** The moment from which on it must not be relied upon. */
+  /** The time from which on the lease must not be relied on. */
   until(): number {
     return this.#until;
   }
@@ -77,7 +78,7 @@ export class Term {
     return this.#abort.signal;
   }
 
-  /** Begins the guarded work, which never rejects. */
+  /** Starts the guarded work, which must not reject. */
   guard(work: () => Promise<void>): void {
     this.#working = true;
     this.#work = work().then(() => {
@@ -85,7 +86,7 @@ export class Term {
     });
   }
 
-  /** Resolves when the guarded work has ended, with true, or after `ms`, with whether it has. */
+  /** Resolves to true when the guarded work has ended; after `ms` to whether it has. */
   async workEnded(ms: number): Promise<boolean> {
     const ended = new AbortController();
     if (!this.#working) return true;
@@ -95,9 +96,9 @@ export class Term {
   }
 
   /**
-   * Whether what was led must change nothing more: the lease has run out, whether a timer could
-   * tell so yet or not. Where the caller ended the term in time, the work alone is bound by it, for
-   * as long as it goes on.
+   * Whether the leader must not write any more: the lease has expired, even if no timer has fired
+   * yet. If the caller ended the term before that, only the guarded work is bound by it, while it
+   * runs.
    */
   endIfLapsed(): boolean {
     if (!this.#endsWithLease || this.#own.holds(this.#clock.now())) return false;
@@ -111,7 +112,7 @@ export class Term {
     this.#abort.abort(new CapstanError('ABORTED', 'this process no longer leads'));
   }
 
-  /** One timer, set anew when it fires: each renewal moves the moment. */
+  /** One timer, which is set again when it fires, because each renewal moves the expiry. */
   #awaitLapse(): void {
     if (this.signal.aborted) return;
     const now = this.#clock.now();

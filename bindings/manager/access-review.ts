@@ -1,10 +1,11 @@
 /**
- * Whom metrics are for: the API server is asked who a bearer token belongs to (TokenReview), and
+ * A filter for metrics that asks the API server who a bearer token belongs to (TokenReview) and
  * whether that user may read the path (SubjectAccessReview). controller-runtime:
  * pkg/metrics/filters/filters.go; apiserver: the delegating authenticator and authorizer.
  *
- * What it keeps true: without an answer of the API server nobody is let in; a token is kept as its
- * hash alone, and at most so long as its answer counts.
+ * Invariants:
+ * - Without a response of the API server no request passes.
+ * - Of a token only the hash is cached, and only while its review is valid.
  */
 import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -18,7 +19,7 @@ import { RestClient } from '../client/rest-client.ts';
 import { sendText, targetOf } from './router.ts';
 
 /**
- * For which an answer counts, and which a review may take, in milliseconds. controller-runtime:
+ * How long reviews are cached, and how long one may take, in milliseconds. controller-runtime:
  * filters.go.
  */
 const AUTHENTICATED_MS = 60_000;
@@ -27,9 +28,9 @@ const DENIED_MS = 30_000;
 const REVIEW_MS = 10_000;
 const MOST_KEPT = 1000;
 
-/** Of {@link withAuthenticationAndAuthorization}. */
+/** Options of {@link withAuthenticationAndAuthorization}. */
 export interface AccessReviewOptions {
-  /** Whom tokens have to be meant for; default: the API server's own audiences. */
+  /** Accepts only tokens for one of these audiences. Default: the API server's own. */
   audiences?: readonly string[] | undefined;
   clock?: Clock | undefined;
 }
@@ -52,14 +53,15 @@ interface SubjectAccessReview {
 }
 
 /**
- * A filter for the metrics of a manager, and its extra handlers: a request needs a bearer token of
- * a user who may `get` its path. The manager's account needs `create` on `tokenreviews` of
- * `authentication.k8s.io` and on `subjectaccessreviews` of `authorization.k8s.io`; who scrapes
- * needs a ClusterRole with `nonResourceURLs: ['/metrics']` and `verbs: ['get']`. Tokens belong on
- * https: see the option `tls`.
+ * Makes a filter for the metrics and the extra handlers of a manager: a request needs the bearer
+ * token of a user who may `get` its path. It responds with 401 without a valid token, with 403 if
+ * the user may not, and with 500 if the API server did not respond within 10 s. controller-runtime:
+ * filters.WithAuthenticationAndAuthorization.
  *
- * 401 without a token that is known, 403 for a user who may not, 500 where the API server gave no
- * answer within 10 s.
+ * The manager's account needs the verb `create` on `tokenreviews` of `authentication.k8s.io` and on
+ * `subjectaccessreviews` of `authorization.k8s.io`. The scraper's account needs a ClusterRole with
+ * `nonResourceURLs: ['/metrics']` and `verbs: ['get']`. Serve metrics over HTTPS, because tokens
+ * are sent to them: see the option `tls`.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -107,7 +109,7 @@ class Reviews {
     this.#allowed = new LRUExpire(MOST_KEPT, clock);
   }
 
-  /** `undefined` for a token that belongs to nobody. */
+  /** `undefined` for a token that is not valid. */
   async userOf(token: string): Promise<User | undefined> {
     const key = createHash('sha256').update(token).digest('base64');
     const known = this.#users.get(key);
@@ -121,7 +123,7 @@ class Reviews {
       'TokenReview',
       spec,
     );
-    // A server that knows nothing of audiences gives none back, and has not looked at them.
+    // A server that does not support audiences returns none and has not checked them.
     const meant = this.#audiences?.some((audience) => status.audiences?.includes(audience)) ?? true;
     const user = status.authenticated === true && meant ? (status.user ?? {}) : undefined;
     this.#users.set(key, { user }, AUTHENTICATED_MS);
@@ -171,7 +173,7 @@ function refuse(response: ServerResponse, status: number, text: string): false {
   return false;
 }
 
-/** `null` for an error, which is reported. */
+/** Reports the error and returns `null`. */
 function reported(what: string): (error: unknown) => null {
   return (error) => {
     handleError(error, `${what} of a request for metrics`);

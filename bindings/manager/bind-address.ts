@@ -1,7 +1,7 @@
 /**
- * Addresses that servers listen on, written as in Go: `:8080` is port 8080 of every interface,
- * `127.0.0.1:0` a free port of loopback, `[::1]:8081` an IPv6 address, and `0` or nothing no server
- * at all. Go: net.Listen; controller-runtime: metrics/server Options.BindAddress.
+ * Parses the addresses that servers listen on, with Go's syntax: `:8080` is port 8080 of every
+ * interface, `127.0.0.1:0` a free port of loopback, `[::1]:8081` an IPv6 address; `0` or an empty
+ * string means no server. Go: net.Listen; controller-runtime: metrics/server Options.BindAddress.
  */
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { invalid } from '../base/errors.ts';
@@ -12,7 +12,7 @@ export interface BindAddress {
   readonly port: number;
 }
 
-/** `undefined` where there shall be no server. Throws CapstanError INVALID_ARGUMENT. */
+/** Returns `undefined` for no server. Throws CapstanError INVALID_ARGUMENT. */
 export function parseBindAddress(name: string, address: unknown): BindAddress | undefined {
   if (address === undefined || address === '' || address === '0') return undefined;
   const match =
@@ -30,7 +30,10 @@ export function parseBindAddress(name: string, address: unknown): BindAddress | 
   return { host: host === '' ? undefined : host, port };
 }
 
-/** Whether only processes of this machine can reach it. */
+/**
+ * Whether a host name or address is one of loopback, which only processes of this machine can
+ * reach.
+ */
 export function isLoopback(host: string | undefined): boolean {
   if (host === undefined) return false;
   const address = host.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');

@@ -1,4 +1,4 @@
-/** What a manager says of itself, put together from its parts when it is asked for. */
+/** Builds the report of a manager from its parts when it is asked for. */
 
 import { nameOfError, textOfError } from '../base/error-text.ts';
 import { requireInteger } from '../base/errors.ts';
@@ -15,7 +15,7 @@ export interface ManagerReportParts {
   readonly startedAt: number | undefined;
   readonly stopping: boolean;
   readonly election: Election | undefined;
-  /** Whether what the leader runs was started. */
+  /** Whether the runnables of the leader were started. */
   readonly leads: boolean;
   readonly informers: ReadonlyMap<string, SharedIndexInformer<never, string>>;
   readonly members: readonly (Member & { readonly group: GroupName })[];
@@ -42,7 +42,7 @@ export function buildManagerReport(
   };
 }
 
-/** One that cannot say what it does must not hide what the others do. */
+/** An error in one report must not hide the others. */
 function controllerReport({ name, runnable }: Member, options: ReportOptions): ControllerReport[] {
   try {
     return runnable.report === undefined ? [] : [runnable.report(options)];

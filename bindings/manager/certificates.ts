@@ -1,9 +1,9 @@
 /**
- * Key and certificate of a server, which may be renewed while it runs. controller-runtime:
+ * The key and certificate of a server, which may be renewed while it runs. controller-runtime:
  * pkg/certwatcher.
  *
- * Invariant: a server always has a pair that was whole when it was read: what cannot be read or
- * used is reported, and the last pair stays.
+ * Invariant: a server always has a valid pair. A new pair that cannot be read or used is reported,
+ * and the previous one stays.
  */
 import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:https';
@@ -14,20 +14,21 @@ import { namesOf, requireNames } from '../base/names.ts';
 import { sameJson } from '../client/merge-from.ts';
 
 /**
- * Key and certificate as node:tls takes them, or a function that gives those of the moment, which
- * is asked each ten seconds.
+ * Key and certificate as node:tls takes them, or a function that returns the current ones. The
+ * function is called every ten seconds.
  */
 export type Certificates =
   | SecureContextOptions
   | (() => SecureContextOptions | Promise<SecureContextOptions>);
 
-/** controller-runtime: pkg/certwatcher defaultWatchInterval. */
+/** In milliseconds. controller-runtime: pkg/certwatcher defaultWatchInterval. */
 const ASK_MS = 10_000;
 
 const NAMES = namesOf<{ cert: string; key: string }>()({ cert: 1, key: 1 });
 
 /**
- * The pair in two files, such as those of a mounted Secret that cert-manager renews.
+ * Reads key and certificate from two files, for example of a mounted Secret that cert-manager
+ * renews.
  *
  * @example
  * const tls = certificateFiles({ cert: '/certs/tls.crt', key: '/certs/tls.key' });
@@ -47,12 +48,15 @@ export function certificateFiles(paths: {
   };
 }
 
-/** The first pair. Rejects where there is none: a server without one would refuse everybody. */
+/**
+ * The first pair. Rejects if there is none, because a server without one would refuse every
+ * connection.
+ */
 export async function firstCertificates(certificates: Certificates): Promise<SecureContextOptions> {
   return typeof certificates === 'function' ? certificates() : certificates;
 }
 
-/** Gives the server each new pair, until the function that is returned is called. */
+/** Sets each new pair on the server until the returned function is called. */
 export function renewCertificates(
   server: Server,
   certificates: Certificates,
@@ -61,15 +65,17 @@ export function renewCertificates(
 ): () => void {
   if (typeof certificates !== 'function') return () => undefined;
   let ended = false;
-  // whoever asks may get the same object each time, with another pair in it
+  // Copied, because the function may return the same object with changed members.
   let last = { ...first };
   const ask = async (): Promise<void> => {
     try {
       const next = await certificates();
       if (ended) return;
-      // A pair that is set again costs every client its session.
+      // Only if it changed: setting a pair ends all TLS sessions.
       if (!sameJson(next, last)) {
-        server.setSecureContext(next); // throws for a key that is not the certificate's: files are not renewed in one step
+        // Throws if key and certificate do not match, which happens while the files are being
+        // replaced.
+        server.setSecureContext(next);
         last = { ...next };
       }
     } catch (error) {

@@ -1,20 +1,22 @@
 /**
- * Asks all collectors at once for their texts. What it keeps true: each gives a text in time, or is
- * named with what is wrong; none keeps the others waiting for ever.
+ * Collects the texts of all collectors for `/metrics` and merges them into one exposition.
+ *
+ * Invariant: each collector gives its text in time or is named with its error; a slow collector
+ * does not block the others.
  */
 import type { Clock } from '../base/clock.ts';
 import { CapstanError, requireString, show } from '../base/errors.ts';
 import type { Collector } from '../controller/index.ts';
 
-/** As long as Prometheus waits for an answer unless it is told otherwise. */
+/** In milliseconds: Prometheus' default scrape timeout. */
 const TIMEOUT_MS = 10_000;
 
-/** What became of one collector. */
+/** The text or the error of one collector. */
 export type Collected =
   | { readonly who: string; readonly text: string }
   | { readonly who: string; readonly error: unknown };
 
-/** In the order of the collectors. Never rejects. */
+/** Calls all collectors in parallel and returns their results in order. Never rejects. */
 export function collect(collectors: Iterable<Collector>, clock: Clock): Promise<Collected[]> {
   return Promise.all(
     Array.from(collectors, async (collector, at): Promise<Collected> => {
@@ -44,15 +46,16 @@ async function textOf(collector: Collector, clock: Clock): Promise<string> {
 }
 
 interface Family {
-  /** HELP and TYPE, of the first who had them. */
+  /** The first HELP and TYPE lines of the metric. */
   readonly header: Map<string, string>;
-  /** By series. */
+  /** The first sample of each series. */
   readonly samples: Map<string, string>;
 }
 
 /**
- * The texts as one, in Prometheus' text format 0.0.4. Metrics of one name become one, in the place
- * of the first; of equal series the first counts.
+ * Merges expositions in Prometheus' text format 0.0.4. Scrapers refuse a metric whose samples are
+ * not together, or whose HELP, TYPE or series occur twice. Metrics of one name are merged at the
+ * place of the first; of equal series the first is kept.
  */
 export function mergeExpositions(texts: Iterable<string>): string {
   const families = new Map<string, Family>();
@@ -90,8 +93,8 @@ function familyOf(families: Map<string, Family>, name: string): Family {
 }
 
 /**
- * Name and labels; a value of a label may have spaces and braces in it, but what follows the last
- * brace has none.
+ * The name and labels of a sample. Label values may contain spaces and braces; after the last brace
+ * there are none.
  */
 function seriesOf(line: string): string {
   const end = line.lastIndexOf('}');

@@ -1,6 +1,6 @@
 /**
- * The elector of a manager, from its options: which Lease, under which name, and what is told of
- * it. controller-runtime: pkg/leaderelection/leader_election.go.
+ * Makes the elector of a manager from the option `leaderElection`: its Lease, identity, metrics and
+ * health check. controller-runtime: pkg/leaderelection/leader_election.go.
  */
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -18,16 +18,16 @@ import type { LeaderElectionOptions, ManagerSettings } from './options.ts';
 
 const IN_CLUSTER_NAMESPACE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
 /**
- * For how long a lease that could not be renewed is tolerated before this process is unhealthy.
+ * How long the lease may be expired before the health check fails, in milliseconds.
  * kube-controller-manager: 20 s.
  */
 const TOLERATED_MS = 20_000;
 
-/** An election that a manager takes part in. */
+/** The election of a manager. */
 export interface Election {
   readonly elector: LeaderElector;
   readonly metrics: LeaderElectionMetrics;
-  /** Throws where this process believes to lead and has not renewed for too long. */
+  /** Throws if this process is the leader and has not renewed the lease for too long. */
   readonly check: () => void;
   /** `namespace/name` of the Lease. */
   readonly lease: string;
@@ -74,7 +74,7 @@ function ownIdentity(): string {
   try {
     return `${hostname()}_${random}`;
   } catch {
-    return random; // Deno, without --allow-sys=hostname
+    return random; // Deno without --allow-sys=hostname
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * The event recorders of a manager, one for each name. What it keeps true: a recorder ends after
- * the controllers that use it, so that what they say last is written, and before the manager does:
- * what is not written by the deadline is given up, and counted as lost. controller-runtime:
- * pkg/internal/recorder.
+ * The event recorders of a manager, one for each name. controller-runtime: pkg/internal/recorder.
+ *
+ * Invariant: a recorder ends after the controllers that use it, so that their last events are sent,
+ * and before the manager. Events that are not sent by the deadline are dropped and counted as lost.
  */
 
 import { silentLogger } from '../base/logger.ts';
@@ -28,7 +28,7 @@ export class EventRecorders {
     deadline: AbortSignal,
     add: (runnable: GroupedRunnable) => void,
   ) {
-    // Silence is no answer for what is lost: the hook is told then.
+    // With a silent logger, lost events are reported to the error handler.
     this.#options = {
       client,
       clock,
@@ -39,14 +39,14 @@ export class EventRecorders {
     this.#add = add;
   }
 
-  /** Throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending. */
+  /** Throws CapstanError INVALID_ARGUMENT; STOPPED if the manager is stopping. */
   get(reportingController: string): EventRecorder {
     const known = this.#byName.get(reportingController);
     if (known !== undefined) return known;
     const deadline = this.#deadline;
     const recorder = newEventRecorder({ ...this.#options, reportingController });
     const discard = (): Promise<void> => recorder.shutdown({ signal: deadline });
-    // Caches end after all who work with them.
+    // In the group of caches, which stops after the controllers.
     this.#add({
       group: 'caches',
       name: `events of ${reportingController}`,

@@ -1,6 +1,6 @@
 /**
- * Health checks over HTTP, in the words of the API server's: all checks of an endpoint at its root,
- * each at a path of its own, `?verbose` and `?exclude=name`. controller-runtime:
+ * Health checks over HTTP with the API server's paths and texts: all checks of an endpoint at its
+ * root, each check at its own path, `?verbose` and `?exclude=name`. controller-runtime:
  * pkg/healthz/healthz.go.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -10,19 +10,19 @@ import { type Logger, silentLogger } from '../base/logger.ts';
 import { sendText, serveNotFound, targetOf } from './router.ts';
 
 /**
- * Throws or rejects where something is wrong. It is run for each request and should answer soon:
- * kubelets wait for a second.
+ * A health check: it throws or rejects if something is wrong. It runs for each request and should
+ * be fast: a kubelet waits for one second. controller-runtime: healthz.Checker.
  */
 export type Checker = (request: IncomingMessage) => void | Promise<void>;
 
 const ping: Checker = () => undefined;
 
-/** The checks that there are ready-made. */
+/** Ready-made checks. */
 export const healthz: {
-  /** Always passes: whoever answers is alive. */
+  /** Always passes, so it fails only if the process does not respond. */
   readonly ping: Checker;
   /**
-   * Fails with what `problem` says, and passes while that is `undefined`.
+   * Fails with the text that `problem` returns, and passes while that is `undefined`.
    *
    * @example
    * let broken: string | undefined;
@@ -45,7 +45,7 @@ interface Result {
   readonly outcome: 'ok' | 'excluded' | 'failed';
 }
 
-/** One endpoint with its checks. Without any it has `ping`. */
+/** One endpoint with its checks. Without checks it has `ping`. */
 export class HealthHandler {
   readonly #checks = new Map<string, Checker>();
   readonly #logger: Logger;
@@ -54,14 +54,17 @@ export class HealthHandler {
     this.#logger = logger;
   }
 
-  /** A second check of a name takes the place of the first. */
+  /** Adds a check, or replaces the one with the same name. */
   set(name: string, check: Checker): void {
     this.#checks.set(name, check);
   }
 
-  /** `path` is what follows the endpoint: nothing, or `/` and the name of a check. */
+  /**
+   * `path` is the rest of the URL path after the endpoint: empty, or `/` and the name of a check.
+   */
   async serve(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
-    // a run of slashes is looked at once: paths are hostile
+    // Linear in the length of the path, which a client may choose: each run of slashes is read
+    // once.
     const name = decoded(path.replace(/^\/+|(?<!\/)\/+$/g, ''));
     const checks = this.#checks.size === 0 ? new Map([['ping', ping]]) : this.#checks;
     if (name === '') return this.#serveAll(checks, request, response);
@@ -116,7 +119,7 @@ function decoded(path: string): string | undefined {
 }
 
 /**
- * Anyone may ask for all checks, so that reasons are told by the path of the single check alone.
+ * The reason is only shown at the path of the single check, because anyone may request all checks.
  */
 function line({ name, outcome }: Result): string {
   if (outcome === 'failed') return `[-]${name} failed: reason withheld\n`;

@@ -1,11 +1,11 @@
 /**
- * An HTTP server as a runnable: it listens when it is started and ends in order when it is stopped.
- * controller-runtime: pkg/manager/server.go, pkg/internal/httpserver.
+ * An HTTP server as a runnable: it listens when it is started and shuts down gracefully when it is
+ * stopped. controller-runtime: pkg/manager/server.go, pkg/internal/httpserver.
  *
- * Invariant: once `start` has settled, its port is free and none of its connections is left.
- * Requests that are being answered when it is stopped are answered; their connections are closed
- * with that, and all others at once: those that idle, those with half a request, and those whose
- * TLS handshake is not over.
+ * Invariant: when `start` has settled, the port is free and no connection is open. Requests in
+ * progress at the stop are still answered, and their connections are closed afterwards. All other
+ * connections are closed at once: idle ones, those with an incomplete request, and those in a TLS
+ * handshake.
  */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTLSServer } from 'node:https';
@@ -23,29 +23,29 @@ import { type Certificates, firstCertificates, renewCertificates } from './certi
 import { type HTTPHandler, sendText } from './router.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
-/** Of an {@link HTTPServer}. */
+/** Options of an {@link HTTPServer}. */
 export interface HTTPServerOptions {
-  /** In messages and reports. */
+  /** Shown in messages and reports. */
   name?: string | undefined;
-  /** Where it listens, as in Go: `:8080`, `127.0.0.1:8080`, `[::1]:0`. */
+  /** The address to listen on, with Go's syntax: `:8080`, `127.0.0.1:8080`, `[::1]:0`. */
   bindAddress: string;
-  /** Answers the requests. */
+  /** Responds to the requests. */
   handler: HTTPHandler;
   /**
-   * Key and certificate, for https; a function that gives them is asked again each ten seconds. See
-   * {@link certificateFiles}.
+   * Key and certificate for HTTPS. A function that returns them is called again every ten seconds;
+   * see {@link certificateFiles}.
    */
   tls?: Certificates | undefined;
   /**
-   * How long requests that are being answered may take once the server is stopped, in milliseconds;
-   * then their connections are cut. By default as long as the manager's `gracefulShutdownTimeout`.
+   * How long requests in progress may take after the stop, in milliseconds; then their connections
+   * are closed. Default: the manager's `gracefulShutdownTimeout`.
    */
   shutdownTimeout?: number | undefined;
-  /** Whether it listens only while this process leads. Default false. */
+  /** Listens only while this process leads. Default false. */
   onlyServeWhenLeader?: boolean | undefined;
   /**
-   * For a server of webhooks, which are started before the caches and stopped after them. Default
-   * false.
+   * Puts the server into the group of webhooks, which start before the caches and stop after them.
+   * Default false.
    */
   webhooks?: boolean | undefined;
   logger?: Logger | undefined;
@@ -65,7 +65,7 @@ const NAMES = namesOf<HTTPServerOptions>()({
 });
 
 /**
- * A server that a manager runs.
+ * An HTTP or HTTPS server that a manager starts and stops. controller-runtime: manager.Server.
  *
  * @example
  * const server = new HTTPServer({
@@ -82,9 +82,9 @@ export class HTTPServer implements GroupedRunnable {
   readonly name: string;
   readonly #options: HTTPServerOptions;
   readonly #bind: BindAddress;
-  /** Being answered. */
+  /** Responses in progress. */
   readonly #open = new Set<ServerResponse>();
-  /** The TCP connections: node knows of one over TLS only after its handshake. */
+  /** All TCP connections. Node lists a TLS connection only after its handshake. */
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
   #address: AddressInfo | undefined;
@@ -105,7 +105,7 @@ export class HTTPServer implements GroupedRunnable {
     this.name = options.name ?? `server on ${options.bindAddress}`;
     this.#options = options;
     this.#bind = bind;
-    this.#listening.promise.catch(() => undefined); // `start` rejects with the same
+    this.#listening.promise.catch(() => undefined); // `start` rejects with the same error
   }
 
   needLeaderElection(): boolean {
@@ -117,16 +117,16 @@ export class HTTPServer implements GroupedRunnable {
   }
 
   /**
-   * Where it listens, or did; `undefined` before. With a bind address of port 0 this is the way to
-   * learn the port.
+   * The address that it listens or listened on; `undefined` before. With port 0 it has the actual
+   * port.
    */
   get address(): AddressInfo | undefined {
     return this.#address;
   }
 
   /**
-   * `http://127.0.0.1:8080`; of a server on every interface by loopback. `undefined` before it
-   * listens.
+   * For example `http://127.0.0.1:8080`; a server on every interface has its loopback URL.
+   * `undefined` before it listens.
    */
   get url(): string | undefined {
     if (this.#address === undefined) return undefined;
@@ -135,26 +135,26 @@ export class HTTPServer implements GroupedRunnable {
     return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${this.#address.port}`;
   }
 
-  /** Fires when it is stopped: an answer that waits for something had better come then. */
+  /** Fires when the server is stopped. Handlers that wait should respond then. */
   get stopping(): AbortSignal {
     return this.#stopping.signal;
   }
 
-  /** Resolves when it listens; rejects as `start` where it cannot. */
+  /** Resolves when the server listens. Rejects like `start` if it cannot. */
   listening(): Promise<void> {
     return this.#listening.promise;
   }
 
-  /** As `listening`; of a failure `start` tells. */
+  /** Resolves when the server listens or has failed; `start` rejects with the error. */
   async ready(): Promise<void> {
     await this.#listening.promise.catch(() => undefined);
   }
 
   /**
-   * Listens until the signal fires.
+   * Listens until the signal fires. Resolves when all connections are closed.
    *
-   * Rejects with CapstanError LISTEN where the address is taken or not this machine's, or where
-   * there is no certificate, and with ALREADY_STARTED the second time.
+   * Rejects with CapstanError LISTEN if the address is in use or not local, or if there is no
+   * certificate, and with ALREADY_STARTED on a second call.
    */
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
     if (this.#started)
@@ -195,8 +195,7 @@ export class HTTPServer implements GroupedRunnable {
       port: this.#bind.port,
       ...(this.#bind.host === undefined ? {} : { host: this.#bind.host }),
     });
-    // Also where the signal fires meanwhile: a server that is closed before it listens would never
-    // say so.
+    // Also if the signal fires meanwhile: a server that is closed before it listens emits no event.
     await Promise.race([listening, failed]);
     this.#address = server.address() as AddressInfo;
     logger.info('serving', { server: this.name, url: this.url });
@@ -212,10 +211,7 @@ export class HTTPServer implements GroupedRunnable {
     }
   }
 
-  /**
-   * Of a server that was told to stop: cuts all connections, and resolves when it has ended. For
-   * whoever can wait no longer.
-   */
+  /** Closes all connections of a server that was stopped, and resolves when it has ended. */
   async kill(): Promise<void> {
     const server = this.#server;
     if (server === undefined || this.#ended) return;
@@ -226,13 +222,13 @@ export class HTTPServer implements GroupedRunnable {
   #stop(server: Server): void {
     const { shutdownTimeout, clock = systemClock } = this.#options;
     this.#stopping.abort();
-    // Of a connection whose answer is on its way, http's own close() thinks that it idles. Bun's
-    // server is none of node:net.
+    // http's own close() treats a connection whose response is being sent as idle, so net's is
+    // used. Bun's server does not extend that of node:net.
     if (server instanceof NetServer) NetServer.prototype.close.call(server);
     else (server as Server).close();
-    server.once('close', () => server.close()); // its timer for requests that take too long
+    server.once('close', () => server.close()); // stops its timer for slow requests
     this.#cut(new Set([...this.#open].map((response) => peerOf(response.req.socket))));
-    // An answer that has begun promised to keep its connection, which would idle for Node's
+    // A response that was begun has promised keep-alive; its connection would stay open for Node's
     // keepAliveTimeout of 5 s.
     for (const response of this.#open) this.#closeWith(response);
     if (shutdownTimeout === undefined) return;
@@ -290,7 +286,7 @@ export class HTTPServer implements GroupedRunnable {
   }
 }
 
-/** The same for a connection and for the TLS on it. */
+/** Identifies a connection; a TLS socket and the TCP socket below it have the same. */
 function peerOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

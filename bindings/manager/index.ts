@@ -1,6 +1,6 @@
 /**
- * `capstan/manager`: what runs controllers in a process, with its servers and signals. It needs
- * `node:` modules: Node, or Deno.
+ * `capstan/manager`: controller-runtime's manager, which runs controllers in a process with HTTP
+ * servers, leader election and signals. It needs `node:` modules: Node or Deno.
  */
 import { requireNode } from '../base/node-version.ts';
 

@@ -1,16 +1,16 @@
 /**
- * The transport of a process that takes part in an election, as its clients and caches get it. A
- * process that led and whose lease has run out sends nothing that changes anything, also right
- * after it was stopped, when no timer and no signal has fired yet. The lease is asked as the last
- * thing before bytes go out (`beforeSend`), and what is under way is aborted when it runs out. The
- * election's own requests go past it.
+ * The transport of a manager with an election. Once this process has led and its lease has expired,
+ * it sends only GET and HEAD requests. The lease is checked immediately before a request's bytes
+ * are sent (`beforeSend`), so that this also holds for a process that was stalled, before any timer
+ * has fired. Requests in progress are aborted when the lease expires. The election itself does not
+ * use this transport.
  */
 
 import { CapstanError } from '../base/errors.ts';
 import type { Transport } from '../cache/index.ts';
 import type { LeaderElector } from '../leaderelection/index.ts';
 
-/** @param lapsed fires when the lease has run out while this process led */
+/** @param lapsed fires when the lease expires while this process leads */
 export function leaderTransport(
   transport: Transport,
   elector: LeaderElector,

@@ -1,7 +1,7 @@
 /**
- * The informers of a manager: they live as long as the group of caches does. What is asked for
- * before the manager starts its caches is started with them, and what is asked for later, at once.
- * controller-runtime: pkg/cache/internal/informers.go.
+ * The informers of a manager. Informers that are requested before the manager starts its caches
+ * start with them; later ones start at once. All end with the group of caches. controller-runtime:
+ * pkg/cache/internal/informers.go.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -19,14 +19,15 @@ import {
 import { isWorthReporting } from '../cache/reflector/reflector-errors.ts';
 import { goesOn, isLongWait } from '../cache/rest/rest.ts';
 
-/** How long an informer that the start waits for may be silent, before that is said. */
+/** How often the manager logs which caches have not synced, in milliseconds. */
 const SAY_AFTER_MS = 10_000;
 
 export class ManagedCache extends SharedInformerFactory {
   readonly #clock: Clock;
   readonly #logger: Logger;
   /**
-   * The logger is told what the informers meet: there is one, and nobody else has asked to be told.
+   * Whether failures of lists and watches are logged: there is a logger, and `watchErrorHandler` is
+   * not set.
    */
   readonly #tells: boolean;
   #signal: AbortSignal | undefined;
@@ -39,8 +40,8 @@ export class ManagedCache extends SharedInformerFactory {
   }
 
   /**
-   * A new informer starts by itself once the manager has started its caches, after handlers that
-   * are added in the same turn.
+   * After the manager has started its caches, a new informer starts by itself at the end of the
+   * current turn, so that handlers added in it get all objects.
    */
   override informerFor<T extends object, I extends string = never>(
     resource: Resource<T, I>,
@@ -54,16 +55,16 @@ export class ManagedCache extends SharedInformerFactory {
   }
 
   /**
-   * Informers run until the manager ends, whoever asked for the start; before the manager's own
-   * start: no effect.
+   * Informers always end with the manager, so a caller cannot pass a signal. Before the manager's
+   * start this has no effect.
    */
   override start(): void {
     if (this.#signal !== undefined) super.start({ signal: this.#signal });
   }
 
   /**
-   * What an informer reports where nobody listens, and as rarely; an error is what does not end by
-   * itself. What its cache refuses goes to the hook as well.
+   * Logs as often as an informer without a handler reports. Failures that do not end by themselves
+   * are errors, others are warnings.
    */
   #telling<T extends object>(
     resource: Resource<T, never>,
@@ -81,7 +82,7 @@ export class ManagedCache extends SharedInformerFactory {
     };
   }
 
-  /** Starts what was asked for; resolves when all informers have ended after the signal. */
+  /** Starts the informers. Resolves when all of them have ended after the signal. */
   async run({ signal }: { signal: AbortSignal }): Promise<void> {
     this.#signal = signal;
     this.start();
@@ -89,10 +90,7 @@ export class ManagedCache extends SharedInformerFactory {
     await this.shutdown();
   }
 
-  /**
-   * Resolves when the informers that were asked for have synced. It waits for as long as that
-   * takes, and says for which.
-   */
+  /** Resolves when the informers have synced. Meanwhile it logs which have not. */
   async ready({ signal }: { signal: AbortSignal }): Promise<void> {
     const say = (): void => {
       const missing = [...this.informers()].flatMap(([name, informer]) =>

@@ -1,11 +1,15 @@
 /**
- * Runs controllers, and what they need, in one process: informers, servers for probes and metrics,
- * leader election, and an end in order. controller-runtime: pkg/manager/internal.go.
+ * The manager: it runs controllers in one process with their informers, HTTP servers and leader
+ * election, and stops them in order. controller-runtime: pkg/manager/internal.go.
  *
- * Start: HTTP servers → webhooks → caches → others → warm-up → what the leader runs. Stop: others →
- * leader's → caches → webhooks → HTTP servers → the lease. Invariants: what the leader runs never
- * starts once the end has begun; the lease is given away only after all that has ended; a lost
- * lease ends the process without grace, since another may lead already.
+ * Start: HTTP servers → webhooks → caches → others → warm-up → leader election. Stop: others →
+ * leader election → caches → webhooks → HTTP servers → the lease.
+ *
+ * Invariants:
+ * - The leader's runnables never start once the stop has begun.
+ * - The lease is released only after they have ended.
+ * - If the lease is lost, the process ends without a grace period, because another process may lead
+ *   already.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -49,71 +53,74 @@ import type { GroupName, Member, RunnableGroup } from './runnable-group.ts';
 import { type GroupedRunnable, Runnables } from './runnables.ts';
 import { Servers, type Service } from './servers.ts';
 
-/** The informers' name in metrics. */
+/** The `name` label of the informers' metrics. */
 const INFORMERS = 'manager';
 
-/** A manager with its start and end, its servers and its checks. */
+/** The manager that {@link newManager} returns. */
 export interface ControllerManager extends Manager {
   /**
-   * Adds a runnable to the group it belongs to: see {@link GroupedRunnable}. It starts with that,
-   * or at once if that has started.
+   * Adds a runnable to its group: see {@link GroupedRunnable}. It starts with the group, or at once
+   * if the group has started.
    *
    * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
    */
   add(runnable: Runnable | GroupedRunnable): void;
   /**
-   * Starts everything in its order, and resolves when everything has ended after the signal. It is
-   * to be called once.
+   * Starts all groups in order. Resolves when everything has ended after the signal. May be called
+   * once.
    *
-   * Rejects with what a runnable rejected with; with CapstanError LISTEN where a server cannot
-   * listen, LEASE_LOST where this process led and does so no more, TIMEOUT where runnables have not
-   * ended within `gracefulShutdownTimeout`; with an AggregateError where it is more than one of
-   * these; and with ALREADY_STARTED the second time. After a failure the process should exit:
-   * another one may lead by now, and what did not end in time goes on. The transport stays open: it
-   * is the caller's.
+   * Rejects with:
+   * - the error of a runnable;
+   * - CapstanError LISTEN if a server cannot listen;
+   * - CapstanError LEASE_LOST if this process no longer leads;
+   * - CapstanError TIMEOUT if runnables have not ended within `gracefulShutdownTimeout`;
+   * - an AggregateError if there are several of these;
+   * - CapstanError ALREADY_STARTED on a second call.
+   *
+   * After an error the process should exit: another process may lead, and runnables that did not
+   * end in time still run. The transport is not closed.
    */
   start(options?: { signal?: AbortSignal | undefined }): Promise<void>;
-  /** Resolves when the HTTP servers listen; stays pending if that never happens. */
+  /** Resolves when the HTTP servers listen. Stays pending if they never do. */
   serving(): Promise<void>;
   /**
-   * Where a service listens, such as `http://127.0.0.1:8081`; `undefined` where it is off, and
-   * before it does.
+   * The URL of a service, such as `http://127.0.0.1:8081`. `undefined` if the service is off or
+   * does not listen yet.
    */
   url(service: Service): string | undefined;
   /**
-   * Adds a check to `/healthz`, which says whether the process has to be started anew. It has
-   * `ping`, and `leaderElection` where there is one.
+   * Adds a liveness check to `/healthz`, which tells the kubelet whether to restart the process.
+   * There are already `ping` and, with an election, `leaderElection`.
    */
   addHealthzCheck(name: string, check: Checker): void;
   /**
-   * Adds a check to `/readyz`, which says whether the process does its work. It has `ping`, and
-   * `informer-sync` for the informers that were asked for before the start. The sources of
-   * controllers, which may wait for a kind that is not served yet or for a webhook of this very
-   * process, are not in it: the logger and the live page say what they wait for.
+   * Adds a readiness check to `/readyz`. There are already `ping` and `informer-sync`, for the
+   * informers that were requested before the start. The sources of controllers have no check,
+   * because they may wait for a kind that is not served yet or for a webhook of this process: see
+   * the log and the live page.
    */
   addReadyzCheck(name: string, check: Checker): void;
   /**
-   * Serves a path beside `/metrics`, with the same filter. Without a server for metrics it is
-   * ignored, with a warning.
+   * Serves a path next to `/metrics`, with the same filter. If metrics are not served, it logs a
+   * warning and has no effect. controller-runtime: AddMetricsServerExtraHandler.
    *
    * @throws CapstanError INVALID_ARGUMENT for a path that is taken
    */
   addMetricsServerExtraHandler(path: string, handler: HTTPHandler): void;
   /**
-   * Records events of objects in the name of a controller, such as
-   * `example.com/website-controller`; the same recorder for the same name. It is shut down after
-   * what the leader runs has ended, so that the last events are written too. controller-runtime:
-   * GetEventRecorder.
+   * Returns the event recorder of a controller name such as `example.com/website-controller`; the
+   * same recorder for the same name. It is shut down after the leader's runnables, so that their
+   * last events are sent. controller-runtime: GetEventRecorder.
    *
    * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
    */
   eventRecorder(reportingController: string): EventRecorder;
-  /** What it is doing, as its live page shows it. */
+  /** The state of the manager as the live page shows it. */
   report(options?: ReportOptions): ManagerReport;
 }
 
 /**
- * A manager of controllers. controller-runtime: manager.New.
+ * Makes a manager. Add controllers to it, then call `start`. controller-runtime: manager.New.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -150,16 +157,16 @@ class RuntimeManager implements ControllerManager {
   readonly #election: Election | undefined;
   readonly #elected = Promise.withResolvers<void>();
   readonly #serving = Promise.withResolvers<void>();
-  /** Fires when the end begins. */
+  /** Fires when the stop begins. */
   readonly #halt = new AbortController();
   readonly #halted = whenAborted(this.#halt.signal);
-  /** Fires when nothing is waited for any more. */
+  /** Fires when the manager no longer waits for anything. */
   readonly #deadline = new AbortController();
-  /** Fires when the lease has run out while this process led. */
+  /** Fires when the lease expires while this process leads. */
   readonly #lapsed = new AbortController();
-  /** Ends taking part in the election. */
+  /** Its signal ends the elector's run. */
   readonly #candidacy = new AbortController();
-  /** Settles when what the leader runs has ended: the lease is not given away before. */
+  /** Resolves when the leader's runnables have ended. The lease is not released before. */
   readonly #leadersWork = Promise.withResolvers<void>();
   readonly #errors: unknown[] = [];
   #electing: Promise<void> = Promise.resolve();
@@ -307,9 +314,10 @@ class RuntimeManager implements ControllerManager {
       throw new AggregateError(this.#errors, this.#errors.map(textOfError).join('; '));
   }
 
-  /** Ends early where the manager is to end. */
+  /** Returns early if the stop begins. */
   async #begin(): Promise<void> {
-    if (this.#servers.has('metrics')) this.#process.start(); // it samples a hundred times a second
+    // it samples the event loop every 10 ms
+    if (this.#servers.has('metrics')) this.#process.start();
     for (const name of ['HTTP servers', 'webhooks', 'caches', 'others', 'warmup'] as const) {
       if (this.#halt.signal.aborted) return;
       await this.#startGroup(name);
@@ -338,12 +346,12 @@ class RuntimeManager implements ControllerManager {
     if (leaderElection === undefined) return undefined;
     return electionOf(leaderElection, transport, this.#settings, {
       onStartedLeading: (lost) => this.#lead(lost),
-      onStoppedLeading: () => undefined, // `run` resolves right after
+      onStoppedLeading: () => undefined, // `run` resolves immediately afterwards
       onNewLeader: (leader) => this.logger.info('new leader', { leader }),
     });
   }
 
-  /** Settles when what the leader runs has ended. */
+  /** The returned promise resolves when the leader's runnables have ended. */
   #lead(lost: AbortSignal): Promise<void> | undefined {
     if (this.#halt.signal.aborted) return undefined;
     this.#leads = true;
@@ -360,8 +368,8 @@ class RuntimeManager implements ControllerManager {
   }
 
   /**
-   * Unless it was this manager that ended it: nothing is waited for any longer, as another process
-   * may lead.
+   * Ends the manager without waiting, because another process may lead; unless the manager itself
+   * has ended the election.
    */
   #electionEnded(): void {
     if (this.#candidacy.signal.aborted || this.#deadline.signal.aborted) return;
@@ -378,8 +386,8 @@ class RuntimeManager implements ControllerManager {
   }
 
   /**
-   * Of a runnable. What comes once the end has begun is reported; that it was told to end is no
-   * error.
+   * Handles the error of a runnable. During the stop errors are only reported, and aborts are
+   * expected.
    */
   #failed(error: unknown, member: Member): void {
     member.failedAt = this.clock.now();
@@ -397,10 +405,10 @@ class RuntimeManager implements ControllerManager {
   }
 
   async #end(): Promise<void> {
-    // none once the lease is lost
+    // no grace period after the lease is lost
     const grace = this.#deadline.signal.aborted ? 0 : this.#settings.gracefulShutdownTimeout;
     this.logger.info('stopping', { gracefulShutdownTimeout: grace });
-    // Who does not lead must not begin to now.
+    // A process that does not lead must not become the leader during its stop.
     if (!this.#leads) this.#candidacy.abort();
     if (grace === 0) this.#deadline.abort();
     let timedOut = false;
@@ -422,8 +430,8 @@ class RuntimeManager implements ControllerManager {
   }
 
   /**
-   * Work that goes on keeps the lease until it has ended or the lease runs out: that is not waited
-   * for.
+   * If runnables of the leader did not end in time, the lease is kept until it expires, and nothing
+   * waits for that.
    */
   async #leaveElection(leaders: RunnableGroup): Promise<void> {
     const ended = leaders.ended().then(() => this.#leadersWork.resolve());

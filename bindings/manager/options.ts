@@ -1,6 +1,9 @@
 /**
- * The options of a manager, with their defaults, and their checks. controller-runtime:
+ * The options of a manager, their checks and their defaults. controller-runtime:
  * pkg/manager/manager.go Options.
+ *
+ * To add an option: its interface, its list of names below, and its default and check in
+ * `resolveOptions`.
  */
 
 import { type Clock, requireClock, systemClock } from '../base/clock.ts';
@@ -18,52 +21,55 @@ import { isLoopback, parseBindAddress } from './bind-address.ts';
 import type { Certificates } from './certificates.ts';
 import type { HTTPHandler } from './router.ts';
 
-/** controller-runtime: pkg/manager/internal.go defaultGracefulShutdownPeriod. */
+/** In milliseconds. controller-runtime: pkg/manager/internal.go defaultGracefulShutdownPeriod. */
 const GRACEFUL_SHUTDOWN_MS = 30_000;
 
-/** Times are milliseconds. */
+/**
+ * Options of leader election by a Lease. Times are in milliseconds; {@link LeaderElectorOptions}
+ * describes their conditions. controller-runtime: manager.Options LeaderElection….
+ */
 export interface LeaderElectionOptions
   extends Pick<LeaderElectorOptions, 'maxClockSkewRatio' | 'recorder' | 'random' | 'wallNow'> {
-  /** The name of the Lease; every program needs its own. */
+  /** The name of the Lease. Each program needs its own. */
   id: string;
-  /** The namespace of the Lease. Default: that of the pod. */
+  /** The namespace of the Lease. Default: the namespace of the pod. */
   namespace?: string | undefined;
-  /** How long the others wait before they take the lease. Default 15 000. */
+  /** How long other candidates wait before they take the lease. Default 15 000. */
   leaseDuration?: number | undefined;
-  /** How long a leader tries to renew before it gives up. Default 10 000. */
+  /** How long the leader tries to renew before it stops leading. Default 10 000. */
   renewDeadline?: number | undefined;
-  /** How long to wait between two tries. Default 2000. */
+  /** The time between two attempts. Default 2000. */
   retryPeriod?: number | undefined;
   /**
-   * Whether the lease is given away when the manager ends, so that the next leader need not wait
-   * for it to run out. It is given away once everything that the leader runs has ended, and else
-   * left to run out. Default false.
+   * Releases the lease when the manager has ended, so that the next leader does not wait until it
+   * expires. It is released only after everything that the leader runs has ended. Default false.
    */
   releaseOnCancel?: boolean | undefined;
   /**
-   * When leading ends: `'lapse'`, the default, as soon as the own lease can no longer be relied
-   * upon; `'deadline'`, as client-go does, when it could not be renewed for `renewDeadline`, even
-   * if another has taken it. With `'lapse'` a process whose lease has run out sends nothing any
-   * more but GET and HEAD through the manager's transport, its client included: such calls reject
-   * with CapstanError ABORTED, also those of what needs no election, as the manager is ending.
+   * When leading ends. `'lapse'`, the default: as soon as the lease may have expired. `'deadline'`,
+   * as in client-go: when the lease was not renewed for `renewDeadline`, even if another candidate
+   * has taken it.
+   *
+   * With `'lapse'` a process whose lease has expired sends only GET and HEAD requests through the
+   * manager's transport and client. Other requests reject with CapstanError ABORTED, also those of
+   * runnables without leader election, because the manager is stopping.
    */
   stepDown?: LeaderElectorOptions['stepDown'] | undefined;
   /**
-   * Which candidate this is; default the name of the host, where it may be read, and something
-   * random.
+   * The identity of this candidate. Default: the host name, if it can be read, and a random UUID.
    */
   identity?: string | undefined;
   /** Labels of the Lease. */
   labels?: Readonly<Record<string, string>> | undefined;
-  /** In place of a Lease; `id` is then a name for messages and metrics alone. */
+  /** Used instead of a Lease. `id` is then only a name in messages and metrics. */
   lock?: ResourceLock | undefined;
 }
 
-/** Where probes are answered. */
+/** Options of the health probes. */
 export interface HealthProbeOptions {
   /**
-   * Where `/healthz` and `/readyz` are served; default `'0'`, nowhere. Kubelets ask from outside of
-   * the pod: `:8081`.
+   * The address of `/healthz` and `/readyz`, such as `:8081`; kubelets connect from outside the
+   * pod. Default `'0'`: not served.
    */
   bindAddress?: string | undefined;
   /** Default `/readyz`. */
@@ -72,69 +78,79 @@ export interface HealthProbeOptions {
   livenessEndpointName?: string | undefined;
 }
 
-/** Where metrics are served, and to whom. */
+/** Options of the metrics server. */
 export interface MetricsOptions {
-  /** Where `/metrics` is served; default `'0'`, nowhere (controller-runtime: `:8080`). */
+  /** The address of `/metrics`. Default `'0'`: not served (controller-runtime: `:8080`). */
   bindAddress?: string | undefined;
   /**
-   * Key and certificate, for https; a function that gives them is asked again each ten seconds. See
-   * {@link certificateFiles}.
+   * Key and certificate for HTTPS. A function that returns them is called again every ten seconds;
+   * see {@link certificateFiles}.
    */
   tls?: Certificates | undefined;
-  /** Further paths of the server, as by `addMetricsServerExtraHandler`. */
+  /** Further paths of this server, as with `addMetricsServerExtraHandler`. */
   extraHandlers?: Readonly<Record<string, HTTPHandler>> | undefined;
   /**
-   * Asked before metrics and extra handlers, and before the live page and profiles on the same
-   * address: resolves with true to let a request pass, or answers
-   * it (401, 403) and resolves with false. See {@link withAuthenticationAndAuthorization}.
+   * Called before metrics and extra handlers, and before the live page and profiles if they have
+   * the same address. Resolves to true to let a request pass; otherwise it responds (401, 403) and
+   * resolves to false. See {@link withAuthenticationAndAuthorization}.
    */
   filter?: ((...exchange: Parameters<HTTPHandler>) => boolean | Promise<boolean>) | undefined;
 }
 
-/** Where profiles are served. */
+/** Options of the profiles. */
 export interface ProfilingOptions {
-  /** Where `/debug/pprof/` is served, such as `127.0.0.1:6060`; default `'0'`, nowhere. */
+  /** The address of `/debug/pprof/`, such as `127.0.0.1:6060`. Default `'0'`: not served. */
   bindAddress?: string | undefined;
   /**
-   * Allows an address that other machines can reach. Profiles hold what is in memory: secrets too.
-   * Default false.
+   * Allows an address that other machines can reach. Profiles contain the memory of the process,
+   * secrets included. Default false.
    */
   allowRemote?: boolean | undefined;
 }
 
-/** The live page, on an address of its own. */
+/** Options of a live page with an address of its own. */
 export interface DebugPageOptions {
-  /** Where `/debug/capstan` is served, such as `127.0.0.1:8082`. */
+  /** The address of `/debug/capstan`, such as `127.0.0.1:8082`. */
   bindAddress: string;
-  /** Allows an address that other machines can reach. There is no authentication. Default false. */
+  /**
+   * Allows an address that other machines can reach. The page has no authentication. Default false.
+   */
   allowRemote?: boolean | undefined;
-  /** Names under which it may be opened besides `localhost` and IP addresses. Default none. */
+  /**
+   * Host names under which the page may be opened besides `localhost` and IP addresses. Default
+   * none.
+   */
   hosts?: readonly string[] | undefined;
 }
 
 /**
- * Bind addresses are as in Go: `:8080`, `127.0.0.1:0`, `[::1]:8080`, `'0'` for none. What has the
- * same address shares a server.
+ * Options of {@link newManager}. Bind addresses have Go's syntax: `:8080`, `127.0.0.1:0`,
+ * `[::1]:8080`, and `'0'` for no server. Services with the same address share a server.
+ * controller-runtime: manager.Options.
  */
 export interface ManagerOptions {
-  /** The way to the API server; see `kubeConfigTransport` of `capstan/client-node`. */
+  /** The connection to the API server; see `kubeConfigTransport` of `capstan/client-node`. */
   transport: Transport;
-  /** Of all informers: namespace, selections by resource, what is dropped, limits. */
+  /** Options of all informers: namespaces, selections by resource, transforms, limits. */
   cache?: FactoryOptions | undefined;
   /**
-   * Of the client, which reads from the cache and writes through the transport: field owner, rate
-   * limit, what is not cached.
+   * Options of the client, which reads from the cache and writes through the transport: field
+   * owner, rate limit, resources that are not cached.
    */
   client?: Omit<ClientOptions, 'transport' | 'cache'> | undefined;
-  /** Makes the client in another way, such as one with interceptors. */
+  /**
+   * Makes the client, for example one with interceptors. Default: `newClient` of `capstan/client`.
+   */
   newClient?: ((options: ClientOptions) => Client) | undefined;
   /**
-   * Where the manager says what it does, and with it its controllers, their sources, its client
-   * (warnings of the server), its event recorders (what is lost) and its informers: what their
-   * lists and watches meet, unless `cache.watchErrorHandler` is set. By default nothing is said;
-   * all errors then go to the hook of `setErrorHandler` of `capstan/workqueue`, which otherwise
-   * gets those of your own functions that know no logger, such as a handler of an informer.
-   * `console` will do; for pino see `pinoLogger` of `capstan/controller`.
+   * The logger of the manager, its controllers and sources, its client (warnings of the API
+   * server), its event recorders (lost events) and its informers (failed lists and watches, unless
+   * `cache.watchErrorHandler` is set). `console` is a logger; for pino see `pinoLogger` of
+   * `capstan/controller`.
+   *
+   * Default: nothing is logged, and all errors go to the function set with `setErrorHandler` of
+   * `capstan/workqueue`. Errors of functions without a logger, such as an informer's handler,
+   * always go there.
    */
   logger?: Logger | undefined;
   /**
@@ -144,26 +160,27 @@ export interface ManagerOptions {
   tracer?: Tracer | undefined;
   clock?: Clock | undefined;
   /**
-   * Milliseconds since 1970, for the times that its event recorders and its lease show. Nothing is
-   * measured by it. Default: the system's.
+   * Returns milliseconds since 1970 for the times that events and the lease show. Nothing is
+   * measured with it. Default: the system's clock.
    */
   wallNow?: (() => number) | undefined;
-  /** Holds for all controllers that do not say otherwise. */
+  /** Defaults for all controllers. */
   controller?: ControllerDefaults | undefined;
-  /** Leader election by a Lease; without it this process leads from the start. */
+  /** Leader election by a Lease. Without it this process leads from the start. */
   leaderElection?: LeaderElectionOptions | undefined;
   /**
-   * How long runnables may take to end, in milliseconds: 30 000 by default; below 0 as long as they
-   * take, 0 not at all. Where the lease is lost they get no time: another process may lead already.
+   * How long runnables may take to end, in milliseconds. Negative: no limit; 0: do not wait. If the
+   * lease is lost, the manager does not wait, because another process may lead already. Default 30
+   * 000.
    */
   gracefulShutdownTimeout?: number | undefined;
   healthProbe?: HealthProbeOptions | undefined;
   metrics?: MetricsOptions | undefined;
   profiling?: ProfilingOptions | undefined;
   /**
-   * The live page at `/debug/capstan`. By default it is on the server of the metrics where that can
-   * be reached from this machine alone; `true`: also elsewhere, where `metrics.filter` is set;
-   * `false`: nowhere. On the address of the metrics their filter is asked for it.
+   * The live page at `/debug/capstan`. Default: on the metrics server if only this machine can
+   * reach that. `true`: on the metrics server in any case, which then needs `metrics.filter`.
+   * `false`: not served. On the metrics server, `metrics.filter` applies to the page too.
    */
   debugPage?: boolean | DebugPageOptions | undefined;
 }
@@ -280,7 +297,7 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
   return settings;
 }
 
-/** The live page on the metrics' address has no authentication of its own. */
+/** On the metrics server the live page has no authentication of its own. */
 function requireGuarded({ bindAddress, filter }: MetricsOptions): void {
   const bind = parseBindAddress('options.metrics.bindAddress', bindAddress);
   if (bind === undefined || filter !== undefined || isLoopback(bind.host)) return;
@@ -291,7 +308,7 @@ function requireGuarded({ bindAddress, filter }: MetricsOptions): void {
   );
 }
 
-/** An address that other machines can reach has to be asked for by name. */
+/** An address that other machines can reach needs `allowRemote`. */
 function requireLocal(
   name: string,
   { bindAddress, allowRemote }: ProfilingOptions,

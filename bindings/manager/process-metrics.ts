@@ -1,19 +1,19 @@
 /**
- * What the process itself costs, with the names that Prometheus' clients give it: process_* of all
- * of them, nodejs_* of prom-client. Read when asked for, but for the delay of the event loop, which
- * Node samples while a collector is started.
+ * The metrics of the process, with the names of Prometheus' client libraries (process_*) and of
+ * prom-client (nodejs_*). They are read on each scrape; only the event-loop delay is sampled by
+ * Node between `start` and `stop`.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { showNumber } from '../base/exposition.ts';
 import type { Collector } from '../controller/index.ts';
 
-/** Milliseconds between samples of the event loop. */
+/** Milliseconds between two samples of the event loop. */
 const RESOLUTION_MS = 10;
 
 export class ProcessMetrics implements Collector {
   #delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
 
-  /** Samples the event loop from here on. */
+  /** Starts to sample the event loop. */
   start(): void {
     this.#delay ??= monitorEventLoopDelay({ resolution: RESOLUTION_MS });
     this.#delay.enable();
@@ -71,11 +71,11 @@ export class ProcessMetrics implements Collector {
     return `${lines.join('\n')}\n`;
   }
 
-  /** Since it was last asked for. */
+  /** The delay since the last scrape. */
   #eventLoop(metric: (type: string, name: string, help: string, value: number) => void): void {
     const delay = this.#delay;
     if (delay === undefined || delay.count === 0) return;
-    // The samples are of the timer itself, which comes after RESOLUTION_MS at best.
+    // A sample is the time between two timers, which is at least RESOLUTION_MS.
     const seconds = (nanoseconds: number): number =>
       Math.max(nanoseconds / 1e9 - RESOLUTION_MS / 1000, 0);
     const what = 'of the recorded event loop delays since the last scrape.';

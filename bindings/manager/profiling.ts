@@ -1,8 +1,7 @@
 /**
- * Profiles on request, at the paths that Go programs have them: a CPU profile of the seconds to
- * come, and the heap. They hold the names and the contents of everything in memory, secrets
- * included, and taking them costs time; so they are served to this machine alone unless somebody
- * says otherwise. Go: net/http/pprof; controller-runtime: manager Options.PprofBindAddress.
+ * CPU and heap profiles on request, at the paths of Go programs. Profiles contain everything in
+ * memory, secrets included, and taking them costs time, so by default only this machine may request
+ * them. Go: net/http/pprof; controller-runtime: manager Options.PprofBindAddress.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Session } from 'node:inspector/promises';
@@ -14,7 +13,7 @@ import { sleep } from '../base/wait.ts';
 import { type Router, sendText, targetOf } from './router.ts';
 
 const DEFAULT_SECONDS = 30;
-/** A profile is kept in memory until it is sent. */
+/** A limit, because a profile is kept in memory until it is sent. */
 const MOST_SECONDS = 600;
 
 const INDEX = `/debug/pprof/
@@ -25,7 +24,8 @@ heap?seconds=30     what was allocated in that time and is still there, sampled,
 `;
 
 /**
- * Serves them at `/debug/pprof/`. One at a time: profiles of one process would measure each other.
+ * Serves the profiles at `/debug/pprof/`. Only one is taken at a time, because they would measure
+ * each other.
  *
  * @param stopping fires when the server is stopped
  */
@@ -87,7 +87,7 @@ export function serveProfiles(
       if (seconds === undefined) {
         response.writeHead(200, headersOf('heapsnapshot'));
         await pipeline(getHeapSnapshot(), response).catch((error: unknown) => {
-          if (!response.destroyed) throw error; // the reader left
+          if (!response.destroyed) throw error; // the client has closed the connection
         });
         return;
       }
@@ -108,8 +108,8 @@ interface Recording {
 }
 
 /**
- * Ends early when the reader leaves, or the server is stopped. Undefined: it has been answered that
- * there is no such profile here.
+ * Records a profile; ends early if the client disconnects or the server is stopped. Returns
+ * undefined if the runtime cannot record it, after it has responded so.
  */
 async function record(
   response: ServerResponse,
@@ -123,7 +123,7 @@ async function record(
   response.once('close', leave);
   let session: Session | undefined;
   try {
-    // Loaded on the first request: the inspector is not built into every Node.
+    // Imported on the first request, because not every Node has the inspector.
     session = new (await import('node:inspector/promises')).Session();
     session.connect();
     for (const [method] of start) await session.post(method);

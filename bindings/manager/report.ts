@@ -1,57 +1,56 @@
 /**
- * What a manager says of itself: plain data, made when it is asked for, and never the contents of
- * an object. The live page shows it, and its JSON is made from it (page/state.ts), where texts of
- * errors lose what looks like a secret.
+ * The report of a manager: plain data, made on each call, without the contents of objects. The live
+ * page shows it. page/state.ts makes the page's JSON from it and redacts texts of errors.
  */
 import type { InformerStatus } from '../cache/index.ts';
 import type { ControllerReport, ErrorReport } from '../controller/index.ts';
 
-/** A manager as the live page shows it, at the moment of the call. */
+/** The state of a manager at the time of the call. */
 export interface ManagerReport {
   /** The version of this package. */
   readonly version: string;
   /** Milliseconds since `start`; `undefined` before. */
   readonly startedAgoMs: number | undefined;
-  /** By the clock that `at` of a cause is read from, in milliseconds. */
+  /** Milliseconds of the clock that `Cause.at` is read from. */
   readonly now: number;
-  /** The manager is ending: nothing new begins. */
+  /** The manager is stopping and starts nothing new. */
   readonly stopping: boolean;
-  /** Absent where there is no leader election. */
+  /** Absent without leader election. */
   readonly leader?: LeaderReport;
   readonly controllers: readonly ControllerReport[];
   readonly informers: readonly InformerReport[];
   readonly runnables: readonly RunnableReport[];
 }
 
-/** Who leads, as this process knows it. */
+/** The leader as this process knows it. */
 export interface LeaderReport {
   /** `namespace/name` of the Lease. */
   readonly lease: string;
-  /** By which this process stands for election. */
+  /** The identity of this process in the election. */
   readonly identity: string;
-  /** Whom the Lease names; `undefined` while nobody is known to lead. */
+  /** The identity in the Lease; `undefined` if no leader is known. */
   readonly holder: string | undefined;
-  /** Whether this process may begin what only the leader does: `Manager.holdsLease()`. */
+  /** Whether this process holds a valid lease: `Manager.holdsLease()`. */
   readonly holdsLease: boolean;
   /**
-   * Milliseconds until the lease runs out unless it is renewed, by this process's monotonic clock:
-   * its own, or the other's as it was last seen. Negative once it has.
+   * Milliseconds until the lease expires unless it is renewed, by this process's monotonic clock.
+   * For another leader counted from when its last renewal was seen. Negative after the expiry.
    */
   readonly validMs: number | undefined;
 }
 
-/** `key` is what a source's status names as its `informer`. */
+/** The status of an informer. `key` is the `informer` of a source's status. */
 export interface InformerReport extends InformerStatus {
   readonly key: string;
-  /** In words, such as `websites.demo.example/v1 in team-a`. */
+  /** As text, such as `websites.demo.example/v1 in team-a`. */
   readonly resource: string;
 }
 
-/** What a manager runs that is no controller, too. */
+/** The state of a runnable. */
 export interface RunnableReport {
   readonly name: string;
   /**
-   * `HTTP servers`, `webhooks`, `caches`, `others`, `warmup` or `leader election`: they start in
+   * `HTTP servers`, `webhooks`, `caches`, `others`, `warmup` or `leader election`. Groups start in
    * this order.
    */
   readonly group: string;
@@ -59,26 +58,26 @@ export interface RunnableReport {
   readonly error?: ErrorReport;
 }
 
-/** Where an object is cached. */
+/** An object in a cache. */
 export interface ObjectReport {
   readonly namespace: string;
   readonly name: string;
   /** The key of the informer that has it. */
   readonly informer: string;
-  /** Where it is known: not of objects that were found by a part of their name. */
+  /** Absent if the object was found by a part of its name. */
   readonly resourceVersion?: string;
 }
 
-/** What {@link findObjects} needs of an informer. */
+/** The part of an informer that {@link findObjects} uses. */
 export interface SearchedInformer {
   getIndexer(): { getByKey(key: string): unknown; listKeys(): readonly string[] };
 }
 
 /**
- * The objects whose `namespace/name` is the text; where there is none, those whose key contains it,
- * at most `limit`. `informers` are by their key in the report, as `SharedInformerFactory.informers`
- * gives them. One look-up for each in the first case; in the second, all keys of the caches are
- * read.
+ * Finds the objects whose `namespace/name` equals the text; if there is none, those whose
+ * `namespace/name` contains it, at most `limit`. `informers` are the entries of
+ * `SharedInformerFactory.informers`. The first search is one look-up in each cache; the second
+ * reads all keys.
  */
 export function findObjects(
   informers: Iterable<readonly [key: string, informer: SearchedInformer]>,

@@ -1,20 +1,19 @@
 /**
- * Which handler gets a request, by its path alone: a pattern that ends with a slash takes all paths
- * below it, any other only itself; the longest that fits wins. Go: net/http ServeMux.
+ * Chooses the handler of a request by its path. A pattern that ends with a slash matches all paths
+ * below it, any other matches only itself; the longest match wins. Go: net/http ServeMux.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 
 /**
- * Answers a request, now or later. What it throws or rejects with is reported, and answered with
- * 500.
+ * Responds to a request. If it throws or rejects, the error is reported and the response is 500.
  */
 export type HTTPHandler = (
   request: IncomingMessage,
   response: ServerResponse,
 ) => void | Promise<void>;
 
-/** Of a request: the target is what the client wrote, which may be anything. */
+/** The path and query of a request. The client may send any text. */
 export function targetOf(request: IncomingMessage): { path: string; query: URLSearchParams } {
   const [path = '', search = ''] = (request.url ?? '').split(/\?(.*)/s);
   return { path: path === '' ? '/' : path, query: new URLSearchParams(search) };
@@ -34,7 +33,7 @@ export const serveNotFound: HTTPHandler = (_, response) =>
 export class Router {
   readonly #handlers = new Map<string, HTTPHandler>();
 
-  /** Throws CapstanError INVALID_ARGUMENT for what is no path, and for one that is taken. */
+  /** Throws CapstanError INVALID_ARGUMENT for an invalid path, or one that has a handler. */
   handle(pattern: string, handler: HTTPHandler): void {
     if (typeof pattern !== 'string' || !/^\/[^?#\s]*$/.test(pattern)) {
       throw invalid('path', 'a path that starts with "/"', pattern);

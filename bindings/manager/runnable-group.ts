@@ -1,12 +1,13 @@
 /**
- * Runnables that start together and end together. controller-runtime:
+ * A group of runnables that start and stop together. controller-runtime:
  * pkg/manager/runnable_group.go.
  *
- * Invariants: a runnable is started at most once; one that was added before the start is started by
- * it, one that comes later at once; once the group is being stopped nothing is added, and what was
- * never started never will be. Where controller-runtime starts what is queued and cancels it in the
- * same moment when a group is stopped that had not been started, here it is told to give back what
- * it holds (`discard`).
+ * Invariants:
+ * - A runnable is started at most once: with the group, or at once if it is added later.
+ * - After the stop has begun, nothing is added or started.
+ *
+ * If a group is stopped before it was started, its runnables get `discard` instead of `start`.
+ * controller-runtime starts them and cancels them at once.
  */
 
 import { CapstanError } from '../base/errors.ts';
@@ -14,7 +15,7 @@ import { handleError } from '../base/handle-error.ts';
 import { abortable } from '../base/wait.ts';
 import type { Runnable } from '../controller/index.ts';
 
-/** In the order in which they are started. */
+/** All groups, in the order in which they start. */
 export const GROUPS = [
   'HTTP servers',
   'webhooks',
@@ -23,12 +24,12 @@ export const GROUPS = [
   'warmup',
   'leader election',
 ] as const;
-/** The groups, in the order in which they start. */
+/** The name of a group. Groups start in this order. */
 export type GroupName = (typeof GROUPS)[number];
 
 /**
- * Resolves when the runnable does its work, so that what follows may start. A rejection counts as
- * the runnable's.
+ * Resolves when the runnable works, so that the next group may start. If it rejects, the runnable
+ * has failed.
  */
 export type Ready = (options: { signal: AbortSignal }) => Promise<void>;
 
@@ -38,17 +39,17 @@ export interface Member {
   readonly ready: Ready | undefined;
   state: 'not started' | 'running' | 'ended' | 'failed';
   error: unknown;
-  /** By the manager's clock, in milliseconds. */
+  /** In milliseconds of the manager's clock. */
   failedAt?: number;
 }
 
-/**
- * Is told the error of a runnable, or of its readiness, while the group runs and while it ends.
- * Must not throw.
- */
+/** Gets the error of a runnable or of its readiness, also during the stop. Must not throw. */
 export type OnError = (error: unknown, member: Member) => void;
 
-/** How many that have ended are kept for reports: a program may add runnables for ever. */
+/**
+ * The number of ended runnables that are kept for reports. A program may add any number of
+ * runnables.
+ */
 const KEPT_ENDED = 20;
 
 export class RunnableGroup {
@@ -72,12 +73,12 @@ export class RunnableGroup {
     return this.#abort.signal.aborted;
   }
 
-  /** In the order of their adding; of those that have ended the last twenty. */
+  /** In the order in which they were added; of those that have ended, the last twenty. */
   members(): Member[] {
     return [...this.#members];
   }
 
-  /** Throws CapstanError STOPPED once the group is being stopped. */
+  /** Throws CapstanError STOPPED if the group is stopping. */
   add(runnable: Runnable, ready?: Ready): void {
     const name = runnableName(runnable);
     if (this.stopped)
@@ -88,8 +89,8 @@ export class RunnableGroup {
   }
 
   /**
-   * Starts what was added and resolves when all of it is ready. Again, or after the stop: no
-   * effect. Never rejects.
+   * Starts the runnables and resolves when all are ready. Has no effect on a second call or after
+   * the stop. Never rejects.
    */
   async start(): Promise<void> {
     if (this.#started || this.stopped) return;
@@ -98,8 +99,8 @@ export class RunnableGroup {
   }
 
   /**
-   * Fires the signal of all runnables and resolves when they have ended, or when the deadline
-   * fires; with those that have not ended. Legal at any time and any number of times.
+   * Fires the signal of all runnables. Resolves when they have ended or the deadline fires, with
+   * those that have not ended. May be called at any time and repeatedly.
    */
   async stopAndWait(deadline: AbortSignal): Promise<Member[]> {
     if (!this.stopped) {
@@ -124,17 +125,17 @@ export class RunnableGroup {
     void running.then(() => this.#running.delete(member));
   }
 
-  /** How many have not ended. */
+  /** The number of runnables that have not ended. */
   running(): number {
     return this.#running.size;
   }
 
-  /** Resolves when all that run now have ended. */
+  /** Resolves when all current runnables have ended. */
   async ended(): Promise<void> {
     await Promise.all(this.#running.values());
   }
 
-  /** Resolves when it is ready, or will never be. */
+  /** Resolves when the runnable is ready or has failed. */
   async #start(member: Member): Promise<void> {
     const { signal } = this.#abort;
     member.state = 'running';
@@ -170,7 +171,7 @@ export class RunnableGroup {
   }
 }
 
-/** What a runnable is called in messages. */
+/** The name of a runnable in messages. */
 export function runnableName(runnable: Runnable): string {
   if (typeof runnable.name === 'string' && runnable.name !== '') return runnable.name;
   const name: unknown = runnable.constructor?.name;

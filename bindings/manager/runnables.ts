@@ -1,7 +1,7 @@
 /**
- * The groups of a manager's runnables: who belongs where, and the order in which groups start and
- * end. controller-runtime: pkg/manager/runnable_group.go runnables, internal.go Start and
- * engageStopProcedure.
+ * The groups of a manager's runnables: which runnable belongs to which group, and the order in
+ * which groups start and stop. controller-runtime: pkg/manager/runnable_group.go runnables,
+ * internal.go Start and engageStopProcedure.
  */
 
 import { invalid, requireFunction } from '../base/errors.ts';
@@ -19,19 +19,22 @@ import {
 } from './runnable-group.ts';
 
 /**
- * A runnable that has to be there before the controllers: an HTTP server, a webhook server, or a
- * cache of another cluster. Without a group a runnable belongs to the leader, or to the others
- * where `needLeaderElection` says that it does not.
+ * A runnable that must work before the controllers start: an HTTP server, a webhook server, or a
+ * cache of another cluster. A runnable without a group belongs to `leader election`, or to `others`
+ * if `needLeaderElection` returns false.
  */
 export interface GroupedRunnable extends Runnable {
   readonly group: 'HTTP servers' | 'webhooks' | 'caches';
-  /** Resolves when it does its work, so that what comes after it may start; absent: at once. */
+  /**
+   * Resolves when the runnable works, so that the next group may start. Absent: the manager does
+   * not wait.
+   */
   ready?: Ready;
 }
 
 const NAMES = namesOf<GroupedRunnable>()({ ...RUNNABLE_NAMES, group: 1, ready: 1 });
 
-/** Stopped one after the other; warm-up, beside them. */
+/** Stopped one after the other, while warm-up stops at the same time. */
 const STOP_ORDER: readonly GroupName[] = [
   'others',
   'leader election',
@@ -60,8 +63,8 @@ export class Runnables {
   }
 
   /**
-   * Throws CapstanError INVALID_ARGUMENT for what is no runnable, STOPPED for one that comes too
-   * late.
+   * Throws CapstanError INVALID_ARGUMENT for a value that is not a runnable, STOPPED if the manager
+   * is stopping.
    */
   add(runnable: Runnable): void {
     requireMembers('runnable', runnable, 'member of a Runnable', NAMES, true);
@@ -84,7 +87,7 @@ export class Runnables {
     );
   }
 
-  /** In the order in which they start, with the name of their group. */
+  /** In the order in which their groups start. */
   members(): (Member & { readonly group: GroupName })[] {
     return GROUPS.flatMap((group) =>
       this.#groups[group].members().map((member) => ({ ...member, group })),
@@ -92,8 +95,8 @@ export class Runnables {
   }
 
   /**
-   * Ends all groups in their order; resolves when all have ended, or when the deadline fires and
-   * all have been told. Gives the names of those that were waited for and have not ended.
+   * Stops all groups in order. Resolves when all have ended, or when the deadline fires and all
+   * were told to stop. Returns the names of the runnables that were awaited and have not ended.
    */
   async stopAll(deadline: AbortSignal): Promise<string[]> {
     const late = async (name: GroupName): Promise<string[]> => {
@@ -101,7 +104,7 @@ export class Runnables {
       const left = await this.#groups[name].stopAndWait(deadline);
       return hadTime ? left.map((member) => `${member.name} (${name})`) : [];
     };
-    // Beside the others: a warm-up may hold what one of them waits for, or the other way round.
+    // At the same time, because a warm-up may wait for one of the others, or the reverse.
     const warmup = late('warmup');
     const names: string[] = [];
     for (const name of STOP_ORDER) names.push(...(await late(name)));
@@ -110,7 +113,7 @@ export class Runnables {
 
   #add(group: 'others' | 'leader election', runnable: Runnable): void {
     const { warmup } = this.#groups;
-    // Asked first, so that a runnable is not half added.
+    // First, because it may throw: nothing is then added to warm-up.
     this.#groups[group].add(runnable);
     if (runnable.warmup === undefined) return;
     warmup.add({

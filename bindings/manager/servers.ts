@@ -1,9 +1,9 @@
 /**
- * What a manager serves over HTTP: health, metrics, profiles and the live page, on one server for
- * each bind address.
+ * The HTTP services of a manager: health probes, metrics, profiles and the live page, on one server
+ * for each bind address.
  *
- * Invariant: what lies below `/debug/` answers other machines only where its options allow that by
- * name, or the filter of the metrics, which is asked for it on their address.
+ * Invariant: other machines can request paths below `/debug/` only if the service's options allow
+ * it, or if `metrics.filter` lets them pass on the address of the metrics.
  */
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -23,10 +23,10 @@ import { type HTTPHandler, Router, sendText, targetOf } from './router.ts';
 const METRICS = '/metrics';
 const DEBUG_PAGE = '/debug/capstan';
 
-/** The services of a manager, by name. */
+/** The HTTP services of a manager. */
 export type Service = 'healthProbe' | 'metrics' | 'profiling' | 'debugPage';
 
-/** Makes the live page, which answers to whom it is told. */
+/** Makes the live page with the given access rules. */
 export type NewPage = (access: {
   allowRemote: boolean;
   hosts: readonly string[];
@@ -41,7 +41,7 @@ export class Servers {
   readonly #readyz: HealthHandler;
   readonly #collectors: Iterable<Collector>;
 
-  /** `collectors` may become more. */
+  /** `collectors` is read on each scrape. */
   constructor(settings: ManagerSettings, collectors: Iterable<Collector>, newPage: NewPage) {
     this.#settings = settings;
     this.#collectors = collectors;
@@ -77,7 +77,7 @@ export class Servers {
     return this.#addresses.has(service);
   }
 
-  /** Where a service is; `undefined` where it is off, and before its server listens. */
+  /** The URL of a service; `undefined` if it is off or does not listen yet. */
   url(service: Service): string | undefined {
     const address = this.#addresses.get(service);
     return address === undefined ? undefined : this.#servers.get(address)?.url;
@@ -91,7 +91,7 @@ export class Servers {
     this.#readyz.set(name, check);
   }
 
-  /** False where metrics are not served. */
+  /** Returns false if metrics are not served. */
   addMetricsHandler(path: string, handler: HTTPHandler): boolean {
     const address = this.#addresses.get('metrics');
     if (address === undefined) return false;
@@ -109,7 +109,7 @@ export class Servers {
     return entry.router;
   }
 
-  /** The router of a service, where its address is one. */
+  /** The router for a service; `undefined` if the service is off. */
   #place(service: Service, bindAddress: string | undefined, name: string): Router | undefined {
     if (bindAddress === undefined || parseBindAddress(service, bindAddress) === undefined)
       return undefined;
@@ -148,8 +148,8 @@ export class Servers {
   }
 
   /**
-   * One collector that fails is an error of the whole, as in Prometheus' own handler: half an
-   * answer would look like a reset.
+   * If one collector fails, the response is an error, as in Prometheus' own handler: missing series
+   * would look like a counter reset.
    */
   async #serveMetrics(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
     const texts: string[] = [];
@@ -204,7 +204,7 @@ export class Servers {
     router.handle('/debug/pprof/', isShared ? this.#filtered(serve) : serve);
   }
 
-  /** The page says itself whom it answers to. */
+  /** The page checks access itself. */
   #mountPage(newPage: NewPage): void {
     const { debugPage, metrics } = this.#settings;
     if (debugPage === false) return;
@@ -224,7 +224,10 @@ export class Servers {
 
 const gzipped = promisify<string, Buffer>(gzip);
 
-/** Scrapers do. Headers are hostile: in the pattern nothing can be matched in more than one way. */
+/**
+ * Parses the header in linear time, because a client may send any text: the pattern cannot match in
+ * two ways.
+ */
 function takesGzip(header: string | string[] | undefined): boolean {
   return String(header)
     .split(',')

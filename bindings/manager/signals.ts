@@ -1,6 +1,6 @@
 /**
- * The end of a process by a signal of the system: the first one asks for an end in order, the
- * second one does not wait for it. controller-runtime: pkg/manager/signals/signal.go.
+ * Ends the process on a signal of the operating system: gracefully on the first, at once on the
+ * second. controller-runtime: pkg/manager/signals/signal.go.
  */
 import { CapstanError } from '../base/errors.ts';
 
@@ -9,8 +9,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 let installed = false;
 
 /**
- * A signal that fires at the first SIGTERM or SIGINT; at the second the process exits with 1. To be
- * called once in a process. What has it never keeps the process alive.
+ * Returns an AbortSignal that fires on the first SIGTERM or SIGINT; on the second the process exits
+ * with code 1. May be called once per process. The handlers do not keep the process alive.
+ * controller-runtime: signals.SetupSignalHandler.
  *
  * @throws CapstanError ALREADY_STARTED the second time
  * @example

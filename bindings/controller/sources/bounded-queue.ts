@@ -1,8 +1,6 @@
 /**
- * A first-in, first-out queue with room for so many, between those who put and those who take.
- * Nobody overtakes: who waits to put is served in order, and what was put is taken in order.
- * Nothing that was put is lost: a closed queue gives what it still has, then says that it has
- * ended.
+ * A bounded first-in, first-out queue between producers and consumers. Producers that wait for room
+ * are served in order. A closed queue still gives the items that it has, so that no item is lost.
  */
 import { Backlog } from '../../base/backlog.ts';
 import { CapstanError } from '../../base/errors.ts';
@@ -16,9 +14,9 @@ interface Putter<T> {
 export class BoundedQueue<T extends object> {
   readonly #capacity: number;
   readonly #items = new Backlog<T>();
-  /** Only where the queue is full. */
+  /** Waiting producers; only while the queue is full. */
   readonly #putters = new Set<Putter<T>>();
-  /** Only where the queue is empty. */
+  /** Waiting consumers; only while the queue is empty. */
   readonly #takers = new Set<(item: T | undefined) => void>();
   #closed = false;
 
@@ -34,7 +32,7 @@ export class BoundedQueue<T extends object> {
     return this.#closed;
   }
 
-  /** False where there is no room, or the queue is closed. */
+  /** Returns false if the queue is full or closed. */
   tryPut(item: T): boolean {
     if (this.#closed || this.#items.length >= this.#capacity) return false;
     const [taker] = this.#takers;
@@ -44,8 +42,8 @@ export class BoundedQueue<T extends object> {
   }
 
   /**
-   * Resolves when there is room. Rejects with ABORTED when the signal fires before, and with
-   * STOPPED when the queue is closed.
+   * Resolves when the item has room. Rejects with ABORTED when the signal fires and with STOPPED
+   * when the queue is closed.
    */
   put(item: T, signal?: AbortSignal): Promise<void> {
     if (signal?.aborted) return Promise.reject(aborted(signal));
@@ -69,8 +67,8 @@ export class BoundedQueue<T extends object> {
   }
 
   /**
-   * The next item, as soon as there is one; `undefined` once the queue is closed and empty, or when
-   * the signal fires before: then nothing was taken.
+   * Resolves to the next item; to `undefined` if the queue is closed and empty, or if the signal
+   * fires, in which case no item is taken.
    */
   take(signal?: AbortSignal): Promise<T | undefined> {
     if (signal?.aborted) return Promise.resolve(undefined);

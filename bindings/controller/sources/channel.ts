@@ -1,9 +1,11 @@
 /**
- * Events from outside of the cluster, such as webhooks and queues of other systems, as a source.
+ * The channel source: events that the program makes itself, such as webhooks and messages of other
+ * systems. controller-runtime: pkg/source/source.go Channel.
  *
- * What it keeps true: events reach the handler one at a time and in order. No more of them wait
- * here than a buffer takes: whoever makes them is not asked for the next one before there is room.
- * controller-runtime: pkg/source/source.go Channel.
+ * Invariants:
+ * - The handler gets the events one at a time and in order.
+ * - At most `bufferSize` events are buffered; the iterable is asked for the next one only when
+ *   there is room.
  */
 
 import { textOfError } from '../../base/error-text.ts';
@@ -15,22 +17,24 @@ import { BoundedQueue } from './bounded-queue.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
 export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
-  /** An {@link EventChannel}, or any other iterable; it is asked for its iterator at the start. */
+  /**
+   * An {@link EventChannel} or any other async iterable. Its iterator is opened when the source
+   * starts.
+   */
   events: AsyncIterable<GenericEvent<T>>;
-  /** How many events may wait for a handler that is async. Default 1024. */
+  /** The most events that wait for an async handler. Default 1024. */
   bufferSize?: number | undefined;
 }
 
 const NAMES = namesOf<ChannelSourceOptions<never>>()({ ...PIPE_NAMES, events: 1, bufferSize: 1 });
 
-/** controller-runtime: source.go Channel, the default buffer size. */
+/** controller-runtime: source.go, the default buffer size of Channel. */
 const BUFFER_SIZE = 1024;
 
 /**
- * Events that a program makes itself, one after the other, by default under the name `channel`.
- * They go to the handler as generic events. Where the iterable ends, the source has nothing more to
- * say; where it fails, that is reported, and `status().problem` says so. It has nothing to sync.
- * controller-runtime: source.Channel.
+ * Makes a source of generic events from an async iterable. Its default name is `channel`. When the
+ * iterable ends, the source adds nothing more. If it throws, the error is reported and shown as
+ * `status().problem`. The source has nothing to sync. controller-runtime: source.Channel.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -81,7 +85,7 @@ class ChannelSource<T> implements Source {
   async #readAll(iterator: AsyncIterator<GenericEvent<T>>, signal: AbortSignal): Promise<void> {
     const buffer = new BoundedQueue<GenericEvent<T>>(this.#bufferSize);
     void this.#handleAll(buffer, signal);
-    // In the turn of the signal: an event that comes in the next one is for another reader.
+    // Synchronously with the signal, so that the next event goes to another reader.
     const letGo = (): void => void this.#release(iterator);
     signal.addEventListener('abort', letGo, { once: true });
     try {
@@ -106,7 +110,7 @@ class ChannelSource<T> implements Source {
     return false;
   }
 
-  /** Never rejects. An async handler is waited for. */
+  /** Never rejects. Waits for async handlers. */
   async #handleAll(buffer: BoundedQueue<GenericEvent<T>>, signal: AbortSignal): Promise<void> {
     const slice = new TimeSlice(this.#pipe.clock);
     for (
@@ -115,14 +119,14 @@ class ChannelSource<T> implements Source {
       next = await buffer.take()
     ) {
       await this.#pipe.generic(next);
-      // events that are all there already would keep timers and I/O waiting
+      // buffered events would otherwise block timers and I/O
       if (slice.over()) await slice.yield();
     }
   }
 
   /**
-   * Never rejects, and is not waited for: a generator that waits for its own next event ends only
-   * after that.
+   * Never rejects. Not awaited, because a generator that waits for its own next event returns only
+   * after it.
    */
   async #release(iterator: AsyncIterator<GenericEvent<T>>): Promise<void> {
     try {

@@ -1,24 +1,24 @@
 /**
- * A channel from a program's own callbacks (webhooks, sockets, timers) to a channel source: what Go
- * authors use a chan for.
+ * A channel from the program's callbacks (webhooks, sockets, timers) to a channel source, for what
+ * Go programs use a chan.
  */
 import { requireInteger } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import type { GenericEvent } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 
-/** Of an {@link EventChannel}. */
+/** Options of an {@link EventChannel}. */
 export interface EventChannelOptions {
-  /** How many events may wait until a source takes them. Default 1024. */
+  /** The most events that wait for a source. Default 1024. */
   capacity?: number | undefined;
 }
 
 const NAMES = namesOf<EventChannelOptions>()({ capacity: 1 });
 
 /**
- * Objects that are sent in, as generic events that come out, for {@link channelSource}. Each event
- * is given to one reader, in order. It may be sent to before a source has started. When it is full,
- * `trySend` says so (a webhook then answers 503, and its caller tries again) and `send` waits.
+ * Turns objects that are sent into generic events for {@link channelSource}. Each event goes to one
+ * reader, in order. Objects can be sent before a source has started. When the channel is full,
+ * `trySend` returns false (a webhook can respond with 503) and `send` waits.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -36,33 +36,35 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
     this.#queue = new BoundedQueue(capacity);
   }
 
-  /** How many events wait. */
+  /** The number of waiting events. */
   get length(): number {
     return this.#queue.length;
   }
 
-  /** False where there is no room, or the channel is closed; nothing has been sent then. */
+  /** Returns false, and sends nothing, if the channel is full or closed. */
   trySend(object: T): boolean {
     return this.#queue.tryPut({ object });
   }
 
   /**
-   * Resolves when the event has room. @throws CapstanError (as a rejection) ABORTED when the signal
-   * fires before, STOPPED once it is closed
+   * Resolves when the event has room.
+   *
+   * @throws CapstanError (as a rejection) ABORTED if the signal fires first, STOPPED if the channel
+   * is closed
    */
   async send(object: T, options: { signal?: AbortSignal | undefined } = {}): Promise<void> {
     requireSignalOptions(options, 'send()');
     return this.#queue.put({ object }, options.signal);
   }
 
-  /** Ends the channel: what waits in it is still read. Legal any number of times. */
+  /** Closes the channel. Events that wait in it can still be read. May be called repeatedly. */
   close(): void {
     this.#queue.close();
   }
 
   /**
-   * A reader that lets go (`break`, `return`) takes nothing with it: what comes then is for another
-   * one.
+   * A reader that returns early (`break`, `return`) takes no event with it: the next event goes to
+   * another reader.
    */
   [Symbol.asyncIterator](): AsyncIterator<GenericEvent<T>, undefined> {
     const end = new AbortController();

@@ -1,12 +1,13 @@
 /**
- * The way of one source's events: predicates, then the handler, whose requests go on to the
- * controller with what led to them.
+ * The event pipe of a source: it passes each event through the predicates to the handler, and adds
+ * the handler's requests to the controller's queue with their cause. controller-runtime:
+ * pkg/internal/source/event_handler.go.
  *
- * No event is lost by a user's function: where a predicate throws the event passes, and an event
- * whose handler fails is told again with back-off (told-again.ts); both are reported. After the end
- * nothing is added. Events whose handler is async come one after the other, as their givers wait
- * for the promise. Of an object no more is read than a cause needs, and that only once a handler
- * has added a request. controller-runtime: pkg/internal/source/event_handler.go.
+ * - No event is lost by an error in user code: if a predicate throws, the event passes; if the
+ *   handler fails, the event is retried with back-off (event-retries.ts). Both are reported.
+ * - After the end of the source nothing is added.
+ * - The source waits for the promise of an async handler before its next event.
+ * - Of an object only what a cause needs is read, and only when the handler adds a request.
  */
 
 import { calls } from '../../base/calls.ts';
@@ -49,15 +50,15 @@ import type {
 } from '../source.ts';
 import { EventRetries, retryDelay } from './event-retries.ts';
 
-/** What all sources with a handler are given. */
+/** Options of all sources with a handler. */
 export interface PipeOptions<T> {
-  /** Names the requests that an event concerns. */
+  /** Maps an event to requests. */
   handler: EventHandler<T>;
-  /** Events that one of them turns away never reach the handler. Default: none. */
+  /** The handler gets only events that all predicates pass. Default: none. */
   predicates?: readonly Predicate<T>[] | undefined;
-  /** In causes, reports and messages. */
+  /** Shown in causes, reports and messages. */
   name?: string | undefined;
-  /** For the time of causes, and for what a source waits for. Default: the system's. */
+  /** For the time of causes and the waits of the source. Default: the system's monotonic clock. */
   clock?: Clock | undefined;
 }
 
@@ -68,49 +69,46 @@ export const PIPE_NAMES = namesOf<PipeOptions<never>>()({
   clock: 1,
 });
 
-/** How events of one kind go. */
+/** The predicates and the handler's method for one kind of event. */
 interface Lane {
   readonly kind: EventKind;
   readonly tests: readonly EventTest[];
-  /** The names of the predicates that an event has passed. */
+  /** The names of the predicates, for causes. */
   readonly predicate: string | undefined;
-  /** `undefined`: the handler ignores such events. */
+  /** `undefined` if the handler ignores this kind of event. */
   readonly tell: ((event: unknown, queue: HandlerQueue) => unknown) | undefined;
 }
 
-/**
- * The handler's promise, where it gives one, for whoever has more events to wait for. It never
- * rejects.
- */
+/** The promise of an async handler, for sources that wait for it. Never rejects. */
 type Told = Promise<void> | undefined;
 
 export class EventPipe<T> {
   readonly name: string;
   readonly clock: Clock;
-  /** The controller's, from the start on. */
+  /** The controller's logger, set at the start. */
   logger: Logger | undefined;
   readonly #kind: string | undefined;
   readonly #create: Lane;
   readonly #update: Lane;
   readonly #delete: Lane;
   readonly #generic: Lane;
-  /** One event waits for all of the source: those before it say nothing that it does not. */
+  /** Retries only the newest event of the source; it replaces earlier ones. */
   readonly #latestOnly: boolean;
   #queue: SourceQueue | undefined;
-  /** The queue that the controller gave: says whose calls are under way. */
+  /** The controller's queue. It identifies the source in the list of running calls. */
   #owner: object = this;
   #underWay = 0;
   #idle: ReturnType<typeof deferred> | undefined;
   readonly #seldom: Seldom;
-  /** Made when the first handler fails. */
+  /** Made when a handler fails for the first time. */
   #again: EventRetries<Lane> | undefined;
   #handled = 0;
   #filtered = 0;
   #failed = 0;
 
   /**
-   * @param kind of the objects, in causes; where it is not given, what they say themselves
-   * @param latestOnly of the events whose handler failed the newest alone is told again
+   * @param kind of the objects, for causes; default: the `kind` member of each object
+   * @param latestOnly retries only the newest event whose handler failed
    * @throws CapstanError INVALID_ARGUMENT
    */
   constructor(
@@ -136,8 +134,9 @@ export class EventPipe<T> {
   }
 
   /**
-   * From now on events are handed on, until the signal fires. @throws CapstanError ALREADY_STARTED
-   * the second time
+   * Handles events from now on, until the signal fires.
+   *
+   * @throws CapstanError ALREADY_STARTED on a second call
    */
   open({ queue, signal, logger }: SourceStart): void {
     if (this.#queue !== undefined) {
@@ -180,13 +179,13 @@ export class EventPipe<T> {
     return this.#tell(this.#delete, event, event.object);
   }
 
-  /** Unlike the objects of an informer that of such an event may be anything. */
+  /** The object may be of any type. */
   generic(event: GenericEvent<T>): Told {
     return this.#tell(this.#generic, event, event.object);
   }
 
   /**
-   * Turns notifications of an informer into events. Tombstones are unwrapped; objects without
+   * Turns an informer's notifications into events. Tombstones are unwrapped; objects without
    * metadata are reported and dropped.
    */
   informerHandler(): ResourceEventHandler<T> {
@@ -220,7 +219,9 @@ export class EventPipe<T> {
     return this.#handle(lane, event, object, 1);
   }
 
-  /** An event too many is reconciled once for nothing; one too few would be lost. */
+  /**
+   * If a predicate throws, the event passes: a needless reconcile does no harm, a lost event does.
+   */
   #passes(lane: Lane, test: EventTest, event: unknown, object: unknown): boolean {
     try {
       return test(event);
@@ -233,7 +234,7 @@ export class EventPipe<T> {
     }
   }
 
-  /** @param tries how often the event has been told, with this time */
+  /** @param tries the number of times that the event was handled, this time included */
   #handle(lane: Lane, event: unknown, object: unknown, tries: number): Told {
     calls.push(this.#owner);
     try {
@@ -275,7 +276,7 @@ export class EventPipe<T> {
     );
   }
 
-  /** Gives what becomes of the event, for people. */
+  /** Returns what happens to the event, for the error report. */
   #tellAgain(lane: Lane, event: unknown, object: unknown, tries: number): string {
     if (this.#queue === CLOSED) return 'its source has ended';
     this.#again ??= new EventRetries<Lane>(this.clock, (failed) => {
@@ -297,7 +298,7 @@ export class EventPipe<T> {
     return name === undefined ? undefined : `${namespace}/${name}`;
   }
 
-  /** Tells of an error: the logger, else the hook for what nobody receives. */
+  /** Logs an error; without a logger, reports it to the error handler. */
   report(error: unknown, what: string): void {
     const where = `source "${this.name}": ${what}`;
     if (this.logger === undefined) handleError(error, where);
@@ -315,12 +316,12 @@ export class EventPipe<T> {
     return false;
   }
 
-  /** For `EventQueue`. */
+  /** Called by `EventQueue`. */
   add(options: AddOptions, request: Request, cause: Cause): void {
     this.#queue?.addWithCause(options, request, cause);
   }
 
-  /** Why a request comes: an event of this source, and what it passed and was about. */
+  /** The cause of a request: the event, its source, the predicates and the object. */
   causeOf(kind: EventKind, predicate?: string, object?: unknown): Cause {
     const at = this.clock.now();
     return { kind, source: this.name, object: causeObject(this.#kind, object), predicate, at };
@@ -331,8 +332,8 @@ const CLOSED: SourceQueue = { addWithCause: () => undefined };
 const AS_IT_IS: AddOptions = Object.freeze({});
 
 /**
- * What a handler adds to while it is told of one event, and later, should it be async. The cause is
- * made when the first request is.
+ * The queue that a handler gets with one event; an async handler may use it later. The cause is
+ * made with the first request.
  */
 class EventQueue<T> implements HandlerQueue {
   readonly #pipe: EventPipe<T>;

@@ -1,10 +1,10 @@
 /**
- * The events of a source whose handler failed: each is told again, with back-off, until the handler
- * takes it or the source ends.
+ * Retries events whose handler failed, with back-off, until the handler succeeds or the source
+ * ends. controller-runtime has no such retries: its handlers cannot fail.
  *
- * Updates of one object that wait together become one, from the first old state to the last new
- * one. There is a bound to how many events wait: a handler that always fails must not fill the
- * memory.
+ * Waiting updates of one object are merged into one, from the first old state to the last new
+ * state. The number of waiting events is bounded, so that a handler that always fails does not fill
+ * the memory.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -24,13 +24,13 @@ export interface Failed<L extends { readonly kind: EventKind }> {
   readonly tries: number;
 }
 
-/** The events of one object. */
+/** The waiting events of one object. */
 interface Waiting<L extends { readonly kind: EventKind }> {
   events: Failed<L>[];
   timer: unknown;
 }
 
-/** How long an event waits after so many tries, in milliseconds. */
+/** The delay after this many failures, in milliseconds. */
 export function retryDelay(tries: number): number {
   return Math.min(FIRST_MS * 2 ** (tries - 1), LONGEST_MS);
 }
@@ -42,16 +42,16 @@ export class EventRetries<L extends { readonly kind: EventKind }> {
   #size = 0;
   #unnamed = 0;
 
-  /** @param tell must not throw; hands an event that fails again to `add` */
+  /** @param tell handles an event again; must not throw */
   constructor(clock: Clock, tell: (failed: Failed<L>) => void) {
     this.#clock = clock;
     this.#tell = tell;
   }
 
   /**
-   * False where too many events wait already: this one is lost.
+   * Returns false if too many events wait: this event is dropped.
    *
-   * @param key of the object; undefined: the event has nothing to do with any other
+   * @param key of the object; undefined if the event is not to be merged with others
    */
   add(key: string | undefined, failed: Failed<L>): boolean {
     const at = key ?? `#${++this.#unnamed}`;
@@ -66,7 +66,7 @@ export class EventRetries<L extends { readonly kind: EventKind }> {
     return true;
   }
 
-  /** Drops everything. */
+  /** Drops all events. */
   stop(): void {
     for (const { timer } of this.#byKey.values()) this.#clock.clearTimer(timer);
     this.#byKey.clear();
@@ -75,7 +75,7 @@ export class EventRetries<L extends { readonly kind: EventKind }> {
 
   #fire(key: string): void {
     const { events = [] } = this.#byKey.get(key) ?? {};
-    this.#byKey.delete(key); // first: those that fail again wait anew
+    this.#byKey.delete(key); // first, because events that fail again are added again
     this.#size -= events.length;
     for (const event of events) this.#tell(event);
   }

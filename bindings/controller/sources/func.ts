@@ -1,7 +1,4 @@
-/**
- * A function as a source: whatever else may lead to a request. controller-runtime:
- * pkg/source/source.go Func.
- */
+/** A function as a source. controller-runtime: pkg/source/source.go Func. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
@@ -10,16 +7,16 @@ import type { AddOptions } from '../../workqueue/index.ts';
 import type { HandlerQueue, Source, SourceQueue, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, requireSourceName } from './event-pipe.ts';
 
-/** What the function is given. */
+/** The argument of the function. */
 export interface FuncStart {
   /**
-   * Takes requests as a handler's does, with a cause of the kind `generic`, or with one that the
-   * function makes. Ignores them after the end.
+   * Takes requests like a handler's queue, with a cause of the kind `generic` or with a cause that
+   * the function makes. Ignores requests after the end of the source.
    */
   readonly queue: HandlerQueue & SourceQueue;
   /**
-   * Fires when the controller ends or the source is removed from it: the function then lets go of
-   * what it holds.
+   * Fires when the controller ends or the source is removed. The function then releases its
+   * resources.
    */
   readonly signal: AbortSignal;
 }
@@ -27,9 +24,9 @@ export interface FuncStart {
 const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
 
 /**
- * A source that a function starts. It resolves once it has begun, and whatever goes on then goes on
- * beside it: a controller waits for it before it starts. What it throws ends the controller.
- * controller-runtime: source.Func.
+ * Makes a source from a function that starts it and then adds requests whenever it wants. The
+ * controller waits until the function has returned or its promise has resolved. If it throws or
+ * rejects, the controller ends. controller-runtime: source.Func.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

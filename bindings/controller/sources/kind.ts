@@ -1,11 +1,12 @@
 /**
- * The objects of one kind, from the informer that a cache shares among all who ask for it; and any
- * informer, as a source.
+ * The kind source watches a resource through the cache's shared informer; the informer source uses
+ * an informer that the caller runs. controller-runtime: pkg/internal/source/kind.go.
  *
- * What it keeps true: a handler gets each object that was there as a create event before the source
- * has synced; at the end it is taken away from the informer, which goes on for others. A kind that
- * the server does not have yet gets no informer: the server is asked again each 10 s.
- * controller-runtime: pkg/internal/source/kind.go.
+ * Invariants:
+ * - The handler gets each existing object as a create event before the source has synced.
+ * - At the end of the source its handler is removed from the informer, which goes on for others.
+ * - A kind that the server does not serve gets no informer: the source asks the server again every
+ *   10 s.
  */
 
 import { textOfError } from '../../base/error-text.ts';
@@ -25,13 +26,13 @@ import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
 export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer<T>> {
-  /** Has the informer, or makes and starts it. */
+  /** The factory that has the informer, or makes and starts it. */
   cache: SharedInformerFactory;
   resource: Resource<T, string>;
   /**
-   * A part of the objects, or their metadata alone. Default: all that the cache is restricted to.
-   * Where that is several namespaces, one has to be named: each of `cache.namespacesOf(resource)`
-   * is a source of its own. The watches of a controller are made so.
+   * Restricts the objects, or watches only their metadata. Default: everything that the cache is
+   * restricted to. If the cache has several namespaces, each needs a source of its own with a
+   * selection of `cache.namespacesOf(resource)`; controllers make these themselves.
    */
   selection?: InformerSelection | undefined;
 }
@@ -43,19 +44,18 @@ const KIND_NAMES = namesOf<KindSourceOptions<never>>()({
   selection: SELECTION_NAMES,
 });
 
-/** controller-runtime: kind.go, the interval of PollUntilContextCancel. */
+/** In milliseconds. controller-runtime: kind.go, the interval of PollUntilContextCancel. */
 const POLL_MS = 10_000;
-/** A definition that is installed together with its controller needs no word. */
+/** In milliseconds. A definition that is installed together with its controller is not reported. */
 const SAY_UNSERVED_MS = 5000;
 
 /**
- * The objects of a resource, as a cache has them: create events for those that are there
- * (`isInInitialList`), then what becomes of them. The default name is `kind Pod`.
+ * Makes a source of a resource's objects: a create event for each existing object
+ * (`isInInitialList`), then their changes. Its default name is `kind Pod`.
  *
- * A kind that is not served yet, such as one whose CustomResourceDefinition comes later, is asked
- * for each 10 s; `status().problem` says so, and so does the controller's logger each time. How
- * long that may take is the controller's business (`cacheSyncTimeout`). controller-runtime:
- * source.Kind.
+ * If the kind is not served, for example because its CustomResourceDefinition is installed later,
+ * the source asks the server again every 10 s, logs that, and shows it as `status().problem`. The
+ * controller gives up after `cacheSyncTimeout`. controller-runtime: source.Kind.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -77,7 +77,7 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
     kind: resource.kind,
     name: options.name ?? `kind ${resource.kind}`,
   });
-  const key = cache.nameOf(resource, selection); // refuses a selection that makes no sense
+  const key = cache.nameOf(resource, selection); // throws for an invalid selection
   const isServed = (signal: AbortSignal): Promise<boolean> =>
     cache.isServed(resource, { selection, signal });
   const instead = (signal: AbortSignal): Promise<string> => cache.servedInstead(resource, signal);
@@ -91,13 +91,13 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
 
 export interface InformerSourceOptions<T extends object, I extends string>
   extends PipeOptions<NoInfer<T>> {
-  /** Is neither started nor stopped by the source. */
+  /** The source neither starts nor stops it. */
   informer: SharedIndexInformer<T, I>;
 }
 
 /**
- * The objects of an informer that somebody else runs, by default under the name `informer`.
- * controller-runtime: source.Informer.
+ * Makes a source of the objects of an informer that the caller starts and stops. Its default name
+ * is `informer`. controller-runtime: source.Informer.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -121,9 +121,9 @@ const INFORMER_NAMES = namesOf<InformerSourceOptions<never, never>>()({
 interface Where<T extends object> {
   informer(): SharedIndexInformer<T, never>;
   isServed?(signal: AbortSignal): Promise<boolean>;
-  /** What the server has in place of it, in words. */
+  /** What the server serves instead, as text. */
   instead?(signal: AbortSignal): Promise<string>;
-  /** The informer's name in reports. */
+  /** The informer's key in reports. */
   key?: string;
   kind?: string;
 }
@@ -137,10 +137,10 @@ class InformerSource<T extends object> implements Source {
   #informer: SharedIndexInformer<T, never> | undefined;
   #registration: Registration | undefined;
   #unserved = false;
-  /** What the server has instead. */
+  /** What the server serves instead, as text. */
   #instead = '';
   #saidUnserved = false;
-  /** Why it could not begin. */
+  /** The error with which the source failed to start. */
   #failure: { error: unknown } | undefined;
 
   constructor(pipe: EventPipe<T>, where: Where<T>) {
@@ -152,7 +152,7 @@ class InformerSource<T extends object> implements Source {
   async start(start: SourceStart): Promise<void> {
     this.#pipe.open(start);
     this.#signal = start.signal;
-    // Not waited for: the server may take its time, or not have the kind yet.
+    // Not awaited: the server may be slow, or may not serve the kind yet.
     void this.#begin(start.signal)
       .catch((error) => (this.#failure = { error }))
       .then(() => this.#began.resolve());
@@ -179,8 +179,8 @@ class InformerSource<T extends object> implements Source {
       const over = new AbortController();
       const either = AbortSignal.any([signal, over.signal]);
       const pause = sleep(clock, POLL_MS, either);
-      // An answer that does not come is not waited for: the informer has its own ways with such a
-      // server.
+      // The server is asked only until the pause ends: without a response the informer is started,
+      // which handles a failing server itself.
       this.#unserved = (await Promise.race([isServed(either), pause])) === false;
       if (this.#unserved) {
         await Promise.race([this.#tellUnserved(either), pause]);
@@ -191,7 +191,7 @@ class InformerSource<T extends object> implements Source {
     }
   }
 
-  /** The logger each time; without one the hook for errors, once and after a while. */
+  /** Warns each time; without a logger, reports once and only after {@link SAY_UNSERVED_MS}. */
   async #tellUnserved(signal: AbortSignal): Promise<void> {
     const { logger, clock } = this.#pipe;
     if (logger === undefined && this.#saidUnserved) return;
@@ -205,8 +205,8 @@ class InformerSource<T extends object> implements Source {
   }
 
   /**
-   * Rejects with ABORTED when the signal fires or the source ends before, and with whatever kept it
-   * from beginning.
+   * Rejects with ABORTED when a signal fires, and with the error with which the source failed to
+   * start.
    */
   async waitForSync({ signal }: { signal: AbortSignal }): Promise<void> {
     const either = this.#signal === undefined ? signal : AbortSignal.any([signal, this.#signal]);

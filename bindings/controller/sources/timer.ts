@@ -1,7 +1,7 @@
 /**
- * Time as a source: requests, or events for a handler, every so often. A tick begins only when the
- * one before has been handled, and its pause counts from there, so that ticks never pile up.
- * apimachinery: pkg/util/wait JitterUntil, sliding.
+ * The timer source: requests, or generic events for a handler, at intervals. The pause before a
+ * tick begins when the previous tick was handled, so that ticks do not pile up. apimachinery:
+ * pkg/util/wait JitterUntil, sliding.
  */
 import { guardRandom } from '../../base/backoff.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -15,38 +15,38 @@ import { EventPipe } from './event-pipe.ts';
 
 /** The object of a timer's events. */
 export interface TimerTick {
-  /** 1 for the first. */
+  /** The number of the tick, from 1. */
   readonly tick: number;
 }
 
 interface TimerOptions {
-  /** Milliseconds from the end of one tick to the next, and from the start to the first. */
+  /** Milliseconds from the start to the first tick, and from the end of a tick to the next. */
   everyMs: number;
   /**
-   * Up to this part of `everyMs` is added to each pause, by chance: 0.1 makes 10 s 10 to 11 s.
-   * Default 0.
+   * The largest random part that is added to each pause, as a fraction of `everyMs`: with 0.1, 10 s
+   * become 10 to 11 s. Default 0.
    */
   jitter?: number | undefined;
-  /** In causes, reports and messages. Default `timer`. */
+  /** Shown in causes, reports and messages. Default `timer`. */
   name?: string | undefined;
   clock?: Clock | undefined;
-  /** For the jitter, in [0, 1). */
+  /** Returns a number in [0, 1) for the jitter. Default `Math.random`. */
   random?: (() => number) | undefined;
 }
 
-/** Either requests, or a handler. */
+/** Options of {@link timerSource}: either `requests` or `handler`. */
 export type TimerSourceOptions = TimerOptions &
   (
     | {
         /**
-         * What to reconcile at each tick: always the same, or what a function finds then. Where it
-         * throws it is asked again with back-off, as a handler is.
+         * The requests of each tick, or a function that returns them. If the function throws or
+         * rejects, it is retried with back-off like a handler.
          */
         requests: readonly Request[] | (() => Iterable<Request> | Promise<Iterable<Request>>);
         handler?: never;
       }
     | {
-        /** Is told of each tick as a generic event. */
+        /** Gets each tick as a generic event. */
         handler: EventHandler<TimerTick>;
         requests?: never;
       }
@@ -63,8 +63,8 @@ const NAMES = namesOf<TimerSourceOptions>()({
 });
 
 /**
- * Ticks as a source, such as for what has to be compared with a system that tells of nothing by
- * itself. It has nothing to sync.
+ * Makes a source that ticks at intervals, for example to compare objects with a system that sends
+ * no events. It has nothing to sync.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -118,7 +118,7 @@ class TimerSource implements Source {
     return { synced: true, events: this.#pipe.events() };
   }
 
-  /** Rejects only with what the clock throws. */
+  /** Rejects only if the clock throws. */
   async #run(signal: AbortSignal): Promise<void> {
     for (let tick = 1; !signal.aborted; tick++) {
       await sleep(this.#pipe.clock, this.#pause(), signal);

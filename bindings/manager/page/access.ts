@@ -1,12 +1,10 @@
 /**
- * Who may see the page. It says what a cluster's objects are called and how they fail, to whoever
- * can ask, so by default that is somebody on this machine, or behind `kubectl port-forward`: both
- * ends of the connection are loopback addresses, nothing says that it was forwarded for somebody
- * else, and the address in the browser is one of this machine's.
+ * Decides who may see the live page. It shows the names of objects and their errors, so by default
+ * it serves only this machine and `kubectl port-forward`: both ends of the connection are loopback
+ * addresses, no header says that a proxy forwarded the request, and the Host is local.
  *
- * The last is against DNS rebinding: a page of a stranger, whose name was made to resolve to
- * 127.0.0.1 after it was loaded, is of the same origin as this server to the browser; but the name
- * is in its `Host`.
+ * The check of the Host prevents DNS rebinding: an attacker's page whose name resolves to 127.0.0.1
+ * after it was loaded has the same origin for the browser, but its name is in the Host header.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -18,10 +16,10 @@ export interface PageAccess {
   readonly hosts: ReadonlySet<string>;
 }
 
-/** Headers of proxies: what they forward comes from elsewhere, though it arrives on loopback. */
+/** Headers of proxies. A forwarded request comes from elsewhere although it arrives on loopback. */
 const FORWARDED = /^(?:forwarded|via|x-real-ip|x-(?:forwarded|envoy)-.*)$/;
 
-/** Why a request is refused, in words for who made it; `undefined` where it is not. */
+/** Why a request is refused, as the text of the response. `undefined` if it is allowed. */
 export function refusal(
   request: IncomingMessage,
   { allowRemote, hosts }: PageAccess,
@@ -51,7 +49,7 @@ function isKnown(host: string, allowRemote: boolean, hosts: ReadonlySet<string>)
   return isIP(host) !== 0 && (allowRemote || isLoopback(host));
 }
 
-/** The name or address in a `Host` header, in lower case, without port and brackets. */
+/** The name or address of a `Host` header, in lower case, without port and brackets. */
 function hostOf(header: string | undefined): string | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:/@[\]]+))(?::\d{1,5})?$/i.exec(header ?? '');
   return (match?.[1] ?? match?.[2])?.toLowerCase().replace(/\.$/, '');

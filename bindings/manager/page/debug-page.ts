@@ -1,10 +1,12 @@
 /**
- * The live page as a request handler: `/debug/capstan` is the page, `/debug/capstan/state` what it
- * shows, as JSON.
+ * The live page as a request handler: `/debug/capstan` is the page, `/debug/capstan/state` its data
+ * as JSON.
  *
- * What it keeps true: nothing is ever changed by a request; nobody is answered whom access.ts
- * refuses; the page is one file from this package, and may neither load nor send anything
- * elsewhere, by its policy.
+ * Invariants:
+ * - No request changes anything.
+ * - Requests that access.ts refuses get no data.
+ * - The page is one file of this package. Its Content-Security-Policy forbids it to load or send
+ *   anything elsewhere.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { invalid, requireFunction } from '../../base/errors.ts';
@@ -18,31 +20,31 @@ import { redact } from './redact.ts';
 import { KEYS_RANKED, nameAndMessage, stateOf, toSafeJson } from './state.ts';
 import { label } from './words.ts';
 
-/** What the live page shows, and to whom. */
+/** Options of {@link debugPage}. */
 export interface LivePageOptions {
-  /** `manager.report()`. */
+  /** Returns `manager.report()`. */
   state(options: ReportOptions): ManagerReport;
   /**
-   * Where the objects are cached that a text names: `(text, limit) =>
-   * findObjects(manager.cache.informers(), text, limit)`. Without it the page cannot tell an object
-   * that is not in the cache from one that no event asked for.
+   * Finds cached objects: `(text, limit) => findObjects(manager.cache.informers(), text, limit)`.
+   * Without it the page cannot distinguish an object that is not in the cache from one that no
+   * event requested.
    */
   find?(text: string, limit: number): readonly ObjectReport[];
   /**
-   * Whether connections are answered that do not come from this machine. There is no
-   * authentication: whoever reaches the port sees the names of objects and the errors. Default
-   * false.
+   * Serves other machines too. The page has no authentication: everyone who reaches the port sees
+   * names of objects and errors. Default false.
    */
   allowRemote?: boolean;
   /**
-   * Names under which the page may be opened besides `localhost` and IP addresses. Default none.
+   * Host names under which the page may be opened besides `localhost` and IP addresses. Default
+   * none.
    */
   hosts?: readonly string[];
 }
 
 const NAMES = namesOf<LivePageOptions>()({ state: 1, find: 1, allowRemote: 1, hosts: 1 });
 
-/** Answers a request for the page; false where it is for something else. */
+/** Responds to a request for the page. Returns false for any other path. */
 export type LivePageHandler = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 const PATH = '/debug/capstan';
@@ -51,18 +53,18 @@ const LIMIT = 50;
 const HIGHEST_LIMIT = 1000;
 
 /**
- * The live page of a manager, for a server of one's own; a manager with the page switched on serves
+ * The live page of a manager for your own HTTP server. A manager with the option `debugPage` serves
  * it itself.
  *
  * - `GET /debug/capstan`: the page.
- * - `GET /debug/capstan/state?filter=&limit=`: its state ({@link LivePageState}). `filter` is a
- *   part of `namespace/name`; where it names one object, `verdicts` says for each controller why
- *   that is not reconciled. `limit` is 1 to 1000 keys and runs for each controller, 50 by default.
- *   400 for anything else.
+ * - `GET /debug/capstan/state?filter=&limit=`: its data, a {@link LivePageState}. `filter` is a
+ *   part of `namespace/name`; if it matches one object, `verdicts` says for each controller why the
+ *   object is not reconciled. `limit` is the most keys and runs of each controller, 1 to 1000,
+ *   default 50. Other values get 400.
  *
- * 403 on connections that are not from this machine (see `allowRemote`) or with the name of a
- * stranger in their address; 405 for all methods but GET. Texts of errors are shown without what
- * looks like a secret, contents of objects not at all.
+ * The response is 403 for connections from other machines (see `allowRemote`) and for unknown host
+ * names, and 405 for other methods than GET. Texts of errors are shown without anything that looks
+ * like a secret, and contents of objects are not shown.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -195,7 +197,8 @@ const AGAIN_AFTER_MS = 5000;
 const TEXTS = 8;
 
 /**
- * `find(text, limit, now)` in place of `find(text, limit)`; `now` is in milliseconds of any clock.
+ * Caches searches that found no exact match, because the page asks every second and such a search
+ * reads all keys: about 20 ms for 100 000. `now` is in milliseconds of any clock.
  */
 function rememberMisses(
   find: Find,

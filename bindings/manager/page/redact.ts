@@ -1,24 +1,24 @@
 /**
- * Texts of errors without what looks like a secret. An error may quote what a server or a program
- * was given: a header, an address with a password, the data of a Secret. What is shown here is for
- * people who may debug the process but not read Secrets.
+ * Removes from texts of errors what looks like a secret. An error may quote a header, a URL with a
+ * password, or the data of a Secret; readers of the page may debug the process but not read
+ * Secrets.
  *
- * It cannot know every secret: a password among ordinary words is a word. So it would rather take
- * too much, and where an error is about Secrets (`strict`) each quoted text goes, other than the
- * names of which an API server speaks. All patterns are linear in the length of the text, which is
- * bounded first: texts are hostile.
+ * It cannot recognise every secret: a password that is an ordinary word looks like one. It
+ * therefore removes too much rather than too little. In an error about Secrets (`strict`) it
+ * removes every quoted text except the names that an API server quotes. Texts come from outside, so
+ * their length is limited first, and every pattern is linear in it.
  */
 
 import { wordsEnd } from '../../base/error-text.ts';
 
-/** What is read of a text, and what is shown of it, in UTF-16 code units. */
+/** The most characters that are read of a text and shown of it, in UTF-16 code units. */
 const READ = 16_384;
 const SHOWN = 2000;
 
 const GONE = '‹redacted›';
 
 /**
- * A word that says that a secret follows it, alone or as the end of a longer one (`client_secret`,
+ * A word that precedes a secret, alone or as the end of a longer word (`client_secret`,
  * `DB_PASSWORD`).
  */
 const SECRET_WORD =
@@ -26,24 +26,21 @@ const SECRET_WORD =
   '(?:access|account|api|auth|encryption|master|private|secret|session|shared|signing|storage)[-_]?keys?(?:[-_](?:base|data))?';
 
 /**
- * A text in quotes, also where these are escaped, as in JSON that was quoted once more: then up to
- * what ends it there.
+ * A quoted text, also with escaped quotes as in JSON that was quoted again; it then ends at the
+ * same escaped quote.
  */
 const IN_QUOTES =
   `(?<escapes>\\\\{1,7})(?<quote>["'\`])(?:(?!(?<!\\\\)\\k<escapes>\\k<quote>)[\\s\\S])*(?:\\k<escapes>\\k<quote>)?|` +
   `"(?:[^"\\\\]|\\\\[\\s\\S])*"?|'(?:[^'\\\\]|\\\\[\\s\\S])*'?|\`[^\`]*\`?|“[^”]*”?|‘[^’]*’?|«[^»]*»?`;
 
-/** What an API server says ahead of a value that it refuses. */
+/** What an API server writes before a value that it refuses. */
 const REFUSING = '(?:invalid|unsupported|duplicate) value:';
 
-/** What an API server says of a field whose value it does not quote. */
+/** What an API server writes about a field whose value it does not quote. */
 const NO_VALUE =
   '(?!(?:required value|forbidden|not found|too (?:long|many|few)|internal error)\\b)';
 
-/**
- * Not the end of a kind as our own errors name it: what follows `watch of v1 Secret: ` is no
- * secret.
- */
+/** Not after the kind in our own errors: what follows `watch of v1 Secret: ` is not a secret. */
 const NO_KIND =
   '(?<!\\b(?:list|watch|reflector) of (?:[a-z0-9.-]{1,253}/)?v\\d\\w{0,20} \\w{1,63})';
 
@@ -55,29 +52,29 @@ const RULES: readonly (readonly [RegExp, string])[] = [
     /-----BEGIN [A-Z0-9 ]{1,64}-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z0-9 ]{1,64}-----)?/g,
     GONE,
   ],
-  // user:password@host; the user's name stays. A password may have all in it but blanks and quotes;
-  // what begins with a port is none
+  // user:password@host; the user name stays. A password may contain anything but spaces and quotes;
+  // what begins with a port is not one.
   [
     /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/:@"']{0,128}):(?!\d{1,5}[/?#])[^\s"']{1,512}@/gi,
     `$1:${GONE}@`,
   ],
-  // to the end of the line or of the quoted text: schemes and cookies are many
+  // up to the end of the line or of the quoted text, because there are many schemes and cookies
   [
     /\b((?:proxy-)?authorization|(?:set-)?cookie)((?:\\{0,7}["'`])?\s{0,4}[:=]\s{0,4}(?:\\{0,7}["'`])?)[^\n"'`]{1,16384}/gi,
     `$1$2${GONE}`,
   ],
   [/\b(bearer|basic|negotiate)(\s+)[\w.~+/=-]{6,}/gi, `$1$2${GONE}`],
   [/\beyJ[\w-]{6,}(?:\.[\w-]*)*/g, GONE], // a JSON Web Token
-  // tokens that show whose they are by how they begin
+  // tokens with a known prefix
   [
     /\b(?:(?:gh[oprsu]|github_pat|npm|hf|dckr_pat|dop_v1|[prs]k_(?:live|test))_|(?:glpat|xapp|xox[abeprs]|sk)-|hvs\.|ya29\.|AIza|A[KS]IA)[\w-]{12,}/g,
     GONE,
   ],
-  [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, GONE], // of kubeadm
+  [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, GONE], // a kubeadm token
   // curl -u user:password, and .netrc
   [/((?<!\S)(?:-u|--user)[ =]{1,4}["']?[^\s:"']{0,128}:)[^\s"']+/g, `$1${GONE}`],
   [/(\blogin\s{1,4}\S{1,128}\s{1,4}password\s{1,4})\S+/g, `$1${GONE}`],
-  // password "…", the password is "…"; not secret "…", which is the name of one
+  // password "…", the password is "…"; but not secret "…", which is the name of a Secret
   [
     new RegExp(
       `((?:${SECRET_WORD})\\s{1,4}(?:(?:is|was|set to|value)\\s{1,4}){0,2})(?:${IN_QUOTES})`,
@@ -93,7 +90,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
     ),
     `$1${GONE}`,
   ],
-  // password: |, and the lines of its block
+  // password: | with the lines of its block
   [
     new RegExp(
       `((?:${SECRET_WORD}|secret)${QUOTE}:[ \\t]{1,4})[|>][-+\\d]{0,2}[ \\t]*(?:\\n[ \\t]+[^\\n]*)+`,
@@ -101,7 +98,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
     ),
     `$1${GONE}`,
   ],
-  // passphrase: of several words; tokens and keys have no blanks
+  // passphrase: with several words; tokens and keys contain no spaces
   [
     new RegExp(
       `((?:passw(?:or)?d|passphrase|pwd)${QUOTE}:[ \\t]{1,4})${NO_VALUE}(?!${REFUSING}|‹|["'\`“‘«\\\\[])[^\\s,;)}\\]][^\\n,;)}\\]]*`,
@@ -109,8 +106,8 @@ const RULES: readonly (readonly [RegExp, string])[] = [
     ),
     `$1${GONE}`,
   ],
-  // "password": "…", token=…, DB_PASSWORD: …, "name":"DB_PASSWORD","value":"…"; a value in quotes or
-  // brackets to its end, else to the next blank, comma or bracket
+  // "password": "…", token=…, DB_PASSWORD: …, "name":"DB_PASSWORD","value":"…"; a value in quotes
+  // or brackets up to its end, otherwise up to the next space, comma or bracket
   [
     new RegExp(
       `((?:${SECRET_WORD}|secret|\\bsig|(?<![a-z])(?:pass|auth))${NO_KIND}${QUOTE}\\]?` +
@@ -120,54 +117,54 @@ const RULES: readonly (readonly [RegExp, string])[] = [
     ),
     `$1${GONE}`,
   ],
-  // --password …, as an argument of a command
+  // --password … as a command-line argument
   [
     new RegExp(`(--[a-z0-9-]{0,64}?(?:${SECRET_WORD}|secret)[ \\t]{1,4})(?!‹)[^\\s-]\\S*`, 'gi'),
     `$1${GONE}`,
   ],
 ];
 
-/** No more than users, resources, groups and objects are called. */
+/** The characters of names of users, resources, groups and objects. */
 const CALLED = '"[\\w.:/@-]{0,253}"';
 /**
- * What an API server quotes as it refuses what RBAC does not allow, or does not find an object: who
- * may not do what, and names.
+ * What an API server quotes if RBAC forbids a request or an object does not exist: the user, the
+ * verb and names.
  */
 const REFUSED =
   `\\bUser ${CALLED} cannot [a-z]{1,32} resource ${CALLED} in API group ${CALLED} (?:in the namespace ${CALLED}|at the cluster scope)|` +
   `(?<=s |\\.[a-z0-9.-]{1,253} )${CALLED}(?= is forbidden: | not found\\b)`;
 /**
- * `secrets "db" not found`: the name of a Secret is none. What is not closed goes to its end, so
- * that nothing is looked through twice.
+ * `secrets "db" not found`: the name of a Secret is not secret. An unclosed quote extends to the
+ * end of the text, so that nothing is scanned twice.
  */
 const QUOTED =
   /(\bsecrets?(?:\.v1)? )?("(?:[^"\\]|\\[\s\S])*"?|(?<!\w)'(?:[^'\\]|\\[\s\S])*'?|`[^`]*`?)/;
 const REFUSED_OR_QUOTED = new RegExp(`(${REFUSED})|${QUOTED.source}`, 'gi');
 const NAME = /^["'`][a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?["'`]$/;
-/** Where nothing is quoted, what an API server says of a value it refuses. */
+/** An unquoted value that an API server refuses. */
 const VALUE = new RegExp(`(\\b${REFUSING} )[^\\s"':]+`, 'gi');
-/** The data of a Secret as YAML, and as Go prints it. */
+/** The data of a Secret, as YAML and as Go prints it. */
 const DATA = /(\b(?:string)?data:)(?:[ \t]*\n[ \t]+[^\n]*)+|(\bmap)\[[^\]]*\]?/gi;
-/** A text that mentions Secrets, other than by where their files are. */
+/** A text that mentions Secrets, other than in the path of a mounted file. */
 const MENTIONS = /(?<!\/(?:etc|mnt|run)\/)\bsecrets?\b/i;
 
-/** Long enough to be a key, with the mixture of characters that names and digests do not have. */
+/** Long enough for a key, with a mixture of characters that names and digests do not have. */
 const LONG = /[A-Za-z0-9+/_-]{20,}={0,2}/g;
 /** Padded base64 of any length: `cGFzcw==`. */
 const PADDED =
   /(?<![\w+/=-])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)(?![\w=])/g;
 
-/** What no digest (`sha256:…`) is. */
+/** Hexadecimal digits that are not a digest (`sha256:…`). */
 const HEX =
   /(?<!\bsha\d{1,3}[:-]|[A-Za-z0-9])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{32,}(?![A-Za-z0-9])/g;
-/** Too long for a part of a name. */
+/** Longer than a part of a name. */
 const LOWER = /(?<!\bsha\d{1,3}[:-]|[A-Za-z0-9])[a-z0-9]{24,}(?![A-Za-z0-9])/g;
-/** Where letters and digits meet: often in what is random, seldom in names. */
+/** The number of changes between letters and digits: high in random text, low in names. */
 const turns = (run: string): number => run.match(/[a-z](?=\d)|\d(?=[a-z])/gi)?.length ?? 0;
 
 /**
- * A path is made of parts that are words, base64 with slashes in it is not: it has a part like a
- * key, or several short ones that words are not.
+ * Distinguishes base64 with slashes from a path: it has one part like a key, or several short parts
+ * that are not words.
  */
 function looksRandom(run: string): boolean {
   const parts = run.split('/');
@@ -178,10 +175,9 @@ function looksRandom(run: string): boolean {
 }
 
 /**
- * A text that may be shown, of at most some 2000 characters.
+ * The text with secrets removed, at most about 2000 characters.
  *
- * @param strict - it is known to be about Secrets; a text that mentions them is treated so in any
- *   case
+ * @param strict the text is about Secrets; texts that mention Secrets are always treated so
  */
 export function redact(text: string, strict = false): string {
   let out = text.slice(0, wordsEnd(text, READ));

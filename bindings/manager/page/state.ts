@@ -1,7 +1,7 @@
 /**
- * What the page is told: the manager's report, cut to what was asked for, with verdicts, and made
- * safe to show. No object's content is in it; texts of errors are redacted; whatever was in a cache
- * or an error is in a JSON string, never a name of a member.
+ * Makes the JSON of the live page from the manager's report: limited to the filter, with verdicts,
+ * and redacted. It has no contents of objects. Texts from caches and errors occur only in JSON
+ * strings, never as member names.
  */
 
 import { nameOfError, textOfError } from '../../base/error-text.ts';
@@ -18,7 +18,7 @@ import { redact } from './redact.ts';
 import { type Verdict, verdictsFor } from './verdict.ts';
 import { ENDLESS_MS, hasFailed, label } from './words.ts';
 
-/** What `GET /debug/capstan/state` answers. */
+/** The response of `GET /debug/capstan/state`. */
 export interface LivePageState
   extends Omit<ManagerReport, 'controllers' | 'informers' | 'runnables'> {
   readonly filter: string;
@@ -26,15 +26,17 @@ export interface LivePageState
   readonly controllers: readonly ControllerReport[];
   readonly informers: readonly InformerState[];
   readonly runnables: readonly RunnableReport[];
-  /** Where the filter names one object: why it is not reconciled, or that it is, by controller. */
+  /**
+   * One for each controller if the filter matches one object: whether and why it is not reconciled.
+   */
   readonly verdicts: readonly Verdict[];
-  /** Where it names several: which, at most twenty. */
+  /** The objects that the filter matches if there are several; at most twenty. */
   readonly matches: readonly Request[];
-  /** The keys of the informers that have the object which the verdicts are about. */
+  /** The keys of the informers that have the object of the verdicts. */
   readonly cachedIn: readonly string[];
 }
 
-/** An informer's report with its failure as text. */
+/** An informer's report with its last failure as text. */
 export type InformerState = Omit<InformerReport, 'lastFailure'> & {
   readonly lastFailure?: Omit<NonNullable<InformerReport['lastFailure']>, 'error'> & {
     readonly error: ErrorReport;
@@ -42,20 +44,17 @@ export type InformerState = Omit<InformerReport, 'lastFailure'> & {
 };
 
 export interface StateQuery {
-  /** Part of a `namespace/name`; '' for all. */
+  /** A part of `namespace/name`; '' matches all. */
   readonly filter: string;
-  /** Keys and runs of each controller. */
+  /** The most keys and runs of each controller. */
   readonly limit: number;
 }
 
-/** Among how many keys a controller chooses the most telling. */
+/** How many keys a controller ranks to choose those that are shown. */
 export const KEYS_RANKED = 5000;
 const MATCHES = 20;
 
-/**
- * @param found - the objects that `findObjects` gives for the filter; `undefined` where nobody can
- * tell
- */
+/** @param found the result of `findObjects` for the filter; `undefined` without `find` */
 export function stateOf(
   report: ManagerReport,
   { filter, limit }: StateQuery,
@@ -83,8 +82,8 @@ export function stateOf(
 }
 
 /**
- * Also where the answer ends up in a page or a script: no character that could end a string or an
- * element there.
+ * JSON that is safe inside HTML and scripts too: characters that could end a string or an element
+ * are escaped.
  */
 export function toSafeJson(value: unknown): string {
   const finite = (_: string, each: unknown): unknown =>
@@ -95,7 +94,7 @@ export function toSafeJson(value: unknown): string {
   );
 }
 
-/** The one that the filter names, or all whose key contains it. */
+/** The object that the filter names exactly, or all whose `namespace/name` contains it. */
 function matchesOf(
   filter: string,
   { controllers }: ManagerReport,
@@ -112,15 +111,15 @@ function matchesOf(
   return exact === undefined ? [...matches.values()] : [exact];
 }
 
-/** What `namespace/name` names, whether or not there is such an object. */
+/** A complete `namespace/name`, whether or not such an object exists. */
 function parseKey(filter: string): Request | undefined {
   const [namespace = '', name = '', ...more] = filter.split('/');
   return namespace === '' || name === '' || more.length > 0 ? undefined : { namespace, name };
 }
 
 /**
- * Most telling first: what is worked at, what fails, what is ready, what waits, the soonest first;
- * the named one before all.
+ * Limits a report to the filter. The order of keys is: the named one, running, failing, ready,
+ * delayed; the next to become ready first.
  */
 function cut(controller: ControllerReport, filter: string, limit: number): ControllerReport {
   const strict = concernsSecrets(controller);
@@ -186,7 +185,7 @@ function informerState(informer: InformerReport): InformerState {
   };
 }
 
-/** Of whatever was thrown. */
+/** The name and message of any thrown value. */
 export function nameAndMessage(error: unknown): Pick<ErrorReport, 'name' | 'message'> {
   return { name: nameOfError(error), message: textOfError(error) };
 }

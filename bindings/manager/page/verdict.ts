@@ -1,8 +1,7 @@
 /**
- * Why an object is not reconciled, or that it is, in a sentence for each controller. What it keeps
- * true: the first reason that holds is the one that is said, from what ends every reconcile (the
- * process ends, another one leads) down to what concerns this object alone (no event asked for it);
- * and nothing is said that the report does not know.
+ * Says for each controller, in a sentence, whether and why an object is not reconciled. The reasons
+ * are tried from the general (the process stops, another one leads) to the particular (no event
+ * requested it), and the first that applies is given. A verdict says only what the report knows.
  */
 
 import type { Request } from '../../base/request.ts';
@@ -18,16 +17,16 @@ import type { InformerReport, LeaderReport, ManagerReport, ObjectReport } from '
 import { causeText, countOf, hasFailed, span } from './words.ts';
 
 /**
- * - `active`: being reconciled now
- * - `queued`: will be, as soon as a worker is free or a delay ends
- * - `failing`: waits after failures, or has failed for good
- * - `done`: was reconciled
- * - `blocked`: this controller reconciles nothing at present
- * - `idle`: nothing asked for it, or so long ago that the run is forgotten
+ * - `active`: it is being reconciled.
+ * - `queued`: it will be reconciled when a worker is free or its delay ends.
+ * - `failing`: it waits after failures, or failed with a terminal error.
+ * - `done`: it was reconciled.
+ * - `blocked`: this controller reconciles nothing at present.
+ * - `idle`: no event requested it, or so long ago that the run is no longer in the history.
  */
 export type VerdictState = 'active' | 'queued' | 'failing' | 'done' | 'blocked' | 'idle';
 
-/** The answer to "why is my object not reconciled?", of one controller about one object. */
+/** Why one controller does not reconcile an object, or that it does. */
 export interface Verdict {
   readonly controller: string;
   readonly namespace: string;
@@ -35,18 +34,18 @@ export interface Verdict {
   readonly state: VerdictState;
   /** One sentence. */
   readonly text: string;
-  /** What else bears on it, a sentence each. */
+  /** Further facts, one sentence each. */
   readonly notes: readonly string[];
   readonly error?: ErrorReport;
   readonly causes: readonly Cause[];
 }
 
-/** Where an object is cached; `undefined` where nobody can tell. */
+/** The cached objects of that name; `undefined` without `find`. */
 export type Found = readonly ObjectReport[] | undefined;
 
 type Said = Pick<Verdict, 'state' | 'text'> & Partial<Verdict>;
 
-/** A verdict of each controller; those that know something of the object first. */
+/** One verdict for each controller. Controllers that know the object come first. */
 export function verdictsFor(request: Request, report: ManagerReport, found: Found): Verdict[] {
   const { namespace, name } = request;
   const all = report.controllers.map((controller): Verdict => {
@@ -69,7 +68,8 @@ const rank = ({ state, notes, causes }: Verdict): number =>
 const AGAIN: ReadonlySet<Cause['kind']> = new Set(['retry', 'requeue', 'requeueAfter']);
 
 /**
- * What comes again and again has an event at its beginning, among the causes of the runs before.
+ * A request that is retried or requeued has the event that began it among the causes of earlier
+ * runs.
  */
 function withOrigin(
   causes: readonly Cause[],
@@ -173,7 +173,7 @@ function givenUp(error: ErrorReport | undefined, causes: readonly Cause[]): Said
   return { state: 'failing', text, error, causes };
 }
 
-/** It ran, and is not in the queue. */
+/** It has run and is not in the queue. */
 function ended(run: RunReport): Said {
   const { agoMs, tookMs, causes, error } = run;
   const why = causes[0] === undefined ? '' : ` because of: ${causeText(causes[0], run)}`;
@@ -186,7 +186,7 @@ function ended(run: RunReport): Said {
   return { state: run.outcome === 'error' ? 'failing' : 'done', text, error, causes };
 }
 
-/** Why the controller begins nothing at all. */
+/** Why the controller starts no reconcile at all. */
 function blockedText(controller: ControllerReport, report: ManagerReport): string | undefined {
   if (report.stopping) return 'This process is ending, and begins nothing new.';
   switch (controller.state) {
@@ -237,10 +237,7 @@ function unsynced(
   return `“${name}” has not synced (last failure ${span(failure.agoMs)} ago: ${failure.class})`;
 }
 
-/**
- * What may keep events away from the controller: a later change of the object may not have been
- * heard of.
- */
+/** Notes about a cache that is behind, because it may have missed a change of the object. */
 function cacheNotes({ sources }: ControllerReport, { informers }: ManagerReport): string[] {
   return sources.flatMap(({ name, informer, problem, synced }) => {
     if (problem !== undefined && problem !== '')
@@ -263,8 +260,8 @@ function freshnessNotes(name: string, status: InformerReport): string[] {
 }
 
 /**
- * The version that is cached is not the one that asked for the last run: what changed in between
- * was not let through.
+ * If the cached version differs from the one that requested the last run, predicates have filtered
+ * the events in between.
  */
 function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Found): string[] {
   const own = ownSource(sources, found);
@@ -281,16 +278,13 @@ function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Fou
   ];
 }
 
-/**
- * Those of the objects that the controller reconciles: one for each namespace, where there are
- * several.
- */
+/** The sources of `for`: one for each namespace if there are several. */
 function ownSources(sources: ControllerReport['sources']): ControllerReport['sources'] {
   const own = sources.filter((source) => source.name.startsWith('for '));
   return own.length === 0 ? sources.slice(0, 1) : own;
 }
 
-/** Of several, the one whose cache has the object. */
+/** The source whose cache has the object. */
 function ownSource(
   sources: ControllerReport['sources'],
   found: Found,
@@ -301,7 +295,7 @@ function ownSource(
   );
 }
 
-/** Neither in the queue nor among the recent runs. */
+/** It is neither queued nor among the recent runs. */
 function unasked(controller: ControllerReport, report: ManagerReport, found: Found): Said {
   const { sources, totals } = controller;
   const runs = Object.values(totals).reduce((sum, each) => sum + each, 0);
@@ -327,8 +321,8 @@ function unasked(controller: ControllerReport, report: ManagerReport, found: Fou
   if (found === undefined || own.informer === undefined)
     return { state: 'idle', text: `${unasked}.${before}${refused}${broken}` };
   if (found.some((object) => object.informer === own.informer)) {
-    // It is there, and was at the latest told at the start: either a predicate refused it, or its
-    // run is too long ago.
+    // The object is cached, so its event came: a predicate filtered it, or its run is no longer in
+    // the history.
     const why = forgetful ? neither : 'no event has asked for it';
     return {
       state: 'idle',

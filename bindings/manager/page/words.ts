@@ -1,13 +1,13 @@
 /**
- * How times, keys and causes are said: the same words in the verdicts and on the page. Pure, as the
- * page's own script carries it.
+ * The texts of times, keys and causes, shared by the verdicts and the page. It has no imports at
+ * run time, because the page's script contains it.
  */
 
 import type { Request } from '../../base/request.ts';
 import type { KeyReport } from '../../controller/report.ts';
 import type { Cause, CauseObject } from '../../controller/source.ts';
 
-/** From here on it is for ever; JSON has no Infinity. */
+/** Shown as endless; JSON has no Infinity. */
 export const ENDLESS_MS = 1e15;
 
 /** `0.4 s`, `12 s`, `3 min 20 s`, `2 h 5 min`, `3 d 4 h`; `12 ms` below a tenth of a second. */
@@ -26,7 +26,7 @@ export function span(ms: number): string {
     : two(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
-/** The limiter counts a run that asked for another as it does one that failed. */
+/** The rate limiter counts requeues as failures, so an error or a retry must confirm them. */
 export function hasFailed({ failures, lastError, causes }: KeyReport): boolean {
   return failures > 0 && (lastError !== undefined || causes.some(({ kind }) => kind === 'retry'));
 }
@@ -35,7 +35,7 @@ function two(large: number, unit: string, small: number, smallUnit: string): str
   return small === 0 ? `${large} ${unit}` : `${large} ${unit} ${small} ${smallUnit}`;
 }
 
-/** `namespace/name`, or the name alone where there is no namespace. */
+/** `namespace/name`, or the name of an object without a namespace. */
 export function label({ namespace, name }: Request): string {
   return namespace === '' ? name : `${namespace}/${name}`;
 }
@@ -45,8 +45,8 @@ export function countOf(n: number, one: string, many = `${one}s`): string {
 }
 
 /**
- * `update of Deployment demo/web (generationChanged)`, `retry 3 after an error`; for the run of
- * `request`, in short what is in its namespace and `update of the Website itself`.
+ * `update of Deployment demo/web (generationChanged)` or `retry 3 after an error`. With `request`,
+ * objects in its namespace are shortened, and its own object is `the Website itself`.
  */
 export function causeText(cause: Cause, request?: Request): string {
   const { kind, source, object, predicate, attempt } = cause;

@@ -1,7 +1,11 @@
 /**
- * The page: asks for the state once a second, where that is cheap, and shows it. What it keeps
- * true: what is shown is of one answer, and the page says when that is old; the answer to an
- * earlier question never replaces a later one's; nothing is asked while nobody looks.
+ * The script of the live page: it requests the state every second, less often if that takes long,
+ * and shows it.
+ *
+ * Invariants:
+ * - The page shows one response at a time, and says if it is old.
+ * - The response to an earlier request never replaces that of a later one.
+ * - Nothing is requested while the page is hidden.
  */
 import { systemClock } from '../../../base/clock.ts';
 import type { LivePageState } from '../state.ts';
@@ -17,7 +21,7 @@ import {
 } from './sections.ts';
 
 const EVERY_MS = 1000;
-/** A report that takes long, as of a queue of 100 000 requests, is asked for less often. */
+/** In milliseconds, for a report that takes long, such as that of a queue with 100 000 requests. */
 const SELDOM_MS = 5000;
 const SHARE = 20;
 const TYPING_MS = 120;
@@ -43,7 +47,7 @@ let limit: number = LIMITS[0];
 let question = 0;
 let timer: unknown;
 let asking: AbortController | undefined;
-/** When the last answer came. */
+/** The time of the last response. */
 let answeredAt: number | undefined;
 let problem = '';
 
@@ -82,7 +86,7 @@ async function read(response: Response): Promise<LivePageState> {
   try {
     message = String((JSON.parse(text) as { message?: unknown }).message ?? text);
   } catch {
-    // A refusal is plain text.
+    // A refusal is plain text, not JSON.
   }
   throw new Error(`${response.status}: ${message}`);
 }
@@ -125,7 +129,7 @@ function drawStatus(): void {
   if (status.textContent !== text) status.textContent = text;
 }
 
-/** For the style, and for whoever drives the page. */
+/** Sets a data attribute for the style sheet and for tests. */
 function mark(name: 'filter' | 'state', value: string): void {
   const { dataset } = document.documentElement;
   if (dataset[name] !== value) dataset[name] = value;

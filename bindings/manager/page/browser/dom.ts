@@ -1,15 +1,15 @@
 /**
- * A description of elements, and making the document as it says. What is there already is kept
- * where it is the same by key and tag, so that focus, selection, scrolling and opened details
- * outlive an update; an attribute or a text that did not change is not touched.
+ * Describes elements and updates the document to match. Existing elements with the same key and tag
+ * are kept, so that focus, selection, scrolling and open details survive an update. Unchanged
+ * attributes and texts are not touched.
  *
- * Text becomes text nodes only: nothing that a cluster says is ever parsed as markup.
+ * Texts become text nodes only: no text from a cluster is ever parsed as markup.
  */
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface Description {
   readonly tag: string;
-  /** Among siblings; the place in their order where left out. */
+  /** Unique among siblings. Default: the position. */
   readonly key: string | undefined;
   readonly attributes: Attributes;
   readonly children: readonly (Description | string)[];
@@ -18,7 +18,7 @@ export interface Description {
 
 export type Child = Description | string | undefined | false | readonly Child[];
 
-/** `key` is no attribute. */
+/** `key` does not become an attribute. */
 type Properties = Attributes & { readonly key?: string };
 
 export function h(
@@ -50,7 +50,7 @@ const keys = new WeakMap<Node, string>();
 const attributesOf = new WeakMap<Element, Attributes>();
 const clicks = new WeakMap<Element, () => void>();
 
-/** One listener for all: elements come and go. */
+/** Adds one listener for all elements, because they are added and removed. */
 export function listen(root: Element): void {
   root.addEventListener('click', ({ target }) => {
     for (
@@ -64,14 +64,15 @@ export function listen(root: Element): void {
   });
 }
 
-/** Makes the children of an element as described, and gives the focus back to what had it. */
+/** Updates the children of an element and restores the focus. */
 export function render(root: Element, ...children: Child[]): void {
   const active = document.activeElement;
   const region = active?.closest<HTMLElement>('section[tabindex]');
   patch(root, flat(children));
   if (!(active instanceof HTMLElement) || active === document.activeElement) return;
   if (active.isConnected) active.focus({ preventScroll: true });
-  else if (region?.isConnected) region.focus({ preventScroll: true }); // its row has gone
+  // the row with the focus was removed
+  else if (region?.isConnected) region.focus({ preventScroll: true });
 }
 
 function patch(parent: Element, children: readonly (Description | string)[]): void {
@@ -81,7 +82,7 @@ function patch(parent: Element, children: readonly (Description | string)[]): vo
   const taken = new Set<string>();
   for (const [index, child] of children.entries()) {
     let key = typeof child === 'string' ? `text ${index}` : `${child.tag} ${child.key ?? index}`;
-    while (taken.has(key)) key += ' again'; // two controllers may have one name
+    while (taken.has(key)) key += ' again'; // two controllers may have the same name
     taken.add(key);
     let node = old.get(key);
     if (node === undefined) {

@@ -1,6 +1,6 @@
 /**
- * The small parts that the sections of the page are made of. A state is told by the shape of its
- * mark and by a word, never by colour alone.
+ * Small elements that the sections of the page share. A state is shown by the shape of its mark and
+ * by a word, not only by colour.
  */
 
 import type { Request } from '../../../base/request.ts';
@@ -8,7 +8,7 @@ import type { Cause, ErrorReport } from '../../../controller/index.ts';
 import { causeText, label, span } from '../words.ts';
 import { button, type Child, type Description, h } from './dom.ts';
 
-/** Drawn in page.css: a disc, a disc in a ring, a ring, a triangle, a square, a dash. */
+/** The marks of page.css: a disc, a disc in a ring, a ring, a triangle, a square, a dash. */
 export type Mark = 'good' | 'busy' | 'wait' | 'fail' | 'stop' | 'none';
 
 export const state = (mark: Mark, ...words: Child[]): Description =>
@@ -19,7 +19,7 @@ export const state = (mark: Mark, ...words: Child[]): Description =>
     h('span', {}, words),
   );
 
-/** 1 234 567, with spaces that are narrow and do not break. */
+/** 1 234 567, with narrow no-break spaces. */
 export const figure = (n: number): string => String(n).replace(/\B(?=(\d{3})+$)/g, '\u202f');
 
 export function bytes(n: number): string {
@@ -33,7 +33,7 @@ export function bytes(n: number): string {
   return `${size.toFixed(size < 10 ? 1 : 0)} ${unit}`;
 }
 
-/** A key, which filters by itself when it is pressed. */
+/** The name of an object; a click filters by it. */
 export function keyButton(request: Request, choose: (key: string) => void): Description {
   const text = label(request);
   const { namespace, name } = request;
@@ -45,7 +45,7 @@ export function keyButton(request: Request, choose: (key: string) => void): Desc
   );
 }
 
-/** An error in a line; what does not fit opens. */
+/** An error on one line; a longer one can be opened. */
 export function errorLine(error: ErrorReport): Description {
   const { message } = error;
   if (message.length <= 100 && !message.includes('\n'))
@@ -74,10 +74,7 @@ interface Asked extends Request {
   readonly moreCauses: number;
 }
 
-/**
- * The last causes in short: the first is written out, the others are counted and listed when asked
- * for.
- */
+/** The first cause as text and the number of others, which can be opened. */
 export function causesText({ causes, moreCauses: more, ...request }: Asked, now: number): Child {
   const [first, ...rest] = causes;
   if (first === undefined) return h('span', { class: 'soft' }, '–');
@@ -118,8 +115,8 @@ export function causeList(
 export interface TableColumn {
   readonly title: string;
   /**
-   * `main`: has a line of its own on narrow screens; `figure` and `time`: to the right; `wide`:
-   * takes what is left.
+   * `main` has its own line on narrow screens; `figure` and `time` are right-aligned; `wide` takes
+   * the remaining width.
    */
   readonly kind?: 'main' | 'time' | 'figure' | 'wide' | 'plain';
 }
@@ -127,11 +124,11 @@ export interface TableColumn {
 export interface Row {
   readonly key: string;
   readonly cells: readonly Child[];
-  /** Below, over the whole width. */
+  /** Shown below the row, over its whole width. */
   readonly below?: Child;
 }
 
-/** Roles are written out: on narrow screens rows are laid out as blocks, and would lose them. */
+/** Roles are explicit, because rows become blocks on narrow screens and would lose them. */
 export function table(
   caption: string,
   columns: readonly TableColumn[],

@@ -34,7 +34,7 @@ const section = (id: string, title: Child, ...content: Child[]): Description =>
     content,
   );
 
-/** Why the object that the filter names is not reconciled, or which objects it may mean. */
+/** Why the object of the filter is not reconciled, or the objects that the filter matches. */
 export function verdictSection(
   { filter, verdicts, matches, cachedIn, informers, now }: LivePageState,
   actions: Actions,
@@ -200,7 +200,7 @@ function hotLoops({ hotLoops }: ControllerReport, actions: Actions): Child {
   ];
 }
 
-/** What was given up is listed with the queue, but not in it. */
+/** Requests that failed with a terminal error are listed with the queue but are not in it. */
 function inQueue({ queue, keys, more }: ControllerReport): string {
   const total = queue.ready + queue.waiting + queue.processing;
   const givenUp = keys.filter(({ state }) => state === 'failed').length;
@@ -211,7 +211,7 @@ function inQueue({ queue, keys, more }: ControllerReport): string {
     : `${count}, and ${more ? 'at least ' : ''}${figure(givenUp)} given up`;
 }
 
-/** As many as are asked for at most: page/debug-page.ts. */
+/** The highest `limit` that page/debug-page.ts accepts. */
 const MOST = 1000;
 
 const moreKeys = (limit: number, actions: Actions): Description =>
@@ -326,7 +326,7 @@ function runTable(recent: readonly RunReport[], now: number, { choose }: Actions
   return table('Recent runs', RUN_COLUMNS, rows);
 }
 
-/** A request that fails again and again fails for one reason: it is said once. */
+/** A request that keeps failing has the same error each time, which is shown once. */
 const isRepeated = (run: RunReport, above: RunReport | undefined): boolean =>
   above !== undefined && label(above) === label(run) && above.error?.message === run.error?.message;
 
@@ -457,7 +457,7 @@ export function runnables({ runnables: all }: LivePageState): Child {
   return section('runnables', 'Runnables', table('Runnables', columns, rows));
 }
 
-/** For who listens: states without times, which would be read out each second. */
+/** For screen readers: states without times, which would be read out every second. */
 export function spoken({ verdicts }: LivePageState): string {
   return verdicts
     .map(
