@@ -102,6 +102,16 @@ test('anything may be applied to a port by name or number, until it is read', as
   expect((await apply({ fieldManager: 'm', force: 'true' })).status).toBe(500);
 });
 
+test('a scalar alone may be applied to a quantity', async () => {
+  const { api } = await start();
+  const quota = (cpu: unknown): object => of('v1', 'ResourceQuota', { spec: { hard: { cpu } } });
+  await api.make(`/api/v1/${IN}/resourcequotas`, quota('1'));
+  const { status } = await api.send('PATCH', `/api/v1/${IN}/resourcequotas/a`, {
+    ...{ query: { fieldManager: 'm' }, body: quota({}), type: APPLY_PATCH },
+  });
+  expect(status).toBe(500);
+});
+
 test('rules of an autoscaler without policies are refused, and those that name none are filled', async () => {
   const { api } = await start();
   const path = `/apis/autoscaling/v2/${IN}/horizontalpodautoscalers`;

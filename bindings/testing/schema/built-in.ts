@@ -174,8 +174,8 @@ export function zeroOf(code: string): Json {
 const asOne = (atom: Atom): Atom => ({ map: { ...(atom.map as MapType), atomic: true } });
 
 function atomOf(code: string): Atom {
-  // OpenAPI has no type for these two, so that an applied configuration may have anything there.
-  if (code === 'q' || code === 'x') return anyJson;
+  // OpenAPI has no type for it, so that an applied configuration may have anything there.
+  if (code === 'x') return anyJson;
   const scalar = SCALARS[code];
   if (scalar !== undefined) return scalarOf(scalar);
   if (code === '*' || code.startsWith('(')) return atomicJson;
