@@ -84,9 +84,9 @@ export class Core extends Instance<CoreExports> {
   }
 
   override trapped(cause: unknown): unknown {
-    const { x } = this;
+    const { exports } = this;
     const error = super.trapped(cause);
-    if (this.x !== x && shared === this) shared = undefined;
+    if (this.exports !== exports && shared === this) shared = undefined;
     return error;
   }
 }
@@ -102,7 +102,7 @@ const MOST_PAGES = 4096;
  * gives one by now.
  */
 export function sharedCore(): Core {
-  if (shared === undefined || shared.x.memoryPages() > MOST_PAGES) shared = new Core();
+  if (shared === undefined || shared.exports.memoryPages() > MOST_PAGES) shared = new Core();
   shared.seed();
   return shared;
 }

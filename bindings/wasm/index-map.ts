@@ -27,10 +27,10 @@ export class IndexMap {
   /** @param inWasm the core hashes the values; always so where some come out of bytes */
   constructor(core: CacheCore, inWasm = hashesInWasm(core)) {
     this.#core = core;
-    this.#handle = core.x.indexNew();
+    this.#handle = core.exports.indexNew();
     if (this.#handle === 0) throw core.outOfMemory();
     this.#inWasm = inWasm;
-    this.#keys = textTable(core, core.x.indexValues(this.#handle), inWasm);
+    this.#keys = textTable(core, core.exports.indexValues(this.#handle), inWasm);
   }
 
   /**
@@ -38,21 +38,21 @@ export class IndexMap {
    * nothing has changed.
    */
   set(slot: number, values: readonly string[]): void {
-    const x = this.#core.x;
+    const { exports } = this.#core;
     try {
       const list = Array.from(values); // counted and read as one: the core reserves by the count
-      if (!x.indexBegin(list.length)) throw this.#core.outOfMemory();
+      if (!exports.indexBegin(list.length)) throw this.#core.outOfMemory();
       for (const value of list) {
         const valueSlot = this.#keys.intern(value);
         if (valueSlot < 0) throw this.#core.outOfMemory();
         if (!this.#inWasm) this.#texts[valueSlot] = value;
-        x.indexPush(this.#handle, valueSlot);
+        exports.indexPush(this.#handle, valueSlot);
       }
-      const given = x.indexCommit(this.#handle, slot);
+      const given = exports.indexCommit(this.#handle, slot);
       if (given < 0) throw this.#core.outOfMemory();
       if (given > 0) this.#forget(given);
     } catch (cause) {
-      if (cause instanceof CapstanError) this.#forget(x.indexAbort(this.#handle));
+      if (cause instanceof CapstanError) this.#forget(exports.indexAbort(this.#handle));
       throw this.#core.trapped(cause);
     }
   }
@@ -62,7 +62,7 @@ export class IndexMap {
     let code: number;
     try {
       if (!this.#inWasm) code = this.#putSlot(slot, value);
-      else code = this.#core.x.indexPut(this.#handle, slot, value);
+      else code = this.#core.exports.indexPut(this.#handle, slot, value);
     } catch (cause) {
       throw this.#core.trapped(cause);
     }
@@ -88,12 +88,12 @@ export class IndexMap {
     path: number,
     orEmpty: boolean,
   ): boolean {
-    const { x } = this.#core;
+    const { exports } = this.#core;
     try {
-      const answer = x.objectIndex(objects, version, this.#handle, slot, path, orEmpty);
+      const answer = exports.objectIndex(objects, version, this.#handle, slot, path, orEmpty);
       if (answer >= 0) return true;
       if (answer === FALLBACK) return false;
-      x.indexAbort(this.#handle);
+      exports.indexAbort(this.#handle);
     } catch (cause) {
       throw this.#core.trapped(cause);
     }
@@ -113,10 +113,10 @@ export class IndexMap {
     try {
       const slot = this.#keys.find(value);
       if (slot < 0) return NO_SLOTS;
-      const start = this.#core.x.indexSet(this.#handle, slot) >>> 2;
+      const start = this.#core.exports.indexSet(this.#handle, slot) >>> 2;
       return this.#core
         .words()
-        .subarray(start, start + this.#core.x.indexSetCount(this.#handle, slot));
+        .subarray(start, start + this.#core.exports.indexSetCount(this.#handle, slot));
     } catch (cause) {
       throw this.#core.trapped(cause);
     }
@@ -129,12 +129,12 @@ export class IndexMap {
       for (const text of this.#texts) if (text !== undefined) values.push(text);
       return values;
     }
-    const { x } = this.#core;
-    const table = x.indexValues(this.#handle);
+    const { exports } = this.#core;
+    const table = exports.indexValues(this.#handle);
     for (
-      let slot = x.indexNextValue(this.#handle, 0);
+      let slot = exports.indexNextValue(this.#handle, 0);
       slot >= 0;
-      slot = x.indexNextValue(this.#handle, slot + 1)
+      slot = exports.indexNextValue(this.#handle, slot + 1)
     ) {
       values.push(keyText(this.#core, table, slot));
     }
@@ -142,20 +142,20 @@ export class IndexMap {
   }
 
   dispose(): void {
-    this.#core.x.indexFree(this.#handle);
+    this.#core.exports.indexFree(this.#handle);
   }
 
   #putSlot(slot: number, value: string): number {
     const valueSlot = this.#keys.intern(value);
     if (valueSlot < 0) return NO_MEMORY;
-    const code = this.#core.x.indexPutSlot(this.#handle, slot, valueSlot);
+    const code = this.#core.exports.indexPutSlot(this.#handle, slot, valueSlot);
     if (code < 0 && this.#texts[valueSlot] === undefined) this.#keys.released(valueSlot);
     return code;
   }
 
   #forget(count: number): void {
     if (this.#inWasm) return;
-    const start = this.#core.x.indexList() >>> 2;
+    const start = this.#core.exports.indexList() >>> 2;
     for (const slot of this.#core.words().subarray(start, start + count)) {
       this.#texts[slot] = undefined;
       this.#keys.released(slot);

@@ -121,7 +121,7 @@ export class Instance<X extends BaseExports> {
    */
   readonly residents: Set<WeakRef<Resident>> = new Set();
   /** The exports; replaced when the instance is poisoned. Read it at each call, keep no copy. */
-  x: X;
+  exports: X;
   /** Whether the engine hashes strings without leaving Wasm. */
   readonly nativeStrings: boolean;
   readonly #memory: WasmMemory;
@@ -142,8 +142,8 @@ export class Instance<X extends BaseExports> {
       });
     }
     this.nativeStrings = module.nativeStrings();
-    this.x = module.exportsOf(instance.exports, (cause) => this.trapped(cause));
-    this.#memory = this.x.memory;
+    this.exports = module.exportsOf(instance.exports, (cause) => this.trapped(cause));
+    this.#memory = this.exports.memory;
     this.#words = new Uint32Array(this.#memory.buffer);
     this.#ints = new Int32Array(this.#memory.buffer);
     this.#doubles = new Float64Array(this.#memory.buffer);
@@ -165,7 +165,7 @@ export class Instance<X extends BaseExports> {
       return false;
     }
     const [a, b, c, d] = secret as unknown as [number, number, number, number];
-    this.x.keysSeed(a, b, c, d);
+    this.exports.keysSeed(a, b, c, d);
     this.#seeded = true;
     return true;
   }
@@ -223,7 +223,7 @@ export class Instance<X extends BaseExports> {
           'make a new queue or cache, which gets an instance of its own',
         { cause },
       );
-    this.x = throwing(error);
+    this.exports = throwing(error);
     for (const resident of this.residents) {
       try {
         resident.deref()?.poisoned(error());

@@ -9,11 +9,11 @@ const PART = 8_192; // units in one call: all of a long key at once would not fi
  * The key of a live slot, unit for unit: lone surrogates too, which is why no TextDecoder reads it.
  */
 export function keyText(core: CacheCore, table: number, slot: number): string {
-  const { x } = core;
-  const at = x.keysText(table, slot) >>> 0;
-  const units = x.keysTextUnits(table, slot);
-  const { buffer } = x.memory;
-  const text = x.keysTextWide(table, slot)
+  const { exports } = core;
+  const at = exports.keysText(table, slot) >>> 0;
+  const units = exports.keysTextUnits(table, slot);
+  const { buffer } = exports.memory;
+  const text = exports.keysTextWide(table, slot)
     ? new Uint16Array(buffer, at, units)
     : new Uint8Array(buffer, at, units);
   if (units <= PART) return unitsText(text);

@@ -39,7 +39,7 @@ export interface KeyTable<T> {
   closed(gone: Exporting): void;
 }
 
-type Exporting = Pick<Core, 'x'>;
+type Exporting = Pick<Core, 'exports'>;
 
 export function isRequestKey<T>(key: KeyFunction<T> | undefined): boolean {
   return (key as unknown) === requestKey;
@@ -155,27 +155,27 @@ class WasmTexts<T> implements KeyTable<T> {
 
   add(item: T, now: number): number {
     const text = this.#text(item);
-    return this.#core.x.queueAdd(this.#handle, text, now);
+    return this.#core.exports.queueAdd(this.#handle, text, now);
   }
 
   wait(item: T, at: number, how: number): number {
     const text = this.#text(item);
-    return this.#core.x.delayAdd(this.#handle, text, at, how);
+    return this.#core.exports.delayAdd(this.#handle, text, at, how);
   }
 
   addAt(item: T, priority: number, now: number, after: number, how: number): number {
     const text = this.#text(item);
-    return this.#core.x.priorityAdd(this.#handle, text, priority, now, after, how);
+    return this.#core.exports.priorityAdd(this.#handle, text, priority, now, after, how);
   }
 
   find(item: T): number {
     const text = this.#text(item);
-    return this.#core.x.keysFind(this.#handle, text);
+    return this.#core.exports.keysFind(this.#handle, text);
   }
 
   intern(item: T): number {
     const text = this.#text(item);
-    return this.#core.x.keysIntern(this.#handle, text);
+    return this.#core.exports.keysIntern(this.#handle, text);
   }
 
   released(): void {}
@@ -196,17 +196,17 @@ class WasmPairs implements KeyTable<Request> {
 
   add(item: Request, now: number): number {
     readRequest(item);
-    return this.#core.x.queueAddPair(this.#handle, namespaceOf, nameOf, now);
+    return this.#core.exports.queueAddPair(this.#handle, namespaceOf, nameOf, now);
   }
 
   wait(item: Request, at: number, how: number): number {
     readRequest(item);
-    return this.#core.x.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
+    return this.#core.exports.delayAddPair(this.#handle, namespaceOf, nameOf, at, how);
   }
 
   addAt(item: Request, priority: number, now: number, after: number, how: number): number {
     readRequest(item);
-    return this.#core.x.priorityAddPair(
+    return this.#core.exports.priorityAddPair(
       this.#handle,
       namespaceOf,
       nameOf,
@@ -219,12 +219,12 @@ class WasmPairs implements KeyTable<Request> {
 
   find(item: Request): number {
     readRequest(item);
-    return this.#core.x.keysFindPair(this.#handle, namespaceOf, nameOf);
+    return this.#core.exports.keysFindPair(this.#handle, namespaceOf, nameOf);
   }
 
   intern(item: Request): number {
     readRequest(item);
-    return this.#core.x.keysInternPair(this.#handle, namespaceOf, nameOf);
+    return this.#core.exports.keysInternPair(this.#handle, namespaceOf, nameOf);
   }
 
   released(): void {}
@@ -264,27 +264,27 @@ abstract class JsKeys<T> implements KeyTable<T> {
    */
   find(item: T): number {
     const slot = this.lookUp(item);
-    if (slot === NOTHING) this.#core.x.memoryPages();
+    if (slot === NOTHING) this.#core.exports.memoryPages();
     return slot;
   }
 
   intern(item: T): number {
     const known = this.lookUp(item);
     if (known !== NOTHING) return known;
-    const slot = this.#core.x.keysSlotNew(this.#handle);
+    const slot = this.#core.exports.keysSlotNew(this.#handle);
     if (slot >= 0) this.bind(slot);
     return slot;
   }
 
   add(item: T, now: number): number {
     const slot = this.intern(item);
-    return slot < 0 ? slot : this.#core.x.queueAddSlot(this.#handle, slot, now);
+    return slot < 0 ? slot : this.#core.exports.queueAddSlot(this.#handle, slot, now);
   }
 
   wait(item: T, at: number, how: number): number {
     const slot = this.intern(item);
     if (slot < 0) return slot;
-    return this.#orGiveBack(slot, this.#core.x.delayAddSlot(this.#handle, slot, at, how));
+    return this.#orGiveBack(slot, this.#core.exports.delayAddSlot(this.#handle, slot, at, how));
   }
 
   addAt(item: T, priority: number, now: number, after: number, how: number): number {
@@ -292,19 +292,19 @@ abstract class JsKeys<T> implements KeyTable<T> {
     if (slot < 0) return slot;
     return this.#orGiveBack(
       slot,
-      this.#core.x.priorityAddSlot(this.#handle, slot, priority, now, after, how),
+      this.#core.exports.priorityAddSlot(this.#handle, slot, priority, now, after, how),
     );
   }
 
   /** A slot that was taken for an add that found no memory. */
   #orGiveBack(slot: number, code: number): number {
-    if (code === NO_MEMORY && this.#core.x.queueState(this.#handle, slot) === 0)
+    if (code === NO_MEMORY && this.#core.exports.queueState(this.#handle, slot) === 0)
       this.#giveBack(slot);
     return code;
   }
 
   #giveBack(slot: number): void {
-    this.#core.x.keysRelease(this.#handle, slot);
+    this.#core.exports.keysRelease(this.#handle, slot);
     this.released(slot);
   }
 }

@@ -26,20 +26,20 @@ export class PathBlock {
       this.handle = 0;
       return;
     }
-    this.handle = core.x.pathNew(this.#bytes) >>> 0;
+    this.handle = core.exports.pathNew(this.#bytes) >>> 0;
     if (this.handle === 0) throw core.outOfMemory();
-    const block = new DataView(core.x.memory.buffer, this.handle, this.#bytes);
+    const block = new DataView(core.exports.memory.buffer, this.handle, this.#bytes);
     block.setUint32(0, names.length, true);
     let at = 4;
     for (const name of encoded) {
       block.setUint32(at, name.length, true);
-      new Uint8Array(core.x.memory.buffer, this.handle + at + 4, name.length).set(name);
+      new Uint8Array(core.exports.memory.buffer, this.handle + at + 4, name.length).set(name);
       at += roomOf(name);
     }
   }
 
   dispose(core: CacheCore): void {
-    if (this.handle !== 0) core.x.pathFree(this.handle, this.#bytes);
+    if (this.handle !== 0) core.exports.pathFree(this.handle, this.#bytes);
   }
 }
 

@@ -40,11 +40,11 @@ class WasmTexts implements TextTable {
   }
 
   find(text: string): number {
-    return this.#core.x.keysFind(this.#handle, checked(text));
+    return this.#core.exports.keysFind(this.#handle, checked(text));
   }
 
   intern(text: string): number {
-    return this.#core.x.keysIntern(this.#handle, checked(text));
+    return this.#core.exports.keysIntern(this.#handle, checked(text));
   }
 
   released(): void {}
@@ -68,14 +68,14 @@ class JsTexts implements TextTable {
   find(text: string): number {
     const slot = this.#slots.get(checked(text));
     if (slot !== undefined) return slot;
-    this.#core.x.memoryPages();
+    this.#core.exports.memoryPages();
     return NOTHING;
   }
 
   intern(text: string): number {
     const known = this.#slots.get(checked(text));
     if (known !== undefined) return known;
-    const slot = this.#core.x.keysSlotNew(this.#handle);
+    const slot = this.#core.exports.keysSlotNew(this.#handle);
     if (slot < 0) return slot;
     this.#slots.set(text, slot);
     this.#texts[slot] = text;

@@ -18,11 +18,11 @@ export interface Holding {
 }
 
 /** What a queue uses of its instance. */
-export type CoreOfQueue = Pick<Core, 'x' | 'ints' | 'trapped' | 'outOfMemory'>;
+export type CoreOfQueue = Pick<Core, 'exports' | 'ints' | 'trapped' | 'outOfMemory'>;
 
 /** Stands for the instance of a queue that has given everything back. */
 export const disposed: CoreOfQueue = {
-  x: disposedExports('the queue'),
+  exports: disposedExports('the queue'),
   ints: () => new Int32Array(),
   trapped: (cause) => cause,
   outOfMemory: () => new CapstanError('DISPOSED', 'the queue was used after dispose()'),
@@ -53,7 +53,7 @@ function free({ core, handle, free, resident, meter }: Holding): void {
   meter?.dispose();
   if (resident !== undefined) core.residents.delete(resident);
   try {
-    core.x[free](handle);
+    core.exports[free](handle);
   } catch {
     // A poisoned instance is never used again: there is nothing to give back.
   }

@@ -76,7 +76,7 @@ export class Chosen<T> {
   take(of: Ordered<T>, now: number, waiting?: { readonly size: number }): number {
     const { core, handle, keys, items } = of;
     try {
-      core.x.memoryPages(); // throws when disposed of or poisoned, before anything is popped
+      core.exports.memoryPages(); // throws when disposed of or poisoned, before anything is popped
     } catch (cause) {
       throw core.trapped(cause);
     }
@@ -85,7 +85,7 @@ export class Chosen<T> {
     for (const slot of this.#kept) {
       if (waiting?.size === 0) return NOTHING;
       this.#kept.delete(slot);
-      if (core.x.queueTake(handle, slot, now)) return slot;
+      if (core.exports.queueTake(handle, slot, now)) return slot;
     }
     if (len === 0) return NOTHING;
     const item = this.#pop();
@@ -93,7 +93,7 @@ export class Chosen<T> {
     let taken: boolean;
     try {
       slot = keys.find(item);
-      taken = slot >= 0 && (waiting?.size === 0 || core.x.queueTake(handle, slot, now) !== 0);
+      taken = slot >= 0 && (waiting?.size === 0 || core.exports.queueTake(handle, slot, now) !== 0);
     } catch (cause) {
       throw core.trapped(cause);
     }
@@ -124,7 +124,7 @@ export class Chosen<T> {
     this.#given = 0;
     const before = this.#kept.size;
     for (const slot of items.keys()) {
-      const state = items[slot] === undefined ? 0 : core.x.queueState(handle, slot);
+      const state = items[slot] === undefined ? 0 : core.exports.queueState(handle, slot);
       if ((state & (STATE_DIRTY | STATE_PROCESSING)) === STATE_DIRTY) this.#kept.add(slot);
     }
     const lost = this.#kept.size - before;

@@ -110,14 +110,14 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     let code = NOTHING;
     try {
       const slot = this.keys.find(item);
-      if (slot >= 0) code = this.core.x.delayCancel(this.handle, slot);
+      if (slot >= 0) code = this.core.exports.delayCancel(this.handle, slot);
       else if (slot === NO_MEMORY) throw this.core.outOfMemory();
     } catch (cause) {
       throw this.core.trapped(cause);
     }
     if (code === NOTHING) return false;
     this.#forget(code);
-    if (this.core.x.delayWaiting(this.handle) === 0) this.#disarm();
+    if (this.core.exports.delayWaiting(this.handle) === 0) this.#disarm();
     return true;
   }
 
@@ -126,7 +126,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.checkAlive();
     return this.inner instanceof DelayingQueue
       ? this.inner.waiting()
-      : this.core.x.delayWaiting(this.handle);
+      : this.core.exports.delayWaiting(this.handle);
   }
 
   /** @internal addAfter() with what the core calls the mode, and WAIT_IS_BACKOFF. */
@@ -197,7 +197,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
   #waits(item: T): boolean {
     try {
       const slot = this.keys.find(item);
-      return slot >= 0 && (this.core.x.queueState(this.handle, slot) & STATE_WAITING) !== 0;
+      return slot >= 0 && (this.core.exports.queueState(this.handle, slot) & STATE_WAITING) !== 0;
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -333,7 +333,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
 
   #call(run: (x: CoreExports) => number): number {
     try {
-      return run(this.core.x);
+      return run(this.core.exports);
     } catch (cause) {
       throw this.core.trapped(cause);
     }

@@ -68,9 +68,9 @@ export class ItemSlots<T> {
     this.#key = key;
     this.#text = key === undefined ? limitedItem : textFunction(key);
     this.#pairs = isRequestKey(key);
-    const handle = core.x.keysNew();
+    const handle = core.exports.keysNew();
     if (handle === 0) throw core.outOfMemory();
-    this.#exports = core.x;
+    this.#exports = core.exports;
     this.#holding = { core, handle, free: 'keysFree' };
     this.#table = this.#makeTable(handle);
     hold(this, this.#holding);
@@ -138,7 +138,7 @@ export class ItemSlots<T> {
 
   /** Gives a slot back; its key is forgotten. */
   release(slot: number): void {
-    this.#core.x.keysRelease(this.#holding.handle, slot);
+    this.#core.exports.keysRelease(this.#holding.handle, slot);
     this.#table.released(slot);
     this.#words[2 * slot] = NEW;
     if (slot === this.#slot) this.#name = undefined;
@@ -150,7 +150,7 @@ export class ItemSlots<T> {
    * anew, and nothing has changed.
    */
   clear(): boolean {
-    const handle = this.#core.x.keysNew();
+    const handle = this.#core.exports.keysNew();
     if (handle === 0) return false;
     giveBack(this, this.#holding);
     this.#holding = { core: this.#core, handle, free: 'keysFree' };
@@ -163,7 +163,7 @@ export class ItemSlots<T> {
   dispose(): void {
     if (this.#exports === disposed) return;
     this.#exports = disposed;
-    this.#table.closed({ x: disposed });
+    this.#table.closed({ exports: disposed });
     this.#forgetAll();
     giveBack(this, this.#holding);
   }
@@ -187,14 +187,14 @@ export class ItemSlots<T> {
    * where the table cannot be used any more.
    */
   #read(item: T): string {
-    if (this.#exports !== this.#core.x) this.#refuse();
+    if (this.#exports !== this.#core.exports) this.#refuse();
     if (!this.#pairs) return this.#text(item);
     readRequest(item as never);
     return nameOf;
   }
 
   #refuse(): void {
-    (this.#exports === disposed ? disposed : this.#core.x).memoryPages();
+    (this.#exports === disposed ? disposed : this.#core.exports).memoryPages();
   }
 
   #recall(name: string, slot: number): void {

@@ -176,19 +176,19 @@ class ReadMeter implements QueueMeter {
     // Layout of the counters: assembly/queue.ts. A histogram is a sum, 12 buckets and what is
     // above.
     const histogram = (first: number): Histogram => {
-      const start = (core.x.queueStats(handle) >>> 3) + first;
+      const start = (core.exports.queueStats(handle) >>> 3) + first;
       const values = core.doubles().slice(start, start + 14);
       return { sum: values[0] as number, counts: values.subarray(1) };
     };
     this.dispose = provider[readsCore]({
       name,
-      depth: () => core.x.queueDepth(handle),
-      adds: () => core.doubles()[core.x.queueStats(handle) >>> 3] as number,
+      depth: () => core.exports.queueDepth(handle),
+      adds: () => core.doubles()[core.exports.queueStats(handle) >>> 3] as number,
       retries: () => this.#retries(),
       queueSeconds: () => histogram(2),
       workSeconds: () => histogram(16),
-      unfinishedSeconds: () => core.x.queueUnfinished(handle, clock.now()),
-      longestSeconds: () => core.x.queueLongest(handle, clock.now()),
+      unfinishedSeconds: () => core.exports.queueUnfinished(handle, clock.now()),
+      longestSeconds: () => core.exports.queueLongest(handle, clock.now()),
       ...(hasLevels && { levels: () => levelsOf(core, handle, clock.now()) }),
     });
   }
@@ -211,10 +211,10 @@ class ReadMeter implements QueueMeter {
 }
 
 function levelsOf(core: Core, handle: number, now: number): LevelFigures[] {
-  return Array.from({ length: core.x.levelsSurvey(handle) }, (_, i) => ({
-    priority: core.x.levelPriority(handle, i),
-    depth: core.x.levelDepth(handle, i),
-    longestWaitSeconds: core.x.levelLongest(handle, i, now),
+  return Array.from({ length: core.exports.levelsSurvey(handle) }, (_, i) => ({
+    priority: core.exports.levelPriority(handle, i),
+    depth: core.exports.levelDepth(handle, i),
+    longestWaitSeconds: core.exports.levelLongest(handle, i, now),
   }));
 }
 
@@ -252,8 +252,8 @@ class CallingMeter implements QueueMeter {
     };
     this.#newRetries = () => provider.newRetriesMetric(name);
     this.#clock = clock;
-    this.#unfinished = (now) => core.x.queueUnfinished(handle, now);
-    this.#longest = (now) => core.x.queueLongest(handle, now);
+    this.#unfinished = (now) => core.exports.queueUnfinished(handle, now);
+    this.#longest = (now) => core.exports.queueLongest(handle, now);
   }
 
   added(priority: number): void {

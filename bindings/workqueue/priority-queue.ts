@@ -150,7 +150,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   /** As get(), with the priority that the item was queued with. */
   getWithPriority(options?: GetOptions<T>): Promise<GotWithPriority<T>> {
     return this.next(options, (item) => {
-      const priority = item === undefined ? 0 : this.core.x.priorityTaken();
+      const priority = item === undefined ? 0 : this.core.exports.priorityTaken();
       if (item !== undefined) options?.taken?.(item);
       return { ...gotten(item), priority };
     });
@@ -163,7 +163,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
   override shutDown(): void {
     this.checkAlive();
     this.#draining = false;
-    this.core.x.priorityClose(this.handle);
+    this.core.exports.priorityClose(this.handle);
     super.shutDown();
   }
 
@@ -188,7 +188,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   /** @internal */
   protected override create(core: Core, options: PriorityQueueOptions<T>): number {
-    return core.x.priorityNew(this.timed, options.aging?.everyMs ?? 0);
+    return core.exports.priorityNew(this.timed, options.aging?.everyMs ?? 0);
   }
 
   /** @internal */
@@ -240,7 +240,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
     }
     let ready = false;
     for (let slot = this.#fire(now); slot !== NOTHING; slot = this.#fire(now)) {
-      this.meter?.added(this.core.x.priorityOf(this.handle, slot));
+      this.meter?.added(this.core.exports.priorityOf(this.handle, slot));
       ready = true;
     }
     if (ready) this.serve();
@@ -298,13 +298,13 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   #added(item: T, code: number, priority: number, now: number, wait: number): void {
     if (code & RAISED_FLAG) {
-      this.meter?.raised(this.core.x.priorityRaisedFrom(), priority);
+      this.meter?.raised(this.core.exports.priorityRaisedFrom(), priority);
       return;
     }
     const slot = code & ~(SLOT_FLAG | WAITS_FLAG);
     this.items[slot] = item;
     if (code & WAITS_FLAG) this.wakeAt(now + wait, now);
-    else if (this.#addEach) this.meter?.added(this.core.x.priorityOf(this.handle, slot));
+    else if (this.#addEach) this.meter?.added(this.core.exports.priorityOf(this.handle, slot));
   }
 
   #fire(now: number): number {
@@ -313,7 +313,7 @@ export class PriorityQueue<T = string> extends RateLimitingQueue<T> {
 
   #call(run: (x: CoreExports) => number): number {
     try {
-      return run(this.core.x);
+      return run(this.core.exports);
     } catch (cause) {
       throw this.core.trapped(cause);
     }

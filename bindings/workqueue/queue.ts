@@ -117,7 +117,8 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     this.addRules = rulesOf(options);
     try {
       this.handle = this.create(core, options);
-      if (this.handle !== 0 && this.addRules !== 0) core.x.queueRules(this.handle, this.addRules);
+      if (this.handle !== 0 && this.addRules !== 0)
+        core.exports.queueRules(this.handle, this.addRules);
     } catch (cause) {
       throw core.trapped(cause);
     }
@@ -181,7 +182,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     }
     if (this.order !== undefined) return this.order.len();
     try {
-      return this.core.x.queueLen(this.handle);
+      return this.core.exports.queueLen(this.handle);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -266,7 +267,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    * so whoever waits for the item has to have it by then.
    */
   taken(): (() => void) | undefined {
-    return this.meter?.perOperation ? tellsOfTaken(this.meter, this.core.x) : undefined;
+    return this.meter?.perOperation ? tellsOfTaken(this.meter, this.core.exports) : undefined;
   }
 
   /**
@@ -293,7 +294,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
         this.#lastItem = undefined;
         this.#lastSlot = NOTHING;
       }
-      outcome = this.core.x.queueDoneSlot(this.handle, slot, now);
+      outcome = this.core.exports.queueDoneSlot(this.handle, slot, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -380,7 +381,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal Throws when disposed of or poisoned. */
   protected checkAlive(): void {
     try {
-      this.core.x.memoryPages();
+      this.core.exports.memoryPages();
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -401,9 +402,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     try {
       order.push(item);
     } catch (error) {
-      if (!this.disposed() && this.core.x.queueTake(this.handle, slot, now)) {
+      if (!this.disposed() && this.core.exports.queueTake(this.handle, slot, now)) {
         this.taken()?.();
-        this.finished(slot, this.core.x.queueDoneSlot(this.handle, slot, now));
+        this.finished(slot, this.core.exports.queueDoneSlot(this.handle, slot, now));
       }
       throw error;
     }
@@ -412,7 +413,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   /** @internal Draws the consequences of a done. */
   protected finished(slot: number, outcome: number): void {
     if (outcome === DONE_UNKNOWN) return;
-    const worked = this.meter === undefined ? 0 : this.core.x.queueLastWork();
+    const worked = this.meter === undefined ? 0 : this.core.exports.queueLastWork();
     if (outcome === DONE_RELEASED) this.released(slot);
     else if (outcome === DONE_REQUEUED) {
       this.order?.pushOrKeep(slot, this.items[slot] as T);
@@ -428,13 +429,13 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
    */
   protected wakeDrains(requeued: boolean): void {
     if (this.drains.size === 0) return;
-    const processing = this.core.x.queueProcessing(this.handle);
+    const processing = this.core.exports.queueProcessing(this.handle);
     if (requeued || processing === 0) this.drains.signal(processing);
   }
 
   /** @internal The table in the core, and whether it has levels: both asked by the constructor. */
   protected create(core: Core, options: QueueOptions<T>): number {
-    return core.x.queueNew(this.timed, orderOf(options) !== undefined);
+    return core.exports.queueNew(this.timed, orderOf(options) !== undefined);
   }
 
   /** @internal */
@@ -449,7 +450,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal What a drain waits for. */
   protected idle(): boolean {
-    return this.core.x.queueProcessing(this.handle) === 0;
+    return this.core.exports.queueProcessing(this.handle) === 0;
   }
 
   /** @internal The core has given the slot back. */
@@ -464,7 +465,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal What counts for the bound. */
   depth(): number {
-    return this.core.x.queueDepth(this.handle) + this.core.x.delayWaiting(this.handle);
+    return this.core.exports.queueDepth(this.handle) + this.core.exports.delayWaiting(this.handle);
   }
 
   /** @internal Whether the item is in the queue or being processed. */
@@ -476,7 +477,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
   #stateOf(item: T): number {
     const slot = this.slotOf(item);
     if (slot < 0 && slot !== NOTHING) throw this.core.outOfMemory();
-    return slot < 0 ? 0 : this.core.x.queueState(this.handle, slot);
+    return slot < 0 ? 0 : this.core.exports.queueState(this.handle, slot);
   }
 
   /** @internal Hands out what is ready to the gets that wait. */
@@ -532,7 +533,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   #takeFirst(now: number): number {
     try {
-      return this.core.x.queueGet(this.handle, now);
+      return this.core.exports.queueGet(this.handle, now);
     } catch (cause) {
       throw this.core.trapped(cause);
     }

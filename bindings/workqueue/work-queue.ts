@@ -155,10 +155,10 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     try {
       slot = this.keys.intern(item);
       if (slot < 0) throw this.core.outOfMemory();
-      known = this.core.x.queueState(this.handle, slot) !== 0;
-      answer = slot < SLOT_LIMIT ? this.core.x.slotPin(this.handle, slot) : NOTHING;
+      known = this.core.exports.queueState(this.handle, slot) !== 0;
+      answer = slot < SLOT_LIMIT ? this.core.exports.slotPin(this.handle, slot) : NOTHING;
       if (slot >= SLOT_LIMIT && !known) {
-        this.core.x.keysRelease(this.handle, slot);
+        this.core.exports.keysRelease(this.handle, slot);
         this.keys.released(slot);
       }
     } catch (cause) {
@@ -183,7 +183,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     const number = slot & SLOT_NUMBER;
     let outcome: number;
     try {
-      outcome = this.core.x.slotUnpin(this.handle, slot);
+      outcome = this.core.exports.slotUnpin(this.handle, slot);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -198,7 +198,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
       return this.inner.slotItem(slot);
     }
     requireInteger('slot', slot, -(2 ** 31));
-    const number = this.core.x.slotNumber(this.handle, slot);
+    const number = this.core.exports.slotNumber(this.handle, slot);
     if (number < 0) throw stale(slot);
     return this.items[number] as T;
   }
@@ -215,7 +215,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     checkSlots(slots, 1);
     let code: number;
     try {
-      code = this.core.x.slotAdd(this.handle, slots[0] as number, 0);
+      code = this.core.exports.slotAdd(this.handle, slots[0] as number, 0);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -234,7 +234,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     checkSlots(into, 1);
     let slot: number;
     try {
-      slot = this.core.x.slotGet(this.handle, 0);
+      slot = this.core.exports.slotGet(this.handle, 0);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -256,7 +256,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     const slot = slots[0] as number;
     let outcome: number;
     try {
-      outcome = this.core.x.slotDone(this.handle, slot, 0);
+      outcome = this.core.exports.slotDone(this.handle, slot, 0);
     } catch (cause) {
       throw this.core.trapped(cause);
     }
@@ -282,7 +282,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     }
     const now = this.now();
     this.#writeFresh(slots, count);
-    const ready = this.core.x.slotsAdd(this.handle, count, now);
+    const ready = this.core.exports.slotsAdd(this.handle, count, now);
     if (ready > 0 && this.gets.size > 0) this.serve();
   }
 
@@ -300,7 +300,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     if (!this.#oneByOne) return this.#take(into);
     let count = 0;
     this.#takeEach(into.length, (slot) => {
-      into[count++] = this.core.x.slotIssue(this.handle, slot);
+      into[count++] = this.core.exports.slotIssue(this.handle, slot);
     });
     return count;
   }
@@ -348,7 +348,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     }
     const now = this.clock.now(); // a user's, which may end the queue
     const { keys, next } = readKeys(
-      { x: this.core.x, handle: this.handle, items: this.items, hasLevels: this.hasLevels },
+      { x: this.core.exports, handle: this.handle, items: this.items, hasLevels: this.hasLevels },
       Math.min(after - this.#ownFrom, OWN_KEYS - 1),
       limit,
       now,
@@ -392,7 +392,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   #writeFresh(slots: Int32Array, count: number): void {
     try {
       this.#write(slots, count);
-      const fresh = this.core.x.slotsFresh(this.handle, count);
+      const fresh = this.core.exports.slotsFresh(this.handle, count);
       if (fresh < count) throw stale(slots[fresh] as number);
     } catch (cause) {
       throw this.core.trapped(cause);
@@ -400,7 +400,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
   }
 
   #block(count: number): number {
-    const block = this.core.x.slotsBlock(count);
+    const block = this.core.exports.slotsBlock(count);
     if (block === 0) throw this.core.outOfMemory();
     return block;
   }
@@ -411,7 +411,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     const most = Math.min(into.length, this.len());
     if (most === 0) return 0;
     const block = this.#block(most);
-    const count = this.core.x.slotsGet(this.handle, most, now);
+    const count = this.core.exports.slotsGet(this.handle, most, now);
     into.set(this.core.ints().subarray(block >>> 2, (block >>> 2) + count));
     return count;
   }
@@ -443,7 +443,7 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     for (const slot of slots) {
       let outcome: number;
       try {
-        outcome = this.core.x.slotDone(this.handle, slot, now);
+        outcome = this.core.exports.slotDone(this.handle, slot, now);
       } catch (cause) {
         throw this.core.trapped(cause);
       }
@@ -462,13 +462,13 @@ export class WorkQueue<T = string> extends BaseQueue<T> {
     try {
       if (strict) this.#writeFresh(slots, count);
       else this.#write(slots, count);
-      released = this.core.x.slotsDone(this.handle, count, now, strict);
-      requeued = this.core.x.slotsRequeued();
+      released = this.core.exports.slotsDone(this.handle, count, now, strict);
+      requeued = this.core.exports.slotsRequeued();
     } catch (cause) {
       throw this.core.trapped(cause);
     }
     if (released > 0) {
-      const start = this.core.x.slotsBlock(0) >>> 2;
+      const start = this.core.exports.slotsBlock(0) >>> 2;
       const numbers = this.core.ints();
       for (let i = start; i < start + released; i++) this.released(numbers[i] as number);
     }

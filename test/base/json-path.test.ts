@@ -13,7 +13,7 @@ import { Random, testSeed } from '../random.ts';
 
 class World {
   readonly core = new CacheCore();
-  readonly x = this.core.x;
+  readonly x = this.core.exports;
   readonly #arena = this.x.arenaNew();
   readonly #encoder = new TextEncoder();
 

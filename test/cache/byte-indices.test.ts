@@ -220,7 +220,7 @@ test('an index function that throws leaves a store of bytes as it was, and the p
 test('memory that ends while values are read from bytes is a typed error, and the object keeps the values it had', () => {
   const expected = { apiVersion: 'v1', kind: 'Thing' };
   const core = new CacheCore();
-  const versions = new Versions(core, core.x.keysNew(), expected);
+  const versions = new Versions(core, core.exports.keysNew(), expected);
   const frames = new ByteDecoder<Thing>(core, versions, expected).frames();
   const version = (labels: object): Version => {
     const object = { kind: 'Thing', apiVersion: 'v1', metadata: { name: 'a', labels } };
@@ -241,7 +241,7 @@ test('memory that ends while values are read from bytes is a typed error, and th
   let refused = 0;
   for (const each of [one, many]) {
     for (let granted = 0; ; granted++) {
-      core.x.memoryGrant(granted);
+      core.exports.memoryGrant(granted);
       try {
         expect(put(each)).toBe(true);
         break;
@@ -249,7 +249,7 @@ test('memory that ends while values are read from bytes is a typed error, and th
         expect((error as CapstanError).code).toBe('OUT_OF_MEMORY');
         refused++;
       } finally {
-        core.x.memoryGrant(-1);
+        core.exports.memoryGrant(-1);
       }
       expect(map.values().sort()).toEqual(['old=1', 'older=2']);
       expect([...map.slots('old=1')]).toEqual([3]);

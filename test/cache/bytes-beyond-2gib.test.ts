@@ -34,8 +34,8 @@ afterAll(() => {
 test('objects are read where they lie, kept when they are replaced, and found by key and index', () => {
   const world = new ByteStore({ node: 'spec', labels: 'metadata.labels' });
   const { core } = world.decoder;
-  expect(core.x.memory.buffer.byteLength).toBeGreaterThan(2 * GIB);
-  expect(core.x.keysNew() >>> 0).toBeGreaterThan(2 * GIB);
+  expect(core.exports.memory.buffer.byteLength).toBeGreaterThan(2 * GIB);
+  expect(core.exports.keysNew() >>> 0).toBeGreaterThan(2 * GIB);
   const first = world.object(thing('a', 1, 'x'));
   world.store.add(first);
   world.store.add(world.object(thing('a', 2, 'y')));
@@ -81,7 +81,7 @@ test('the last 64 MiB of 4 GiB fill up, and changes go on in what deletions give
   expect(() => {
     for (let i = 0; ; i++) put(i, i);
   }).toThrow(full);
-  expect(decoder.core.x.memory.buffer.byteLength).toBeGreaterThan(4 * GIB - 2 ** 20);
+  expect(decoder.core.exports.memory.buffer.byteLength).toBeGreaterThan(4 * GIB - 2 ** 20);
   expect(store.size()).toBe(versions.size);
   const objects = versions.size;
   for (let i = 0; i < objects; i += 4) {

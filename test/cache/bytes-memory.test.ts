@@ -120,7 +120,7 @@ const changes: Record<string, Change> = {
 };
 
 /** How many blocks of 64 B fit in the memory that there is. */
-function room({ x }: CacheCore): number {
+function room({ exports: x }: CacheCore): number {
   let count = 0;
   x.memoryLimit(x.memoryPages());
   while (x.pathNew(64) !== 0) count++;
@@ -152,7 +152,7 @@ function requireNothingLeft(world: ByteStore, what: string): void {
 
 /** Takes all the memory there is, but for a few blocks of each size. Answers what gives it back. */
 function exhaust(core: CacheCore, random: Random): () => void {
-  const { x } = core;
+  const { exports: x } = core;
   const taken: [block: number, bytes: number][] = [];
   const spare: [block: number, bytes: number][] = [];
   for (let bytes = 64; bytes <= 65_536; bytes *= 2) {
@@ -226,7 +226,7 @@ describe('the end of memory', () => {
     for (let pages = 0; ; pages++) {
       const world = new ByteStore({ labels: labelIndex });
       const { store } = world;
-      const { x } = world.decoder.core;
+      const { exports: x } = world.decoder.core;
       world.decoder.gather(true);
       store.replace(world.items(...many(1)), '1');
       world.decoder.gather(false);
@@ -268,7 +268,7 @@ describe('the end of memory', () => {
     for (; ; granted++) {
       const world = new ByteStore({ labels: labelIndex });
       const { store } = world;
-      const { x } = world.decoder.core;
+      const { exports: x } = world.decoder.core;
       const plain = (name: string): Thing => world.object(odd(name));
       const some = ['a', 'b', 'c', 'd'].map((name) => world.object(labelled(name, 1)));
       store.replace([...some, plain('e'), plain('f')], '1');
@@ -310,7 +310,7 @@ describe('the end of memory', () => {
       const roomAfter = (times: number): number => {
         const world = new ByteStore(indexers);
         const objects = change.before(world);
-        const { x } = world.decoder.core;
+        const { exports: x } = world.decoder.core;
         for (let granted = 0; granted < 30; granted++) {
           for (let time = 0; time < times; time++) {
             x.memoryGrant(granted);
@@ -331,7 +331,7 @@ describe('the end of memory', () => {
     for (const name of ['a', 'a\n', '\u00e9"'.repeat(1000), 'b'.repeat(4000)]) {
       for (let granted = 0; granted < 4; granted++) {
         const world = new ByteStore({ labels: 'metadata.labels', name: 'metadata.name' });
-        const { x } = world.decoder.core;
+        const { exports: x } = world.decoder.core;
         const told = world.object(labelled(name, 1));
         world.store.exchange(told, false);
         const was = world.content(['labels', 'name']);
@@ -362,7 +362,7 @@ describe('the end of memory', () => {
   test('in a watch and in a list: the same frame comes when there is memory again', () => {
     for (let granted = 0; granted < 12; granted++) {
       const world = new ByteStore(indexers);
-      const { x } = world.decoder.core;
+      const { exports: x } = world.decoder.core;
       const text = `{"type":"ADDED","object":${JSON.stringify(thing('a', 1, 'x'.repeat(40_000)))}}`;
       x.memoryGrant(granted);
       if (refusal(() => world.frames.push(bytes(text)), `push ${granted}`) !== undefined) {
@@ -381,7 +381,7 @@ describe('the end of memory', () => {
     }
     for (let granted = 0; granted < 12; granted++) {
       const world = new ByteStore(indexers);
-      const { x } = world.decoder.core;
+      const { exports: x } = world.decoder.core;
       x.memoryGrant(granted);
       const refused = refusal(
         () => world.items(thing('a', 1), thing('b', 2, 'x'.repeat(40_000))),
@@ -398,7 +398,7 @@ describe('the end of memory', () => {
   // there, and a deletion was passed over in silence.
   test('is an error where a key cannot be looked up, and not an answer', () => {
     const { store, decoder } = new ByteStore(indexers);
-    const { x } = decoder.core;
+    const { exports: x } = decoder.core;
     const full = expect.objectContaining({ code: 'OUT_OF_MEMORY' });
     x.memoryGrant(0);
     expect(() => store.delete(thing('a'.repeat(4000), 1))).toThrow(full);
@@ -411,7 +411,7 @@ describe('the end of memory', () => {
   test('while a store, an index, an arena or a stream is made: there is none, and as much room as before', () => {
     const roomAfter = (first: number): number => {
       const core = new CacheCore();
-      const { x } = core;
+      const { exports: x } = core;
       const makes: [make: () => number, free: (made: number) => void][] = [
         [x.keysNew, x.keysFree],
         [x.objectsNew, x.objectsFree],
@@ -440,7 +440,7 @@ describe('the end of memory', () => {
     const text = (i: number): string =>
       JSON.stringify(thing(`o${i}`, i, 'x'.repeat(1000 + ((i * 37) % 500))));
     const { store, decoder } = new ByteStore({ name: 'metadata.name' });
-    decoder.core.x.memoryLimit(64);
+    decoder.core.exports.memoryLimit(64);
     const list = (count: number): void => {
       decoder.gather(true);
       const page = decoder.page();
@@ -472,7 +472,7 @@ describe('the end of memory', () => {
   });
 
   test('finds there what a stream read into that came upon something very long', () => {
-    const { x } = new ByteStore().decoder.core;
+    const { exports: x } = new ByteStore().decoder.core;
     const [short, long] = [x.streamNew(1000), x.streamNew(1000)];
     expect([x.streamRoom(short, 4_000_000), x.streamRoom(long, 5_000_000)]).not.toContain(0);
     x.memoryLimit(x.memoryPages());
@@ -486,7 +486,7 @@ describe('the end of memory', () => {
   // The block of the version that was let go last is kept for the next one, if it fits that.
   test('gives up what the version left that was let go last, once', () => {
     const world = new ByteStore();
-    const { x } = world.decoder.core;
+    const { exports: x } = world.decoder.core;
     const large = world.object(thing('a', 1, 'x'.repeat(3_000_000)));
     world.store.settle();
     x.memoryLimit(x.memoryPages());

@@ -174,11 +174,11 @@ const calls: Record<string, (world: World) => unknown> = {
   },
   add: (w) => w.store.add(w.coming),
   'an event that finds no memory': (w) => {
-    w.decoder.core.x.memoryGrant(0);
+    w.decoder.core.exports.memoryGrant(0);
     w.store.add(w.coming);
   },
   'an event that finds no memory at its second index': (w) => {
-    w.decoder.core.x.memoryGrant(1);
+    w.decoder.core.exports.memoryGrant(1);
     w.store.add(w.coming);
   },
   'an event': (w) => w.store.exchange(w.newer, false),

@@ -31,7 +31,7 @@ const expected = { apiVersion: 'v1', kind: 'Thing' };
 
 class World {
   readonly core = new CacheCore();
-  readonly versions = new Versions(this.core, this.core.x.keysNew(), expected);
+  readonly versions = new Versions(this.core, this.core.exports.keysNew(), expected);
   readonly decoder = new ByteDecoder<Thing>(this.core, this.versions, expected);
   readonly frames = this.decoder.frames();
 
@@ -47,7 +47,7 @@ class World {
   }
 
   live(): number {
-    return this.core.x.objectsLive(this.versions.handle);
+    return this.core.exports.objectsLive(this.versions.handle);
   }
 }
 

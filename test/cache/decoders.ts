@@ -35,9 +35,9 @@ let versions: Versions | undefined;
 function onBytes(of = expectedKind): Decoder<KubeObject> {
   if (of !== expectedKind) {
     const other = new CacheCore();
-    return new ByteDecoder<KubeObject>(other, new Versions(other, other.x.keysNew(), of), of);
+    return new ByteDecoder<KubeObject>(other, new Versions(other, other.exports.keysNew(), of), of);
   }
   core ??= new CacheCore();
-  versions ??= new Versions(core, core.x.keysNew(), expectedKind);
+  versions ??= new Versions(core, core.exports.keysNew(), expectedKind);
   return new ByteDecoder<KubeObject>(core, versions, { ...expectedKind });
 }

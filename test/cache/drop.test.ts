@@ -29,7 +29,7 @@ function onBytes(options: DecoderOptions): Decoder<KubeObject> {
   if (++made % 500 === 0) core = new CacheCore();
   return new ByteDecoder<KubeObject>(
     core,
-    new Versions(core, core.x.keysNew(), expected),
+    new Versions(core, core.exports.keysNew(), expected),
     expected,
     options,
   );
@@ -299,7 +299,7 @@ test('dropped members are absent in updates too, of which a scan checks only wha
 });
 
 test('an object stays bytes without what is dropped, which takes no memory', () => {
-  const versions = new Versions(core, core.x.keysNew(), expected);
+  const versions = new Versions(core, core.exports.keysNew(), expected);
   const decoder = new ByteDecoder<KubeObject>(core, versions, expected, { drop: ['spec'] });
   const object = framed(
     decoder,

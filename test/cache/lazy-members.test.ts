@@ -354,7 +354,7 @@ class Readers {
     for (const { value } of this.#held) {
       const version = isObject(value) ? versionOf(value) : undefined;
       if (version === undefined || version.id < 0) continue;
-      const at = core.x.objectAt(versions.handle, version.id);
+      const at = core.exports.objectAt(versions.handle, version.id);
       if ((this.#addresses.get(version) ?? at) !== at) this.moved++;
       this.#addresses.set(version, at);
     }
@@ -620,7 +620,7 @@ describe('memory', () => {
     for (let granted = 0; granted < 4; granted++) {
       for (let i = 0; i < 60; i++) {
         const world = new ByteStore();
-        const { x } = world.decoder.core;
+        const { exports: x } = world.decoder.core;
         const make = (): string =>
           documents.large(400, { odd: false, members: 1 + documents.random.int(30) });
         const text = textOf('a', make(), make());

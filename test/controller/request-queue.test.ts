@@ -19,9 +19,9 @@ test.each([true, false])(
       }
     };
     lives(10);
-    const pages = core.x.memoryPages();
+    const pages = core.exports.memoryPages();
     lives(300);
-    expect(core.x.memoryPages()).toBe(pages);
+    expect(core.exports.memoryPages()).toBe(pages);
   },
 );
 

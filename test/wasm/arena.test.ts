@@ -9,7 +9,7 @@ import { Random, testSeed } from '../random.ts';
 
 /** An arena beside what must be in it. */
 class World {
-  readonly x = new CacheCore().x;
+  readonly x = new CacheCore().exports;
   readonly arena = this.x.arenaNew();
   readonly sizes = new Map<number, number>(); // bytes by owner
   readonly #marks = new Map<number, number>();
@@ -185,7 +185,7 @@ describe('the arena', () => {
   });
 
   test('slides as far as it takes at the end of memory, although too little is free for that elsewhere', () => {
-    const { x } = new CacheCore();
+    const { exports: x } = new CacheCore();
     const arena = x.arenaNew();
     x.memoryLimit(x.memoryPages() + 40);
     let owners = 0;
@@ -217,7 +217,7 @@ describe('the arena', () => {
     const seed = testSeed();
     console.log(`test/wasm/arena.test.ts: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
-    const { x } = new CacheCore();
+    const { exports: x } = new CacheCore();
     const arena = x.arenaNew();
     const sizes: number[] = [];
     let live = 0;
@@ -270,7 +270,7 @@ describe('the arena', () => {
   test.each([500, 3_400, 20_000])(
     'takes the memory of what was replaced, list after list, with blocks of %i bytes',
     (bytes) => {
-      const { x } = new CacheCore();
+      const { exports: x } = new CacheCore();
       const arena = x.arenaNew();
       const owners = Math.round(60e6 / bytes);
       for (let list = 0; list < 6; list++) {
@@ -290,7 +290,7 @@ describe('the arena', () => {
     timeout: 60_000,
   }, () => {
     const random = new Random(testSeed());
-    const { x } = new CacheCore();
+    const { exports: x } = new CacheCore();
     const arena = x.arenaNew();
     const sizes = new Float64Array(20_000);
     for (let i = 0; i < 400_000; i++) {

@@ -39,7 +39,7 @@ function probes(
   keys: readonly string[],
   intern: (table: number, key: string) => void,
 ): Probes {
-  const table = core.x.keysNew();
+  const table = core.exports.keysNew();
   for (const key of keys) intern(table, key);
   const words = core.words();
   const [buckets, mask] = [
@@ -61,21 +61,21 @@ function probes(
     sum += looked;
     most = Math.max(most, looked);
   }
-  core.x.keysFree(table);
+  core.exports.keysFree(table);
   return { mean: sum / keys.length, most, hashes: hashes.size };
 }
 
 const ofTexts = (core: Core, keys: readonly string[]): Probes =>
-  probes(core, keys, (table, key) => core.x.keysIntern(table, key));
+  probes(core, keys, (table, key) => core.exports.keysIntern(table, key));
 const ofNames = (core: Core, names: readonly string[]): Probes =>
-  probes(core, names, (table, name) => core.x.keysInternPair(table, NAMESPACE, name));
+  probes(core, names, (table, name) => core.exports.keysInternPair(table, NAMESPACE, name));
 
 /** Runs with a shared instance of its own, whose tables have the seed. */
 function withSeed<R>(given: Seed | undefined, run: () => R): R {
   sharedCore().trapped(
     new WebAssembly.RuntimeError('given up, so that the next queue has an instance of its own'),
   );
-  if (given !== undefined) sharedCore().x.keysSeed(...given);
+  if (given !== undefined) sharedCore().exports.keysSeed(...given);
   try {
     return run();
   } finally {
@@ -95,7 +95,7 @@ afterEach(() => setKeyMode(undefined));
 describe('keys crafted against a pinned seed', () => {
   test('collide in every bit under that seed, so that the rest is about something', () => {
     const core = new Core();
-    core.x.keysSeed(...PINNED);
+    core.exports.keysSeed(...PINNED);
     const all = { mean: 2_001 / 2, most: 2_000, hashes: 1 };
     expect(ofTexts(core, collidingKeys(2_000, LENGTH, PINNED, new Random(seed)))).toEqual(all);
     expect(
@@ -118,8 +118,8 @@ describe('keys crafted against a pinned seed', () => {
     // must survive removals and growth.
     const random = new Random(seed);
     const core = new Core();
-    core.x.keysSeed(...PINNED);
-    const table = core.x.keysNew();
+    core.exports.keysSeed(...PINNED);
+    const table = core.exports.keysNew();
     const keys = [
       ...collidingKeys(150, LENGTH, PINNED, random),
       ...randomKeys(3_000, LENGTH, random),
@@ -129,17 +129,17 @@ describe('keys crafted against a pinned seed', () => {
       const key = random.chance(0.3)
         ? (keys[random.int(150)] as string)
         : random.pick(keys.slice(0, 150 + (i >>> 3)));
-      expect(core.x.keysFind(table, key), `seed ${seed}, operation ${i}`).toBe(
+      expect(core.exports.keysFind(table, key), `seed ${seed}, operation ${i}`).toBe(
         slots.get(key) ?? -1,
       );
-      if (random.chance(0.6)) slots.set(key, core.x.keysIntern(table, key));
+      if (random.chance(0.6)) slots.set(key, core.exports.keysIntern(table, key));
       else if (slots.has(key)) {
-        core.x.keysRelease(table, slots.get(key) as number);
+        core.exports.keysRelease(table, slots.get(key) as number);
         slots.delete(key);
       }
     }
-    for (const key of keys) expect(core.x.keysFind(table, key)).toBe(slots.get(key) ?? -1);
-    expect(core.x.keysUsed(table)).toBe(slots.size);
+    for (const key of keys) expect(core.exports.keysFind(table, key)).toBe(slots.get(key) ?? -1);
+    expect(core.exports.keysUsed(table)).toBe(slots.size);
   });
 
   test.each([

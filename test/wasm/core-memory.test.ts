@@ -53,10 +53,11 @@ function requestsOfSteps(): number[] {
  */
 function room(core: Core | CacheCore): number {
   const tables: number[] = [];
-  core.x.memoryLimit(core.x.memoryPages());
-  for (let table = core.x.keysNew(); table !== 0; table = core.x.keysNew()) tables.push(table);
-  for (const table of tables) core.x.keysFree(table);
-  core.x.memoryLimit(65_536);
+  core.exports.memoryLimit(core.exports.memoryPages());
+  for (let table = core.exports.keysNew(); table !== 0; table = core.exports.keysNew())
+    tables.push(table);
+  for (const table of tables) core.exports.keysFree(table);
+  core.exports.memoryLimit(65_536);
   return tables.length;
 }
 
@@ -139,7 +140,7 @@ describe.each<KeyMode>(['wasm', 'js'])(
 test('the block for batches is given back when a larger one takes its place', () => {
   const after = (...counts: number[]): number => {
     const core = new Core();
-    for (const count of counts) expect(core.x.slotsBlock(count)).toBeGreaterThan(0);
+    for (const count of counts) expect(core.exports.slotsBlock(count)).toBeGreaterThan(0);
     return room(core);
   };
   expect(after(1_000, 10, 5_000)).toBe(after(5_000));

@@ -20,7 +20,7 @@ const coreOf = (queue: unknown): Core => (queue as { core: Core }).core;
  * that nobody touches, as the host gives only what is.
  */
 function fill(queue: WorkQueue): string[] {
-  const { x } = coreOf(queue);
+  const { exports: x } = coreOf(queue);
   x.slotsBlock(2 ** 26);
   x.memoryLimit(x.memoryPages());
   const keys: string[] = [];
@@ -83,9 +83,9 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s: where one queue fills the me
 
 test('an instance with 256 MiB takes no more queues, one with less does', () => {
   const large = new WorkQueue();
-  coreOf(large).x.slotsBlock(2 ** 24);
+  coreOf(large).exports.slotsBlock(2 ** 24);
   expect(coreOf(new WorkQueue())).toBe(coreOf(large));
-  coreOf(large).x.slotsBlock(2 ** 26);
+  coreOf(large).exports.slotsBlock(2 ** 26);
   expect(coreOf(new WorkQueue())).not.toBe(coreOf(large));
   expect(sharedCore()).not.toBe(coreOf(large));
   large.add('a');

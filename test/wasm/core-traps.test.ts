@@ -258,7 +258,7 @@ class World {
 
   static isPoisoned(core: Core): boolean {
     try {
-      core.x.memoryPages();
+      core.exports.memoryPages();
       return false;
     } catch (error) {
       return (error as CapstanError).code === 'POISONED';
@@ -583,7 +583,7 @@ async function trapIn(
     expect(world.queue.tryGet(), what).toBe('ready');
     expect(world.waiting.map(({ state }) => state)).toEqual(world.waiting.map(() => 'pending'));
   }
-  expect(world.bystander.x.memoryPages()).toBeGreaterThan(0);
+  expect(world.bystander.exports.memoryPages()).toBeGreaterThan(0);
   const next = new WorkQueue();
   next.add('a');
   expect(drain(next), `${what}: a new queue`).toEqual(['a']);

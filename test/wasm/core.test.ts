@@ -33,11 +33,11 @@ const MAX_PAGES = 65_536;
 /** Runs while the shared instance cannot grow beyond the pages it has. */
 function withoutGrowth<R>(run: () => R): R {
   const core = sharedCore();
-  core.x.memoryLimit(core.x.memoryPages());
+  core.exports.memoryLimit(core.exports.memoryPages());
   try {
     return run();
   } finally {
-    core.x.memoryLimit(MAX_PAGES);
+    core.exports.memoryLimit(MAX_PAGES);
   }
 }
 
@@ -159,7 +159,9 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
     for (let i = 0; i < 40_000; i++) {
       // Blocks come a few at a time; between them whatever needs one is refused.
       if (i % 500 === 0)
-        core.x.memoryGrant(random.chance(0.3) ? 1 + random.int(mode === 'wasm' ? 200 : 2) : 0);
+        core.exports.memoryGrant(
+          random.chance(0.3) ? 1 + random.int(mode === 'wasm' ? 200 : 2) : 0,
+        );
       const key = random.pick(keys);
       const roll = random.int(10);
       if (roll < 4)
@@ -188,7 +190,7 @@ describe.each(modes)('out of memory, keys in %s', (mode) => {
       }
       expect(queue.len(), `seed ${seed}, operation ${i}`).toBe(model.len());
     }
-    core.x.memoryGrant(-1);
+    core.exports.memoryGrant(-1);
     expect(refusals).toBeGreaterThan(10);
     queue.dispose();
   });
@@ -203,12 +205,12 @@ describe('delays that end without memory to sort them in', () => {
       queue.addAfter(key, 1 + ((i * 7919) % 5_000));
     });
     const core = sharedCore();
-    core.x.memoryLimit(core.x.memoryPages());
+    core.exports.memoryLimit(core.exports.memoryPages());
     const hog = new WorkQueue();
     for (let i = 0; codeOf(() => hog.add(`hog-${i}-${'x'.repeat(60_000)}`)) === undefined; i++);
     for (let i = 0; codeOf(() => hog.add(`hog-${i}`)) === undefined; i++);
     clock.step(5_000);
-    core.x.memoryLimit(MAX_PAGES);
+    core.exports.memoryLimit(MAX_PAGES);
     const order = keys
       .map((key, i) => ({ key, at: (i * 7919) % 5_000 }))
       .sort((a, b) => a.at - b.at);
@@ -227,14 +229,14 @@ describe('a trap', () => {
     const trap = () => {
       throw error;
     };
-    core.x = { ...core.x, [name]: trap };
+    core.exports = { ...core.exports, [name]: trap };
   }
 
   test('of the real module is a WebAssembly.RuntimeError, and poisons the instance', () => {
     const core = new Core();
     let cause: unknown;
     try {
-      core.x.queueGet(0xfffffff0, 0);
+      core.exports.queueGet(0xfffffff0, 0);
     } catch (error) {
       cause = error;
     }
@@ -243,7 +245,7 @@ describe('a trap', () => {
     expect(first).toBeInstanceOf(CapstanError);
     expect((first as CapstanError).code).toBe('POISONED');
     expect((first as CapstanError).cause).toBe(cause);
-    expectError(() => core.x.memoryPages(), 'POISONED');
+    expectError(() => core.exports.memoryPages(), 'POISONED');
   });
 
   test.each([
@@ -312,7 +314,7 @@ describe('a trap', () => {
     const queue = new WorkQueue();
     queue.add('a');
     expect(drain(queue)).toEqual(['a']);
-    expect(other.x.memoryPages()).toBeGreaterThan(0);
+    expect(other.exports.memoryPages()).toBeGreaterThan(0);
     expectError(() => old.len(), 'POISONED');
   });
 
@@ -334,7 +336,7 @@ describe.each(modes)('memory follows the live keys, keys in %s', (mode) => {
   beforeEach(() => setKeyMode(mode));
   afterEach(() => setKeyMode(undefined));
 
-  const pages = () => sharedCore().x.memoryPages();
+  const pages = () => sharedCore().exports.memoryPages();
 
   test('a million distinct keys through one queue: the pages stay flat', () => {
     const queue = new WorkQueue();

@@ -1,8 +1,11 @@
 /** The names of the exports of the core that `run` calls. In any runtime: it needs no module. */
-export function exportsCalled<X extends object>(core: { x: X }, run: () => void): Set<string> {
+export function exportsCalled<X extends object>(
+  core: { exports: X },
+  run: () => void,
+): Set<string> {
   const names = new Set<string>();
-  const { x } = core;
-  core.x = new Proxy(x, {
+  const { exports } = core;
+  core.exports = new Proxy(exports, {
     get(target, name) {
       names.add(String(name));
       return Reflect.get(target, name);
@@ -11,7 +14,7 @@ export function exportsCalled<X extends object>(core: { x: X }, run: () => void)
   try {
     run();
   } finally {
-    core.x = x;
+    core.exports = exports;
   }
   return names;
 }

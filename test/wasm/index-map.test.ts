@@ -51,17 +51,17 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
         index.set(i % 100, [`value-${i}`, `other-${i}-${'x'.repeat(i % 90)}`]);
     };
     churn(0, 20_000); // blocks of all sizes
-    const pages = core.x.memoryPages();
+    const pages = core.exports.memoryPages();
     churn(20_000, 100_000);
-    expect(core.x.memoryPages()).toBe(pages);
+    expect(core.exports.memoryPages()).toBe(pages);
     expect(index.values()).toHaveLength(200);
     const one = (from: number, to: number) => {
       for (let i = from; i < to; i++) index.setOne(i % 100, `value-${i}-${'x'.repeat(i % 90)}`);
     };
     one(0, 20_000);
-    const then = core.x.memoryPages();
+    const then = core.exports.memoryPages();
     one(20_000, 100_000);
-    expect(core.x.memoryPages()).toBe(then);
+    expect(core.exports.memoryPages()).toBe(then);
     expect(index.values()).toHaveLength(100);
   });
 
@@ -132,8 +132,8 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
     let refused = 0;
     for (let i = 0; i < 4_000; i++) {
       if (i % 100 === 0)
-        core.x.memoryLimit(
-          core.x.memoryPages() + (i > 0 && random.chance(0.3) ? 1 + random.int(2) : 0),
+        core.exports.memoryLimit(
+          core.exports.memoryPages() + (i > 0 && random.chance(0.3) ? 1 + random.int(2) : 0),
         );
       const slot = random.int(3_000);
       const values = Array.from(
@@ -150,7 +150,7 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
         refused++;
       }
     }
-    core.x.memoryLimit(65_536);
+    core.exports.memoryLimit(65_536);
     expect(refused).toBeGreaterThan(10);
     expect([...index.values()].sort(), `seed ${seed}`).toEqual(model.values());
     for (const value of model.values())

@@ -84,7 +84,7 @@ function anySpelling(random: Random, text: string): string {
 
 class World {
   readonly core = new CacheCore();
-  readonly x = this.core.x;
+  readonly x = this.core.exports;
   readonly table = this.x.keysNew();
   readonly #arena = this.x.arenaNew();
   readonly #encoder = new TextEncoder();

@@ -39,7 +39,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     ['two bytes', wide],
   ])('texts that differ in one unit, or in length, are different keys: %s', (_name, units) => {
     const core = new Core();
-    const table = keyTable<string>(core, core.x.keysNew(), undefined);
+    const table = keyTable<string>(core, core.exports.keysNew(), undefined);
     const texts = Array.from({ length: LONGEST + 1 }, (_, length) =>
       neighbours(length, units),
     ).flat();
@@ -53,7 +53,7 @@ describe.each<KeyMode>(['wasm', 'js'])('keys by %s', (mode) => {
     'pairs that differ in one unit of either part, or in where the first ends, are different keys: %s',
     (_name, units) => {
       const core = new Core();
-      const table = keyTable<Request>(core, core.x.keysNew(), requestKey);
+      const table = keyTable<Request>(core, core.exports.keysNew(), requestKey);
       const pairs: Request[] = [];
       for (let length = 0; length <= LONGEST; length += 3) {
         for (const text of neighbours(length, units)) {
@@ -84,7 +84,7 @@ describe('in the memory of the core', () => {
   ])('%s are kept unit by unit, in one byte each where all fit', (_name, key) => {
     setKeyMode('wasm');
     const core = new Core();
-    const handle = core.x.keysNew();
+    const handle = core.exports.keysNew();
     const table = keyTable<never>(core, handle, key as never);
     setKeyMode(undefined);
     for (const [units, size] of [
@@ -110,7 +110,7 @@ describe('in the memory of the core', () => {
   test('keys of all lengths, alike in all units but one, have different hashes', () => {
     setKeyMode('wasm');
     const core = new Core();
-    const handle = core.x.keysNew();
+    const handle = core.exports.keysNew();
     const table = keyTable<string>(core, handle, undefined);
     setKeyMode(undefined);
     const texts = ofAllLengths(narrow);
@@ -127,7 +127,7 @@ describe('in the memory of the core', () => {
   test.each([false, true])(
     'grow past any block that is refused as if it had not been, with times: %s',
     (timed) => {
-      const { x } = new Core();
+      const { exports: x } = new Core();
       /** Until memory is granted; says what came then. */
       const insist = (call: () => number, refused: number): number => {
         for (let granted = 0; ; granted++) {

@@ -31,7 +31,7 @@ const requestText = ({ namespace, name }: Request): string => JSON.stringify([na
 /** A queue that shows what the core keeps for it. */
 class ProbeQueue<T = string> extends DelayingQueue<T> {
   books(): number[] {
-    const { x } = this.core;
+    const { exports: x } = this.core;
     const h = this.handle;
     return [
       x.keysUsed(h),
@@ -47,7 +47,7 @@ class ProbeQueue<T = string> extends DelayingQueue<T> {
 /** The same with priorities. */
 class ProbePriorityQueue extends PriorityQueue {
   books(): number[] {
-    const { x } = this.core;
+    const { exports: x } = this.core;
     const h = this.handle;
     return [
       x.keysUsed(h),
@@ -99,7 +99,9 @@ export class World {
    * how many were used since the last grant of `before`.
    */
   grant(blocks: number, before = 0): number {
-    return 2 * before - this.core.x.memoryGrant(blocks) - this.cache.x.memoryGrant(blocks);
+    return (
+      2 * before - this.core.exports.memoryGrant(blocks) - this.cache.exports.memoryGrant(blocks)
+    );
   }
 
   queue<T>(options: QueueOptions<T>): ProbeQueue<T> {

@@ -20,7 +20,7 @@ import { hearReports } from './reported.ts';
 const reported = hearReports();
 
 function keysIn(queue: WorkQueue): number {
-  return sharedCore().x.keysUsed((queue as unknown as { handle: number }).handle);
+  return sharedCore().exports.keysUsed((queue as unknown as { handle: number }).handle);
 }
 
 /** A FakeClock whose now() can be told to throw. */

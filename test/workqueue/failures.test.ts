@@ -212,7 +212,7 @@ describe.each(modes)('keys by %s', (mode) => {
         0, 0, 1,
       ]);
       limiters.push(failures);
-      return core.x.memoryPages();
+      return core.exports.memoryPages();
     };
     const pages = oneMore();
     // small tables; large ones take 7 each

@@ -235,9 +235,9 @@ test('a disposed rate limiting queue counts no failure and keeps no memory of it
     }
   };
   fill();
-  const pages = core.x.memoryPages();
+  const pages = core.exports.memoryPages();
   for (let round = 0; round < 4; round++) fill();
-  expect(core.x.memoryPages()).toBe(pages);
+  expect(core.exports.memoryPages()).toBe(pages);
 });
 
 test('a refused delayed add is no retry', () => {

@@ -13,7 +13,7 @@ import { implementations } from './implementations.ts';
 const seed = testSeed();
 console.log(`test/workqueue/priority-levels.test.ts: CAPSTAN_SEED=${seed}`);
 
-const { x } = sharedCore();
+const { exports: x } = sharedCore();
 
 /** A queue of the core with a ready key in each of so many priorities, highest first. */
 class Wide {

@@ -21,7 +21,8 @@ const seed = testSeed();
 console.log(`test/workqueue/priority-memory.test.ts: CAPSTAN_SEED=${seed}`);
 
 const core = sharedCore();
-const grow = (allowed: boolean) => core.x.memoryLimit(allowed ? 65_535 : core.x.memoryPages());
+const grow = (allowed: boolean) =>
+  core.exports.memoryLimit(allowed ? 65_535 : core.exports.memoryPages());
 
 /**
  * Takes all memory that earlier tests have given back, so that what is asked for from here on must
@@ -30,11 +31,12 @@ const grow = (allowed: boolean) => core.x.memoryLimit(allowed ? 65_535 : core.x.
 function takeAll(): { giveBack(): void } {
   grow(false);
   const tables: number[] = [];
-  for (let table = core.x.keysNew(); table !== 0; table = core.x.keysNew()) tables.push(table);
+  for (let table = core.exports.keysNew(); table !== 0; table = core.exports.keysNew())
+    tables.push(table);
   grow(true);
   return {
     giveBack() {
-      for (const table of tables) core.x.keysFree(table);
+      for (const table of tables) core.exports.keysFree(table);
     },
   };
 }
@@ -116,7 +118,9 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
           // A page or two now and then: with no limit the instance takes an eighth more at once,
           // and some seeds saw no refusal at all.
           if (i % 200 === 0)
-            core.x.memoryLimit(core.x.memoryPages() + (random.chance(0.4) ? 1 + random.int(2) : 0));
+            core.exports.memoryLimit(
+              core.exports.memoryPages() + (random.chance(0.4) ? 1 + random.int(2) : 0),
+            );
           const roll = random.int(100);
           if (roll < 70) {
             const key = `${random.int(4_000)}${random.chance(0.3) ? padding : ''}`;
@@ -181,9 +185,9 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
     for (let round = 0; round < 2; round++) {
       const world = new World(make); // the first one also makes the idle queue of the class
       for (const [i, act] of script.entries()) {
-        core.x.memoryGrant(1_000_000);
+        core.exports.memoryGrant(1_000_000);
         act(world);
-        blocks[i] = 1_000_000 - core.x.memoryGrant(-1);
+        blocks[i] = 1_000_000 - core.exports.memoryGrant(-1);
       }
       world.queue.dispose();
     }
@@ -193,14 +197,14 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
         const world = new World(make);
         for (const act of script.slice(0, at)) act(world);
         const before = world.state();
-        core.x.memoryGrant(granted);
+        core.exports.memoryGrant(granted);
         let error: unknown;
         try {
           (script[at] as Act)(world);
         } catch (caught) {
           error = caught;
         }
-        core.x.memoryGrant(-1);
+        core.exports.memoryGrant(-1);
         if (error !== undefined) {
           expect(error).toMatchObject({ code: 'OUT_OF_MEMORY' });
           expect(world.state(), `step ${at}, block ${granted}`).toEqual(before);
@@ -213,9 +217,9 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
     }
     expect(refused).toBeGreaterThan(15);
     for (let granted = 0; granted < 6; granted++) {
-      core.x.memoryGrant(granted);
+      core.exports.memoryGrant(granted);
       expectError(() => make.priority(), 'OUT_OF_MEMORY');
-      core.x.memoryGrant(-1);
+      core.exports.memoryGrant(-1);
     }
   });
 
@@ -260,18 +264,18 @@ describe.each(implementations)('priority queues short of memory, $name', (make) 
       }
     };
     cycle(-60_000);
-    const pages = core.x.memoryPages();
+    const pages = core.exports.memoryPages();
     cycle(10_000);
-    expect(core.x.memoryPages()).toBe(pages);
+    expect(core.exports.memoryPages()).toBe(pages);
     queue.addWithOpts({ after: 10 }, 'a', 'b');
     queue.dispose();
-    const empty = core.x.memoryPages();
+    const empty = core.exports.memoryPages();
     for (let i = 0; i < 2_000; i++) {
       const other = make.priority(undefined, { clock });
       for (let priority = 0; priority < 40; priority++)
         other.addWithOpts({ priority, after: 5 }, `key-${priority}`);
       other.dispose();
     }
-    expect(core.x.memoryPages()).toBe(empty);
+    expect(core.exports.memoryPages()).toBe(empty);
   });
 });

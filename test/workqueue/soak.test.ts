@@ -13,7 +13,7 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 function run(cycles: number, live: number): Promise<SoakReport> {
-  return soak({ cycles, live, pages: () => sharedCore().x.memoryPages(), collect });
+  return soak({ cycles, live, pages: () => sharedCore().exports.memoryPages(), collect });
 }
 
 afterEach(() => setKeyMode(undefined));

@@ -105,8 +105,8 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
     this.#trim = trimOf(drop, keepManagedFields);
     this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
     this.#budget = budgetOf(core, versions, options, this.#trim, describeKind(expected));
-    core.x.scanKeepManaged(keepManagedFields);
-    core.x.jsonDepth(maxDepth);
+    core.exports.scanKeepManaged(keepManagedFields);
+    core.exports.jsonDepth(maxDepth);
     expect(core, expected);
   }
 
@@ -197,13 +197,13 @@ function expect(core: CacheCore, { apiVersion, kind }: ExpectedKind): void {
     new TextEncoder().encode(JSON.stringify(text)),
   ) as [Uint8Array, Uint8Array];
   if (Math.max(first.length, second.length) > EXPECTED_ROOM) {
-    core.x.scanExpect(0, 0);
+    core.exports.scanExpect(0, 0);
     return;
   }
-  const at = core.x.scanExpected() >>> 0;
+  const at = core.exports.scanExpected() >>> 0;
   core.bytes().set(first, at);
   core.bytes().set(second, at + EXPECTED_ROOM);
-  core.x.scanExpect(first.length, second.length);
+  core.exports.scanExpect(first.length, second.length);
 }
 
 /** A class and no literal, as there are many: see copy.ts. */

@@ -95,7 +95,7 @@ export class Shapes {
   namesOf(shape: number): readonly string[] {
     const known = this.#names[shape];
     if (known !== undefined) return known;
-    const at = this.#core.x.shapeAt(shape) >>> 0;
+    const at = this.#core.exports.shapeAt(shape) >>> 0;
     const words = this.#core.words();
     const bytes = this.#core.bytes();
     const count = (words[(at >>> 2) + 1] as number) & 0xffff;

@@ -60,7 +60,7 @@ export class ByteStream {
     this.#core = core;
     this.#what = what;
     this.#limits = limits;
-    this.#handle = core.x.streamNew(limits.maxObjectBytes);
+    this.#handle = core.exports.streamNew(limits.maxObjectBytes);
     if (this.#handle === 0) throw core.outOfMemory();
   }
 
@@ -70,12 +70,12 @@ export class ByteStream {
    */
   push(chunk: Uint8Array): void {
     if (this.#handle === 0) return;
-    const { x } = this.#core;
-    const at = x.streamRoom(this.#handle, chunk.length);
+    const { exports } = this.#core;
+    const at = exports.streamRoom(this.#handle, chunk.length);
     if (at === 0) throw this.#core.outOfMemory();
     this.#core.bytes().set(chunk, at >>> 0);
     this.#end = (at >>> 0) + chunk.length;
-    x.streamPushed(this.#handle, chunk.length);
+    exports.streamPushed(this.#handle, chunk.length);
   }
 
   /**
@@ -86,8 +86,9 @@ export class ByteStream {
    */
   nextEvent(objects: number): number {
     if (this.#handle === 0) return MORE;
-    const { x } = this.#core;
-    const code = objects === 0 ? x.eventNext(this.#handle) : x.eventStage(this.#handle, objects);
+    const { exports } = this.#core;
+    const code =
+      objects === 0 ? exports.eventNext(this.#handle) : exports.eventStage(this.#handle, objects);
     if (code < 0) throw code === NOT_STAGED ? this.#core.outOfMemory() : this.#error(code);
     return code;
   }
@@ -96,22 +97,22 @@ export class ByteStream {
   /** @param items how many there were; undefined: they have not begun */
   nextOfList(items: number | undefined): number {
     if (this.#handle === 0) return MORE;
-    const code = this.#core.x.listNext(this.#handle);
+    const code = this.#core.exports.listNext(this.#handle);
     if (code < 0) throw this.#error(code, items === undefined ? '' : `items[${items}] `);
     return code;
   }
 
   take(): void {
-    if (this.#handle !== 0) this.#core.x.streamTake(this.#handle);
+    if (this.#handle !== 0) this.#core.exports.streamTake(this.#handle);
   }
 
   listEnded(): boolean {
-    return this.#handle !== 0 && this.#core.x.listEnded(this.#handle) !== 0;
+    return this.#handle !== 0 && this.#core.exports.listEnded(this.#handle) !== 0;
   }
 
   /** The index of the report's first word in `core.words()`. */
   report(): number {
-    return this.#core.x.scanReport() >>> 2;
+    return this.#core.exports.scanReport() >>> 2;
   }
 
   /** Text of a range that the report names. */
@@ -122,7 +123,7 @@ export class ByteStream {
   close(): void {
     const handle = this.#handle;
     this.#handle = 0;
-    if (handle !== 0) this.#core.x.streamFree(handle);
+    if (handle !== 0) this.#core.exports.streamFree(handle);
   }
 
   #error(code: number, place = ''): CapstanError {

@@ -21,7 +21,7 @@ export class TrimBlock {
   constructor(core: CacheCore, trim: Trim) {
     const bytes = encode(trim);
     this.#core = core;
-    this.#tree = core.x.pathNew(bytes.length) >>> 0;
+    this.#tree = core.exports.pathNew(bytes.length) >>> 0;
     if (this.#tree === 0) throw core.outOfMemory();
     core.bytes().set(bytes, this.#tree);
   }
@@ -31,7 +31,7 @@ export class TrimBlock {
    * anything was cut.
    */
   apply(): boolean | undefined {
-    const answer = this.#core.x.trimScanned(this.#tree);
+    const answer = this.#core.exports.trimScanned(this.#tree);
     if (answer === NO_MEMORY) throw this.#core.outOfMemory();
     return answer === FALLBACK ? undefined : answer === 1;
   }

@@ -128,7 +128,7 @@ export class Version {
   get isMarked(): boolean {
     const { core, handle } = this.owner;
     if (this.id < 0) return true;
-    const head = (core.x.objectAt(handle, this.id) >>> 0) >>> 2;
+    const head = (core.exports.objectAt(handle, this.id) >>> 0) >>> 2;
     return ((core.words()[head + FLAGS] as number) & IS_MARKED) !== 0;
   }
 

@@ -71,11 +71,11 @@ export class Versions {
   ) {
     this.core = core;
     this.#keys = keys;
-    this.handle = core.x.objectsNew();
+    this.handle = core.exports.objectsNew();
     if (this.handle === 0) throw core.outOfMemory();
-    core.x.scanHint(this.handle, keys);
-    this.#met = core.x.objectMet() >>> 2;
-    this.#members = core.x.membersSpans() >>> 0;
+    core.exports.scanHint(this.handle, keys);
+    this.#met = core.exports.objectMet() >>> 2;
+    this.#members = core.exports.membersSpans() >>> 0;
     this.#shapes = new Shapes(this, core, new Map(Object.entries({ kind, apiVersion })));
   }
 
@@ -84,14 +84,14 @@ export class Versions {
    * an object with the same bytes as the stored one of its key is that version.
    */
   stage(): Version {
-    const { x } = this.core;
+    const { exports } = this.core;
     const id = this.gathering
-      ? x.objectStageLike(this.handle, x.scannedSlot(this.#keys))
-      : x.objectStage(this.handle);
+      ? exports.objectStageLike(this.handle, exports.scannedSlot(this.#keys))
+      : exports.objectStage(this.handle);
     if (id === NO_MEMORY) throw this.core.outOfMemory();
     const known = this.#versions[id];
     if (known !== undefined && known.staged >= 0) {
-      x.objectRelease(this.handle, id); // it stands twice in one list; one reference is enough
+      exports.objectRelease(this.handle, id); // it stands twice in one list; one reference is enough
       return known;
     }
     const version = known ?? this.#make(id);
@@ -114,7 +114,7 @@ export class Versions {
   objectNamed(name: object): object | undefined {
     const slot = slotOfName(name);
     if (slot < 0) return undefined;
-    const id = this.core.x.objectOf(this.handle, slot);
+    const id = this.core.exports.objectOf(this.handle, slot);
     const version = id < 0 ? undefined : this.#versions[id];
     return version?.name === name ? this.objectOf(version) : undefined;
   }
@@ -162,7 +162,7 @@ export class Versions {
 
   /** The slot of a version's key, or NOTHING; with `intern` it gets one. Throws OUT_OF_MEMORY. */
   slot(version: Version, intern: boolean): number {
-    const slot = this.core.x.objectSlot(this.handle, version.id, this.#keys, intern);
+    const slot = this.core.exports.objectSlot(this.handle, version.id, this.#keys, intern);
     if (slot === NO_MEMORY) throw this.core.outOfMemory();
     return slot;
   }
@@ -173,19 +173,19 @@ export class Versions {
 
   /** The core's number of a slot's version, or a negative number. */
   numberAt(slot: number): number {
-    return this.core.x.objectOf(this.handle, slot);
+    return this.core.exports.objectOf(this.handle, slot);
   }
 
   /**
    * The numbers of the versions of all slots below `end`, each with a reference more until `letGo`.
    */
   hold(end: number): number[] {
-    const { x } = this.core;
+    const { exports } = this.core;
     const held: number[] = [];
     for (let slot = 0; slot < end; slot++) {
-      const id = x.objectOf(this.handle, slot);
+      const id = exports.objectOf(this.handle, slot);
       if (id < 0) continue;
-      x.objectRetain(this.handle, id);
+      exports.objectRetain(this.handle, id);
       held.push(id);
     }
     return held;
@@ -201,13 +201,16 @@ export class Versions {
   }
 
   bytes(): { live: number; total: number } {
-    const { x } = this.core;
-    return { live: x.objectsLive(this.handle) >>> 0, total: x.objectsTotal(this.handle) >>> 0 };
+    const { exports } = this.core;
+    return {
+      live: exports.objectsLive(this.handle) >>> 0,
+      total: exports.objectsTotal(this.handle) >>> 0,
+    };
   }
 
   /** The version of a slot, if it has one. */
   at(slot: number): Version | undefined {
-    const id = this.core.x.objectOf(this.handle, slot);
+    const id = this.core.exports.objectOf(this.handle, slot);
     if (id < 0) return undefined;
     return this.#versions[id] ?? this.#make(id);
   }
@@ -218,7 +221,7 @@ export class Versions {
    * there is none). Both stand until the next call.
    */
   meet(version: Version): number {
-    const slot = this.core.x.objectMeet(this.handle, version.id, this.#keys);
+    const slot = this.core.exports.objectMeet(this.handle, version.id, this.#keys);
     const ints = this.core.ints();
     this.metSlot = slot;
     this.changes = ints[this.#met + 1] as number;
@@ -237,8 +240,8 @@ export class Versions {
    * @returns the object that was there, if `object` is given
    */
   supersede(version: Version, dependsOn: number, object: object | undefined): object | undefined {
-    const { x } = this.core;
-    const slot = x.objectMeet(this.handle, version.id, this.#keys);
+    const { exports } = this.core;
+    const slot = exports.objectMeet(this.handle, version.id, this.#keys);
     const ints = this.core.ints();
     const met = this.#met;
     const there = ints[met] as number;
@@ -250,7 +253,7 @@ export class Versions {
       there >= 0 && there !== version.id && dependsOn !== ANY && (changes & dependsOn) === 0;
     if (!this.superseded) return undefined;
     if (version.staged >= 0) this.#unstage(version);
-    else x.objectRetain(this.handle, version.id);
+    else exports.objectRetain(this.handle, version.id);
     let before = this.#versions[there];
     let old: object | undefined;
     if (object !== undefined) {
@@ -268,14 +271,14 @@ export class Versions {
       if (references === 1) this.#end(before);
     }
     this.#keep(version);
-    x.objectReplace(this.handle, slot, version.id);
+    exports.objectReplace(this.handle, slot, version.id);
     if (object !== undefined) this.handOut(version, object);
     return old;
   }
 
   /** Makes room for a version at a slot, so that `put` cannot fail; throws OUT_OF_MEMORY. */
   ready(slot: number): void {
-    if (!this.core.x.objectReady(this.handle, slot)) throw this.core.outOfMemory();
+    if (!this.core.exports.objectReady(this.handle, slot)) throw this.core.outOfMemory();
   }
 
   /**
@@ -286,10 +289,10 @@ export class Versions {
    *   somebody's hands all the same.
    */
   put(slot: number, version: Version, changes = -1, untold = false): void {
-    const { x } = this.core;
+    const { exports } = this.core;
     if (!untold) version.hand();
-    if (version.staged < 0) x.objectRetain(this.handle, version.id);
-    const old = x.objectPut(this.handle, slot, version.id);
+    if (version.staged < 0) exports.objectRetain(this.handle, version.id);
+    const old = exports.objectPut(this.handle, slot, version.id);
     if (old === NO_MEMORY) {
       if (version.staged < 0) this.#release(version.id);
       throw this.core.outOfMemory();
@@ -308,30 +311,31 @@ export class Versions {
 
   /** A slot has no version any more. */
   remove(slot: number): void {
-    const old = this.core.x.objectTake(this.handle, slot);
+    const old = this.core.exports.objectTake(this.handle, slot);
     if (old >= 0) this.#release(old);
   }
 
   /** Takes back what `stage` has just given, and nobody has seen. */
   discard(version: Version): void {
-    const { x } = this.core;
+    const { exports } = this.core;
     this.#unstage(version);
-    if (x.objectRelease(this.handle, version.id) !== 0) this.#versions[version.id] = undefined;
+    if (exports.objectRelease(this.handle, version.id) !== 0)
+      this.#versions[version.id] = undefined;
   }
 
   /** What a version adds to the live bytes. */
   sizeOf(version: Version): number {
-    return this.core.x.objectSize(this.handle, version.id);
+    return this.core.exports.objectSize(this.handle, version.id);
   }
 
   /** Live bytes that go when a store takes over what is staged. */
   replacing(): number {
-    const { x } = this.core;
+    const { exports } = this.core;
     let bytes = 0;
     for (const version of this.#staged) {
       const slot = this.slot(version, false);
-      const current = slot < 0 ? -1 : x.objectOf(this.handle, slot);
-      if (current >= 0 && current !== version.id) bytes += x.objectSize(this.handle, current);
+      const current = slot < 0 ? -1 : exports.objectOf(this.handle, slot);
+      if (current >= 0 && current !== version.id) bytes += exports.objectSize(this.handle, current);
     }
     return bytes;
   }
@@ -339,13 +343,13 @@ export class Versions {
   /** Notes that more has been cut out of a version than of every object. */
   mark(version: Version): void {
     this.#hasMarked = true;
-    this.core.x.objectMark(this.handle, version.id);
+    this.core.exports.objectMark(this.handle, version.id);
   }
 
   /** How many objects of the store are marked; of a single one, whether it is. */
   marked(object?: object): number {
     if (!this.#hasMarked) return 0;
-    if (object === undefined) return this.core.x.objectsMarked(this.handle);
+    if (object === undefined) return this.core.exports.objectsMarked(this.handle);
     return versionOf(object)?.isMarked ? 1 : 0;
   }
 
@@ -386,7 +390,7 @@ export class Versions {
 
   /** A member of a version whose bytes are in the core, by its place among the spans. */
   decode(version: Version, span: number): unknown {
-    const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
+    const at = this.core.exports.objectAt(this.handle, version.id) >>> 0;
     const words = this.core.words();
     const entry = (at >>> 2) + SPANS + 2 * span;
     const json = at + version.shape.jsonOffset;
@@ -403,13 +407,13 @@ export class Versions {
    * whole.
    */
   members(version: Version, span: number): { names: readonly string[]; spans: string } | undefined {
-    const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
+    const at = this.core.exports.objectAt(this.handle, version.id) >>> 0;
     const words = this.core.words();
     const entry = (at >>> 2) + SPANS + 2 * span;
     const from = words[entry] as number;
     if ((words[entry + 1] as number) - from < LARGE) return undefined;
     if (this.core.bytes()[at + version.shape.jsonOffset + from] !== OPEN_BRACE) return undefined;
-    const shape = this.core.x.objectMembers(this.handle, version.id, from);
+    const shape = this.core.exports.objectMembers(this.handle, version.id, from);
     if (shape === NO_SHAPE) return undefined;
     const names = this.#shapes.namesOf(shape);
     return {
@@ -420,12 +424,13 @@ export class Versions {
 
   /** A value of a version whose bytes are in the core, by where it lies in its JSON. */
   valueAt(version: Version, from: number, to: number): unknown {
-    const json = (this.core.x.objectAt(this.handle, version.id) >>> 0) + version.shape.jsonOffset;
+    const json =
+      (this.core.exports.objectAt(this.handle, version.id) >>> 0) + version.shape.jsonOffset;
     return jsonAt(this.core.bytes(), json + from, json + to);
   }
 
   #make(id: number): Version {
-    const at = this.core.x.objectAt(this.handle, id) >>> 0;
+    const at = this.core.exports.objectAt(this.handle, id) >>> 0;
     const version = this.#makeOf(id, this.core.words()[(at >>> 2) + 1] as number);
     this.#versions[id] = version;
     return version;
@@ -459,18 +464,18 @@ export class Versions {
 
   /** One reference less. */
   #release(id: number, version = this.#versions[id]): void {
-    const { x } = this.core;
+    const { exports } = this.core;
     if (version !== undefined) {
-      const at = x.objectAt(this.handle, id) >>> 0;
+      const at = exports.objectAt(this.handle, id) >>> 0;
       if (this.core.words()[(at >>> 2) + REFERENCES] === 1) this.#end(version);
     }
-    x.objectRelease(this.handle, id);
+    exports.objectRelease(this.handle, id);
   }
 
   /** The core is about to lose the bytes of a version: one that has been handed out gets them. */
   #end(version: Version): void {
     if (version.seen !== NOBODY) {
-      const at = this.core.x.objectAt(this.handle, version.id) >>> 0;
+      const at = this.core.exports.objectAt(this.handle, version.id) >>> 0;
       const words = this.core.words();
       const head = at >>> 2;
       const isAscii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;

@@ -87,7 +87,7 @@ export class Column<T extends object> {
    * trap nothing may be answered.
    */
   *slots(): Generator<number> {
-    this.#core.x.memoryPages();
+    this.#core.exports.memoryPages();
     for (let slot = 0; slot < this.end; slot++) if (this.has(slot)) yield slot;
   }
 

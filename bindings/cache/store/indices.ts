@@ -140,7 +140,7 @@ export class Indices<T extends object> {
   ): void {
     const { each } = this;
     let done = 0;
-    if (this.#spare === 0) this.#spare = this.#core.x.pathNew(SPARE_BYTES);
+    if (this.#spare === 0) this.#spare = this.#core.exports.pathNew(SPARE_BYTES);
     try {
       for (; done < each.length; done++) {
         const of = values[done];
@@ -169,7 +169,7 @@ export class Indices<T extends object> {
   }
 
   #giveSpare(): void {
-    if (this.#spare !== 0) this.#core.x.pathFree(this.#spare, SPARE_BYTES);
+    if (this.#spare !== 0) this.#core.exports.pathFree(this.#spare, SPARE_BYTES);
     this.#spare = 0;
   }
 

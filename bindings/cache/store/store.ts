@@ -45,7 +45,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   readonly #keyFunc: (object: T | DeletedFinalStateUnknown<T>) => string;
   readonly #core = new CacheCore();
   /** The exports while they can be trusted; the core replaces its own after a trap. */
-  readonly #x = this.#core.x;
+  readonly #x = this.#core.exports;
   readonly #table: number;
   readonly #slots: TextTable;
   readonly #column: Column<T>;
@@ -83,7 +83,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   ) {
     if (typeof keyFunc !== 'function') throw invalid('keyFunc', 'a function', keyFunc);
     this.#keyFunc = keyFunc;
-    this.#table = this.#core.x.keysNew();
+    this.#table = this.#core.exports.keysNew();
     if (this.#table === 0) throw this.#core.outOfMemory();
     const inWasm = bytes !== undefined || hashesInWasm(this.#core);
     this.#slots = textTable(this.#core, this.#table, inWasm);
@@ -186,7 +186,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
         this.#inOrder &&
         typeof key === 'string' &&
         key === this.#keys[next] &&
-        this.#core.x === this.#x
+        this.#core.exports === this.#x
       )
     ) {
       slot = this.#find(key);
@@ -295,7 +295,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** How many objects there are. */
   size(): number {
-    return this.#core.x.keysUsed(this.#table) + this.#column.spare.size;
+    return this.#core.exports.keysUsed(this.#table) + this.#column.spare.size;
   }
 
   /**
@@ -462,7 +462,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   #find(key: string): number {
     // where keys are hashed in JS, those that are known would be answered after a trap too
-    if (this.#core.x !== this.#x) this.#core.x.memoryPages();
+    if (this.#core.exports !== this.#x) this.#core.exports.memoryPages();
     let slot: number;
     try {
       slot = this.#slots.find(key);
@@ -486,7 +486,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   #release(slot: number): void {
     try {
-      this.#core.x.keysRelease(this.#table, slot);
+      this.#core.exports.keysRelease(this.#table, slot);
     } catch (cause) {
       throw this.#core.trapped(cause);
     }

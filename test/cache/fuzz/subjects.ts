@@ -8,7 +8,7 @@ import type { Subject } from './fuzz.ts';
 
 function byteDecoder(keepManagedFields: boolean): ByteDecoder<object> {
   const core = new CacheCore();
-  const versions = new Versions(core, core.x.keysNew(), EXPECTED);
+  const versions = new Versions(core, core.exports.keysNew(), EXPECTED);
   return new ByteDecoder<object>(core, versions, EXPECTED, { keepManagedFields });
 }
 

@@ -515,8 +515,7 @@ export function extensionCases(make: Implementation): void {
       queue.addAfter('c', 10);
       expect(queue.recover().sort()).toEqual(['a', 'b', 'c']);
       const waiting = make.queue().get();
-      const core = (queue as unknown as { core: { x: object; trapped(cause: unknown): unknown } })
-        .core;
+      const core = (queue as unknown as { core: { trapped(cause: unknown): unknown } }).core;
       core.trapped(new WebAssembly.RuntimeError('unreachable'));
       await expectRejection(waiting, 'POISONED');
       expectError(() => queue.add('d'), 'POISONED');
