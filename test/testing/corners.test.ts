@@ -241,12 +241,12 @@ test('an update of a ReplicationController warns of the template that it had', a
 });
 
 test.for([
-  ['leases', 'coordination.k8s.io/v1', 'Lease', true, 3],
-  ['controllerrevisions', 'apps/v1', 'ControllerRevision', true, 4],
-  ['runtimeclasses', 'node.k8s.io/v1', 'RuntimeClass', false, 4],
+  ['leases', 'coordination.k8s.io/v1', 'Lease', true, 3, 0],
+  ['controllerrevisions', 'apps/v1', 'ControllerRevision', true, 4, 2],
+  ['runtimeclasses', 'node.k8s.io/v1', 'RuntimeClass', false, 4, 0],
 ] as const)(
   'an update of %s tells of its metadata as often as a real server',
-  async ([plural, apiVersion, kind, namespaced, count]) => {
+  async ([plural, apiVersion, kind, namespaced, labels, finalizers]) => {
     const { api } = await start();
     const path = `/apis/${apiVersion}/${namespaced ? `${IN}/` : ''}${plural}`;
     const more = {
@@ -257,9 +257,11 @@ test.for([
     const made = await api.make(path, of(apiVersion, kind, more[kind]));
     const { body } = await api.put(`${path}/a`, {
       ...made,
-      metadata: { ...made.metadata, labels: { 'a b': 'c' } },
+      metadata: { ...made.metadata, labels: { 'a b': 'c' }, finalizers: ['x'] },
     });
-    expect(causes(body)).toEqual(Array(count).fill('FieldValueInvalid metadata.labels'));
+    const told = (field: string): number =>
+      causes(body).filter((cause) => cause?.endsWith(field)).length;
+    expect([told('metadata.labels'), told('metadata.finalizers[0]')]).toEqual([labels, finalizers]);
   },
 );
 
