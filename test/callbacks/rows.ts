@@ -19,7 +19,7 @@ export interface Row {
 }
 
 const CALLER =
-  'the caller of the function that it was given to gets the error, and nothing else happens';
+  'the caller of the function that it was passed to gets the error, and nothing else happens';
 const FREE = 'allowed; after the end it is not called again';
 const CONTROLLER = 'callbacks/controller.test.ts';
 const INFORMER = 'callbacks/informer.test.ts';
@@ -45,7 +45,7 @@ export const QUEUES: readonly Row[] = [
     throws:
       'in an add: the add throws and has not happened; when a key is done: reported, and the key is handed out before the others; when a delay ends: reported, and tried again each second',
     rubbish:
-      'ignored; a promise that is rejected is reported; a key that the order lost is handed out when it is empty',
+      'ignored; a promise that is rejected is reported; a key that the order lost is handed out when the order is empty',
     within: FREE,
     tests: ['workqueue/order-failures.test.ts', CONTROLLER],
   },
@@ -61,9 +61,9 @@ export const QUEUES: readonly Row[] = [
     functions: ['QueueOrder.len', 'QueueOrder.pop'],
     what: '`len` and `pop` of an order',
     throws:
-      'the get is rejected, also the first one that waits; a key that `pop` took off first is handed out when the order is empty',
+      'the get is rejected, also the first one that waits; a key that `pop` had removed before is handed out when the order is empty',
     rubbish: 'the get is rejected with INVALID_ARGUMENT; the keys stay, and `recover()` has them',
-    within: 'allowed; where nobody is left to take its key, the order has it back',
+    within: 'allowed; if no `get` is left to take its key, the key goes back to the order',
     tests: ['workqueue/order-failures.test.ts', 'workqueue/callbacks.test.ts', CONTROLLER],
   },
   {
@@ -78,7 +78,7 @@ export const QUEUES: readonly Row[] = [
     functions: ['RateLimiter.forget', 'RateLimiter.numRequeues'],
     what: '`forget` and `numRequeues` of a limiter',
     throws:
-      'the call throws; a controller reports it and reconciles all the same; at its start a limiter that throws for a request is refused',
+      'the call throws; a controller reports it and reconciles nevertheless; a limiter that throws for a request fails the controller’s start',
     rubbish: '`forget`: ignored, a rejection is reported; `numRequeues`: as if it threw',
     within: FREE,
     tests: [CONTROLLER, 'controller/hostile.test.ts'],
@@ -86,7 +86,7 @@ export const QUEUES: readonly Row[] = [
   {
     functions: ['GetOptions.taken'],
     what: '`taken` of `get`',
-    throws: 'the get is rejected; the item has been handed out all the same',
+    throws: 'the get is rejected; the item has been handed out nevertheless',
     rubbish: 'ignored',
     within: FREE,
     tests: ['workqueue/get-taken.test.ts'],
@@ -124,7 +124,7 @@ export const CACHES: readonly Row[] = [
     throws:
       'reported and counted (`status().handlers[].failed`, `capstan_informer_handler_failures_total`); this handler misses that notification, no other does',
     rubbish:
-      'a promise is waited for before the next notification of this handler, and counts as thrown where it is rejected; of one that never settles `pending` tells, and the end waits `shutdownTimeout` for it; else ignored',
+      'the next notification of this handler waits for a promise, and a rejection counts as thrown; one that never settles shows in `pending`, and the end waits `shutdownTimeout` for it; else ignored',
     within: FREE,
     tests: [INFORMER, 'cache/index-functions.test.ts', 'cache/informer.test.ts'],
   },
@@ -193,7 +193,7 @@ export const CACHES: readonly Row[] = [
       'SharedIndexInformer.setWatchErrorHandler(handler)',
     ],
     what: '`watchErrorHandler`',
-    throws: 'reported; the informer goes on as after the failure it was told of',
+    throws: 'reported; the informer goes on as after the failure that it reported',
     rubbish: 'ignored; a rejection is reported',
     within: FREE,
     tests: [INFORMER, CONTROLLER],
@@ -202,15 +202,15 @@ export const CACHES: readonly Row[] = [
     functions: ['ListWatchOptions.tweak'],
     what: '`tweak` of a ListWatch (`tweakListOptions`)',
     throws:
-      'the list or watch fails and is tried again with back-off; the watch error handler is told',
-    rubbish: 'a promise: as if it threw, as what it changes later is in no request; else ignored',
+      'the list or watch fails and is tried again with back-off; the watch error handler gets the error',
+    rubbish: 'a promise: as if it threw, as later changes are in no request; else ignored',
     within: FREE,
     tests: [INFORMER],
   },
   {
     functions: ['InformerMetricsProvider.*'],
     what: 'metrics of an informer',
-    throws: 'reported; where it throws when the informer starts, that has no metrics',
+    throws: 'reported; if it throws when the informer starts, the informer has no metrics',
     rubbish:
       'ignored, a rejection is reported; `addReadings` has to answer with a function or nothing',
     within: FREE,
@@ -291,9 +291,9 @@ export const CONTROLLERS: readonly Row[] = [
     functions: ['EventHandler.*'],
     what: 'an event handler',
     throws:
-      'reported and counted; the event is told again after 100 ms, 200 ms and so on up to 30 s, until the source ends; updates of an object that wait are one; of 10 000 that wait, further ones are reported as lost',
+      'reported and counted; the event is delivered again after 100 ms, 200 ms and so on up to 30 s, until the source ends; waiting updates of one object become one; beyond 10 000 waiting events further ones are reported as lost',
     rubbish:
-      'a promise is waited for, and counts as thrown where it is rejected; while it does not settle, the events of its source wait, and the end waits `shutdownTimeout` for it; else ignored',
+      'a rejected promise counts as thrown; until a promise settles, the events of its source wait, and the end waits `shutdownTimeout` for it; else ignored',
     within: FREE,
     tests: [CONTROLLER, 'controller/event-pipe.test.ts'],
   },
@@ -301,8 +301,8 @@ export const CONTROLLERS: readonly Row[] = [
     functions: ['enqueueRequestsFromMapFunc(map)', 'TimerSourceOptions.requests'],
     what: 'a map function, and `requests` of a timer',
     throws:
-      'as an event handler; what it found for the other state of an update is added at once; of a timer the newest tick alone is told again',
-    rubbish: 'as if it threw; what is a request beside it is added',
+      'as an event handler; requests for the other state of an update are added at once; of a timer only the newest tick is delivered again',
+    rubbish: 'as if it threw; valid requests beside it are added',
     within: FREE,
     tests: [CONTROLLER, 'controller/handlers.test.ts'],
   },
@@ -317,7 +317,7 @@ export const CONTROLLERS: readonly Row[] = [
     what: '`reconcile`',
     throws: 'reported; the request comes again when the limiter says so',
     rubbish: 'as if it threw; a promise is waited for, `reconciliationTimeout` fires its signal',
-    within: 'allowed; a controller that it waits for never ends',
+    within: 'allowed; if it waits for the end of its controller, that never ends',
     tests: ['controller/reconcile.test.ts', 'controller/runner.test.ts'],
   },
   {
@@ -330,7 +330,7 @@ export const CONTROLLERS: readonly Row[] = [
       'Controller.watch(source)',
       'funcSource(start)',
     ],
-    what: 'a source of one’s own',
+    what: 'a source of yours',
     throws: 'the start fails with SOURCE_FAILED; `status`: the report says so',
     rubbish: 'a start that never settles: CACHE_SYNC_TIMEOUT',
     within: FREE,
@@ -347,7 +347,7 @@ export const CONTROLLERS: readonly Row[] = [
   {
     functions: ['Logger.*', 'PinoLike.*', 'ControllerBuilder.withLogger(logger)'],
     what: 'a logger',
-    throws: 'reported, and with it the error that it was told of',
+    throws: 'reported, together with the error that it was to log',
     rubbish: 'ignored; a rejection is reported',
     within: FREE,
     tests: [CONTROLLER, 'controller/hostile.test.ts'],
@@ -434,14 +434,14 @@ export const PROCESSES: readonly Row[] = [
     ],
     what: '`metrics.filter` and HTTP handlers',
     throws: 'the request is answered with 500',
-    rubbish: 'a filter lets through what is truthy; promises are waited for',
+    rubbish: 'a truthy answer of a filter lets the request pass; promises are waited for',
     within: 'allowed',
     tests: ['manager/servers.test.ts'],
   },
   {
     functions: ['Manager.addCollector', 'Collector.text'],
     what: 'collectors of metrics',
-    throws: 'reported; the metrics of all others are served',
+    throws: 'reported; the metrics of all other collectors are served',
     rubbish: 'as if it threw; one that does not come within ten seconds is left out',
     within: 'allowed',
     tests: ['manager/collect-metrics.test.ts'],
@@ -494,7 +494,7 @@ export const PROCESSES: readonly Row[] = [
     ],
     what: '`random`, `wallNow`',
     throws:
-      '`random`: reported, and 0.5 is taken in its place; `wallNow`: what asked for the time fails (an Event is lost and counted, a round of an election is tried again)',
+      '`random`: reported, and 0.5 is used; `wallNow`: the caller fails (an Event is lost and counted, a round of an election is tried again)',
     rubbish: 'as if it threw',
     within: 'allowed',
     tests: [INFORMER, CONTROLLER],
@@ -503,7 +503,7 @@ export const PROCESSES: readonly Row[] = [
     functions: ['Clock.*', 'FakeClock.setTimer(run)'],
     what: 'a clock',
     throws:
-      'the call throws; in a timer it is reported, and the wait ends all the same; nobody is kept waiting for the end',
+      'the call throws; in a timer it is reported, and the wait ends nevertheless; the end does not wait for it',
     rubbish: 'INVALID_ARGUMENT where a delay is made of it',
     within: FREE,
     tests: ['workqueue/callbacks.test.ts'],
@@ -549,15 +549,15 @@ export const PARTS: readonly Row[] = [
     ],
     what: 'a store, a queue of deltas or a decoder in place of ours',
     throws: 'the call gets it; a reflector reports it and lists again',
-    rubbish: 'it is believed: the contracts are in the docstrings',
-    within: 'not allowed where the docstring does not say so',
+    rubbish: 'it is used as it is: the contracts are in the docstrings',
+    within: 'allowed only if the docstring says so',
     tests: ['cache/stand-ins.test.ts', 'cache/cache-controller.test.ts'],
   },
   {
     functions: ['Client.*', 'SubResourceClient.*', 'Reader.*'],
     what: 'a client in place of ours',
     throws: CALLER,
-    rubbish: 'it is believed',
+    rubbish: 'it is used as it is',
     within: 'allowed',
     tests: ['client/wrappers.test.ts'],
   },

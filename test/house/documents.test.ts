@@ -144,6 +144,23 @@ describe('the pages for those who carry on', () => {
     expect(wrong).toEqual([]);
   });
 
+  // A stranger stopped at each of these. The words for them are in docs/glossary.md.
+  it('are in plain English, and so are the README of the project and the guides', () => {
+    const pages = [
+      ...PAGES,
+      'README.md',
+      ...files.filter((path) => /^docs\/[^/]+\.md$/.test(path)),
+    ];
+    const riddles = pages
+      .filter((page) => page !== 'docs/upstream-tests.md')
+      .flatMap((page) =>
+        [...read(page).matchAll(/\bwhoever\b|keeps? true|\bone['’]s own\b/gi)].map(
+          ([words]) => `${page}: ${words}`,
+        ),
+      );
+    expect(riddles).toEqual([]);
+  });
+
   it('have short paragraphs', () => {
     const long = PAGES.flatMap((page) =>
       paragraphs(read(page))
