@@ -9,12 +9,12 @@ export async function attempt<T>(what: string, run: () => T | Promise<T>): Promi
   try {
     return await run();
   } catch (cause) {
-    throw new CapstanError('INVALID_ARGUMENT', `${what}: ${textOf(cause)}`, { cause });
+    throw new CapstanError('INVALID_ARGUMENT', `${what}: ${thrownText(cause)}`, { cause });
   }
 }
 
 /** Modules may throw anything. */
-export function textOf(error: unknown): string {
+export function thrownText(error: unknown): string {
   try {
     return error instanceof Error ? error.message : String(error);
   } catch {

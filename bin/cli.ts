@@ -7,14 +7,14 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { CapstanError } from 'capstan';
-import { textOf } from './attempt.ts';
+import { thrownText } from './attempt.ts';
 import { manifestsOf } from './crd.ts';
 import { initProject } from './init.ts';
 import type { PackageFacts } from './project-manifest.ts';
 import { writeWhole } from './whole-file.ts';
 
 /** Where a command writes. */
-export interface Output {
+export interface CliOutput {
   out(text: string): void;
   err(text: string): void;
 }
@@ -42,7 +42,7 @@ Options of crd:
  */
 export async function main(
   args: readonly string[],
-  { out, err }: Output,
+  { out, err }: CliOutput,
   node: string = process.versions.node,
 ): Promise<number> {
   try {
@@ -116,7 +116,7 @@ function parse(config: ParseArgsConfig) {
   try {
     return parseArgs(config);
   } catch (error) {
-    throw usage(textOf(error), error);
+    throw usage(thrownText(error), error);
   }
 }
 
@@ -170,5 +170,5 @@ function contentOf(url: URL): string | undefined {
 /** In one line, whatever the messages of others are. */
 function describe(error: unknown): string {
   const code = error instanceof CapstanError ? error.code : 'INVALID_ARGUMENT';
-  return `${textOf(error)} (${code})`.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ');
+  return `${thrownText(error)} (${code})`.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ');
 }

@@ -22,7 +22,7 @@ interface Report {
 }
 
 /** @throws Error where the text is no report */
-export function count(report: string): Counts {
+export function countTests(report: string): Counts {
   const { success, testResults } = JSON.parse(report) as Report;
   const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const { status, assertionResults } of testResults) {
@@ -57,7 +57,7 @@ export function line({ passed, failed, skipped }: Counts): string {
 
 function countFile(path: string): Counts {
   try {
-    return count(readFileSync(path, 'utf8'));
+    return countTests(readFileSync(path, 'utf8'));
   } catch (error) {
     console.error(`no report in ${path}: ${error instanceof Error ? error.message : error}`);
     return { passed: 0, failed: 1, skipped: 0 };

@@ -4,6 +4,7 @@
  * JavaScript would write in another way is therefore kept beside the object or array that it stands
  * in, as long as that lives: objects without such numbers cost a look at their text and no more.
  */
+import { isObjectLike, sameJson } from './json-value.ts';
 
 /** By object or array, and by member. */
 export type NumberTexts = WeakMap<object, Map<string, string>>;
@@ -65,9 +66,18 @@ export function textOfNumber(holder: object, name: string): string | undefined {
   return text !== undefined && Object.is(Number(text), value) ? text : undefined;
 }
 
+/** Whether a number has the same text in two objects or arrays, as far as both texts are known. */
+export function sameText(a: object, b: object, name: string): boolean {
+  const [text, other] = [textOfNumber(a, name), textOfNumber(b, name)];
+  return text === other || text === undefined || other === undefined;
+}
+
+/** Whether two values are the same JSON, their numbers by their texts where both are known. */
+export const sameExactJson = (a: unknown, b: unknown): boolean => sameJson(a, b, sameText);
+
 /** Whether the text of any number in a value is known; true for a cycle. */
 function hasTexts(value: unknown, depth = 0): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+  if (!isObjectLike(value)) return false;
   if (texts.has(value) || depth > 1000) return true;
   return Object.values(value).some((member) => hasTexts(member, depth + 1));
 }
@@ -125,7 +135,7 @@ export function numbersIn(value: unknown): NumberAt[] {
   const open: { holder: unknown; path: readonly string[] }[] = [{ holder: value, path: [] }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { holder, path } = next;
-    if (typeof holder !== 'object' || holder === null) continue;
+    if (!isObjectLike(holder)) continue;
     for (const [name, member] of Object.entries(holder)) {
       const at = [...path, name];
       if (typeof member === 'object') open.push({ holder: member, path: at });
@@ -186,17 +196,14 @@ export function eachNumber(
     else if (c === '-' || (c !== undefined && c >= '0' && c <= '9')) {
       number.lastIndex = i;
       const token = number.exec(text)?.[0] ?? c;
-      if (typeof holder === 'object' && holder !== null)
-        tell(holder, at < 0 ? name : String(at), token);
+      if (isObjectLike(holder)) tell(holder, at < 0 ? name : String(at), token);
       i += token.length - 1;
     }
   }
 }
 
 function memberOf(holder: unknown, name: string): unknown {
-  return typeof holder === 'object' && holder !== null
-    ? (holder as Record<string, unknown>)[name]
-    : undefined;
+  return isObjectLike(holder) ? (holder as Record<string, unknown>)[name] : undefined;
 }
 
 /** Behind the quote that ends the string which begins at `from`. */

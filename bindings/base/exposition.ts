@@ -1,34 +1,94 @@
 /**
- * Pieces of Prometheus' text format (version 0.0.4) and the histograms behind it, for all that has
- * metrics.
+ * Prometheus' text exposition format (version 0.0.4) and the histograms that are written in it.
+ *
+ * prom-client is not used: `workqueue` and `cache` have no dependency, and their counters are read
+ * when the text is asked for, not counted a second time in a registry.
  */
 
-/** Counts per bucket, not cumulative; the last one counts what is above every bound. */
-export interface Counts {
+/** What was observed, by bucket. Which buckets there are, their bounds say. */
+export interface Histogram {
   sum: number;
+  /** Per bucket, not cumulative; the last one counts what is above every bound. */
   counts: number[];
 }
 
-export const emptyCounts = (bounds: readonly number[]): Counts => ({
+export const emptyHistogram = (bounds: readonly number[]): Histogram => ({
   sum: 0,
   counts: new Array<number>(bounds.length + 1).fill(0),
 });
 
-export function observeIn(bounds: readonly number[], histogram: Counts, value: number): void {
-  histogram.sum += value;
+export function observe(bounds: readonly number[], into: Histogram, value: number): void {
+  into.sum += value;
   const bucket = bounds.findIndex((bound) => value <= bound);
   const at = bucket < 0 ? bounds.length : bucket;
-  histogram.counts[at] = (histogram.counts[at] as number) + 1;
+  into.counts[at] = (into.counts[at] as number) + 1;
 }
 
-/** As Go prints floats: two digits of exponent at least, `1e-08`. */
-export function showNumber(value: number): string {
+/** Adds what another one of the same buckets has counted. */
+export function addHistogram(into: Histogram, { sum, counts }: Histogram): void {
+  into.sum += sum;
+  for (const [i, count] of counts.entries()) into.counts[i] = (into.counts[i] ?? 0) + count;
+}
+
+/** As Go prints floats: an exponent has at least two digits, `1e-08`. */
+export function formatNumber(value: number): string {
   if (value === Number.POSITIVE_INFINITY) return '+Inf';
   if (value !== 0 && Math.abs(value) < 1e-4)
     return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2');
   return String(value);
 }
 
-export function escapeLabel(label: string): string {
-  return label.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));
+/** `a="1",b="2"`, the values escaped. */
+export function labelPairs(labels: Readonly<Record<string, string>>): string {
+  const escaped = (value: string): string =>
+    value.replace(/[\\"\n]/g, (char) => (char === '\n' ? '\\n' : `\\${char}`));
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}="${escaped(value)}"`)
+    .join(',');
 }
+
+/** A value of a metric, its labels as {@link labelPairs} gives them, and what its name ends in. */
+export type Sample = readonly [labels: string, value: number, suffix?: string];
+
+/**
+ * The samples of a histogram.
+ *
+ * @param bounds may be fewer than were counted by: the counts above them are in `+Inf` alone
+ */
+export function histogramSamples(
+  labels: string,
+  bounds: readonly number[],
+  { sum, counts }: Histogram,
+): Sample[] {
+  let total = 0;
+  const samples = counts.map((count, i): Sample => {
+    total += count;
+    const le = formatNumber(bounds[i] ?? Number.POSITIVE_INFINITY);
+    return [`${labels},le="${le}"`, total, '_bucket'];
+  });
+  samples.splice(bounds.length, counts.length - bounds.length - 1);
+  samples.push([labels, sum, '_sum'], [labels, total, '_count']);
+  return samples;
+}
+
+/** The lines of a metric, with its header; none for one that has no samples. */
+export function metricFamily(
+  type: 'counter' | 'gauge' | 'histogram',
+  name: string,
+  help: string,
+  samples: readonly Sample[],
+): string[] {
+  if (samples.length === 0) return [];
+  const lines = samples.map(
+    ([labels, value, suffix = '']) =>
+      `${name}${suffix}${labels && `{${labels}}`} ${formatNumber(value)}`,
+  );
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...lines];
+}
+
+/** The text of all lines; `''` for none. */
+export const expositionText = (lines: readonly string[]): string => [...lines, ''].join('\n');
+
+/** The entries in the order of their names, in which metrics are written. */
+export const byName = <V>(entries: Iterable<[string, V]>): [string, V][] =>
+  [...entries].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -4,7 +4,7 @@
  * fault.
  */
 import { CapstanError, isError, show } from './errors.ts';
-import { isJsonObject } from './json-object.ts';
+import { isJsonObject } from './json-value.ts';
 
 const SHOWN = 60;
 

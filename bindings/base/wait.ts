@@ -5,17 +5,30 @@
 import { type Clock, macrotask } from './clock.ts';
 import { aborted } from './errors.ts';
 
-/** Resolves after `ms` on the clock or as soon as the signal fires; never rejects. */
-export function sleep(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
+/**
+ * Calls the function once, when the signal fires; at once where it has fired. What it returns takes
+ * that back: without it a signal that lives long holds the function and all that it refers to. No
+ * signal: never.
+ */
+export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
+  if (signal === undefined) return () => undefined;
+  if (signal.aborted) run();
+  else signal.addEventListener('abort', run, { once: true });
+  return () => signal.removeEventListener('abort', run);
+}
+
+/** Resolves after `ms` on the clock, or as soon as the signal fires. Never rejects. */
+export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  if (signal?.aborted) return Promise.resolve();
   return new Promise((resolve) => {
-    const end = (): void => {
-      clock.clearTimer(timer);
-      signal.removeEventListener('abort', end);
+    const timer = clock.setTimer(() => {
+      unlisten();
       resolve();
-    };
-    const timer = clock.setTimer(end, ms);
-    signal.addEventListener('abort', end, { once: true });
+    }, ms);
+    const unlisten = onAbort(signal, () => {
+      clock.clearTimer(timer);
+      resolve();
+    });
   });
 }
 
@@ -57,10 +70,8 @@ export function whenAborted(signal: AbortSignal): Promise<void> {
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = (): void => reject(aborted('the call', signal.reason));
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).then(() => signal.removeEventListener('abort', onAbort));
+    const unlisten = onAbort(signal, () => reject(aborted('the call', signal.reason)));
+    promise.then(resolve, reject).then(unlisten);
   });
 }
 

@@ -4,9 +4,11 @@
  * done by the names of their fields: where those are not there (another version, an authenticator
  * of the user's own), nothing is done.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { systemWallNow } from '../base/clock.ts';
 import { isError, show } from '../base/errors.ts';
+import { isObjectLike } from '../base/json-value.ts';
 import { PluginRun, watchRuns, wrongType } from './plugin-run.ts';
 
 /** What is read of a user: beyond the two methods of a KubeConfigLike. */
@@ -54,7 +56,7 @@ export class Kept {
     const { agentCache } = config as { agentCache?: Partial<Map<unknown, unknown>> };
     if (typeof agentCache?.clear === 'function') this.#agents = agentCache as Map<unknown, unknown>;
     const authenticator = user === undefined ? undefined : authenticatorOf(config, user);
-    if (isObject(authenticator?.tokenCache)) this.#exec = authenticator as unknown as ExecAuth;
+    if (isObjectLike(authenticator?.tokenCache)) this.#exec = authenticator as unknown as ExecAuth;
     if (authenticator !== undefined && 'lastRead' in authenticator)
       this.#file = authenticator as unknown as FileAuth;
   }
@@ -104,7 +106,7 @@ export class Kept {
    */
   forgetOthers(): void {
     const answer = this.#answer();
-    if (isObject(answer) && !this.#owns(answer)) this.forget();
+    if (isObjectLike(answer) && !this.#owns(answer)) this.forget();
     const file = this.#file;
     if (file === undefined) return;
     if (!this.#owns(file)) file.token = null;
@@ -137,7 +139,7 @@ export class Kept {
     const wrong = this.#wrong();
     if (wrong !== undefined) throw this.#failure(wrong);
     const answer = this.#answer();
-    if (isObject(answer) && !owners.has(answer)) owners.set(answer, this.#user);
+    if (isObjectLike(answer) && !owners.has(answer)) owners.set(answer, this.#user);
     return done;
   }
 
@@ -146,9 +148,9 @@ export class Kept {
     if (this.#exec === undefined || !Object.hasOwn(this.#exec.tokenCache, this.#name))
       return undefined;
     const answer = this.#answer();
-    const type = isObject(answer) ? wrongType(answer, this.#plugin?.apiVersion) : undefined;
+    const type = isObjectLike(answer) ? wrongType(answer, this.#plugin?.apiVersion) : undefined;
     if (type !== undefined) return type;
-    if (!isObject(answer) || !isObject(answer.status)) return 'answered without "status"';
+    if (!isObjectLike(answer) || !isObjectLike(answer.status)) return 'answered without "status"';
     const { token, clientCertificateData, clientKeyData } = answer.status;
     if (isText(clientCertificateData) !== isText(clientKeyData))
       return `answered without "status.${isText(clientKeyData) ? 'clientCertificateData' : 'clientKeyData'}"`;
@@ -207,7 +209,7 @@ function authenticatorOf(
   );
   try {
     return all
-      .filter(isObject)
+      .filter(isObjectLike)
       .find((one) => typeof one.isAuthProvider === 'function' && one.isAuthProvider(user));
   } catch {
     return undefined; // client-node meets the same, and says so
@@ -216,8 +218,4 @@ function authenticatorOf(
 
 function isText(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== '';
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

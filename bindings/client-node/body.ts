@@ -11,7 +11,7 @@ import { type BodySource, Chunks } from './chunks.ts';
 import { messageOf } from './wire.ts';
 
 /** Chunk by chunk, each body once. */
-export function readBody(source: BodySource): AsyncIterable<Uint8Array> {
+export function answerBody(source: BodySource): AsyncIterable<Uint8Array> {
   const chunks = new Chunks(source);
   return { [Symbol.asyncIterator]: () => chunks };
 }

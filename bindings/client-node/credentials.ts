@@ -18,7 +18,7 @@ import type { Destination } from './node-transport.ts';
 import { isSocks, proxyURL, throughProxy } from './proxy.ts';
 import { sameMaterial, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { requireTls } from './tls-check.ts';
-import { messageOf, type Target } from './wire.ts';
+import { messageOf, type RequestTarget } from './wire.ts';
 
 /**
  * The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has
@@ -291,8 +291,8 @@ export function clusterOf(config: KubeConfigLike): ServerURL & { proxy: URL | un
   return { url, proxy, authorization };
 }
 
-function headersOf(options: Options, { asked, said }: Kept): Target['headers'] {
-  const headers: Target['headers'] = {};
+function headersOf(options: Options, { asked, said }: Kept): RequestTarget['headers'] {
+  const headers: RequestTarget['headers'] = {};
   for (const [name, value] of Object.entries(options.headers)) {
     try {
       validateHeaderName(name);

@@ -3,8 +3,10 @@
  * it ends in a session, a socket or an error, within a time; many may wait for one dial, and it is
  * given up when the last of them has left; certificates are checked as node:tls checks.
  */
+
 import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { onAbort } from '../base/wait.ts';
 import { kindOfHostError, type TransportErrorKind } from '../cache/rest/transport.ts';
 import { type Health, Session } from './session.ts';
 import { keepAlive } from './socket.ts';
@@ -58,16 +60,13 @@ export class Dial {
   wait(signal: AbortSignal | undefined): Promise<Dialed | undefined> {
     this.#waiting++;
     return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        signal?.removeEventListener('abort', leave);
+      const unlisten = onAbort(signal, () => {
         this.#waiting--;
         if (this.#waiting === 0)
           this.abandon(new Error('nobody waits for the connection any longer'));
         resolve(undefined);
-      };
-      signal?.addEventListener('abort', leave, { once: true });
-      const settled = (): void => signal?.removeEventListener('abort', leave);
-      this.result.then(resolve, reject).then(settled);
+      });
+      this.result.then(resolve, reject).then(unlisten);
     });
   }
 

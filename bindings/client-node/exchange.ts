@@ -4,6 +4,7 @@
  * the exchange; no error event is ever unheard; every connection is probed by the kernel, and comes
  * about within a time.
  */
+
 import {
   type ClientRequest,
   type Agent as HttpAgent,
@@ -13,32 +14,33 @@ import {
 import { request as httpsRequest } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.ts';
+import { onAbort } from '../base/wait.ts';
 import {
   kindOfHostError,
   type TransportErrorKind,
   type TransportRequest,
   type TransportResponse,
 } from '../cache/rest/transport.ts';
-import { decoded, isTransient, readBody } from './body.ts';
+import { answerBody, decoded, isTransient } from './body.ts';
 import { DIAL_TIMEOUT } from './dial.ts';
 import { IS_NODE, isConnected, keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
 import { connectOptions, hostOf } from './tls.ts';
 import {
-  aborted,
   describe,
   failed,
   headerOf,
   notHttp,
   Repeatable,
+  type RequestTarget,
+  requestAborted,
   requestHeaders,
   requestPath,
-  type Target,
   type Track,
 } from './wire.ts';
 
 /** A target, and the pool for it. */
-export interface Route extends Target {
+export interface Route extends RequestTarget {
   agent: HttpAgent;
   clock: Clock;
 }
@@ -59,7 +61,7 @@ export function exchange(
   return new Promise((resolve, reject) => {
     const { signal } = request;
     if (signal?.aborted) {
-      reject(aborted(request, route, signal));
+      reject(requestAborted(request, route, signal));
       return;
     }
     const tunnel = new AbortController();
@@ -105,10 +107,10 @@ export function exchange(
       });
     });
 
-    signal?.addEventListener('abort', end, { once: true });
+    const unlisten = onAbort(signal, end);
     client.once('close', () => {
       route.clock.clearTimer(dialing);
-      signal?.removeEventListener('abort', end);
+      unlisten();
     });
 
     client.once('response', (response) => {
@@ -122,7 +124,7 @@ export function exchange(
       const tap = SocketTap.of(response.socket);
       const isTapped = transient && isChunked(request, response);
       if (!isTapped) tap?.leave();
-      const body = readBody({
+      const body = answerBody({
         stream: response,
         tap: isTapped ? tap : undefined,
         whole,
@@ -147,7 +149,7 @@ export function exchange(
     client.on('error', (error) => {
       if (answer !== undefined) return;
       if (signal?.aborted) {
-        reject(aborted(request, route, signal));
+        reject(requestAborted(request, route, signal));
         return;
       }
       const cause: Error & { options?: unknown } = failure ?? error;
@@ -164,7 +166,7 @@ export function exchange(
     // while a socket is assigned.
     client.once('close', () => {
       if (answer !== undefined) return;
-      if (signal?.aborted) reject(aborted(request, route, signal));
+      if (signal?.aborted) reject(requestAborted(request, route, signal));
       else
         reject(
           failed(failure === undefined ? 'reset' : 'refused', describe(request, route), failure),

@@ -2,11 +2,13 @@
  * The transport itself: asks its source for address and credentials on every request, and owns the
  * connections.
  */
+
 import type { Agent as HttpAgent } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { invalid, requireFunction } from '../base/errors.ts';
 import { namesOf } from '../base/names.ts';
 import { requireNode } from '../base/node-version.ts';
+import { onAbort } from '../base/wait.ts';
 import {
   type Transport,
   TransportError,
@@ -19,11 +21,11 @@ import { ConnectionPool, type Connections } from './pool.ts';
 import { IS_NODE } from './socket.ts';
 import { streamExchange } from './stream-exchange.ts';
 import {
-  aborted,
   type Closable,
   describe,
   failed,
-  type Target,
+  type RequestTarget,
+  requestAborted,
   type Track,
   withSecondTry,
 } from './wire.ts';
@@ -67,7 +69,7 @@ export const CONNECTION_NAMES = namesOf<ConnectionOptions>()({
 });
 
 /** Address and credentials of one request. */
-export interface Destination extends Target {
+export interface Destination extends RequestTarget {
   /**
    * Instead of the transport's own pool, such as an agent that goes through a proxy. It is not
    * closed by the transport.
@@ -81,10 +83,12 @@ export interface Destination extends Target {
  * Asked again by who waits for a promise that it gave `before`, which may then come to settle
  * sooner.
  */
-export type Source = (before?: Promise<Destination>) => Promise<Destination> | Destination;
+export type DestinationSource = (
+  before?: Promise<Destination>,
+) => Promise<Destination> | Destination;
 
 export class NodeTransport implements Transport {
-  readonly #destination: Source;
+  readonly #destination: DestinationSource;
   readonly #waitsFor: () => string | undefined;
   readonly #clock: Clock;
   readonly #mayShare: boolean;
@@ -105,7 +109,7 @@ export class NodeTransport implements Transport {
    * waits for.
    */
   constructor(
-    destination: Source,
+    destination: DestinationSource,
     options: ConnectionOptions = {},
     waitsFor: () => string | undefined = () => undefined,
   ) {
@@ -183,7 +187,7 @@ export class NodeTransport implements Transport {
       });
       if (request.signal?.aborted) {
         session?.release();
-        throw aborted(request, destination, request.signal);
+        throw requestAborted(request, destination, request.signal);
       }
       if (this.#closed) session?.release();
       this.#requireOpen(request);
@@ -230,15 +234,15 @@ export class NodeTransport implements Transport {
     const work = this.#destination();
     if (!(work instanceof Promise)) return work;
     const { signal, method, path } = request;
-    let onAbort = (): void => undefined;
+    let unlisten = (): void => undefined;
     let onClose = (): void => undefined;
     let timer: unknown;
     const done = new Promise<Destination>((resolve, reject) => {
-      onAbort = () => {
+      unlisten = onAbort(signal, () => {
         const waits = this.#waitsFor();
         const what = `${method} ${path}${waits === undefined ? '' : `, which waited for ${waits}`}`;
         reject(failed('aborted', what, signal?.reason));
-      };
+      });
       onClose = () => reject(closed(request));
       work.then(resolve, reject);
       const askLater = (): void => {
@@ -250,10 +254,9 @@ export class NodeTransport implements Transport {
       };
       askLater();
     });
-    signal?.addEventListener('abort', onAbort, { once: true });
     this.#waiting.add(onClose);
     return done.finally(() => {
-      signal?.removeEventListener('abort', onAbort);
+      unlisten();
       this.#waiting.delete(onClose);
       this.#clock.clearTimer(timer);
     });

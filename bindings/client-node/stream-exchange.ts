@@ -4,6 +4,7 @@
  * cleanly; an abort resets the stream and not the connection; no listener stays on a long-lived
  * signal.
  */
+
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import {
   type ClientHttp2Stream,
@@ -11,19 +12,20 @@ import {
   type IncomingHttpHeaders,
   type OutgoingHttpHeaders,
 } from 'node:http2';
+import { onAbort } from '../base/wait.ts';
 import type { TransportRequest, TransportResponse } from '../cache/rest/transport.ts';
-import { decoded, isTransient, readBody } from './body.ts';
+import { answerBody, decoded, isTransient } from './body.ts';
 import type { Session } from './session.ts';
 import {
-  aborted,
   describe,
   failed,
   headerOf,
   notHttp,
   Repeatable,
+  type RequestTarget,
+  requestAborted,
   requestHeaders,
   requestPath,
-  type Target,
   type Track,
 } from './wire.ts';
 
@@ -33,7 +35,7 @@ import {
  */
 export function streamExchange(
   session: Session,
-  target: Target,
+  target: RequestTarget,
   request: TransportRequest,
   track: Track,
 ): Promise<TransportResponse> {
@@ -42,7 +44,7 @@ export function streamExchange(
     const reused = session.markUsed();
     let stream: ClientHttp2Stream;
     try {
-      if (signal?.aborted) throw aborted(request, target, signal);
+      if (signal?.aborted) throw requestAborted(request, target, signal);
       // node hands the frames to the socket at the end of this turn of the event loop.
       request.beforeSend?.();
       stream = open(session, target, request);
@@ -60,8 +62,7 @@ export function streamExchange(
       stream.destroy();
     };
     track(stream, end);
-    signal?.addEventListener('abort', end, { once: true });
-    stream.once('close', () => signal?.removeEventListener('abort', end));
+    stream.once('close', onAbort(signal, end));
 
     stream.once('response', (headers) => {
       answered = true;
@@ -79,7 +80,7 @@ export function streamExchange(
     stream.once('close', () => {
       if (answered) return;
       if (signal?.aborted) {
-        reject(aborted(request, target, signal));
+        reject(requestAborted(request, target, signal));
         return;
       }
       const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
@@ -94,7 +95,11 @@ export function streamExchange(
 }
 
 /** The session may have ended since it was chosen: then nothing was sent. */
-function open(session: Session, target: Target, request: TransportRequest): ClientHttp2Stream {
+function open(
+  session: Session,
+  target: RequestTarget,
+  request: TransportRequest,
+): ClientHttp2Stream {
   const headers = streamHeaders(target, request);
   try {
     return session.request(headers, request.body);
@@ -116,7 +121,7 @@ const OF_CONNECTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** node:http2 lets through what node:http refuses. */
-function streamHeaders(target: Target, request: TransportRequest): OutgoingHttpHeaders {
+function streamHeaders(target: RequestTarget, request: TransportRequest): OutgoingHttpHeaders {
   const path = requestPath(target.url, request);
   const own = requestHeaders(target, request);
   try {
@@ -144,7 +149,7 @@ function streamHeaders(target: Target, request: TransportRequest): OutgoingHttpH
 function response(
   stream: ClientHttp2Stream,
   headers: IncomingHttpHeaders & { ':status'?: number },
-  target: Target,
+  target: RequestTarget,
   request: TransportRequest,
 ): TransportResponse {
   const status = headers[':status'] ?? 0;
@@ -154,7 +159,7 @@ function response(
       : headers['content-length'];
   let left = length === undefined ? 0 : Number(length);
   const encoding = headerOf(headers, 'content-encoding');
-  const body = readBody({
+  const body = answerBody({
     stream,
     // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been
     // whole. Of NO_ERROR, which a server may send after END_STREAM too, nothing but the length

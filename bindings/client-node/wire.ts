@@ -18,7 +18,7 @@ import type { TlsMaterial } from './tls.ts';
  * Where an exchange goes, and with what credentials: all of it may differ from one exchange to the
  * next.
  */
-export interface Target {
+export interface RequestTarget {
   url: URL;
   tls: TlsMaterial;
   /** Names in lower case; each value of several is sent. */
@@ -41,7 +41,7 @@ export function requestPath(url: URL, { path, query }: TransportRequest): string
 
 /** Names in lower case. The request's own headers win over the transport's, whatever their case. */
 export function requestHeaders(
-  target: Target,
+  target: RequestTarget,
   { headers, body }: TransportRequest,
 ): Record<string, string | number | string[]> {
   const merged: Record<string, string | number | string[]> = { ...target.headers };
@@ -103,7 +103,11 @@ export async function withSecondTry<T>(
  * node's HTTP modules check the method, the path's characters and the headers when the request is
  * made.
  */
-export function notHttp(request: TransportRequest, target: Target, error: unknown): CapstanError {
+export function notHttp(
+  request: TransportRequest,
+  target: RequestTarget,
+  error: unknown,
+): CapstanError {
   return new CapstanError(
     'INVALID_ARGUMENT',
     `"request" expected a method, an escaped path and headers that HTTP allows, got ${describe(request, target)}: ${messageOf(error)}`,
@@ -111,9 +115,9 @@ export function notHttp(request: TransportRequest, target: Target, error: unknow
   );
 }
 
-export function aborted(
+export function requestAborted(
   request: TransportRequest,
-  target: Target,
+  target: RequestTarget,
   signal: AbortSignal,
 ): TransportError {
   return failed('aborted', describe(request, target), signal.reason);
@@ -129,7 +133,7 @@ export function failed(kind: TransportErrorKind, what: string, cause?: unknown):
 }
 
 /** Without the query: it may hold a continue token of kilobytes. */
-export function describe({ method, path }: TransportRequest, { url }: Target): string {
+export function describe({ method, path }: TransportRequest, { url }: RequestTarget): string {
   return `${method} ${url.origin}${url.pathname.replace(/\/+$/, '')}${path}`;
 }
 

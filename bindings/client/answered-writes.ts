@@ -13,9 +13,8 @@
  * something else of the same state.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
-import { ownMember } from '../base/json-object.ts';
-import { hashOf, inOrder } from '../base/json-print.ts';
-import { sameJson } from './merge-from.ts';
+import { sameExactJson } from '../base/exact-json.ts';
+import { hashText, ownMember, sortMembers } from '../base/json-value.ts';
 import type { Client } from './types.ts';
 import { innermost } from './wrapped-client.ts';
 
@@ -169,8 +168,8 @@ export class AnsweredWrites {
 
   /** Two hashes of 53 bits: that another value has both is not to be expected in any lifetime. */
   #print(value: unknown): string {
-    const text = JSON.stringify(inOrder(value)) ?? '';
-    return this.#seeds.map((seed) => hashOf(text, seed).toString(36)).join('-');
+    const text = JSON.stringify(sortMembers(value)) ?? '';
+    return this.#seeds.map((seed) => hashText(text, seed).toString(36)).join('-');
   }
 }
 
@@ -205,7 +204,7 @@ function changedParts(
     if (SERVER_SET.has(part) && isEmpty(value)) return false;
     if ((part === 'apiVersion' || part === 'kind') && old === undefined) return false;
     if (EMPTY_IS_NONE.has(part) && isEmpty(old) && isEmpty(value)) return false;
-    return !sameJson(old, value);
+    return !sameExactJson(old, value);
   });
 }
 
@@ -217,7 +216,7 @@ function isEmpty(value: unknown): boolean {
 type Members = { readonly [name: string]: unknown };
 
 function differenceOf(sent: unknown, answer: unknown): Difference | undefined {
-  if (sameJson(sent, answer)) return undefined;
+  if (sameExactJson(sent, answer)) return undefined;
   if (!arePaired(sent, answer)) return sent === undefined ? { x: 1 } : { v: sent };
   const m: Record<string, Difference> = {};
   for (const name of namesOf(sent, answer)) {
@@ -229,10 +228,10 @@ function differenceOf(sent: unknown, answer: unknown): Difference | undefined {
 
 /** Whether a draft has at each place what there is, or what was sent there before. */
 function says(difference: Difference | undefined, there: unknown, draft: unknown): boolean {
-  if (sameJson(there, draft)) return true;
+  if (sameExactJson(there, draft)) return true;
   if (difference === undefined) return false;
   if ('x' in difference) return draft === undefined;
-  if ('v' in difference) return sameJson(draft, difference.v);
+  if ('v' in difference) return sameExactJson(draft, difference.v);
   if (!areAlike(there, draft)) return false;
   return namesOf(there, draft).every((name) =>
     says(

@@ -8,7 +8,7 @@ import { requireObject } from '../base/errors.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import type { LiveClient } from './live-client.ts';
-import { keyOf, requireResource } from './paths.ts';
+import { objectKeyOf, requireResource } from './paths.ts';
 import type { ResourceCache } from './resource-cache.ts';
 import { ignoreNotFound, isAlreadyExists, isConflict } from './status-errors.ts';
 import type {
@@ -45,7 +45,7 @@ export class CachedWrites {
       return await this.#live.create(resource, object, options);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-      const key = keyOf(resource, object);
+      const key = objectKeyOf(resource, object);
       const cache = this.#cacheOf(resource, key.namespace);
       cache?.refused(key, undefined);
       const selectors = cache?.selectors();

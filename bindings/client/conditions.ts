@@ -4,9 +4,11 @@
  * the list it is given: what comes back is the same list where nothing had to change, and otherwise
  * a new one. A null in the list, which some kinds allow, is no condition of any type and stays.
  */
+
 import { systemWallNow } from '../base/clock.ts';
 import { invalid, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import { formatTime } from '../base/times.ts';
 import { listOf } from './metadata.ts';
 
 /** metav1.Condition. */
@@ -148,11 +150,6 @@ export function isStatusConditionPresentAndEqual(
   return findStatusCondition(conditions, type)?.status === status;
 }
 
-/** metav1.Time: RFC 3339, in UTC and to the second. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-}
-
 function checked(condition: object): ConditionLike {
   requireObject('condition', condition);
   const { type, status } = condition as Partial<ConditionLike>;
@@ -167,5 +164,8 @@ function dated(
   condition: ConditionLike,
   { wallNow = systemWallNow }: SetConditionOptions,
 ): ConditionLike {
-  return { ...condition, lastTransitionTime: condition.lastTransitionTime ?? timeText(wallNow()) };
+  return {
+    ...condition,
+    lastTransitionTime: condition.lastTransitionTime ?? formatTime(wallNow()),
+  };
 }

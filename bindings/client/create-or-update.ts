@@ -5,15 +5,16 @@
  */
 
 import { CapstanError, requireFunction, requireObject } from '../base/errors.ts';
-import { copyOf } from '../base/exact-json.ts';
+import { copyOf, sameExactJson } from '../base/exact-json.ts';
+import { isObjectLike } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { explaining } from '../base/shared-object.ts';
 import { groupVersion, type Resource, resourceId } from '../cache/rest/resource.ts';
 import { answeredWritesOf, isServerSet } from './answered-writes.ts';
 import { isDoubtful } from './exact-body.ts';
-import { mergeFrom, sameJson } from './merge-from.ts';
+import { mergeFrom } from './merge-from.ts';
 import { WRITE_NAMES } from './option-names.ts';
-import { keyOf, requireNamespace, toJson } from './paths.ts';
+import { objectKeyOf, requireJsonText, requireNamespace } from './paths.ts';
 import { isNotFound } from './status-errors.ts';
 import type { AnyResource, Client, ObjectKey, ReadOptions, WriteOptions } from './types.ts';
 import { markWhole } from './whole.ts';
@@ -102,7 +103,7 @@ export async function createOrUpdate<T extends object>(
     existing === undefined
       ? await client.create(resource, draft, write)
       : await client.update(resource, draft, write);
-  if (!options.dryRun && isObject(object)) answered.note(id, sent, plain(object));
+  if (!options.dryRun && isObjectLike(object)) answered.note(id, sent, plain(object));
   if (existing === undefined) return { result: 'created', object };
   return { result: isChanged(existing, object) ? 'updated' : 'unchanged', object };
 }
@@ -136,7 +137,7 @@ export async function createOrPatch<T extends object>(
   };
   if (existing === undefined) {
     const object = await client.create(resource, draft, write);
-    if (isObject(object))
+    if (isObjectLike(object))
       note(id, split(withoutNulls(plain(draft), undefined)).rest, split(object).rest);
     return { result: 'created', object };
   }
@@ -145,7 +146,7 @@ export async function createOrPatch<T extends object>(
   let result: OperationResult = 'unchanged';
   if (!answered.changesNothing(id, before.rest, after.rest)) {
     object = await client.patch(resource, key, mergeFrom(before.rest).to(after.rest), write);
-    if (isObject(object)) note(id, after.rest, split(object).rest);
+    if (isObjectLike(object)) note(id, after.rest, split(object).rest);
     if (isChanged(existing, object)) result = 'updated';
   }
   const ofStatus = `${id} status`;
@@ -160,7 +161,7 @@ export async function createOrPatch<T extends object>(
     const patched = await client
       .status()
       .patch(resource, key, mergeFrom(before.status).to(after.status), write);
-    if (isObject(patched)) {
+    if (isObjectLike(patched)) {
       const answer = { metadata, ...split(patched).status };
       note(ofStatus, { metadata, ...after.status }, answer);
     }
@@ -199,7 +200,7 @@ async function readAndMutate<T extends object>(
   };
   const copy = plain(start) as T;
   const draft = withOwnParts((await explaining(() => mutate(copy))) ?? copy, copy, existing);
-  const now = keyOf(resource, draft);
+  const now = objectKeyOf(resource, draft);
   if (now.name !== name || now.namespace !== namespace) {
     const why = `mutate expected to keep the name ${namespace}/${name}, and made it ${now.namespace}/${now.name}`;
     throw new CapstanError('INVALID_ARGUMENT', `${why}: name another object in the call`);
@@ -214,7 +215,7 @@ async function readAndMutate<T extends object>(
  * what others have changed meanwhile, or be refused.
  */
 function withOwnParts<T extends object>(draft: T, copy: T, existing: T | undefined): T {
-  if (draft === copy || existing === undefined || !isObject((draft as Plain).metadata))
+  if (draft === copy || existing === undefined || !isObjectLike((draft as Plain).metadata))
     return draft;
   const { status, metadata } = plain(existing);
   const own = Object.entries(metadata ?? {}).filter(([name]) => isServerSet(`metadata.${name}`));
@@ -239,23 +240,18 @@ function writeOptions({
  * there, but for what caches leave out: managers, and what items of a list do not say.
  */
 function isChanged(before: object, after: object): boolean {
-  if (!isObject(after)) return true;
+  if (!isObjectLike(after)) return true;
   const shown = (object: object): object => {
     const { apiVersion: _, kind: __, ...rest } = plain(object);
     delete rest.metadata?.managedFields;
     return rest;
   };
-  return !sameJson(shown(before), shown(after));
-}
-
-/** A client of the user's may answer a write with nothing. */
-function isObject(answer: unknown): boolean {
-  return typeof answer === 'object' && answer !== null;
+  return !sameExactJson(shown(before), shown(after));
 }
 
 /** What the object is in all that is remembered of a client. */
 function idOf(resource: AnyResource, object: object): string {
-  const { namespace, name } = keyOf(resource, object);
+  const { namespace, name } = objectKeyOf(resource, object);
   return `${resourceId(resource)} ${namespace}/${name}`;
 }
 
@@ -283,7 +279,7 @@ interface Plain {
 
 /** Without what no server shows in metadata. */
 function plain(object: object): Plain {
-  const copy = copyOf(object, toJson('object', object)) as Plain;
+  const copy = copyOf(object, requireJsonText('object', object)) as Plain;
   for (const name of ['labels', 'annotations', 'finalizers', 'ownerReferences']) {
     const member = copy.metadata?.[name];
     if (typeof member === 'object' && Object.keys(member ?? {}).length === 0)

@@ -12,11 +12,11 @@ import {
   type NumberAt,
   type NumberTexts,
   numbersIn,
+  sameExactJson,
 } from '../base/exact-json.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import { StatusError } from '../cache/rest/status-error.ts';
-import { sameJson } from './merge-from.ts';
-import { toJson } from './paths.ts';
+import { requireJsonText } from './paths.ts';
 
 /** What is written, as text. */
 export interface Body {
@@ -32,7 +32,7 @@ const SUSPECT = /[:,[](?:null|-?\d{16})/;
 
 /** Throws CapstanError INVALID_ARGUMENT for what is no JSON, NaN and Infinity among it. */
 export function bodyFor(what: string, value: object): Body {
-  const text = toJson(what, value);
+  const text = requireJsonText(what, value);
   if (!SUSPECT.test(text)) return { what, value, text, doubts: [] };
   const unknown = numbersIn(value).filter(({ text }) => text === undefined);
   const wrong = unknown.find((number) => !Number.isFinite(number.value));
@@ -105,7 +105,7 @@ function isInPlace({ path }: NumberAt, value: unknown, current: unknown): boolea
   for (const name of path) {
     if (Array.isArray(now)) {
       const list: readonly unknown[] = now;
-      return Array.isArray(before) && before.every((each, i) => sameJson(each, list[i]));
+      return Array.isArray(before) && before.every((each, i) => sameExactJson(each, list[i]));
     }
     now = (now as Record<string, unknown>)[name];
     before = (before as Record<string, unknown>)[name];

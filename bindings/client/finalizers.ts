@@ -12,7 +12,7 @@ import { namesOf, requireMembers, requireNames, requireSignalOptions } from '../
 import { explained, explaining } from '../base/shared-object.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import { isNotFound } from '../cache/rest/status-error.ts';
-import { describeObject, listOf, metadataOf, withMetadata } from './metadata.ts';
+import { checkedMetadata, describeObject, listOf, withMetadata } from './metadata.ts';
 import type { JsonPatchOperation, Writer } from './types.ts';
 
 /** Whether the finalizer is on the object. */
@@ -43,12 +43,12 @@ export function removeFinalizer<T extends object>(object: T, finalizer: string):
 
 /** Whether the object is being deleted. */
 export function isBeingDeleted(object: object): boolean {
-  const { deletionTimestamp } = metadataOf(object);
+  const { deletionTimestamp } = checkedMetadata(object);
   return deletionTimestamp !== undefined && deletionTimestamp !== null && deletionTimestamp !== '';
 }
 
 function finalizersOf(object: object): readonly string[] {
-  return listOf('object.metadata.finalizers', metadataOf(object).finalizers) as string[];
+  return listOf('object.metadata.finalizers', checkedMetadata(object).finalizers) as string[];
 }
 
 function requireFinalizer(name: string, finalizer: unknown): void {
@@ -277,7 +277,7 @@ async function patchFinalizers<T extends object>(
   changes: JsonPatchOperation[],
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const { namespace, name, uid } = metadataOf(object);
+  const { namespace, name, uid } = checkedMetadata(object);
   if (typeof name !== 'string')
     throw invalid('object.metadata.name', 'the name of an object that exists', name);
   const same: JsonPatchOperation[] =

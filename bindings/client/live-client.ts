@@ -31,12 +31,12 @@ import { requireCallOptions, requirePatch } from './option-names.ts';
 import {
   bodyOf,
   collectionPath,
-  keyOf,
-  metadataOf,
+  objectKeyOf,
   objectPath,
+  requireJsonText,
+  requireMetadata,
   requireNamespace,
   requireResource,
-  toJson,
 } from './paths.ts';
 import type { RestClient } from './rest-client.ts';
 import { isForbidden } from './status-errors.ts';
@@ -147,11 +147,11 @@ export class LiveClient implements Client {
     const isReview = mayBeUnnamed(resource);
     const given = isReview ? { metadata: {}, ...object } : object;
     const body = bodyFor('object', bodyOf(resource, given));
-    const { name, namespace, generateName } = metadataOf(given) as KubeObject['metadata'] & {
+    const { name, namespace, generateName } = requireMetadata(given) as KubeObject['metadata'] & {
       generateName?: string;
     };
     if (!name && !generateName && !isReview)
-      throw invalid('object.metadata', 'a name or generateName', metadataOf(given));
+      throw invalid('object.metadata', 'a name or generateName', requireMetadata(given));
     const path = collectionPath(resource, requireNamespace(resource, namespace));
     const key = { ...(name && { name }), namespace };
     return this.#write<T>({ resource, key, generateName }, { method: 'POST', path, body }, options);
@@ -163,7 +163,7 @@ export class LiveClient implements Client {
     options: WriteOptions = {},
   ): Promise<T> {
     const body = bodyFor('object', bodyOf(resource, object));
-    const key = keyOf(resource, object);
+    const key = objectKeyOf(resource, object);
     const path = objectPath(resource, key);
     await this.#requireWhole(resource, key, object, options);
     return this.#write<T>({ resource, key }, { method: 'PUT', path, body }, options);
@@ -184,7 +184,7 @@ export class LiveClient implements Client {
     options: ApplyOptions = {},
   ): Promise<T> {
     const body = bodyFor('object', bodyOf<T>(resource, object));
-    return this.#apply<T>({ resource, key: keyOf(resource, object) }, body, options);
+    return this.#apply<T>({ resource, key: objectKeyOf(resource, object) }, body, options);
   }
 
   async delete<T extends object>(
@@ -268,7 +268,7 @@ export class LiveClient implements Client {
           options.body === undefined
             ? bodyFor('object', bodyOf(resource, object))
             : bodyFor('options.body', options.body);
-        const key = keyOf(resource, object);
+        const key = objectKeyOf(resource, object);
         const path = objectPath(resource, key, name);
         if (options.body === undefined) await this.#requireWhole(resource, key, object, options);
         return this.#write<B>(
@@ -294,7 +294,7 @@ export class LiveClient implements Client {
           options.body === undefined
             ? bodyFor('object', bodyOf<T>(resource, object))
             : bodyFor('options.body', options.body);
-        const key = keyOf(resource, object);
+        const key = objectKeyOf(resource, object);
         const sentKind = sentKindOf(resource, options);
         return this.#apply<B>({ resource, key, subresource: name, sentKind }, body, options);
       },
@@ -501,7 +501,7 @@ function deletion({
   preconditions,
   signal,
 }: DeleteOptions) {
-  const body = toJson('options', {
+  const body = requireJsonText('options', {
     kind: 'DeleteOptions',
     apiVersion: 'v1',
     ...{ gracePeriodSeconds, propagationPolicy, preconditions },

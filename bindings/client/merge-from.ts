@@ -5,11 +5,11 @@
  */
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
-import { copyOf, noteText, textOfNumber } from '../base/exact-json.ts';
-import { isJsonObject } from '../base/json-object.ts';
+import { copyOf, noteText, sameExactJson, sameText, textOfNumber } from '../base/exact-json.ts';
+import { isJsonObject } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
-import { toJson } from './paths.ts';
+import { requireJsonText } from './paths.ts';
 import type { Patch } from './types.ts';
 
 /** Of {@link mergeFrom}. */
@@ -103,7 +103,7 @@ type JsonObject = { [member: string]: Json };
  * changes: a state may lack them, and a server refuses to have them removed.
  */
 function plain(what: string, object: object): JsonObject {
-  const copy = copyOf(object, toJson(what, object)) as JsonObject;
+  const copy = copyOf(object, requireJsonText(what, object)) as JsonObject;
   delete copy.kind;
   delete copy.apiVersion;
   return copy;
@@ -118,7 +118,7 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
   }
   for (const [name, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, name) ? (before[name] as Json) : undefined;
-    if (old !== undefined && sameJson(old, value) && sameText(before, after, name)) continue;
+    if (old !== undefined && sameExactJson(old, value) && sameText(before, after, name)) continue;
     if (isJsonObject(old) && isJsonObject(value)) {
       const inner = difference(old, value, `${path}.${name}`);
       if (Object.keys(inner).length > 0) changes.set(name, inner);
@@ -145,30 +145,4 @@ function withoutNulls(value: Json, path: string): Json {
   } else if (isJsonObject(value))
     for (const [name, member] of Object.entries(value)) withoutNulls(member, `${path}.${name}`);
   return value;
-}
-
-/**
- * Whether two values are the same JSON, whatever the order of their members. Of numbers that are
- * the same to JavaScript their texts decide, where both are known.
- */
-export function sameJson(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) || Array.isArray(b)) {
-    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((element, i) => sameJson(element, b[i]) && sameText(a, b, String(i)));
-  }
-  const names = Object.keys(a);
-  if (names.length !== Object.keys(b).length) return false;
-  return names.every(
-    (name) =>
-      Object.hasOwn(b, name) &&
-      sameJson((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name]) &&
-      sameText(a, b, name),
-  );
-}
-
-function sameText(a: object, b: object, name: string): boolean {
-  const [text, other] = [textOfNumber(a, name), textOfNumber(b, name)];
-  return text === other || text === undefined || other === undefined;
 }

@@ -43,7 +43,7 @@ export interface ObjectMeta {
  * The metadata of an object, of whatever type its user gave it. Throws CapstanError
  * INVALID_ARGUMENT for what is no object.
  */
-export function metadataOf(object: object, name = 'object'): Readonly<ObjectMeta> {
+export function checkedMetadata(object: object, name = 'object'): Readonly<ObjectMeta> {
   requireObject(name, object);
   const { metadata } = object as { metadata?: unknown };
   if (metadata === undefined || metadata === null) return {};
@@ -54,7 +54,7 @@ export function metadataOf(object: object, name = 'object'): Readonly<ObjectMeta
 
 /** A new object with these members of its metadata; one that is undefined is left out. */
 export function withMetadata<T extends object>(object: T, changed: Partial<ObjectMeta>): T {
-  const metadata: Record<string, unknown> = { ...metadataOf(object), ...changed };
+  const metadata: Record<string, unknown> = { ...checkedMetadata(object), ...changed };
   for (const [member, value] of Object.entries(changed))
     if (value === undefined) delete metadata[member];
   return { ...object, metadata };
@@ -76,7 +76,7 @@ export function listOf<E>(
 /** `kind namespace/name` for messages. */
 export function describeObject(object: object): string {
   const { kind } = object as { kind?: unknown };
-  const { namespace, name } = metadataOf(object);
+  const { namespace, name } = checkedMetadata(object);
   const key = namespace ? `${namespace}/${name}` : `${name}`;
   return typeof kind === 'string' && kind !== '' ? `${kind} ${key}` : key;
 }

@@ -10,9 +10,9 @@ import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import { groupVersion } from '../cache/rest/resource.ts';
 import {
+  checkedMetadata,
   describeObject,
   listOf,
-  metadataOf,
   type OwnerReference,
   withMetadata,
 } from './metadata.ts';
@@ -119,7 +119,7 @@ export function removeOwnerReference<T extends object>(
   if (at < 0)
     throw notOwned(
       object,
-      `has no owner reference to ${ownerResource.kind} ${metadataOf(owner).name}`,
+      `has no owner reference to ${ownerResource.kind} ${checkedMetadata(owner).name}`,
     );
   return without(object, owners, at);
 }
@@ -136,7 +136,7 @@ export function removeControllerReference<T extends object>(
 ): T {
   const owners = ownersOf(object);
   if (!hasControllerReference(object)) throw notOwned(object, 'has no controller');
-  const what = `${ownerResource.kind} ${metadataOf(owner, 'owner').name}`;
+  const what = `${ownerResource.kind} ${checkedMetadata(owner, 'owner').name}`;
   const at = indexOf(owners, owner, ownerResource);
   if (at < 0) throw notOwned(object, `has no owner reference to ${what}`);
   if (owners[at]?.controller !== true)
@@ -167,12 +167,12 @@ export function hasOwnerReference(
 type Owners = readonly (OwnerReference | null | undefined)[];
 
 function ownersOf(object: object): Owners {
-  return listOf('object.metadata.ownerReferences', metadataOf(object).ownerReferences);
+  return listOf('object.metadata.ownerReferences', checkedMetadata(object).ownerReferences);
 }
 
 function referenceTo(owner: object, object: object, ownerResource: AnyResource): OwnerReference {
   requireObject('ownerResource', ownerResource);
-  const { name, uid, namespace } = metadataOf(owner, 'owner');
+  const { name, uid, namespace } = checkedMetadata(owner, 'owner');
   if (typeof name !== 'string' || name === '')
     throw invalid('owner.metadata.name', 'the name of the owner', name);
   if (typeof uid !== 'string' || uid === '')
@@ -191,7 +191,7 @@ function referenceTo(owner: object, object: object, ownerResource: AnyResource):
  */
 function checkNamespaces(ownerNamespace: string, object: object, ownerResource: AnyResource): void {
   if (ownerNamespace === '') return;
-  const { namespace } = metadataOf(object);
+  const { namespace } = checkedMetadata(object);
   if (namespace === ownerNamespace) return;
   const why = !namespace
     ? 'a cluster-scoped object cannot have an owner in a namespace'
@@ -215,7 +215,7 @@ function sameOwner(a: OwnerReference | null | undefined, b: Omit<OwnerReference,
 
 function indexOf(owners: Owners, owner: object, ownerResource: AnyResource): number {
   requireObject('ownerResource', ownerResource);
-  const { name } = metadataOf(owner, 'owner');
+  const { name } = checkedMetadata(owner, 'owner');
   if (typeof name !== 'string') throw invalid('owner.metadata.name', 'the name of the owner', name);
   const wanted = { apiVersion: groupVersion(ownerResource), kind: ownerResource.kind, name };
   return owners.findIndex((each) => sameOwner(each, wanted));

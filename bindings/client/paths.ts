@@ -55,15 +55,18 @@ export function requireNamespace(resource: AnyResource, namespace: unknown): str
  * The key of an object: its namespace where the resource has any, and its name. Throws CapstanError
  * INVALID_ARGUMENT.
  */
-export function keyOf(resource: AnyResource, object: object): { namespace: string; name: string } {
+export function objectKeyOf(
+  resource: AnyResource,
+  object: object,
+): { namespace: string; name: string } {
   requireResource(resource);
-  const { name, namespace } = metadataOf(object);
+  const { name, namespace } = requireMetadata(object);
   if (typeof name !== 'string' || name === '')
     throw invalid('object.metadata.name', 'a name', name);
   return { name, namespace: requireNamespace(resource, namespace) };
 }
 
-export function metadataOf(object: object): NonNullable<KubeObject['metadata']> {
+export function requireMetadata(object: object): NonNullable<KubeObject['metadata']> {
   requireObject('object', object);
   const { metadata } = object as KubeObject;
   requireObject('object.metadata', metadata);
@@ -99,7 +102,7 @@ export function bodyOf<T extends object>(
  * With numbers as they came, and BigInts as numbers. Throws CapstanError INVALID_ARGUMENT for what
  * JSON cannot say, such as a cycle.
  */
-export function toJson(what: string, value: unknown): string {
+export function requireJsonText(what: string, value: unknown): string {
   try {
     const text = jsonText(value);
     if (text !== undefined) return text;

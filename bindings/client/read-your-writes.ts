@@ -322,7 +322,7 @@ function isOlder(a: string | undefined, b: string | undefined): boolean {
  * Whether a write, a deletion too, left nothing: the object is marked, and nothing holds it any
  * more.
  */
-export function isGone({ metadata, spec }: WrittenObject): boolean {
+export function isFullyDeleted({ metadata, spec }: WrittenObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = metadata ?? {};
   if (!deletionTimestamp || (deletionGracePeriodSeconds ?? 0) > 0 || (finalizers?.length ?? 0) > 0)
     return false;

@@ -21,7 +21,7 @@ import type { Indexer } from '../cache/store/store.ts';
 import { waitForChange } from './change-wait.ts';
 import {
   type CacheView,
-  isGone,
+  isFullyDeleted,
   isLost,
   isMissing,
   isOpaque,
@@ -380,7 +380,7 @@ export class ResourceCache {
   wrote(object: WrittenObject, whole = true): void {
     const { name, namespace = '', uid, resourceVersion } = object.metadata ?? {};
     if (name === undefined || resourceVersion === undefined) return;
-    const state = whole && isGone(object) ? 'gone' : 'there';
+    const state = whole && isFullyDeleted(object) ? 'gone' : 'there';
     const belongs = whole ? this.#belongs(object) : undefined;
     const [expected, unsure] = [belongs !== false, belongs === undefined && this.#isRestricted()];
     this.#add({ namespace, name }, { uid, version: resourceVersion, state, expected, unsure });
@@ -395,7 +395,7 @@ export class ResourceCache {
   wroteDeletion(object: WrittenObject): void {
     const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata ?? {};
     if (name === undefined) return;
-    if (deletionTimestamp !== undefined && !isGone(object)) this.wrote(object);
+    if (deletionTimestamp !== undefined && !isFullyDeleted(object)) this.wrote(object);
     else this.deleted({ namespace, name }, 'gone', uid, resourceVersion);
   }
 

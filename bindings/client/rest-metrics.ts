@@ -10,11 +10,14 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { requireFunction } from '../base/errors.ts';
 import {
-  type Counts,
-  emptyCounts,
-  escapeLabel,
-  observeIn,
-  showNumber,
+  byName,
+  emptyHistogram,
+  expositionText,
+  type Histogram,
+  histogramSamples,
+  labelPairs,
+  metricFamily,
+  observe,
 } from '../base/exposition.ts';
 import { namesOf, requireNames } from '../base/names.ts';
 import type { Transport, TransportRequest, TransportResponse } from '../cache/index.ts';
@@ -36,46 +39,42 @@ const BUCKETS: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15
 export class RestClientMetrics {
   /** By labels, as they are written. */
   readonly #requests = new Map<string, number>();
-  readonly #seconds = new Map<string, Counts>();
+  readonly #seconds = new Map<string, Histogram>();
 
   /** @param code the status, or `<error>` where there was no answer */
   counted(code: string, method: string, host: string): void {
-    const labels = `code="${escapeLabel(code)}",host="${escapeLabel(host)}",method="${escapeLabel(method)}"`;
+    const labels = labelPairs({ code, host, method });
     this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1);
   }
 
   took(seconds: number, verb: string, host: string): void {
-    const labels = `host="${escapeLabel(host)}",verb="${escapeLabel(verb)}"`;
-    let counts = this.#seconds.get(labels);
-    if (counts === undefined) {
-      counts = emptyCounts(BUCKETS);
-      this.#seconds.set(labels, counts);
+    const labels = labelPairs({ host, verb });
+    let histogram = this.#seconds.get(labels);
+    if (histogram === undefined) {
+      histogram = emptyHistogram(BUCKETS);
+      this.#seconds.set(labels, histogram);
     }
-    observeIn(BUCKETS, counts, seconds);
+    observe(BUCKETS, histogram, seconds);
   }
 
   /** In the text format (version 0.0.4). */
   text(): string {
-    const lines: string[] = [];
-    if (this.#requests.size > 0) {
-      const name = 'rest_client_requests_total';
-      lines.push(
-        `# HELP ${name} Number of HTTP requests, partitioned by status code, method, and host.`,
-        `# TYPE ${name} counter`,
-      );
-      for (const [labels, count] of sorted(this.#requests))
-        lines.push(`${name}{${labels}} ${count}`);
-    }
-    if (this.#seconds.size > 0) {
-      const name = 'rest_client_request_duration_seconds';
-      lines.push(
-        `# HELP ${name} Request latency in seconds. Broken down by verb and host.`,
-        `# TYPE ${name} histogram`,
-      );
-      for (const [labels, counts] of sorted(this.#seconds))
-        lines.push(...histogram(name, labels, counts));
-    }
-    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+    return expositionText([
+      ...metricFamily(
+        'counter',
+        'rest_client_requests_total',
+        'Number of HTTP requests, partitioned by status code, method, and host.',
+        byName(this.#requests),
+      ),
+      ...metricFamily(
+        'histogram',
+        'rest_client_request_duration_seconds',
+        'Request latency in seconds. Broken down by verb and host.',
+        byName(this.#seconds).flatMap(([labels, histogram]) =>
+          histogramSamples(labels, BUCKETS, histogram),
+        ),
+      ),
+    ]);
   }
 }
 
@@ -155,23 +154,4 @@ function measured(inner: AsyncIterator<Uint8Array>, end: () => void): AsyncItera
       return (await inner.return?.()) ?? { done: true, value: undefined };
     },
   };
-}
-
-function sorted<V>(by: ReadonlyMap<string, V>): [string, V][] {
-  return [...by].sort(([a], [b]) => (a < b ? -1 : 1));
-}
-
-function histogram(name: string, labels: string, { sum, counts }: Counts): string[] {
-  let below = 0;
-  const lines = BUCKETS.map((bound, i) => {
-    below += counts[i] as number;
-    return `${name}_bucket{${labels},le="${showNumber(bound)}"} ${below}`;
-  });
-  below += counts.at(-1) as number;
-  return [
-    ...lines,
-    `${name}_bucket{${labels},le="+Inf"} ${below}`,
-    `${name}_sum{${labels}} ${showNumber(sum)}`,
-    `${name}_count{${labels}} ${below}`,
-  ];
 }

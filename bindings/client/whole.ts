@@ -3,8 +3,8 @@
  * cache has left out, as whoever wrote it has never seen that.
  */
 import { CapstanError } from '../base/errors.ts';
-import { isJsonObject, ownMember } from '../base/json-object.ts';
-import { sameJson } from './merge-from.ts';
+import { sameExactJson } from '../base/exact-json.ts';
+import { isJsonObject, ownMember } from '../base/json-value.ts';
 import { describeObject } from './metadata.ts';
 import type { AnyResource } from './types.ts';
 
@@ -19,7 +19,7 @@ export function markWhole(object: object): void {
 export const isWhole = (object: object): boolean => whole.has(object);
 
 /** What is written, beside what the server has and what the cache keeps of that. */
-export interface Written {
+export interface WrittenStates {
   readonly now: object;
   readonly kept: object;
   readonly given: object;
@@ -37,7 +37,7 @@ export interface Written {
 export function requireNothingLost(
   resource: AnyResource,
   what: string,
-  { now, kept, given, isPatch }: Written,
+  { now, kept, given, isPatch }: WrittenStates,
   part?: string,
 ): void {
   const of = (object: object): unknown =>
@@ -63,7 +63,7 @@ function lostAt(
   path: string,
   isPatch: boolean,
 ): string | undefined {
-  if (sameJson(now, kept)) return undefined;
+  if (sameExactJson(now, kept)) return undefined;
   if (Array.isArray(now) && Array.isArray(given))
     return lostInList(now, Array.isArray(kept) ? kept : [], given, path);
   if (isJsonObject(now) && isJsonObject(given)) {
@@ -77,7 +77,7 @@ function lostAt(
     }
     return undefined;
   }
-  return sameJson(given, kept) && !sameJson(given, now) ? path : undefined;
+  return sameExactJson(given, kept) && !sameExactJson(given, now) ? path : undefined;
 }
 
 /** Elements are told apart by their places, and by what the cache has kept of them. */
@@ -92,7 +92,7 @@ function lostInList(
     return left.every((element) => has(given, element)) ? undefined : path;
   }
   for (const [i, element] of now.entries()) {
-    if (sameJson(element, kept[i]) || has(given, element)) continue;
+    if (sameExactJson(element, kept[i]) || has(given, element)) continue;
     const at = `${path}[${i}]`;
     const lost = has(given, kept[i]) ? at : lostAt(element, kept[i], given[i], at, false);
     if (lost !== undefined) return lost;
@@ -101,7 +101,7 @@ function lostInList(
 }
 
 const has = (list: readonly unknown[], element: unknown): boolean =>
-  list.some((each) => sameJson(each, element));
+  list.some((each) => sameExactJson(each, element));
 
 /** Whether a merge patch may replace what a cache has changed: it has a list, or names a member. */
 export function mayReplace(body: unknown): boolean {
@@ -117,7 +117,8 @@ export function mayReplace(body: unknown): boolean {
  */
 export function withStatusOf<T extends object>(object: T, now: object, kept: object): T {
   const [given, before, status] = [object, kept, now].map((of) => (of as WithStatus).status);
-  if (status === undefined || sameJson(status, before) || !sameJson(given, before)) return object;
+  if (status === undefined || sameExactJson(status, before) || !sameExactJson(given, before))
+    return object;
   return { ...object, status };
 }
 

@@ -7,7 +7,7 @@
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import { requireFieldOptions } from './client.ts';
-import { metadataOf, requireResource } from './paths.ts';
+import { requireMetadata, requireResource } from './paths.ts';
 import type { AnyResource, Client, ObjectKey, WriteOptions } from './types.ts';
 import { WrappedClient } from './wrapped-client.ts';
 
@@ -47,7 +47,7 @@ export function newNamespacedClient(client: Client, namespace: string): Client {
       return scoped(resource, key);
     },
     object: <T extends object>(resource: AnyResource, object: T): T => {
-      const metadata = metadataOf(object);
+      const metadata = requireMetadata(object);
       const placed = own(resource, metadata.namespace, `the object ${metadata.name ?? ''}`);
       if (placed === metadata.namespace) return object;
       return { ...object, metadata: { ...(object as KubeObject).metadata, namespace: placed } };

@@ -6,7 +6,7 @@ import { tell } from '../base/handle-error.ts';
 import type { AnyResource } from './types.ts';
 
 /** A write of an object, or of one of its subresources, that the server carried out. */
-export interface Written {
+export interface WriteRecord {
   readonly resource: AnyResource;
   readonly method: string;
   /** What was sent, as text; a patch where `contentType` says so. */
@@ -16,14 +16,14 @@ export interface Written {
   readonly answer: object;
 }
 
-const listeners = new Set<(written: Written) => void>();
+const listeners = new Set<(written: WriteRecord) => void>();
 
 /** The function that it returns takes that back. What a listener throws is reported. */
-export function onWritten(listener: (written: Written) => void): () => void {
+export function onWritten(listener: (written: WriteRecord) => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-export function tellWritten(written: Written): void {
+export function tellWritten(written: WriteRecord): void {
   for (const listener of listeners) tell(() => listener(written), 'a listener of writes');
 }

@@ -18,10 +18,10 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import { hashOf } from '../base/json-print.ts';
+import { hashText } from '../base/json-value.ts';
 import type { Request } from '../base/request.ts';
 import type { Resource } from '../cache/rest/resource.ts';
-import type { Written } from '../client/written.ts';
+import type { WriteRecord } from '../client/written.ts';
 import { contentOf, pathsBetween, pathsOfBody, withoutTimes } from './object-content.ts';
 import type { HotLoopReport } from './report.ts';
 import type { Run } from './run.ts';
@@ -114,7 +114,7 @@ export class HotLoops {
       .reverse();
   }
 
-  wrote(written: Written): void {
+  wrote(written: WriteRecord): void {
     const { kind, namespace = '', name, version } = identityOf(written);
     if (name === undefined || version === undefined) return;
     const id = `${kind} ${namespace}/${name}`;
@@ -139,7 +139,7 @@ export class HotLoops {
   }
 
   /** The run that concerns the object, or the only running one. Undefined if it is ambiguous. */
-  #runOf({ answer }: Written, id: string, namespace: string, name: string): Found | undefined {
+  #runOf({ answer }: WriteRecord, id: string, namespace: string, name: string): Found | undefined {
     const { ownerReferences, resourceVersion } = (answer as { metadata: Metadata }).metadata;
     // A run whose cause is this very write did not make it: the event arrived before the response.
     const running = this.#parts
@@ -164,7 +164,7 @@ export class HotLoops {
     return running.length === 1 ? { run, isRelated: false } : undefined;
   }
 
-  #judge(track: Track, { run, isRelated }: Found, written: Written, id: string): void {
+  #judge(track: Track, { run, isRelated }: Found, written: WriteRecord, id: string): void {
     const now = this.#parts.clock.now();
     const causes = run.causes.filter(({ object }) => object !== undefined);
     if (causes.length === 0) return;
@@ -179,8 +179,8 @@ export class HotLoops {
       return;
     }
     const text = contentOf(written.answer);
-    const content = hashOf(text, 0);
-    const timeless = hashOf(withoutTimes(text), 0);
+    const content = hashText(text, 0);
+    const timeless = hashText(withoutTimes(text), 0);
     const isFirst = track.content === undefined;
     const same = content === track.content;
     const timesOnly = timeless === track.contents.at(-1);
@@ -206,7 +206,7 @@ export class HotLoops {
   }
 
   /** Once a loop is suspected, finds the paths that differ. */
-  #look(track: Track, written: Written): void {
+  #look(track: Track, written: WriteRecord): void {
     if (track.count < LOOP_WRITES - 3 && track.steps < LOOP_STEPS - 3) return;
     const { answer, body, contentType } = written;
     if (track.last !== undefined) {
@@ -259,7 +259,7 @@ interface Metadata {
   readonly ownerReferences?: readonly { readonly name?: string; readonly kind?: string }[];
 }
 
-function identityOf({ resource, answer }: Written) {
+function identityOf({ resource, answer }: WriteRecord) {
   const { kind = resource.kind, metadata = {} } = answer as { kind?: string; metadata?: Metadata };
   const { name, namespace, resourceVersion: version } = metadata;
   return { kind, namespace, name: kind === resource.kind ? name : undefined, version };

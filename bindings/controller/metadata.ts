@@ -3,6 +3,7 @@
  * possible.
  */
 
+import { isObjectLike } from '../base/json-value.ts';
 import type { Request } from '../base/request.ts';
 import { type Change, LazyChange, sameResourceVersion } from '../cache/bytes/change.ts';
 import { nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
@@ -21,9 +22,9 @@ export interface Metadata {
 
 /** `undefined` if the value is not an object with metadata. */
 export function objectMetadata(object: unknown): Metadata | undefined {
-  if (!isObject(object)) return undefined;
+  if (!isObjectLike(object)) return undefined;
   const { metadata } = object as { metadata?: unknown };
-  return isObject(metadata) ? metadata : undefined;
+  return isObjectLike(metadata) ? metadata : undefined;
 }
 
 /**
@@ -31,7 +32,7 @@ export function objectMetadata(object: unknown): Metadata | undefined {
  * metadata, and is not decoded for this.
  */
 export function hasMetadata(object: unknown): object is object {
-  if (!isObject(object)) return false;
+  if (!isObjectLike(object)) return false;
   return versionOf(object) !== undefined || objectMetadata(object) !== undefined;
 }
 
@@ -40,7 +41,7 @@ export function hasMetadata(object: unknown): object is object {
  * for any other object.
  */
 export function storedRequest(object: unknown): Request | undefined {
-  const version = isObject(object) ? versionOf(object) : undefined;
+  const version = isObjectLike(object) ? versionOf(object) : undefined;
   return version && nameOfVersion(version);
 }
 
@@ -49,7 +50,7 @@ export function storedRequest(object: unknown): Request | undefined {
  * keeps as bytes is not decoded.
  */
 export function causeObject(ofKind: string | undefined, object: unknown): CauseObject | undefined {
-  const version = isObject(object) ? versionOf(object) : undefined;
+  const version = isObjectLike(object) ? versionOf(object) : undefined;
   const known = version && nameOfVersion(version);
   const metadata = known === undefined ? objectMetadata(object) : undefined;
   const { namespace = '', name } = known ?? metadata ?? {};
@@ -80,13 +81,9 @@ export function comparedAsBytes({ change }: States): boolean {
 export function sameVersion(states: States): boolean {
   if (comparedAsBytes(states)) return (states.change as LazyChange).sameResourceVersion;
   const { objectOld: old, objectNew: now } = states;
-  if (!isObject(old) || !isObject(now)) return false;
+  if (!isObjectLike(old) || !isObjectLike(now)) return false;
   if (sameResourceVersion(old, now)) return true;
   return (
     (objectMetadata(old)?.resourceVersion ?? '') === (objectMetadata(now)?.resourceVersion ?? '')
   );
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }

@@ -8,11 +8,15 @@
  */
 import { requireObject } from '../base/errors.ts';
 import {
-  type Counts,
-  emptyCounts,
-  escapeLabel,
-  observeIn,
-  showNumber,
+  byName,
+  emptyHistogram,
+  expositionText,
+  type Histogram,
+  histogramSamples,
+  labelPairs,
+  metricFamily,
+  observe,
+  type Sample,
 } from '../base/exposition.ts';
 import type { Collector } from './manager.ts';
 
@@ -36,14 +40,12 @@ export class Figures {
   timeouts = 0;
   workers = 0;
   active = 0;
-  readonly time: Counts = emptyCounts(TIME_BUCKETS);
+  readonly time: Histogram = emptyHistogram(TIME_BUCKETS);
 
   observe(ms: number): void {
-    observeIn(TIME_BUCKETS, this.time, ms / 1000);
+    observe(TIME_BUCKETS, this.time, ms / 1000);
   }
 }
-
-type Value = (figures: Figures) => number;
 
 /**
  * Collects the metrics of controllers, such as `controller_runtime_reconcile_total`. Controllers of
@@ -84,97 +86,87 @@ export class ControllerMetrics implements Collector {
 
   /** In Prometheus' text format 0.0.4. Empty if there is no controller. */
   text(): string {
-    const all = [...this.#byName].sort(([a], [b]) => (a < b ? -1 : 1));
-    if (all.length === 0) return '';
+    const all = byName(this.#byName);
     const lines: string[] = [];
-    const head = (name: string, type: string, help: string): void => {
-      lines.push(
-        `# HELP controller_runtime_${name} ${help}`,
-        `# TYPE controller_runtime_${name} ${type}`,
+    const metric = (
+      type: 'counter' | 'gauge' | 'histogram',
+      name: string,
+      help: string,
+      samples: (figures: Figures, labels: string) => Sample[],
+    ): void => {
+      const each = all.flatMap(([controller, figures]) =>
+        samples(figures, labelPairs({ controller })),
       );
+      lines.push(...metricFamily(type, name, help, each));
     };
-    const each = (name: string, type: string, help: string, value: Value): void => {
-      head(name, type, help);
-      for (const [controller, figures] of all)
-        lines.push(
-          `controller_runtime_${name}{${label(controller)}} ${showNumber(value(figures))}`,
-        );
-    };
-    each(
-      'active_workers',
+    const number = (
+      type: 'counter' | 'gauge',
+      name: string,
+      help: string,
+      value: (figures: Figures) => number,
+    ): void => metric(type, name, help, (f, labels) => [[labels, value(f)]]);
+    number(
       'gauge',
+      'controller_runtime_active_workers',
       'Number of currently used workers per controller',
       (f) => f.active,
     );
-    each(
-      'max_concurrent_reconciles',
+    number(
       'gauge',
+      'controller_runtime_max_concurrent_reconciles',
       'Maximum number of concurrent reconciles per controller',
       (f) => f.workers,
     );
-    each(
-      'reconcile_errors_total',
+    number(
       'counter',
+      'controller_runtime_reconcile_errors_total',
       'Total number of reconciliation errors per controller',
       (f) => f.errors,
     );
-    each(
-      'reconcile_panics_total',
+    number(
       'counter',
+      'controller_runtime_reconcile_panics_total',
       'Total number of reconciliation panics per controller',
       (f) => f.panics,
     );
-    head('reconcile_time_seconds', 'histogram', 'Length of time per reconciliation per controller');
-    for (const [controller, { time }] of all) lines.push(...histogram(controller, time));
-    each(
-      'reconcile_timeouts_total',
+    metric(
+      'histogram',
+      'controller_runtime_reconcile_time_seconds',
+      'Length of time per reconciliation per controller',
+      (f, labels) => histogramSamples(labels, TIME_BUCKETS, f.time),
+    );
+    number(
       'counter',
+      'controller_runtime_reconcile_timeouts_total',
       'Total number of reconciliation timeouts per controller',
       (f) => f.timeouts,
     );
-    head('reconcile_total', 'counter', 'Total number of reconciliations per controller');
-    for (const [controller, f] of all) {
-      const results = {
-        error: f.errors,
-        requeue: f.requeue,
-        requeue_after: f.requeueAfter,
-        success: f.success,
-      };
-      for (const [result, value] of Object.entries(results))
-        lines.push(
-          `controller_runtime_reconcile_total{${label(controller)},result="${result}"} ${value}`,
-        );
-    }
-    each(
-      'terminal_reconcile_errors_total',
+    metric(
       'counter',
+      'controller_runtime_reconcile_total',
+      'Total number of reconciliations per controller',
+      (f, labels) =>
+        Object.entries({
+          error: f.errors,
+          requeue: f.requeue,
+          requeue_after: f.requeueAfter,
+          success: f.success,
+        }).map(([result, value]) => [`${labels},result="${result}"`, value]),
+    );
+    number(
+      'counter',
+      'controller_runtime_terminal_reconcile_errors_total',
       'Total number of terminal reconciliation errors per controller',
       (f) => f.terminal,
     );
-    const loops = 'capstan_controller_hot_loop_writes_total';
-    lines.push(
-      `# HELP ${loops} Total number of writes that changed nothing and led to the next one`,
-      `# TYPE ${loops} counter`,
-      ...all.map(([controller, f]) => `${loops}{${label(controller)}} ${f.hotLoopWrites}`),
+    number(
+      'counter',
+      'capstan_controller_hot_loop_writes_total',
+      'Total number of writes that changed nothing and led to the next one',
+      (f) => f.hotLoopWrites,
     );
-    return `${lines.join('\n')}\n`;
+    return expositionText(lines);
   }
-}
-
-const label = (controller: string): string => `controller="${escapeLabel(controller)}"`;
-
-function histogram(controller: string, { sum, counts }: Counts): string[] {
-  const name = 'controller_runtime_reconcile_time_seconds';
-  let below = 0;
-  const lines = [...TIME_BUCKETS, Number.POSITIVE_INFINITY].map((bound, i) => {
-    below += counts[i] as number;
-    return `${name}_bucket{${label(controller)},le="${showNumber(bound)}"} ${below}`;
-  });
-  return [
-    ...lines,
-    `${name}_sum{${label(controller)}} ${showNumber(sum)}`,
-    `${name}_count{${label(controller)}} ${below}`,
-  ];
 }
 
 const ofManagers = new WeakMap<object, ControllerMetrics>();

@@ -3,7 +3,7 @@
  * whether and where a write changed the object.
  */
 
-import { isJsonObject } from '../base/json-object.ts';
+import { isJsonObject } from '../base/json-value.ts';
 
 /** Members of metadata that change with each write, or differ between objects of the same name. */
 const VOLATILE = new Set([

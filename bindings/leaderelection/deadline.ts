@@ -1,26 +1,25 @@
 /**
  * A signal that fires with another signal or after a time, and leaves no timer or listener behind.
  */
+
 import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
+import { onAbort } from '../base/wait.ts';
 
 export class Deadline {
   readonly #clock: Clock;
-  readonly #parent: AbortSignal | undefined;
   readonly #abort = new AbortController();
-  readonly #onParent = (): void => this.#abort.abort(this.#parent?.reason);
+  readonly #unlisten: () => void;
   readonly #timer: unknown;
   #passed = false;
 
   constructor(clock: Clock, ms: number, parent?: AbortSignal) {
     this.#clock = clock;
-    this.#parent = parent;
     this.#timer = clock.setTimer(() => {
       this.#passed = !this.signal.aborted;
       this.#abort.abort(new CapstanError('TIMEOUT', `not over after ${ms} ms`));
     }, ms);
-    if (parent?.aborted) this.#onParent();
-    else parent?.addEventListener('abort', this.#onParent, { once: true });
+    this.#unlisten = onAbort(parent, () => this.#abort.abort(parent?.reason));
   }
 
   get signal(): AbortSignal {
@@ -38,6 +37,6 @@ export class Deadline {
    */
   end(): void {
     this.#clock.clearTimer(this.#timer);
-    this.#parent?.removeEventListener('abort', this.#onParent);
+    this.#unlisten();
   }
 }

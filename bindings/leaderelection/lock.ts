@@ -6,7 +6,9 @@
  * up to the elector. Times of a record are kept as text, so that a record that is written back
  * loses no digits.
  */
+
 import type { Clock } from '../base/clock.ts';
+import { formatMicroTime } from '../base/times.ts';
 
 /**
  * The state of an election. client-go: LeaderElectionRecord. Candidates only check whether the
@@ -88,18 +90,6 @@ export function sameRecord(a: LeaderElectionRecord, b: LeaderElectionRecord): bo
     a.strategy === b.strategy &&
     a.preferredHolder === b.preferredHolder
   );
-}
-
-/**
- * Kubernetes' MicroTime: always six digits, always UTC.
- *
- * @param micros an integer, microseconds since 1970
- */
-export function formatMicroTime(micros: number): string {
-  const rest = ((micros % 1000) + 1000) % 1000;
-  return new Date((micros - rest) / 1000)
-    .toISOString()
-    .replace('Z', `${String(rest).padStart(3, '0')}Z`);
 }
 
 /**

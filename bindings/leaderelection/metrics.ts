@@ -2,7 +2,13 @@
  * The metrics of leader election, with Kubernetes' names and labels. client-go:
  * tools/leaderelection/metrics.go, component-base/metrics/prometheus/clientgo/leaderelection.
  */
-import { escapeLabel } from '../base/exposition.ts';
+import {
+  byName,
+  expositionText,
+  labelPairs,
+  metricFamily,
+  type Sample,
+} from '../base/exposition.ts';
 
 /**
  * Receives the metrics of electors by name. Its methods must not throw. client-go: LeaderMetric.
@@ -56,7 +62,7 @@ export class LeaderElectionMetrics implements LeaderMetric {
 
   /** In Prometheus' text format 0.0.4. */
   text(): string {
-    const lines = [
+    return expositionText([
       ...family(
         'leader_election_master_status',
         'gauge',
@@ -69,20 +75,18 @@ export class LeaderElectionMetrics implements LeaderMetric {
         'Number of renewals that had to read the lease first.',
         this.#slowpath,
       ),
-    ];
-    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+    ]);
   }
 }
 
 function family(
   name: string,
-  type: string,
+  type: 'counter' | 'gauge',
   help: string,
   values: ReadonlyMap<string, number>,
 ): string[] {
-  if (values.size === 0) return [];
-  const series = [...values]
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([label, value]) => `${name}{name="${escapeLabel(label)}"} ${value}`);
-  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series];
+  const samples = byName(values).map(
+    ([label, value]): Sample => [labelPairs({ name: label }), value],
+  );
+  return metricFamily(type, name, help, samples);
 }

@@ -6,7 +6,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import { CapstanError } from '../base/errors.ts';
-import { sleep } from '../base/wait.ts';
+import { onAbort, sleep } from '../base/wait.ts';
 
 /**
  * How long this process may rely on its own lease, by its own monotonic clock.
@@ -55,7 +55,7 @@ export class Term {
   readonly #parent: AbortSignal;
   readonly #endsWithLease: boolean;
   readonly #abort = new AbortController();
-  readonly #onParent = (): void => this.#abort.abort(this.#parent.reason);
+  readonly #unlisten: () => void;
   #lapse: unknown;
   #working = false;
   #work: Promise<void> = Promise.resolve();
@@ -69,8 +69,7 @@ export class Term {
     this.#own = own;
     this.#parent = signal;
     this.#endsWithLease = endsWithLease;
-    if (signal.aborted) this.#onParent();
-    else signal.addEventListener('abort', this.#onParent, { once: true });
+    this.#unlisten = onAbort(signal, () => this.#abort.abort(signal.reason));
     if (endsWithLease) this.#awaitLapse();
   }
 
@@ -107,7 +106,7 @@ export class Term {
   }
 
   end(): void {
-    this.#parent.removeEventListener('abort', this.#onParent);
+    this.#unlisten();
     this.#clock.clearTimer(this.#lapse);
     this.#abort.abort(new CapstanError('ABORTED', 'this process no longer leads'));
   }

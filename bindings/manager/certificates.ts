@@ -10,8 +10,8 @@ import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
 import type { Clock } from '../base/clock.ts';
 import { handleError } from '../base/handle-error.ts';
+import { sameJson } from '../base/json-value.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { sameJson } from '../client/merge-from.ts';
 
 /**
  * Key and certificate as node:tls takes them, or a function that returns the current ones. The

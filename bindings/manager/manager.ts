@@ -16,11 +16,11 @@ import type { Clock } from '../base/clock.ts';
 import { textOfError } from '../base/error-text.ts';
 import { CapstanError, invalid, isAbort, requireFunction } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
+import { omitUndefined } from '../base/json-value.ts';
 import type { Logger } from '../base/logger.ts';
 import { requireNames, requireSignalOptions } from '../base/names.ts';
 import { requireNode } from '../base/node-version.ts';
-import { given } from '../base/omit-undefined.ts';
-import { whenAborted } from '../base/wait.ts';
+import { onAbort, whenAborted } from '../base/wait.ts';
 import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
 import {
   type Client,
@@ -189,12 +189,17 @@ class RuntimeManager implements ControllerManager {
       this.#election === undefined
         ? measured
         : leaderTransport(measured, this.#election.elector, this.#lapsed.signal);
-    const withMetrics = { clock, name: INFORMERS, metricsProvider: informers, ...given(cache) };
+    const withMetrics = {
+      clock,
+      name: INFORMERS,
+      metricsProvider: informers,
+      ...omitUndefined(cache),
+    };
     this.cache = new ManagedCache(this.transport, withMetrics, clock, logger);
     this.client = settings.newClient({
       logger,
       clock,
-      ...given(settings.client),
+      ...omitUndefined(settings.client),
       transport: this.transport,
       cache: this.cache,
     });
@@ -302,12 +307,10 @@ class RuntimeManager implements ControllerManager {
         'a manager is started once: make another one to start again',
       );
     this.#startedAt = this.clock.now();
-    const halt = (): void => this.#halt.abort();
-    if (signal?.aborted) halt();
-    else signal?.addEventListener('abort', halt, { once: true });
+    const unlisten = onAbort(signal, () => this.#halt.abort());
     await this.#begin();
     await this.#halted;
-    signal?.removeEventListener('abort', halt);
+    unlisten();
     await this.#end();
     if (this.#errors.length === 1) throw this.#errors[0];
     if (this.#errors.length > 1)

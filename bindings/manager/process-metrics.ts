@@ -4,11 +4,19 @@
  * Node between `start` and `stop`.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { showNumber } from '../base/exposition.ts';
+import { expositionText, metricFamily } from '../base/exposition.ts';
 import type { Collector } from '../controller/index.ts';
 
 /** Milliseconds between two samples of the event loop. */
 const RESOLUTION_MS = 10;
+
+type Write = (
+  type: 'counter' | 'gauge',
+  name: string,
+  help: string,
+  value: number,
+  labels?: string,
+) => void;
 
 export class ProcessMetrics implements Collector {
   #delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
@@ -27,12 +35,8 @@ export class ProcessMetrics implements Collector {
     const { user, system } = process.cpuUsage();
     const memory = process.memoryUsage();
     const lines: string[] = [];
-    const metric = (type: string, name: string, help: string, value: number, labels = ''): void => {
-      lines.push(
-        `# HELP ${name} ${help}`,
-        `# TYPE ${name} ${type}`,
-        `${name}${labels} ${showNumber(value)}`,
-      );
+    const metric: Write = (type, name, help, value, labels = '') => {
+      lines.push(...metricFamily(type, name, help, [[labels, value]]));
     };
     metric(
       'counter',
@@ -66,13 +70,13 @@ export class ProcessMetrics implements Collector {
       memory.external,
     );
     this.#eventLoop(metric);
-    const labels = `{version="${process.version}"}`;
+    const labels = `version="${process.version}"`;
     metric('gauge', 'nodejs_version_info', 'Node.js version info.', 1, labels);
-    return `${lines.join('\n')}\n`;
+    return expositionText(lines);
   }
 
   /** The delay since the last scrape. */
-  #eventLoop(metric: (type: string, name: string, help: string, value: number) => void): void {
+  #eventLoop(metric: Write): void {
     const delay = this.#delay;
     if (delay === undefined || delay.count === 0) return;
     // A sample is the time between two timers, which is at least RESOLUTION_MS.

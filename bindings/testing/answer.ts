@@ -1,7 +1,7 @@
 /** Answers that are not streams: of a document, of an error, of a write with its warnings. */
 import type { Incoming } from './body.ts';
 import { type JsonObject, readJson } from './json.ts';
-import { type Shape, wantsYaml, YAML } from './media-types.ts';
+import { type AnswerShape, wantsYaml, YAML } from './media-types.ts';
 import type { Headers } from './output.ts';
 import type { Written } from './registry/registry.ts';
 import { telling } from './registry/warnings.ts';
@@ -60,7 +60,7 @@ export function failure(error: ApiError): Answer {
 export function answer(
   write: () => Written,
   warnings: readonly string[],
-  view?: (shape: Shape) => View,
+  view?: (shape: AnswerShape) => View,
 ): Answer {
   const written = telling(warnings, () => {
     const made = write();
@@ -72,7 +72,7 @@ export function answer(
   return { ...json(code, text), ...(all.length > 0 ? { warnings: all } : {}) };
 }
 
-function shownIn(view: (shape: Shape) => View, json: string): string {
+function shownIn(view: (shape: AnswerShape) => View, json: string): string {
   if (json.startsWith('{"kind":"Status",')) return json;
   const form = view('object');
   return form === wholeObjects ? json : form.object({ object: readJson(json) as JsonObject, json });

@@ -6,7 +6,7 @@
 import type { Clock } from '../base/clock.ts';
 import { type Answer, answer, inForm, json, text, warned } from './answer.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
-import { decodeObject, type Incoming, parseJson, readBody } from './body.ts';
+import { decodeObject, type Incoming, parseBody, readBody } from './body.ts';
 import { connect, isConnect } from './connect.ts';
 import {
   AGGREGATED,
@@ -28,11 +28,11 @@ import { isObject, type JsonObject, stringAt, without } from './json.ts';
 import { choose, list, parseVersion, selectorsOf } from './list.ts';
 import { isTrue } from './list-options.ts';
 import {
+  type AnswerShape,
   mediaType,
   patchTypeOf,
   readObject,
   readOptions,
-  type Shape,
   viewFor,
 } from './media-types.ts';
 import { openApi } from './openapi/answers.ts';
@@ -46,7 +46,7 @@ import {
 } from './options.ts';
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
-import { type Path, parsePath, type ResourcePath } from './paths.ts';
+import { type Path, parseRequestPath, type ResourcePath } from './paths.ts';
 import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/kinds.ts';
 import { normalizeMetadata } from './registry/metadata.ts';
 import { isPart } from './registry/parts.ts';
@@ -66,18 +66,18 @@ const HEALTH = ['/healthz', '/livez', '/readyz'];
 const NO_PAGE = '404 page not found\n';
 
 /** A request as far as its first line tells. */
-export interface Target extends FaultTarget {
+export interface ApiTarget extends FaultTarget {
   method: string;
   route: Path;
   query: URLSearchParams;
 }
 
 /** @param url as in the request line */
-export function parseTarget(method: string, url: string): Target {
+export function parseTarget(method: string, url: string): ApiTarget {
   const mark = url.indexOf('?');
   const path = mark < 0 ? url : url.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  const route = parsePath(path);
+  const route = parseRequestPath(path);
   return {
     method,
     path,
@@ -123,7 +123,7 @@ interface Call {
    * The form in which the client wants what a write leads to: it is looked at when that is done.
    * Throws 406.
    */
-  written: (shape: Shape) => View;
+  written: (shape: AnswerShape) => View;
   /** What is asked before a write; see auth/access.ts. */
   by: Requester;
 }
@@ -170,7 +170,7 @@ export class Api {
 
   /** The answer; undefined when a watch has taken over the response. Throws ApiError. */
   async handle(
-    target: Target,
+    target: ApiTarget,
     request: Incoming,
     output: Output,
     server: { address: string; faults: readonly StreamFault[] },
@@ -190,7 +190,7 @@ export class Api {
   }
 
   async #handle(
-    target: Target,
+    target: ApiTarget,
     request: Incoming,
     output: Output,
     server: { address: string; faults: readonly StreamFault[] },
@@ -226,7 +226,7 @@ export class Api {
     const shown = route.subresource === 'scale' ? SCALE : kind;
     const table = (version: string): View =>
       tableView(shown, version, target.query.get('includeObject') ?? '', this.#wallTime);
-    const wanted = (shape: Shape | undefined): View =>
+    const wanted = (shape: AnswerShape | undefined): View =>
       viewFor(request.headers.accept, kind, shape, table);
     const view = viewOf(shown, wanted(shapeOf(target.verb)));
     if (route.subresource !== '') checkSubresource(kind, route, method);
@@ -442,7 +442,7 @@ export class Api {
       return answer(() => updateScale(registry, kind, path, change, options), warnings);
     }
     if (method === 'PUT') {
-      const given = parseJson(text, (why) =>
+      const given = parseBody(text, (why) =>
         badRequest(`couldn't get version/kind; json parse error: ${why}`),
       );
       const object = isObject(given) ? given : {};
@@ -534,7 +534,7 @@ export class Api {
 }
 
 /** Of what is read; undefined where it does not count. */
-const shapeOf = (verb: Target['verb']): Shape | undefined =>
+const shapeOf = (verb: ApiTarget['verb']): AnswerShape | undefined =>
   verb === 'get' ? 'object' : verb === 'list' ? 'list' : undefined;
 
 function found(kinds: Registry['kinds'], group: string, document: object | undefined): Answer {

@@ -66,7 +66,7 @@ export function jsonError(text: string): string {
   return 'unexpected end of JSON input';
 }
 
-export function parseJson(text: string, fail: (why: string) => Error): Json {
+export function parseBody(text: string, fail: (why: string) => Error): Json {
   try {
     return readJson(text);
   } catch {
@@ -80,7 +80,7 @@ const excerpt = (text: string): string => (text.length > 30 ? `${text.slice(0, 3
  * The body as an object of the resource's kind. Built-in kinds may leave kind and apiVersion out.
  */
 export function decodeObject(kind: Kind, kinds: Kinds, text: string): JsonObject {
-  const object = parseJson(text, (why) =>
+  const object = parseBody(text, (why) =>
     unrecognized(kind, text, `couldn't get version/kind; json parse error: ${why}`),
   );
   return checkObject(kind, kinds, object ?? {}, () => text);

@@ -5,7 +5,7 @@
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from './json.ts';
 import { metadataOf } from './registry/store.ts';
 
-export interface Column {
+export interface PrintColumn {
   name: string;
   type: string;
   format: string;
@@ -17,12 +17,12 @@ export interface Column {
 export type Cells = (object: JsonObject, now: number) => Json[];
 
 export interface Printer {
-  columns: Column[];
+  columns: PrintColumn[];
   cells: Cells;
 }
 
 /** `Name`, `Data:integer` for a type, `Node*` for a column of the wide form alone. */
-export function column(text: string): Column {
+export function column(text: string): PrintColumn {
   const [, name = '', wide, type = 'string'] = /^(.*?)(\*)?(?::(\w+))?$/.exec(text) ?? [];
   const format = name === 'Name' || name === 'Attacher' ? 'name' : '';
   return { name, type, format, description: '', priority: wide === undefined ? 0 : 1 };

@@ -9,7 +9,6 @@ import {
   BINDING,
   balancer,
   type Cells,
-  type Column,
   class_,
   column,
   containers,
@@ -29,6 +28,7 @@ import {
   objects,
   or,
   POLICY,
+  type PrintColumn,
   type Printer,
   pod,
   ports,
@@ -546,7 +546,8 @@ function customPrinter(columns: readonly JsonObject[]): Printer {
   };
 }
 
-const dated = (each: Column): Column => (each.name === 'Age' ? { ...each, type: 'date' } : each);
+const dated = (each: PrintColumn): PrintColumn =>
+  each.name === 'Age' ? { ...each, type: 'date' } : each;
 
 /** `.spec.host`, as far as printer columns need it: names, and items of lists by number. */
 function pathOf(jsonPath: string): string[] {

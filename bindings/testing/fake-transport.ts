@@ -6,6 +6,7 @@
 
 import { CapstanError } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import { onAbort } from '../base/wait.ts';
 import {
   type Transport,
   TransportError,
@@ -125,10 +126,9 @@ class InProcess implements FakeTransport {
     request.beforeSend?.();
     const reply = new MemoryReply();
     this.#open.add(reply);
-    const abort = (): void => reply.abort(aborted(signal as AbortSignal));
-    signal?.addEventListener('abort', abort, { once: true });
+    const unlisten = onAbort(signal, () => reply.abort(aborted(signal as AbortSignal)));
     reply.once('close', () => void this.#open.delete(reply));
-    reply.onRead(() => signal?.removeEventListener('abort', abort));
+    reply.onRead(unlisten);
     const headers = Object.fromEntries(
       Object.entries(request.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
     );

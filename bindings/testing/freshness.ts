@@ -5,15 +5,15 @@
  */
 import type { Clock } from '../base/clock.ts';
 import type { Output } from './output.ts';
-import type { Versions } from './registry/store.ts';
+import type { VersionCounter } from './registry/store.ts';
 import { TooLargeVersion } from './status.ts';
 
 export class Freshness {
-  readonly #versions: Versions;
+  readonly #versions: VersionCounter;
   readonly #clock: Clock;
   readonly #waitMs: number;
 
-  constructor(versions: Versions, clock: Clock, waitMs: number) {
+  constructor(versions: VersionCounter, clock: Clock, waitMs: number) {
     this.#versions = versions;
     this.#clock = clock;
     this.#waitMs = waitMs;

@@ -4,6 +4,9 @@
  * make `__proto__` an ordinary member.
  */
 import { eachNumber, jsonText } from '../base/exact-json.ts';
+import { isJsonObject } from '../base/json-value.ts';
+
+export { ownMember, sameJson } from '../base/json-value.ts';
 
 /** An int64 that JavaScript's numbers would round is a BigInt, so that it is stored as it came. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;
@@ -33,15 +36,7 @@ export function writeJson(value: Json | object): string {
   }
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/**
- * What the object has itself under the name: `__proto__` and the like would find what JavaScript
- * gives every object.
- */
-export const ownMember = (object: JsonObject, name: string): Json | undefined =>
-  Object.hasOwn(object, name) ? object[name] : undefined;
+export const isObject = isJsonObject as (value: unknown) => value is JsonObject;
 
 /** The member as an object; anything else counts as an empty one. */
 export const objectAt = (parent: JsonObject, member: string): JsonObject => {
@@ -69,29 +64,6 @@ export function withoutNulls(value: Json): Json {
       member === null || member === undefined ? [] : [[name, withoutNulls(member)]],
     ),
   );
-}
-
-/**
- * Equality by value; the order of members does not count, and a member that is undefined counts as
- * absent.
- */
-export function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) || Array.isArray(b)) {
-    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((item: Json, at: number) => sameJson(item, b[at]));
-  }
-  const left = a as JsonObject;
-  const right = b as JsonObject;
-  let members = 0;
-  for (const member of Object.keys(left)) {
-    if (left[member] === undefined) continue;
-    if (!Object.hasOwn(right, member) || !sameJson(left[member], right[member])) return false;
-    members++;
-  }
-  for (const member of Object.keys(right)) if (right[member] !== undefined) members--;
-  return members === 0;
 }
 
 /** A text that values have in common if they are the same by `sameJson`, to find them by. */

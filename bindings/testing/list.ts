@@ -4,14 +4,14 @@
  * and the store can show any version that is still in its history. apiserver:
  * pkg/storage/continue.go, etcd3/store.go GetList.
  */
-import { jsonError, parseJson } from './body.ts';
+import { jsonError, parseBody } from './body.ts';
 import { isObject } from './json.ts';
 import { checkListOptions } from './list-options.ts';
 import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
-import { keyOf, type Stored } from './registry/store.ts';
-import { exactName, type Predicate, parseSelectors } from './selectors.ts';
+import { type Stored, storeKey } from './registry/store.ts';
+import { exactName, type ObjectPredicate, parseSelectors } from './selectors.ts';
 import { badRequest, expired, TooLargeVersion } from './status.ts';
 import type { ListMetadata, View } from './views.ts';
 
@@ -27,7 +27,7 @@ export function list(
 }
 
 /** What a list selects. Throws for parameters of a list that are none, or contradict each other. */
-export const selectorsOf = (kind: Kind, query: URLSearchParams): Predicate | undefined =>
+export const selectorsOf = (kind: Kind, query: URLSearchParams): ObjectPredicate | undefined =>
   parseSelectors(kind, query.get('labelSelector'), query.get('fieldSelector'), () =>
     checkListOptions(query),
   );
@@ -58,7 +58,9 @@ export function choose(
   const name =
     from === '' && onePerName(kind, path) ? exactName(query.get('fieldSelector')) : undefined;
   const all =
-    name === undefined ? inRange : inRange.filter(({ key }) => key === keyOf(path.namespace, name));
+    name === undefined
+      ? inRange
+      : inRange.filter(({ key }) => key === storeKey(path.namespace, name));
   if (!paged || limit === 0) {
     const items = matches === undefined ? all : all.filter(({ object }) => matches(object));
     return { kind, items, metadata: { version } };
@@ -187,7 +189,7 @@ function decodeToken(text: string): Token {
   if (text.length % 4 === 1)
     throw refuse(`continue key is not valid: illegal base64 data at input byte ${text.length - 1}`);
   const bytes = Buffer.from(text, 'base64url');
-  const json = parseJson(bytes.toString(), () =>
+  const json = parseBody(bytes.toString(), () =>
     refuse(`continue key is not valid: ${jsonError(bytes.toString('latin1'))}`),
   );
   const token = (isObject(json) ? json : {}) as Partial<Token>;

@@ -40,7 +40,7 @@ export function patchTypeOf(kind: Kind, type: string): PatchType {
 export const mediaType = (request: Incoming): string =>
   (request.headers['content-type'] ?? '').split(';')[0]?.trim() ?? '';
 
-export type Shape = 'object' | 'list';
+export type AnswerShape = 'object' | 'list';
 
 /**
  * How the client wants to see objects: the first range of its Accept header that this server can
@@ -53,7 +53,7 @@ export type Shape = 'object' | 'list';
 export function viewFor(
   accept: string | undefined,
   kind: Kind,
-  shape: Shape | undefined,
+  shape: AnswerShape | undefined,
   table: (version: string) => View,
 ): View {
   if (accept === undefined || accept.trim() === '') return wholeObjects;

@@ -3,12 +3,12 @@
  * counts, what is done about fields that the kind does not have. What may be combined is
  * apimachinery's rule (pkg/apis/meta/v1/validation).
  */
-import { type Incoming, parseJson, requireTypeMeta } from './body.ts';
+import { type Incoming, parseBody, requireTypeMeta } from './body.ts';
 import { isObject, type Json, type JsonObject, unmarshalError } from './json.ts';
 import { isTrue } from './list-options.ts';
-import type { DeleteOptions } from './registry/deletion.ts';
+import type { DeletionOptions } from './registry/deletion.ts';
 import type { Kind } from './registry/kinds.ts';
-import type { WriteOptions } from './registry/registry.ts';
+import type { StoreWriteOptions } from './registry/registry.ts';
 import {
   badRequest,
   type FieldError,
@@ -23,7 +23,7 @@ import {
 /** What is done about a field that is unknown, or there twice: nothing, a warning, or a refusal. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 
-export interface RequestOptions extends WriteOptions {
+export interface RequestOptions extends StoreWriteOptions {
   fieldValidation: FieldValidation;
   force: boolean;
 }
@@ -99,10 +99,10 @@ interface Given {
 }
 
 /** DeleteOptions come as a body, or as query parameters where there is none. */
-export const deleteOptions = (body: string, query: URLSearchParams): DeleteOptions =>
+export const deleteOptions = (body: string, query: URLSearchParams): DeletionOptions =>
   checked(body.trim() === '' ? givenByQuery(query) : givenByBody(body));
 
-function checked(given: Given): DeleteOptions {
+function checked(given: Given): DeletionOptions {
   const { propagationPolicy: policy, orphanDependents: orphans, dryRun, ...others } = given;
   const propagation = PROPAGATION.find((known) => known === policy);
   const errors: FieldError[] = [];
@@ -161,12 +161,12 @@ const isInteger = (value: Json): value is number => Number.isInteger(value);
 const isList = (value: Json): value is readonly Json[] => Array.isArray(value);
 
 /** DeleteOptions that are a member of another object. */
-export const deleteOptionsIn = (options: JsonObject): DeleteOptions =>
+export const deleteOptionsIn = (options: JsonObject): DeletionOptions =>
   checked(givenByObject(options));
 
 function givenByBody(body: string): Given {
   const options =
-    parseJson(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`)) ??
+    parseBody(body, (why) => badRequest(`couldn't get version/kind; json parse error: ${why}`)) ??
     {};
   requireTypeMeta(options, badRequest);
   const { kind = '', apiVersion = 'meta.k8s.io/v1' } = options;
@@ -211,7 +211,7 @@ function givenByObject(options: JsonObject): Given {
 }
 
 /** Who deletes Jobs without a policy is told what becomes of their Pods. */
-export function deletionWarnings(kind: Kind, options: DeleteOptions): readonly string[] {
+export function deletionWarnings(kind: Kind, options: DeletionOptions): readonly string[] {
   if (kind.plural !== 'jobs' || !kind.orphans || options.propagation !== undefined) return [];
   return [
     'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning',

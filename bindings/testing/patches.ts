@@ -2,7 +2,7 @@
  * Patches of all four kinds, from the body of a request to the change of an object: what is no
  * patch is refused here.
  */
-import { checkObject, parseJson } from './body.ts';
+import { checkObject, parseBody } from './body.ts';
 import { duplicateFields } from './duplicates.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import {
@@ -19,7 +19,7 @@ import type { FieldValidation } from './options.ts';
 import { jsonPatch, mergePatch } from './patch.ts';
 import type { Kind, Kinds } from './registry/kinds.ts';
 import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
-import type { Change } from './registry/registry.ts';
+import type { ChangeObject } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
 import { typeOf } from './registry/types.ts';
 import { ApiError, badRequest, fieldInvalid, invalidObject } from './status.ts';
@@ -30,7 +30,7 @@ const MAP = 'Go value of type map[string]interface {}';
 
 /** What a patch makes of an object, and what there is to warn about once it was made. */
 export interface Patched {
-  change: Change;
+  change: ChangeObject;
   warnings: string[];
 }
 
@@ -94,7 +94,7 @@ function decoded(
   validation: FieldValidation,
 ): Json {
   const decoding = type === 'strategic' ? '' : 'error decoding patch: ';
-  const parsed = parseJson(body, (why) => badRequest(`${decoding}${why}`));
+  const parsed = parseBody(body, (why) => badRequest(`${decoding}${why}`));
   const patch = type === 'strategic' ? (parsed ?? {}) : parsed;
   // Unless fields are to be looked at, a list takes the object's place, and is none then.
   const replaces = type === 'merge' && validation === 'Ignore' && Array.isArray(patch);
@@ -165,7 +165,7 @@ export function configurationFrom(
     throw badRequest(`error strict decoding YAML: ${problems.join(', ')}`);
   const warnings = validation === 'Warn' ? problems : [];
   if (body.trim() === '') return { config: {}, warnings };
-  const config = parseJson(body, () =>
+  const config = parseBody(body, () =>
     fail('error converting YAML to JSON: yaml: found unexpected end of stream'),
   );
   if (isObject(config)) return { config, warnings };

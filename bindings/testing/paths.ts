@@ -28,7 +28,7 @@ export type Path =
   | { type: 'version' | 'root' | 'unknown' };
 
 /** @param pathname still escaped, without the query */
-export function parsePath(pathname: string): Path {
+export function parseRequestPath(pathname: string): Path {
   const parts = split(pathname);
   if (parts === undefined) return { type: 'unknown' };
   const [first, second, third] = parts;

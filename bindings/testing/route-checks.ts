@@ -1,7 +1,7 @@
 /**
  * Which paths and methods a resource has: what is none is refused before anything is read.
  */
-import type { Target } from './api.ts';
+import type { ApiTarget } from './api.ts';
 import { resourceList } from './discovery.ts';
 import type { Path, ResourcePath } from './paths.ts';
 import type { Kind, Kinds } from './registry/kinds.ts';
@@ -30,7 +30,7 @@ export function checkVerbs(
   kind: Kind,
   path: ResourcePath,
   method: string,
-  verb: Target['verb'],
+  verb: ApiTarget['verb'],
 ): void {
   const verbs = kind.verbs ?? [];
   if (path.name !== '' && !verbs.includes('get')) throw noSuchPath();

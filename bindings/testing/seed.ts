@@ -11,7 +11,7 @@ import { storageKey } from './registry/forms.ts';
 import { type Kind, splitApiVersion } from './registry/kinds.ts';
 import { MetadataTypeError, normalizeMetadata } from './registry/metadata.ts';
 import type { Registry } from './registry/registry.ts';
-import { keyOf, metadataOf } from './registry/store.ts';
+import { metadataOf, storeKey } from './registry/store.ts';
 import { assemble, prepare } from './registry/strategy.ts';
 
 export function seed(registry: Registry, objects: readonly object[]): void {
@@ -73,7 +73,7 @@ function read(
   // What Go leaves out or writes is no change when the object is written next.
   const fields = withPlace(what, () => asKept(kind, readFields(kind, sent, undefined).object));
   const object = prepare(kind, assemble(kind, complete, fields));
-  return { kind, key: keyOf(namespace, stringAt(metadataOf(object), 'name')), object };
+  return { kind, key: storeKey(namespace, stringAt(metadataOf(object), 'name')), object };
 }
 
 /** With the object of which a value is not of its field's type. */

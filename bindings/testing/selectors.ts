@@ -4,13 +4,13 @@
  * per selector: a watch calls it twice for every event.
  */
 import { CapstanError } from '../base/errors.ts';
-import { parseLabelSelector as compileLabelSelector } from '../base/selectors.ts';
+import { parseLabelSelector } from '../base/selectors.ts';
 import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';
 import { badRequest } from './status.ts';
 
-export type Predicate = (object: JsonObject) => boolean;
+export type ObjectPredicate = (object: JsonObject) => boolean;
 
 /**
  * Both selectors of a request; undefined when everything matches.
@@ -22,8 +22,8 @@ export function parseSelectors(
   labels: string | null,
   fields: string | null,
   check?: () => void,
-): Predicate | undefined {
-  const byLabel = parseLabelSelector(labels ?? '');
+): ObjectPredicate | undefined {
+  const byLabel = labelPredicate(labels ?? '');
   const byField = parseFieldSelector(kind, fields ?? '', check);
   if (byLabel === undefined) return byField;
   if (byField === undefined) return byLabel;
@@ -31,10 +31,10 @@ export function parseSelectors(
 }
 
 /** As `bindings/base/selectors.ts` reads it, and what it refuses as a 400. */
-export function parseLabelSelector(selector: string): Predicate | undefined {
-  let matches: ReturnType<typeof compileLabelSelector>;
+export function labelPredicate(selector: string): ObjectPredicate | undefined {
+  let matches: ReturnType<typeof parseLabelSelector>;
   try {
-    matches = compileLabelSelector(selector);
+    matches = parseLabelSelector(selector);
   } catch (error) {
     throw error instanceof CapstanError ? badRequest(error.message) : error;
   }
@@ -102,7 +102,7 @@ export function parseFieldSelector(
   kind: Kind,
   selector: string,
   check?: () => void,
-): Predicate | undefined {
+): ObjectPredicate | undefined {
   const own = kind.builtIn ? FIELDS[`${kind.group}/${kind.plural}`] : kind.selectable;
   const terms = splitTerms(selector)
     .filter((term) => term !== '')

@@ -5,7 +5,7 @@
 import type { Clock } from '../base/clock.ts';
 import { handleError } from '../base/handle-error.ts';
 import { failure, inForm } from './answer.ts';
-import { Api, parseTarget, type Target } from './api.ts';
+import { Api, type ApiTarget, parseTarget } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';
 import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
@@ -15,7 +15,7 @@ import type { CheckedServing } from './serving-options.ts';
 import { ApiError, genericStatus } from './status.ts';
 
 /** A request with its first line. */
-export interface Request extends Incoming {
+export interface ServerRequest extends Incoming {
   readonly method?: string | undefined;
   readonly url?: string | undefined;
   /** Why the request did not come whole; null where it did. */
@@ -41,7 +41,7 @@ export class Serving {
   }
 
   /** Never rejects: what goes wrong here is reported, and is a 500 to the client. */
-  async serve(request: Request, reply: Reply): Promise<void> {
+  async serve(request: ServerRequest, reply: Reply): Promise<void> {
     try {
       await this.#serve(request, reply);
     } catch (error) {
@@ -49,7 +49,7 @@ export class Serving {
     }
   }
 
-  async #serve(request: Request, reply: Reply): Promise<void> {
+  async #serve(request: ServerRequest, reply: Reply): Promise<void> {
     const output = new Output(reply, request.headers['accept-encoding'] as string | undefined);
     const target = parseTarget(request.method ?? 'GET', request.url ?? '/');
     const ofStream: StreamFault[] = [];
@@ -100,7 +100,7 @@ function send(output: Output, answer: ReturnType<typeof failure>): void {
 }
 
 /** A fault instead of an answer. */
-function hit(fault: AnswerFault, target: Target, output: Output): void {
+function hit(fault: AnswerFault, target: ApiTarget, output: Output): void {
   switch (fault.do) {
     case 'status':
       send(output, failure(genericStatus(fault.status, fault.reason, seconds(fault.retryAfter))));

@@ -3,6 +3,7 @@
  * library, and what it can it writes in UTC, a Time by whole seconds and a MicroTime by six digits.
  * Go: time.Parse; apimachinery: pkg/apis/meta/v1 Time and MicroTime.
  */
+import { formatTime } from '../base/times.ts';
 
 const TIME = '2006-01-02T15:04:05Z07:00';
 const MICRO_TIME = '2006-01-02T15:04:05.000000Z07:00';
@@ -77,11 +78,8 @@ export function readTime(text: string, micro: boolean): string {
   return `${new Date(local - offset).toISOString().slice(0, 19)}${fraction}Z`;
 }
 
-/** A time of day, in milliseconds since 1970, as objects have it. */
-export const timeText = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
-
 /** The time that many seconds after another. Durations overflow as Go's do. */
 export function afterSeconds(time: string, seconds: number): string {
   const nanoseconds = BigInt.asIntN(64, BigInt(seconds) * 1_000_000_000n);
-  return timeText(Date.parse(time) + Number(nanoseconds / 1_000_000n));
+  return formatTime(Date.parse(time) + Number(nanoseconds / 1_000_000n));
 }

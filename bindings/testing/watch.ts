@@ -19,7 +19,7 @@ import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
 import type { Registry } from './registry/registry.ts';
 import { type ResourceStore, type Stored, type StoreEvent, withVersion } from './registry/store.ts';
-import { type Predicate, parseSelectors } from './selectors.ts';
+import { type ObjectPredicate, parseSelectors } from './selectors.ts';
 import { ApiError, expired, TooLargeVersion } from './status.ts';
 import type { Shown, View } from './views.ts';
 
@@ -75,7 +75,7 @@ function lastState(event: StoreEvent): Shown {
 }
 
 /** What an event means to a watcher; undefined: nothing. */
-function typeFor(event: StoreEvent, matches: Predicate | undefined): FrameType | undefined {
+function typeFor(event: StoreEvent, matches: ObjectPredicate | undefined): FrameType | undefined {
   const { old, now } = event;
   const before = old !== undefined && (matches === undefined || matches(old.object));
   const after = now !== undefined && (matches === undefined || matches(now.object));
@@ -88,7 +88,7 @@ interface WatchOptions {
   store: ResourceStore;
   view: View;
   prefix: string;
-  matches: Predicate | undefined;
+  matches: ObjectPredicate | undefined;
   output: Output;
   stream: EventStream;
   /** How many events the client may be behind. */

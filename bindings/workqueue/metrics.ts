@@ -12,6 +12,7 @@
  */
 import type { Clock } from '../base/clock.ts';
 import { requireFunction } from '../base/errors.ts';
+import type { Histogram } from '../base/exposition.ts';
 import { tell } from '../base/handle-error.ts';
 import type { Core, CoreExports } from '../wasm/core.ts';
 
@@ -53,12 +54,6 @@ export interface PriorityDepth {
 export const DURATION_BUCKETS: readonly number[] = [
   1e-8, 1e-7, 1e-6, 9.999999999999999e-6, 9.999999999999999e-5, 1e-3, 1e-2, 1e-1, 1, 10, 100, 1000,
 ];
-
-export interface Histogram {
-  sum: number;
-  /** Per bucket, not cumulative; the last one counts what is above every bound. */
-  counts: ArrayLike<number>;
-}
 
 /** The ready keys of one priority. */
 export interface LevelFigures {
@@ -178,7 +173,7 @@ class ReadMeter implements QueueMeter {
     const histogram = (first: number): Histogram => {
       const start = (core.exports.queueStats(handle) >>> 3) + first;
       const values = core.doubles().slice(start, start + 14);
-      return { sum: values[0] as number, counts: values.subarray(1) };
+      return { sum: values[0] as number, counts: [...values.subarray(1)] };
     };
     this.dispose = provider[readsCore]({
       name,

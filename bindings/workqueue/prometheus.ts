@@ -6,15 +6,19 @@
  */
 import { invalid } from '../base/errors.ts';
 import {
-  type Counts,
-  emptyCounts,
-  escapeLabel,
-  observeIn,
-  showNumber,
+  addHistogram,
+  byName,
+  emptyHistogram,
+  expositionText,
+  type Histogram,
+  histogramSamples,
+  labelPairs,
+  metricFamily,
+  observe,
+  type Sample,
 } from '../base/exposition.ts';
 import {
   DURATION_BUCKETS,
-  type Histogram,
   type LevelFigures,
   type MetricsProvider,
   type QueueSource,
@@ -37,8 +41,8 @@ class ManualSource implements QueueSource {
     unfinished?: number;
     longest?: number;
   } = {};
-  #queue: Counts | undefined;
-  #work: Counts | undefined;
+  #queue: Histogram | undefined;
+  #work: Histogram | undefined;
 
   constructor(name: string) {
     this.name = name;
@@ -52,13 +56,13 @@ class ManualSource implements QueueSource {
   unfinishedSeconds = (): number | undefined => this.values.unfinished;
   longestSeconds = (): number | undefined => this.values.longest;
 
-  queue(): Counts {
-    this.#queue ??= emptyCounts(DURATION_BUCKETS);
+  queue(): Histogram {
+    this.#queue ??= emptyHistogram(DURATION_BUCKETS);
     return this.#queue;
   }
 
-  work(): Counts {
-    this.#work ??= emptyCounts(DURATION_BUCKETS);
+  work(): Histogram {
+    this.#work ??= emptyHistogram(DURATION_BUCKETS);
     return this.#work;
   }
 
@@ -86,8 +90,8 @@ class EndedQueues implements QueueSource {
   readonly name: string;
   #adds = 0;
   #retries: number | undefined;
-  readonly #queue = emptyCounts(DURATION_BUCKETS);
-  readonly #work = emptyCounts(DURATION_BUCKETS);
+  readonly #queue = emptyHistogram(DURATION_BUCKETS);
+  readonly #work = emptyHistogram(DURATION_BUCKETS);
 
   constructor(name: string) {
     this.name = name;
@@ -101,9 +105,7 @@ class EndedQueues implements QueueSource {
       [this.#queue, source.queueSeconds()],
       [this.#work, source.workSeconds()],
     ] as const) {
-      into.sum += from?.sum ?? 0;
-      for (let i = 0; i < into.counts.length; i++)
-        into.counts[i] = (into.counts[i] ?? 0) + (from?.counts[i] ?? 0);
+      if (from !== undefined) addHistogram(into, from);
     }
   }
 
@@ -150,42 +152,38 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
   text(): string {
     const queues = this.#byName();
     const lines: string[] = [];
-    // A metric without a queue that has it is left out, with its header.
+    const bounds = this.#flavor === 'client-go' ? DURATION_BUCKETS.slice(0, 10) : DURATION_BUCKETS;
     const metric = <V>(
-      type: string,
+      type: 'counter' | 'gauge' | 'histogram',
       name: string,
       help: string,
       value: (source: QueueSource) => V | undefined,
-      write: (values: V[], labels: string) => void,
+      write: (labels: string, values: V[]) => Sample[],
     ): void => {
-      let headed = false;
-      for (const [queue, sources] of queues) {
+      const samples = queues.flatMap(([queue, sources]) => {
         const values = sources.map(value).filter((each) => each !== undefined);
-        if (values.length === 0) continue;
-        if (!headed)
-          lines.push(`# HELP workqueue_${name} ${help}`, `# TYPE workqueue_${name} ${type}`);
-        headed = true;
-        write(values, this.#labels(queue));
-      }
+        return values.length === 0 ? [] : write(this.#labels(queue), values);
+      });
+      lines.push(...metricFamily(type, `workqueue_${name}`, help, samples));
     };
     const number = (
-      type: string,
+      type: 'counter' | 'gauge',
       name: string,
       help: string,
       value: (source: QueueSource) => number | undefined,
       fold = add,
     ): void =>
-      metric(type, name, help, value, (values, labels) =>
-        lines.push(`workqueue_${name}{${labels}} ${showNumber(values.reduce(fold, 0))}`),
-      );
+      metric(type, name, help, value, (labels, values) => [[labels, values.reduce(fold, 0)]]);
     const histogram = (
       name: string,
       help: string,
       value: (source: QueueSource) => Histogram | undefined,
     ): void =>
-      metric('histogram', name, help, value, (values, labels) =>
-        lines.push(...this.#histogram(name, labels, values)),
-      );
+      metric('histogram', name, help, value, (labels, values) => {
+        const all = emptyHistogram(DURATION_BUCKETS);
+        for (const each of values) addHistogram(all, each);
+        return histogramSamples(labels, bounds, all);
+      });
 
     const perPriority = (
       name: string,
@@ -193,12 +191,14 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       value: (source: QueueSource) => [label: string, value: number][] | undefined,
       fold: (a: number, b: number) => number,
     ): void =>
-      metric('gauge', name, help, value, (values, labels) => {
+      metric('gauge', name, help, value, (labels, values) => {
         const series = new Map<string, number>();
         for (const [label, figure] of values.flat())
           series.set(label, fold(series.get(label) ?? 0, figure));
-        for (const [label, figure] of series)
-          lines.push(`workqueue_${name}{${labels},priority="${label}"} ${showNumber(figure)}`);
+        return [...series].map(([priority, figure]) => [
+          `${labels},${labelPairs({ priority })}`,
+          figure,
+        ]);
       });
 
     number('counter', 'adds_total', 'Total number of adds handled by workqueue', (s) => s.adds());
@@ -254,7 +254,7 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       'How long in seconds processing an item from workqueue takes.',
       (s) => s.workSeconds(),
     );
-    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+    return expositionText(lines);
   }
 
   [readsCore](source: QueueSource): () => void {
@@ -288,12 +288,12 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
 
   newLatencyMetric(name: string): { observe(value: number): void } {
     const counts = this.#of(name).queue();
-    return { observe: (value) => observeIn(DURATION_BUCKETS, counts, value) };
+    return { observe: (value) => observe(DURATION_BUCKETS, counts, value) };
   }
 
   newWorkDurationMetric(name: string): { observe(value: number): void } {
     const counts = this.#of(name).work();
-    return { observe: (value) => observeIn(DURATION_BUCKETS, counts, value) };
+    return { observe: (value) => observe(DURATION_BUCKETS, counts, value) };
   }
 
   newUnfinishedWorkSecondsMetric(name: string): { set(value: number): void } {
@@ -339,32 +339,13 @@ export class PrometheusProvider implements ReadingProvider, MetricsProvider {
       if (group === undefined) groups.set(source.name, [source]);
       else group.push(source);
     }
-    return [...groups].sort(([a], [b]) => (a < b ? -1 : 1));
+    return byName(groups);
   }
 
   #labels(queue: string): string {
-    const value = escapeLabel(queue);
-    return this.#flavor === 'client-go'
-      ? `name="${value}"`
-      : `controller="${value}",name="${value}"`;
-  }
-
-  #histogram(name: string, labels: string, values: Histogram[]): string[] {
-    const bounds = this.#flavor === 'client-go' ? DURATION_BUCKETS.slice(0, 10) : DURATION_BUCKETS;
-    const count = (bucket: number): number =>
-      values.reduce((total, value) => total + (value.counts[bucket] as number), 0);
-    let below = 0;
-    const lines = bounds.map((bound, i) => {
-      below += count(i);
-      return `workqueue_${name}_bucket{${labels},le="${showNumber(bound)}"} ${below}`;
-    });
-    for (let i = bounds.length; i <= DURATION_BUCKETS.length; i++) below += count(i);
-    return [
-      ...lines,
-      `workqueue_${name}_bucket{${labels},le="+Inf"} ${below}`,
-      `workqueue_${name}_sum{${labels}} ${showNumber(values.reduce((total, value) => total + value.sum, 0))}`,
-      `workqueue_${name}_count{${labels}} ${below}`,
-    ];
+    return labelPairs(
+      this.#flavor === 'client-go' ? { name: queue } : { controller: queue, name: queue },
+    );
   }
 }
 

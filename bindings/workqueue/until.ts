@@ -5,6 +5,7 @@ import { type Clock, requireClock, systemClock } from '../base/clock.ts';
 import { requireFunction, requireMs } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { namesOf, requireNames } from '../base/names.ts';
+import { sleep } from '../base/wait.ts';
 
 const UNTIL_NAMES = namesOf<{ signal: AbortSignal; clock: Clock }>()({ signal: 1, clock: 1 });
 
@@ -39,23 +40,6 @@ export async function until(
         (error === signal.reason || (error as { code?: unknown } | null)?.code === 'ABORTED');
       if (!usual) handleError(error, 'worker');
     }
-    await pause(clock, periodMs, signal);
+    await sleep(clock, periodMs, signal);
   }
-}
-
-/** Resolves after `ms`, or as soon as the signal fires. */
-function pause(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal?.aborted) {
-      resolve();
-      return;
-    }
-    const end = (): void => {
-      clock.clearTimer(timer);
-      signal?.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = clock.setTimer(end, ms);
-    signal?.addEventListener('abort', end, { once: true });
-  });
 }

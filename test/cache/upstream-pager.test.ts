@@ -6,7 +6,7 @@ import { getEventListeners } from 'node:events';
 import { list, listItems, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
-import { eachPage, type ListQuery, listPages } from '../../bindings/cache/reflector/pager.ts';
+import { eachPage, fetchPages, type ListQuery } from '../../bindings/cache/reflector/pager.ts';
 import { configMap, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
 
@@ -45,7 +45,7 @@ describe('TestListPager_List', () => {
     ['three pages', 21, 3, true],
   ])('%s', async (_, count, requests, paged) => {
     const { queries, fetch } = pages(count, 10);
-    expect(await listPages(fetch, '', 10)).toEqual({
+    expect(await fetchPages(fetch, '', 10)).toEqual({
       items: numbers(0, count),
       resourceVersion: 'rv:20',
       paged,
@@ -56,14 +56,14 @@ describe('TestListPager_List', () => {
   test('expires on second page and then lists', async () => {
     const { queries, fetch } = pages(21, 10, 2);
     const told: unknown[] = [];
-    const whole = await listPages(fetch, '7', 10, (error) => told.push(error));
+    const whole = await fetchPages(fetch, '7', 10, (error) => told.push(error));
     expect(whole).toEqual({ items: numbers(0, 21), resourceVersion: 'rv:20', paged: true });
     expect(queries.at(-1)).toEqual({ resourceVersion: '7', limit: 0, continue: '' });
     expect(told).toEqual([expired]);
   });
 
   test('expires on second page and then lists, also where nobody is told', async () => {
-    expect((await listPages(pages(21, 10, 2).fetch, '', 10)).items).toEqual(numbers(0, 21));
+    expect((await fetchPages(pages(21, 10, 2).fetch, '', 10)).items).toEqual(numbers(0, 21));
   });
 
   test('another failure of the second page is that of the list', async () => {
@@ -71,17 +71,17 @@ describe('TestListPager_List', () => {
     const denied = new StatusError(403, { kind: 'Status', code: 403, reason: 'Forbidden' }, 'list');
     let asked = 0;
     const failing = (query: ListQuery) => (++asked === 2 ? Promise.reject(denied) : fetch(query));
-    await expect(listPages(failing, '', 10)).rejects.toBe(denied);
+    await expect(fetchPages(failing, '', 10)).rejects.toBe(denied);
     expect(queries.length).toBe(1);
   });
 
   test('expires on the first page: there is nothing to save by a full list', async () => {
-    await expect(listPages(pages(21, 10, 1).fetch, '', 10)).rejects.toBe(expired);
+    await expect(fetchPages(pages(21, 10, 1).fetch, '', 10)).rejects.toBe(expired);
   });
 
   test('two pages with resourceVersion: the second asks for none, as the token holds it', async () => {
     const { queries, fetch } = pages(11, 10);
-    await listPages(fetch, '10', 10);
+    await fetchPages(fetch, '10', 10);
     expect(queries.map(({ resourceVersion }) => resourceVersion)).toEqual(['10', '']);
   });
 });

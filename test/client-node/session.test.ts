@@ -7,7 +7,7 @@ import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { FakeClock, macrotask } from '../../bindings/base/clock.ts';
-import { readBody } from '../../bindings/client-node/body.ts';
+import { answerBody } from '../../bindings/client-node/body.ts';
 import { Session } from '../../bindings/client-node/session.ts';
 
 /** What of node's a session uses. */
@@ -55,7 +55,7 @@ test.each([false, true])(
         signal: undefined,
         transient: false,
       };
-      body = readBody(source)[Symbol.asyncIterator]();
+      body = answerBody(source)[Symbol.asyncIterator]();
     });
     stream.emit('response', {});
     for (let i = 0; i < 6; i++) stream.push(new Uint8Array(16_384));

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   type CacheView,
-  isGone,
+  isFullyDeleted,
   isLost,
   isMissing,
   type OwnWrite,
@@ -403,20 +403,24 @@ describe('a deletion', () => {
 
   test('is known by what an answer leaves', () => {
     const deletionTimestamp = 'now';
-    expect(isGone({ metadata: {} })).toBe(false);
-    expect(isGone({ metadata: { deletionTimestamp } })).toBe(true);
-    expect(isGone({ metadata: { deletionTimestamp, finalizers: ['f'] } })).toBe(false);
-    expect(isGone({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } })).toBe(false);
-    expect(isGone({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 0 } })).toBe(true);
+    expect(isFullyDeleted({ metadata: {} })).toBe(false);
+    expect(isFullyDeleted({ metadata: { deletionTimestamp } })).toBe(true);
+    expect(isFullyDeleted({ metadata: { deletionTimestamp, finalizers: ['f'] } })).toBe(false);
+    expect(
+      isFullyDeleted({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 30 } }),
+    ).toBe(false);
+    expect(isFullyDeleted({ metadata: { deletionTimestamp, deletionGracePeriodSeconds: 0 } })).toBe(
+      true,
+    );
   });
 
   // A Namespace that ends is held by its spec alone: taken for gone, each write to it made its
   // readers wait for five seconds.
   test('is not what an answer leaves that its spec holds, as that of a Namespace does', () => {
     const metadata = { deletionTimestamp: 'now' };
-    expect(isGone({ metadata, spec: { finalizers: ['kubernetes'] } })).toBe(false);
+    expect(isFullyDeleted({ metadata, spec: { finalizers: ['kubernetes'] } })).toBe(false);
     for (const spec of [undefined, null, 'text', {}, { finalizers: [] }, { finalizers: 'none' }])
-      expect(isGone({ metadata, spec })).toBe(true);
+      expect(isFullyDeleted({ metadata, spec })).toBe(true);
   });
 });
 

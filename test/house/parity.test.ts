@@ -3,7 +3,7 @@
  * to fail: else the list would only grow.
  */
 import { expect, test } from 'vitest';
-import { count } from '../../scripts/test-counts.ts';
+import { countTests } from '../../scripts/test-counts.ts';
 import type { ParityCase } from '../e2e/parity/case.ts';
 import { unasked } from '../e2e/parity/coverage.ts';
 import { generate, groupNames, wholeCount } from '../e2e/parity/generate.ts';
@@ -37,10 +37,10 @@ test('the report adds up', () => {
   const known = [{ why: 'x', cases: idsOf(old) }];
   const all = [same, differs, old];
   const report = JSON.stringify(jsonReport(all, judge(all, known, groupNames), ['no case asks']));
-  expect(count(report)).toEqual({ passed: 1, failed: 3, skipped: 0 });
+  expect(countTests(report)).toEqual({ passed: 1, failed: 3, skipped: 0 });
   const skipped = [same, differs];
   const lenient = judge(skipped, [{ why: 'x', cases: idsOf(differs) }], groupNames);
-  expect(count(JSON.stringify(jsonReport(skipped, lenient, [])))).toEqual({
+  expect(countTests(JSON.stringify(jsonReport(skipped, lenient, [])))).toEqual({
     passed: 1,
     failed: 0,
     skipped: 1,

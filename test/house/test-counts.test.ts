@@ -2,7 +2,7 @@
  * The last line of the continuous integration run: it must not look green when something failed.
  */
 import { describe, expect, it } from 'vitest';
-import { count, line, total } from '../../scripts/test-counts.ts';
+import { countTests, line, total } from '../../scripts/test-counts.ts';
 
 const report = (success: boolean, ...files: [status: string, tests: string[]][]): string =>
   JSON.stringify({
@@ -15,20 +15,20 @@ const report = (success: boolean, ...files: [status: string, tests: string[]][])
 
 describe('the counts of a test report', () => {
   it('are summed over files and reports', () => {
-    const unit = count(
+    const unit = countTests(
       report(true, ['passed', ['passed', 'passed']], ['passed', ['passed', 'skipped', 'todo']]),
     );
-    const e2e = count(report(false, ['failed', ['passed', 'failed']]));
+    const e2e = countTests(report(false, ['failed', ['passed', 'failed']]));
     expect(line(total([unit, e2e]))).toBe('4 passed, 1 failed, 2 skipped');
     expect(line(total([unit]))).toBe('3 passed, 0 failed, 2 skipped');
   });
 
   it('say nothing of skipped tests where there are none', () => {
-    expect(line(count(report(true, ['passed', ['passed']])))).toBe('1 passed, 0 failed');
+    expect(line(countTests(report(true, ['passed', ['passed']])))).toBe('1 passed, 0 failed');
   });
 
   it('count a file that fails before its first test as a failure', () => {
-    expect(count(report(false, ['passed', ['passed']], ['failed', []]))).toEqual({
+    expect(countTests(report(false, ['passed', ['passed']], ['failed', []]))).toEqual({
       passed: 1,
       failed: 1,
       skipped: 0,
@@ -36,7 +36,7 @@ describe('the counts of a test report', () => {
   });
 
   it('count an error outside of all files as a failure', () => {
-    expect(count(report(false, ['passed', ['passed']]))).toEqual({
+    expect(countTests(report(false, ['passed', ['passed']]))).toEqual({
       passed: 1,
       failed: 1,
       skipped: 0,
@@ -44,6 +44,6 @@ describe('the counts of a test report', () => {
   });
 
   it('refuse a report that was cut short', () => {
-    expect(() => count(report(true, ['passed', ['passed']]).slice(0, -3))).toThrow();
+    expect(() => countTests(report(true, ['passed', ['passed']]).slice(0, -3))).toThrow();
   });
 });

@@ -1,7 +1,8 @@
 /** The metrics of leader election, by Kubernetes' names; and the times that leases show. */
 import { HealthzAdaptor, LeaderElectionMetrics } from 'capstan/leaderelection';
 import { expect, it } from 'vitest';
-import { formatMicroTime, RecordTimes } from '../../bindings/leaderelection/lock.ts';
+import { formatMicroTime } from '../../bindings/base/times.ts';
+import { RecordTimes } from '../../bindings/leaderelection/lock.ts';
 import { Candidate } from './candidate.ts';
 import { failure } from './lease-server.ts';
 

@@ -1,6 +1,6 @@
 /** The verdict on a run over many runtimes: nothing passes by being left out. */
 import { describe, expect, test } from 'vitest';
-import { count } from '../../scripts/test-counts.ts';
+import { countTests } from '../../scripts/test-counts.ts';
 import { identify } from './identity.ts';
 import {
   comparedWithEachOther,
@@ -91,10 +91,14 @@ test('the JSON report adds up as the reports of the test runner do', () => {
     outcome('deno', [result('a')], { failure: 'ended with 1' }),
     outcome('csp', [result('c', 'skipped'), result('d')]),
   ];
-  expect(count(JSON.stringify(jsonReport(outcomes)))).toEqual({ passed: 3, failed: 2, skipped: 2 });
+  expect(countTests(JSON.stringify(jsonReport(outcomes)))).toEqual({
+    passed: 3,
+    failed: 2,
+    skipped: 2,
+  });
   expect(outcomes.map(countsOf).reduce((sum, { failed }) => sum + failed, 0)).toBe(2);
-  expect(count(JSON.stringify(jsonReport([outcome('deno', [])]))).failed).toBe(1);
-  expect(count(JSON.stringify(jsonReport([outcome('deno', [result('a')])])))).toEqual({
+  expect(countTests(JSON.stringify(jsonReport([outcome('deno', [])]))).failed).toBe(1);
+  expect(countTests(JSON.stringify(jsonReport([outcome('deno', [result('a')])])))).toEqual({
     passed: 1,
     failed: 0,
     skipped: 0,

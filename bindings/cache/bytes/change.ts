@@ -4,7 +4,7 @@
  * kept as bytes the bytes were compared when one replaced the other; any other two objects are
  * compared by structure.
  */
-import { ownMember } from '../../base/json-object.ts';
+import { ownMember, sameJson } from '../../base/json-value.ts';
 import { changesBetween } from './lazy.ts';
 
 /** `false` proves that the part is unchanged. */
@@ -146,23 +146,9 @@ function versionOf(object: object): unknown {
 /** Whether two JSON values may differ. Too deep to tell is "may". */
 function differs(a: unknown, b: unknown): boolean {
   try {
-    return !equal(a, b);
+    return !sameJson(a, b);
   } catch (error) {
     if (error instanceof RangeError) return true; // the stack's end
     throw error;
   }
-}
-
-function equal(a: unknown, b: unknown): boolean {
-  if (a === b) return true;
-  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
-  if (Array.isArray(a) || Array.isArray(b)) {
-    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
-    return a.every((element, i) => equal(element, b[i]));
-  }
-  const names = Object.keys(a);
-  if (names.length !== Object.keys(b).length) return false;
-  const left = a as Record<string, unknown>;
-  const right = b as Record<string, unknown>;
-  return names.every((name) => Object.hasOwn(right, name) && equal(left[name], right[name]));
 }

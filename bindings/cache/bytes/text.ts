@@ -36,7 +36,7 @@ const SHORT = latin1Slice === undefined ? 40 : 12;
 const PLAIN = latin1Slice === undefined ? SHORT : 128;
 
 /** The value of a JSON string that lies, quotes included, in a range of bytes. */
-export function stringAt(bytes: Uint8Array, from: number, to: number): string {
+export function jsonStringAt(bytes: Uint8Array, from: number, to: number): string {
   const start = from + 1;
   const end = to - 1;
   if (end - start > PLAIN) return JSON.parse(textAt(bytes, from, to)) as string;
@@ -74,6 +74,6 @@ function asciiOf(bytes: Uint8Array, from: number, to: number): string {
 
 /** Any JSON value that lies in a range of bytes. */
 export function jsonAt(bytes: Uint8Array, from: number, to: number): unknown {
-  if (bytes[from] === QUOTE) return stringAt(bytes, from, to);
+  if (bytes[from] === QUOTE) return jsonStringAt(bytes, from, to);
   return freezeParsed(JSON.parse(textAt(bytes, from, to)));
 }

@@ -8,7 +8,7 @@
  * first read.
  */
 import { CapstanError, show } from '../../base/errors.ts';
-import { isJsonObject } from '../../base/json-object.ts';
+import { isJsonObject } from '../../base/json-value.ts';
 import { excerpt, fromJson } from '../../base/not-json.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import { isBuiltInGroup } from '../rest/resource.ts';

@@ -6,7 +6,7 @@
  * lost for good.
  */
 import { CapstanError, show } from '../../base/errors.ts';
-import { isJsonObject } from '../../base/json-object.ts';
+import { isJsonObject } from '../../base/json-value.ts';
 import { excerpt, fromJson } from '../../base/not-json.ts';
 import { type DecoderOptions, MAX_DEPTH, MAX_OBJECT_BYTES } from './limits.ts';
 

@@ -3,8 +3,10 @@
  * on their bytes (assembly/trim.ts), or here, where they have been decoded. Either way what is cut
  * is absent, as if the server had not sent it. An array stands for each of its elements.
  */
+
 import { invalid } from '../../base/errors.ts';
 import { parsePath } from '../../base/json-path.ts';
+import { isObjectLike } from '../../base/json-value.ts';
 
 /** What becomes of a member: it goes, it stays as it is, or its value is trimmed. */
 export type Fate = 'goes' | 'stays' | Trim;
@@ -78,8 +80,8 @@ export function trimValue(value: unknown, trim: Trim): void {
     const { trim: by } = next;
     if (Array.isArray(next.value)) {
       for (const element of next.value)
-        if (isObject(element)) todo.push({ value: element, trim: by });
-    } else if (isObject(next.value)) {
+        if (isObjectLike(element)) todo.push({ value: element, trim: by });
+    } else if (isObjectLike(next.value)) {
       const object = next.value as Record<string, unknown>;
       if (by.others === 'goes')
         for (const name of Object.keys(object)) if (!by.members.has(name)) delete object[name];
@@ -90,8 +92,4 @@ export function trimValue(value: unknown, trim: Trim): void {
       }
     }
   }
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
 }

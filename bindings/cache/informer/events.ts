@@ -2,7 +2,9 @@
  * An informer's notifications as an async iterator. It is a handler like any other; what is not
  * taken yet waits in memory.
  */
+
 import { Backlog } from '../../base/backlog.ts';
+import { onAbort } from '../../base/wait.ts';
 import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 import type { Registration, ResourceEventHandler } from './handler.ts';
 
@@ -76,9 +78,9 @@ export class EventIterators<T> {
 
   iterate(source: Source<T>, signal: AbortSignal | undefined): AsyncIterator<InformerEvent<T>> {
     let registration: Registration | undefined;
-    const onAbort = (): void => iterator.end();
+    let unlisten = (): void => undefined;
     const iterator = new EventIterator<T>(() => {
-      signal?.removeEventListener('abort', onAbort);
+      unlisten();
       this.#open.delete(iterator);
       if (registration !== undefined) source.removeEventHandler(registration);
     });
@@ -86,7 +88,7 @@ export class EventIterators<T> {
       iterator.end();
     } else {
       this.#open.add(iterator);
-      signal?.addEventListener('abort', onAbort, { once: true });
+      unlisten = onAbort(signal, () => iterator.end());
       registration = source.addEventHandler(iterator.handler, { name: 'events' });
     }
     return iterator;

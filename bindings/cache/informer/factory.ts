@@ -16,8 +16,8 @@ import {
   requireNumber,
 } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
+import { omitUndefined } from '../../base/json-value.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
-import { given } from '../../base/omit-undefined.ts';
 import { abortable } from '../../base/wait.ts';
 import {
   type CacheLimits,
@@ -518,7 +518,7 @@ export class SharedInformerFactory {
     requireNames('selection', selection, 'selection', SELECTION_NAMES);
     const { namespaces: _, ...own }: ResourceSelection =
       this.#selections.get(resourceId(resource)) ?? {};
-    const selected: InformerSelection = { ...own, ...given(selection) };
+    const selected: InformerSelection = { ...own, ...omitUndefined(selection) };
     const { labelSelector = '', fieldSelector = '', metadataOnly = false } = selected;
     const namespace = this.#namespaceOf(resource, selected);
     const restricted = [
@@ -594,5 +594,5 @@ function optionsOf<O extends Pick<FactoryOptions, 'transform'>>(
   all: O,
   own: ResourceOptions = {},
 ): O & ResourceOptions {
-  return { ...all, ...given(own), ...('transform' in own && { transform: own.transform }) };
+  return { ...all, ...omitUndefined(own), ...('transform' in own && { transform: own.transform }) };
 }

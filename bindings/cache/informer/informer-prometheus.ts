@@ -4,11 +4,15 @@
  * called.
  */
 import {
-  type Counts,
-  emptyCounts,
-  escapeLabel,
-  observeIn,
-  showNumber,
+  byName,
+  emptyHistogram,
+  expositionText,
+  type Histogram,
+  histogramSamples,
+  labelPairs,
+  metricFamily,
+  observe,
+  type Sample,
 } from '../../base/exposition.ts';
 import type {
   InformerIdentity,
@@ -24,7 +28,7 @@ interface Figures {
   /** Set while it runs. */
   queued?: number;
   resourceVersion?: number;
-  latency?: Counts;
+  latency?: Histogram;
   readings?: InformerReadings;
 }
 
@@ -58,9 +62,9 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
     const figures = this.#of(id);
     // Those of one that had the name before: a count that went back would look like a restart to
     // whoever adds up its increases.
-    const counts = figures.latency ?? emptyCounts(LATENCY_BUCKETS);
+    const counts = figures.latency ?? emptyHistogram(LATENCY_BUCKETS);
     figures.latency = counts;
-    return { observe: (seconds) => observeIn(LATENCY_BUCKETS, counts, seconds) };
+    return { observe: (seconds) => observe(LATENCY_BUCKETS, counts, seconds) };
   }
 
   newStoreResourceVersionMetric(id: InformerIdentity): { set(value: number): void } {
@@ -88,50 +92,46 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
 
   /** All metrics of all informers, in the text format (version 0.0.4). */
   text(): string {
-    const informers = [...this.#informers].sort(([a], [b]) => (a < b ? -1 : 1));
+    const informers = byName(this.#informers);
     const lines: string[] = [];
-    // A metric without an informer that has it is left out, with its header.
     const metric = (
-      type: string,
+      type: 'counter' | 'gauge' | 'histogram',
       name: string,
       help: string,
-      write: (labels: string, of: Figures) => string[],
+      write: (labels: string, of: Figures) => Sample[],
     ): void => {
-      const series = informers.flatMap(([labels, figures]) => write(labels, figures));
-      if (series.length > 0)
-        lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`, ...series);
+      const samples = informers.flatMap(([labels, figures]) => write(labels, figures));
+      lines.push(...metricFamily(type, name, help, samples));
     };
     const gauge = (name: string, help: string, value: (of: Figures) => number | undefined): void =>
       metric('gauge', name, help, (labels, figures) => {
         const figure = value(figures);
-        return figure === undefined ? [] : [`${name}{${labels}} ${showNumber(figure)}`];
+        return figure === undefined ? [] : [[labels, figure]];
       });
     gauge(
       'capstan_informer_bytes',
       'Bytes of the objects that the informer keeps as bytes.',
       (of) => of.readings?.bytes(),
     );
-    const backlog = 'capstan_informer_handler_backlog';
     metric(
       'gauge',
-      backlog,
+      'capstan_informer_handler_backlog',
       'Number of notifications that wait for the handler.',
       (labels, { readings }) =>
-        (readings?.handlerBacklogs() ?? []).map(
-          ({ handler, depth }) =>
-            `${backlog}{${labels},handler="${escapeLabel(handler)}"} ${depth}`,
-        ),
+        (readings?.handlerBacklogs() ?? []).map(({ handler, depth }) => [
+          `${labels},${labelPairs({ handler })}`,
+          depth,
+        ]),
     );
-    const failures = 'capstan_informer_handler_failures_total';
     metric(
       'counter',
-      failures,
+      'capstan_informer_handler_failures_total',
       'Number of notifications for which the handler threw or rejected.',
       (labels, { readings }) =>
-        (readings?.handlerFailures() ?? []).map(
-          ({ handler, failures: count }) =>
-            `${failures}{${labels},handler="${escapeLabel(handler)}"} ${count}`,
-        ),
+        (readings?.handlerFailures() ?? []).map(({ handler, failures: count }) => [
+          `${labels},${labelPairs({ handler })}`,
+          count,
+        ]),
     );
     gauge(
       'capstan_informer_last_sign_of_life_seconds',
@@ -148,13 +148,14 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       'Number of cached objects that are missing in an index, as its function threw for them.',
       (of) => of.readings?.notIndexed(),
     );
-    const latency = 'informer_processing_latency_seconds';
     metric(
       'histogram',
-      latency,
+      'informer_processing_latency_seconds',
       '[ALPHA] Time taken to process events after they are popped from the informer queue, in seconds.',
       (labels, figures) =>
-        figures.latency === undefined ? [] : histogram(latency, labels, figures.latency),
+        figures.latency === undefined
+          ? []
+          : histogramSamples(labels, LATENCY_BUCKETS, figures.latency),
     );
     gauge(
       'informer_queued_items',
@@ -166,7 +167,7 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
       '[ALPHA] The last 15 digits of the resource version of the informer store.',
       (of) => of.resourceVersion,
     );
-    return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
+    return expositionText(lines);
   }
 
   #of(id: InformerIdentity): Figures {
@@ -181,23 +182,5 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
 }
 
 function labelsOf({ name, group, version, resource }: InformerIdentity): string {
-  const labels = { name, group, version, resource };
-  return Object.entries(labels)
-    .map(([label, value]) => `${label}="${escapeLabel(value)}"`)
-    .join(',');
-}
-
-function histogram(name: string, labels: string, { sum, counts }: Counts): string[] {
-  let below = 0;
-  const lines = LATENCY_BUCKETS.map((bound, i) => {
-    below += counts[i] as number;
-    return `${name}_bucket{${labels},le="${showNumber(bound)}"} ${below}`;
-  });
-  below += counts.at(-1) as number;
-  return [
-    ...lines,
-    `${name}_bucket{${labels},le="+Inf"} ${below}`,
-    `${name}_sum{${labels}} ${showNumber(sum)}`,
-    `${name}_count{${labels}} ${below}`,
-  ];
+  return labelPairs({ name, group, version, resource });
 }

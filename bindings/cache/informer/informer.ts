@@ -14,7 +14,7 @@ import { CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { requireSignalOptions } from '../../base/names.ts';
 import type { DoneChecker } from '../../base/wait.ts';
-import { abortable, deferred, within } from '../../base/wait.ts';
+import { abortable, deferred, onAbort, within } from '../../base/wait.ts';
 import { LazyChange } from '../bytes/change.ts';
 import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
 import { keptBy } from '../decode/kept.ts';
@@ -326,14 +326,12 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     this.#started = true;
     if (!this.#stopped) this.#startGuards();
     const { signal } = options;
-    const onAbort = (): void => this.#stop.abort();
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
+    const unlisten = onAbort(signal, () => this.#stop.abort());
     try {
       await this.#rounds.run((signal) => this.#reflector.run({ signal }), this.#stop.signal);
       await this.#loop.idle();
     } finally {
-      signal?.removeEventListener('abort', onAbort);
+      unlisten();
       this.#end();
       await this.#handlersEnded();
     }

@@ -13,7 +13,7 @@ import { handleError, tell } from '../../base/handle-error.ts';
 import type { DoneChecker } from '../../base/wait.ts';
 import { deferred, isThenable, TimeSlice } from '../../base/wait.ts';
 import type { HandlerOptions, HighWater, Registration, ResourceEventHandler } from './handler.ts';
-import { keyOf, merge, type Notification } from './notification.ts';
+import { mergeNotifications, type Notification, notificationKey } from './notification.ts';
 
 export class ProcessorListener<T extends object> implements Registration {
   readonly name: string;
@@ -99,7 +99,7 @@ export class ProcessorListener<T extends object> implements Registration {
       return;
     if (isInitial(notification)) this.#initial++;
     const place = this.#backlog.push(notification);
-    this.#places?.set(keyOf(notification), place);
+    this.#places?.set(notificationKey(notification), place);
     this.#checkHighWater();
     if (this.#delivering) return;
     this.#delivering = true;
@@ -175,7 +175,7 @@ export class ProcessorListener<T extends object> implements Registration {
     const place = this.#backlog.first();
     const next = this.#backlog.shift();
     if (next !== undefined) {
-      const key = keyOf(next);
+      const key = notificationKey(next);
       if (places.get(key) === place) places.delete(key);
     }
     if (this.#backlog.length === 0) this.#places = undefined;
@@ -205,11 +205,11 @@ export class ProcessorListener<T extends object> implements Registration {
   /** False where it has to be queued. */
   #mergeIntoLast(notification: Notification<T>): boolean {
     this.#places ??= new Map(this.#lastPlaces());
-    const key = keyOf(notification);
+    const key = notificationKey(notification);
     const place = this.#places.get(key);
     const last = place === undefined ? undefined : this.#backlog.inPlace(place);
     if (place === undefined || last === undefined) return false;
-    const merged = merge(last, notification);
+    const merged = mergeNotifications(last, notification);
     if (merged === undefined) return false;
     if (merged !== 'none') {
       this.#coalesced++;
@@ -224,7 +224,8 @@ export class ProcessorListener<T extends object> implements Registration {
   }
 
   *#lastPlaces(): Generator<[key: string, place: number]> {
-    for (const [place, notification] of this.#backlog.entries()) yield [keyOf(notification), place];
+    for (const [place, notification] of this.#backlog.entries())
+      yield [notificationKey(notification), place];
   }
 
   #checkHighWater(): void {

@@ -37,7 +37,7 @@ export interface Deleted<T> {
 }
 export type Notification<T> = Added<T> | Updated<T> | Deleted<T>;
 
-export function keyOf<T extends object>(notification: Notification<T>): string {
+export function notificationKey<T extends object>(notification: Notification<T>): string {
   return deletionHandlingMetaNamespaceKeyFunc(notification.object);
 }
 
@@ -45,7 +45,7 @@ export function keyOf<T extends object>(notification: Notification<T>): string {
  * One notification for two of a key that follow each other; `'none'` where they cancel out,
  * `undefined` where both have to be told.
  */
-export function merge<T extends object>(
+export function mergeNotifications<T extends object>(
   first: Notification<T>,
   next: Notification<T>,
 ): Notification<T> | 'none' | undefined {

@@ -3,9 +3,11 @@
  * initial population is through, and the look into the store behind them. client-go:
  * tools/cache/fifo.go Queue, QueueWithBatch.
  */
+
 import { aborted, CapstanError, invalid, requireFunction } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import type { DoneChecker } from '../../base/wait.ts';
+import { onAbort } from '../../base/wait.ts';
 import type { ReflectorStore } from '../reflector/reflector.ts';
 import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 import type { Delta, Deltas } from './deltas.ts';
@@ -86,13 +88,14 @@ export class Waiters {
    */
   wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
+      let unlisten = (): void => undefined;
       const wake = (): void => {
         this.#waiting.delete(wake);
-        signal?.removeEventListener('abort', wake);
+        unlisten();
         resolve();
       };
       this.#waiting.add(wake);
-      signal?.addEventListener('abort', wake, { once: true });
+      unlisten = onAbort(signal, wake);
     });
   }
 

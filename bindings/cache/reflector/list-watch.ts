@@ -21,7 +21,7 @@ import {
   type ListPage,
   type PageReader,
 } from '../decode/decoder.ts';
-import { type Exchange, tooLarge } from '../rest/exchange.ts';
+import { type Exchange, tooLargeError } from '../rest/exchange.ts';
 import { noteMetadataOnly } from '../rest/metadata-only.ts';
 import { groupVersion, type Resource } from '../rest/resource.ts';
 import { type Caller, type RepeatOptions, sendWithRepeats } from '../rest/rest.ts';
@@ -203,7 +203,7 @@ export class ListWatch<T, I extends string = never> {
           chunk = exchange.arrived() ?? (await exchange.read())
         ) {
           bytes += chunk.length;
-          if (bytes > most) throw tooLarge(`GET ${this.#path}`, most, TOO_LONG);
+          if (bytes > most) throw tooLargeError(`GET ${this.#path}`, most, TOO_LONG);
           reader.push(chunk);
         }
         return reader.end();

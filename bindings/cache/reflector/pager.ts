@@ -4,7 +4,7 @@
  * error. client-go: tools/pager/pager.go list, eachListChunkBuffered.
  */
 import { CapstanError, show } from '../../base/errors.ts';
-import { deferred } from '../../base/wait.ts';
+import { deferred, onAbort } from '../../base/wait.ts';
 import type { ListPage } from '../decode/decoder.ts';
 import { isResourceExpired } from '../rest/status-error.ts';
 
@@ -51,7 +51,7 @@ type FetchPage<T> = (query: ListQuery) => Promise<ListPage<T>>;
  * Asks for page after page. Rejects with what `fetchPage` rejects with. `onExpired` is told why a
  * full list is asked for.
  */
-export async function listPages<T>(
+export async function fetchPages<T>(
   fetchPage: FetchPage<T>,
   resourceVersion: string,
   limit: number,
@@ -91,9 +91,7 @@ export async function* eachPage<T>(
   ahead: number,
   { abort, signal }: { abort: AbortController; signal: AbortSignal | undefined },
 ): AsyncGenerator<T[], void, undefined> {
-  const onAbort = (): void => abort.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  else signal?.addEventListener('abort', onAbort, { once: true });
+  const unlisten = onAbort(signal, () => abort.abort(signal?.reason));
   const ready: T[][] = [];
   let taken = deferred();
   let arrived = deferred();
@@ -138,7 +136,7 @@ export async function* eachPage<T>(
   } finally {
     left = true;
     taken.resolve();
-    signal?.removeEventListener('abort', onAbort);
+    unlisten();
     if (!ended) abort.abort();
     await fetching;
   }

@@ -3,7 +3,7 @@
  * resource, and which deserve a word.
  */
 import { CapstanError } from '../../base/errors.ts';
-import { isLasting, isLongWait, isReset } from '../rest/rest.ts';
+import { isConnectionReset, isLasting, isLongWait } from '../rest/rest.ts';
 import { isStatusError, isTooManyRequests } from '../rest/status-error.ts';
 import { connectionLoss } from '../rest/transport.ts';
 import type { WatchFailure } from './status.ts';
@@ -45,7 +45,7 @@ export function isWorthReporting(
   // until the back-off has grown.
   const isLong = isLongWait(afterMs);
   if (kind === 'expired') return isLong;
-  if (isReset(error) || error instanceof VeryShortWatch) return false;
+  if (isConnectionReset(error) || error instanceof VeryShortWatch) return false;
   switch (next) {
     case 'park':
       return true;

@@ -17,7 +17,7 @@ import { requireSignalOptions } from '../../base/names.ts';
 import { RetryWithDeadline } from '../../base/retry-with-deadline.ts';
 import { abortable, sleep, TimeSlice } from '../../base/wait.ts';
 import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
-import { type Caller, goesOn, isLongWait, isReset } from '../rest/rest.ts';
+import { type Caller, goesOn, isConnectionReset, isLongWait } from '../rest/rest.ts';
 import {
   isExpired,
   isInternalError,
@@ -28,7 +28,7 @@ import {
 } from '../rest/status-error.ts';
 import { connectionLoss } from '../rest/transport.ts';
 import { LIST_IDLE_MS, type ListWatch } from './list-watch.ts';
-import { type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
+import { fetchPages, type ListQuery, PAGE_SIZE } from './pager.ts';
 import {
   isBusy,
   isWorthReporting,
@@ -266,7 +266,7 @@ export class Reflector<T extends object, I extends string = never> {
       );
     } catch (error) {
       if (signal.aborted) return now('begin');
-      if (isReset(error)) return this.#streamAgain(error); // in spite of all repeats
+      if (isConnectionReset(error)) return this.#streamAgain(error); // in spite of all repeats
       if (isBusy(error) || classOf(error) === 'full')
         return this.#failed(error, 'relist', this.#later('stream'));
       if (!isExpired(error) && !isTooLargeResourceVersion(error)) {
@@ -346,14 +346,14 @@ export class Reflector<T extends object, I extends string = never> {
       this.#tell(error, next, 0);
     };
     try {
-      let list: Awaited<ReturnType<typeof listPages<T>>>;
+      let list: Awaited<ReturnType<typeof fetchPages<T>>>;
       try {
-        list = await listPages(page, asked, limit, listAgain);
+        list = await fetchPages(page, asked, limit, listAgain);
       } catch (error) {
         if (signal.aborted || (!isExpired(error) && !isTooLargeResourceVersion(error))) throw error;
         listAgain(error, 'relist from newest');
         this.#versionUnavailable = true;
-        list = await listPages(page, this.#relistVersion(), limit, listAgain);
+        list = await fetchPages(page, this.#relistVersion(), limit, listAgain);
       }
       if (asked === '0' && list.paged) this.#paged = true;
       this.#takeOver(list.items, list.resourceVersion);
@@ -422,7 +422,7 @@ export class Reflector<T extends object, I extends string = never> {
       if (signal.aborted) return now('begin');
       if (connectionLoss(error) !== undefined) this.#wasAway = true;
       // in spite of all repeats
-      if (isReset(error)) return this.#failed(error, 'rewatch', now('watch'));
+      if (isConnectionReset(error)) return this.#failed(error, 'rewatch', now('watch'));
       if (isBusy(error)) return this.#failed(error, 'rewatch', this.#later('watch'));
       return this.#failed(error, 'relist', this.#later('begin'));
     }

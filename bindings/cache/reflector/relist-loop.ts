@@ -6,7 +6,7 @@
 
 import { Backoff, guardRandom } from '../../base/backoff.ts';
 import type { Clock } from '../../base/clock.ts';
-import { sleep } from '../../base/wait.ts';
+import { onAbort, sleep } from '../../base/wait.ts';
 
 export class Rounds {
   readonly #clock: Clock;
@@ -32,13 +32,12 @@ export class Rounds {
   async run(round: (signal: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       const current = new AbortController();
-      const onStop = (): void => current.abort(stop.reason);
       this.#round = current;
-      stop.addEventListener('abort', onStop, { once: true });
+      const unlisten = onAbort(stop, () => current.abort(stop.reason));
       try {
         await round(current.signal);
       } finally {
-        stop.removeEventListener('abort', onStop);
+        unlisten();
       }
       if (stop.aborted) return;
       const afterMs = this.#backoff.next();

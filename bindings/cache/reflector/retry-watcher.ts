@@ -16,7 +16,7 @@ import {
 } from '../../base/errors.ts';
 import { tell } from '../../base/handle-error.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import { sleep } from '../../base/wait.ts';
+import { onAbort, sleep } from '../../base/wait.ts';
 import { jsonDecoder } from '../decode/decoder.ts';
 import { compareResourceVersion, isComparableResourceVersion } from '../rest/resource-version.ts';
 import { isDenied, isExpired, isStatusError } from '../rest/status-error.ts';
@@ -137,9 +137,7 @@ export class RetryWatcher<T extends object, I extends string = never>
   async *#run(): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const outer = this.#signal;
     const signal = this.#stop.signal;
-    const onAbort = (): void => this.stop();
-    if (outer?.aborted) onAbort();
-    else outer?.addEventListener('abort', onAbort, { once: true });
+    const unlisten = onAbort(outer, () => this.stop());
     try {
       while (!signal.aborted) {
         const started = this.#clock.now();
@@ -151,7 +149,7 @@ export class RetryWatcher<T extends object, I extends string = never>
         await sleep(this.#clock, untilMs - this.#clock.now(), signal);
       }
     } finally {
-      outer?.removeEventListener('abort', onAbort);
+      unlisten();
     }
   }
 

@@ -9,11 +9,12 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { CapstanError, requireInteger, requireString } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { namesOf, pick, requireNames } from '../../base/names.ts';
+import { onAbort } from '../../base/wait.ts';
 import { jsonDecoder } from '../decode/decoder.ts';
 import type { Resource } from '../rest/resource.ts';
 import type { Transport } from '../rest/transport.ts';
 import { LIST_WATCH_NAMES, ListWatch, type ListWatchOptions } from './list-watch.ts';
-import { eachPage, type ListQuery, listPages, PAGE_SIZE } from './pager.ts';
+import { eachPage, fetchPages, type ListQuery, PAGE_SIZE } from './pager.ts';
 import { MIN_WATCH_SECONDS, WatchStream } from './watch-stream.ts';
 
 /**
@@ -93,9 +94,8 @@ async function* watchOnce<T extends object, I extends string>(
     signal: outer,
   } = options;
   const { signal } = abort;
-  const onAbort = (): void => abort.abort(outer?.reason);
   if (outer?.aborted) return;
-  outer?.addEventListener('abort', onAbort, { once: true });
+  const unlisten = onAbort(outer, () => abort.abort(outer?.reason));
   let stream: WatchStream<T> | undefined;
   try {
     stream = await WatchStream.open(
@@ -117,7 +117,7 @@ async function* watchOnce<T extends object, I extends string>(
     if (!signal.aborted || !(error instanceof CapstanError)) throw error; // the caller's own callback may throw, too
   } finally {
     stream?.close();
-    outer?.removeEventListener('abort', onAbort);
+    unlisten();
   }
 }
 
@@ -172,7 +172,7 @@ export async function list<T extends object, I extends string>(
 ): Promise<{ items: T[]; resourceVersion: string }> {
   requireNames('options', options, 'option of list()', LIST_NAMES);
   const { page, resourceVersion, pageSize } = pagesOf(transport, resource, options, options.signal);
-  const { items, resourceVersion: version } = await listPages(page, resourceVersion, pageSize);
+  const { items, resourceVersion: version } = await fetchPages(page, resourceVersion, pageSize);
   return { items, resourceVersion: version };
 }
 

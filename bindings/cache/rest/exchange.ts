@@ -131,13 +131,13 @@ export class Exchange {
     advice = 'it is no answer to that request',
   ): Promise<string> {
     if (Number(this.header('content-length')) > maxBytes)
-      throw tooLarge(this.#what, maxBytes, advice);
+      throw tooLargeError(this.#what, maxBytes, advice);
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     let text = '';
     let bytes = 0;
     for (let chunk = await this.read(); chunk !== undefined; chunk = await this.read()) {
       bytes += chunk.length;
-      if (bytes > maxBytes) throw tooLarge(this.#what, maxBytes, advice);
+      if (bytes > maxBytes) throw tooLargeError(this.#what, maxBytes, advice);
       text += decoder.decode(chunk, { stream: true });
     }
     return text + decoder.decode();
@@ -267,7 +267,7 @@ const EXPLANATION = { maxBytes: 65_536, totalMs: 10_000 };
  */
 const MOST_ANSWER_BYTES = 256 * 1024 * 1024;
 
-export function tooLarge(what: string, maxBytes: number, advice: string): CapstanError {
+export function tooLargeError(what: string, maxBytes: number, advice: string): CapstanError {
   return new CapstanError(
     'TOO_LARGE',
     `${what}: the answer is longer than ${maxBytes} bytes: ${advice}`,

@@ -80,7 +80,7 @@ export async function sendWithRepeats(
       );
       await sleep(clock, delay, signal);
     } catch (error) {
-      if (request.method !== 'GET' || !isReset(error)) throw error;
+      if (request.method !== 'GET' || !isConnectionReset(error)) throw error;
       if (repeats >= most) {
         lasting.add(error);
         throw error;
@@ -111,7 +111,7 @@ export function isLasting(error: unknown): boolean {
   return lasting.has(error as object);
 }
 
-export function isReset(error: unknown): error is TransportError {
+export function isConnectionReset(error: unknown): error is TransportError {
   return connectionLoss(error) === 'reset';
 }
 

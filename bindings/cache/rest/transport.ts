@@ -8,7 +8,7 @@ import { CapstanError, hasCode, requireFunction } from '../../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../../base/http-headers.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
 import { serverURL } from '../../base/server-url.ts';
-import { abortable } from '../../base/wait.ts';
+import { abortable, onAbort } from '../../base/wait.ts';
 
 /**
  * One request. `path` is absolute and already escaped (`/api/v1/pods`); `query` is not yet escaped.
@@ -253,8 +253,7 @@ async function* readBody(
   const reader = response.body.getReader();
   const cancel = (): void => void reader.cancel().catch(() => undefined);
   // For a body that does not heed the signal itself: it ends then.
-  if (signal?.aborted) cancel();
-  else signal?.addEventListener('abort', cancel, { once: true });
+  const unlisten = onAbort(signal, cancel);
   let ended = false;
   try {
     for (;;) {
@@ -268,7 +267,7 @@ async function* readBody(
     ended = true;
     throw transportError(error, signal, what, 'reset');
   } finally {
-    signal?.removeEventListener('abort', cancel);
+    unlisten();
     // The consumer left: give the connection back, and do not wait for the host to confirm it.
     if (!ended) cancel();
   }

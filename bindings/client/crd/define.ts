@@ -34,7 +34,7 @@ import { SchemaError, type StructuralSchema, type ValidationRule } from './struc
 import {
   type InvalidObjectError,
   type Issue,
-  invalidObject,
+  invalidObjectError,
   issuesOf,
   type ValidationResult,
 } from './validation.ts';
@@ -265,7 +265,7 @@ export function defineCustomResource<
     validate,
     async parse(object) {
       const result = await validate(object);
-      if (result.issues !== undefined) throw invalidObject(kind, object, result.issues);
+      if (result.issues !== undefined) throw invalidObjectError(kind, object, result.issues);
       return result.value;
     },
   };

@@ -3,7 +3,7 @@
  * What comes out says the same, in one object, of which only its sub-schemas may still have
  * references.
  */
-import { isJsonObject } from '../../base/json-object.ts';
+import { isJsonObject } from '../../base/json-value.ts';
 import type { JsonSchema } from './standard-schema.ts';
 import { SchemaError } from './structural-schema.ts';
 

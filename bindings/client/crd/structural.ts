@@ -6,7 +6,7 @@
  * server does not know, and `additionalProperties: false`, as unknown members are pruned anyway;
  * those of other alternatives of a union are known.
  */
-import { isJsonObject } from '../../base/json-object.ts';
+import { isJsonObject } from '../../base/json-value.ts';
 import { type Node, normalise, type Scope } from './nodes.ts';
 import { annotations, nullableEnum, restrictions, valuesOf } from './restrictions.ts';
 import type { JsonSchema } from './standard-schema.ts';

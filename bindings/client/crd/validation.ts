@@ -30,7 +30,7 @@ export class InvalidObjectError extends CapstanError {
   }
 }
 
-export function invalidObject(
+export function invalidObjectError(
   kind: string,
   object: unknown,
   issues: readonly Issue[],

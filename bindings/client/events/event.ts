@@ -6,8 +6,9 @@
  */
 
 import { CapstanError, invalid, isError, show } from '../../base/errors.ts';
+import { formatMicroTime } from '../../base/times.ts';
 import { defineResource, groupVersion, type Resource } from '../../cache/rest/resource.ts';
-import { metadataOf, type ObjectMeta } from '../metadata.ts';
+import { checkedMetadata, type ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 
 /** core/v1 ObjectReference: an object, or a part of it. */
@@ -88,7 +89,7 @@ function referenceFrom(
   type: { apiVersion: string; kind: string },
   object: object,
 ): ObjectReference {
-  const { name, namespace, uid, resourceVersion } = metadataOf(object);
+  const { name, namespace, uid, resourceVersion } = checkedMetadata(object);
   const reference: ObjectReference = { kind: type.kind };
   if (namespace) reference.namespace = namespace;
   if (name) reference.name = name;
@@ -180,7 +181,7 @@ export function makeEvent(
       namespace: regarding.namespace || 'default',
       ...(annotations === undefined ? {} : { annotations }),
     },
-    eventTime: microTime(wallMs),
+    eventTime: formatMicroTime(wallMs * 1000),
     ...reporter,
     action,
     reason,
@@ -202,11 +203,6 @@ export function combined(event: KubeEvent): KubeEvent {
 export function requireWord(name: string, value: unknown, what: string): void {
   if (typeof value !== 'string' || value === '' || cut(value, WORD_BYTES) !== value)
     throw invalid(name, `${what} of 1 to ${WORD_BYTES} bytes of UTF-8`, value);
-}
-
-/** metav1.MicroTime. */
-export function microTime(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.(\d{3})Z$/, '.$1000Z');
 }
 
 /**

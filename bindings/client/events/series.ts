@@ -11,8 +11,10 @@
  * former, the resource version of the object is no part of what is compared: an object whose status
  * changes at each failure would never have a series.
  */
+
 import type { Clock } from '../../base/clock.ts';
-import { combined, type KubeEvent, microTime, type ObjectReference } from './event.ts';
+import { formatMicroTime } from '../../base/times.ts';
+import { combined, type KubeEvent, type ObjectReference } from './event.ts';
 
 /** client-go: finishTime, refreshTime. */
 export const FINISH_MS = 6 * 60_000;
@@ -29,7 +31,7 @@ export const MAX_ENTRIES = 4096;
 const MAX_NOTES = 10;
 
 /** An Event, how often it has happened, and what of that the server knows. */
-export interface Entry {
+export interface EventEntry {
   readonly event: KubeEvent;
   count: number;
   /** By the clock. */
@@ -47,7 +49,7 @@ export interface Entry {
 interface Group {
   lastSeen: number;
   /** By their notes; undefined: the one for all other notes. */
-  readonly entries: Map<string | undefined, Entry>;
+  readonly entries: Map<string | undefined, EventEntry>;
 }
 
 function groupOf(event: KubeEvent): string {
@@ -70,15 +72,15 @@ function refParts(reference: ObjectReference): (string | undefined)[] {
 }
 
 /** The Event as it is to be on the server. */
-export function eventOf(entry: Entry): KubeEvent {
+export function eventOf(entry: EventEntry): KubeEvent {
   return entry.count > 1 ? { ...entry.event, series: seriesOf(entry) } : entry.event;
 }
 
-export function seriesOf({ count, lastObserved }: Entry): {
+export function seriesOf({ count, lastObserved }: EventEntry): {
   count: number;
   lastObservedTime: string;
 } {
-  return { count, lastObservedTime: microTime(lastObserved) };
+  return { count, lastObservedTime: formatMicroTime(lastObserved * 1000) };
 }
 
 function slotOf({ entries }: Group, { note }: KubeEvent): string | undefined {
@@ -87,7 +89,7 @@ function slotOf({ entries }: Group, { note }: KubeEvent): string | undefined {
 
 export class SeriesCache {
   readonly #clock: Clock;
-  readonly #write: (entry: Entry) => void;
+  readonly #write: (entry: EventEntry) => void;
   /** From the one that has been silent longest on. */
   readonly #groups = new Map<string, Group>();
   /** Entries of all groups. */
@@ -96,7 +98,7 @@ export class SeriesCache {
   #refreshing: unknown;
 
   /** @param write asks for the entry to be written soon */
-  constructor(clock: Clock, write: (entry: Entry) => void) {
+  constructor(clock: Clock, write: (entry: EventEntry) => void) {
     this.#clock = clock;
     this.#write = write;
   }
@@ -105,7 +107,7 @@ export class SeriesCache {
    * The entry of an event that was seen again now; undefined for one that has none. Either way its
    * group was not silent.
    */
-  seenAgain(event: KubeEvent, wallMs: number): Entry | undefined {
+  seenAgain(event: KubeEvent, wallMs: number): EventEntry | undefined {
     const key = groupOf(event);
     const group = this.#groups.get(key);
     if (group === undefined) return undefined;
@@ -120,13 +122,13 @@ export class SeriesCache {
   }
 
   /** What was not seen again begins. */
-  add(event: KubeEvent, wallMs: number): Entry {
+  add(event: KubeEvent, wallMs: number): EventEntry {
     const key = groupOf(event);
     const group = this.#groups.get(key) ?? { lastSeen: 0, entries: new Map() };
     this.#seen(key, group);
     const slot = slotOf(group, event);
     const fresh = { count: 1, lastSeen: group.lastSeen, gap: 0, lastObserved: wallMs, written: 0 };
-    const entry: Entry = {
+    const entry: EventEntry = {
       event: slot === undefined ? combined(event) : event,
       ...fresh,
       state: 'idle',

@@ -12,11 +12,11 @@
 import type { Clock } from '../../base/clock.ts';
 import { textOfError } from '../../base/error-text.ts';
 import { CapstanError } from '../../base/errors.ts';
-import { abortable } from '../../base/wait.ts';
+import { abortable, onAbort } from '../../base/wait.ts';
 import { isNotFound, isStatusError } from '../../cache/rest/status-error.ts';
 import type { Writer } from '../types.ts';
 import { eventResource } from './event.ts';
-import { type Entry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';
+import { type EventEntry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';
 
 /** client-go: maxTriesPerEvent, defaultSleepDuration, recordWorkers. */
 const MAX_TRIES = 12;
@@ -47,16 +47,16 @@ export interface EventWriterOptions {
 export class EventWriter {
   readonly #options: EventWriterOptions;
   /** Those that have not failed. */
-  #queue: Entry[] = [];
+  #queue: EventEntry[] = [];
   /**
    * How often those failed in a row that are tried again. They keep their place until they are
    * through: no more than are remembered.
    */
-  readonly #tries = new Map<Entry, number>();
+  readonly #tries = new Map<EventEntry, number>();
   /** Those of them whose time has not come, with their timers. */
-  readonly #later = new Map<Entry, unknown>();
+  readonly #later = new Map<EventEntry, unknown>();
   /** Those of them whose time has come. */
-  readonly #again: Entry[] = [];
+  readonly #again: EventEntry[] = [];
   /** When the last write of a namespace failed, from the one where that was longest ago on. */
   readonly #failing = new Map<string, number>();
   /** Ends everything. */
@@ -81,7 +81,7 @@ export class EventWriter {
   }
 
   /** An entry that waits already is written once, as it is by then. */
-  add(entry: Entry): void {
+  add(entry: EventEntry): void {
     if (entry.state === 'writing') entry.state = 'again';
     if (entry.state !== 'idle') return;
     entry.state = entry.count === 1 ? 'new' : 'queued';
@@ -140,21 +140,21 @@ export class EventWriter {
    * namespace where the last failure is longest ago: each has its turn, and one that failed in
    * passing is not behind all of one that hangs.
    */
-  #next(): Entry | undefined {
+  #next(): EventEntry | undefined {
     let from = this.#queue;
     let at = from.findIndex((entry) => !this.#failing.has(namespaceOf(entry)));
     if (at < 0 && this.#slow < (this.#hurried ? WORKERS : SLOW_WORKERS)) {
       let least = Number.POSITIVE_INFINITY;
       for (const queue of [this.#queue, this.#again])
         for (let i = 0; i < queue.length && least >= 0; i++) {
-          const failed = this.#failing.get(namespaceOf(queue[i] as Entry)) ?? -1;
+          const failed = this.#failing.get(namespaceOf(queue[i] as EventEntry)) ?? -1;
           if (failed < least) [least, from, at] = [failed, queue, i];
         }
     }
     return at < 0 ? undefined : from.splice(at, 1)[0];
   }
 
-  async #try(entry: Entry): Promise<void> {
+  async #try(entry: EventEntry): Promise<void> {
     const most = this.#hurried ? 2 : MAX_TRIES; // a try that began before the end has one after it
     try {
       await this.#send(entry);
@@ -172,7 +172,7 @@ export class EventWriter {
   }
 
   /** Its worker goes on with others while it waits for its next try. */
-  #failed(entry: Entry, error: unknown, most: number): void {
+  #failed(entry: EventEntry, error: unknown, most: number): void {
     const { clock, random, onLost } = this.#options;
     const tries = (this.#tries.get(entry) ?? 0) + 1;
     this.#tries.delete(entry);
@@ -207,7 +207,7 @@ export class EventWriter {
   }
 
   /** Whether there is room for it among those that are tried again. */
-  #keep(entry: Entry, tries: number, cause: unknown): boolean {
+  #keep(entry: EventEntry, tries: number, cause: unknown): boolean {
     const full = this.#tries.size >= MAX_ENTRIES && !this.#hurried;
     entry.state = full ? 'idle' : 'queued';
     if (full)
@@ -219,7 +219,7 @@ export class EventWriter {
     return !full;
   }
 
-  #due(entry: Entry): void {
+  #due(entry: EventEntry): void {
     this.#later.delete(entry);
     this.#again.push(entry);
     this.#wake();
@@ -229,7 +229,7 @@ export class EventWriter {
    * One try: an Event that the server has not is created, with its series if it has one by now; one
    * that it has gets its series.
    */
-  async #send(entry: Entry): Promise<void> {
+  async #send(entry: EventEntry): Promise<void> {
     const { count } = entry;
     if (entry.written === 0) {
       if (await this.#created(entry)) {
@@ -253,7 +253,7 @@ export class EventWriter {
   }
 
   /** False if it is there already. */
-  async #created(entry: Entry): Promise<boolean> {
+  async #created(entry: EventEntry): Promise<boolean> {
     try {
       await this.#ask((signal) =>
         this.#options.client.create(eventResource, eventOf(entry), { signal }),
@@ -265,7 +265,7 @@ export class EventWriter {
     }
   }
 
-  async #patch(entry: Entry): Promise<void> {
+  async #patch(entry: EventEntry): Promise<void> {
     const { namespace, name = '' } = entry.event.metadata;
     const patch = { type: 'merge', body: { series: seriesOf(entry) } } as const;
     await this.#ask((signal) =>
@@ -282,8 +282,7 @@ export class EventWriter {
     stop.throwIfAborted();
     const { clock } = this.#options;
     const over = new AbortController();
-    const onStop = (): void => over.abort(stop.reason);
-    stop.addEventListener('abort', onStop, { once: true });
+    const unlisten = onAbort(stop, () => over.abort(stop.reason));
     const late = new CapstanError('TIMEOUT', `no answer within ${ANSWER_MS} ms`);
     const timer = clock.setTimer(() => over.abort(late), ANSWER_MS);
     try {
@@ -292,12 +291,12 @@ export class EventWriter {
       throw over.signal.aborted ? over.signal.reason : error;
     } finally {
       clock.clearTimer(timer);
-      stop.removeEventListener('abort', onStop);
+      unlisten();
     }
   }
 }
 
-function namespaceOf({ event }: Entry): string {
+function namespaceOf({ event }: EventEntry): string {
   return event.metadata.namespace ?? '';
 }
 
@@ -323,7 +322,7 @@ function isPassing(error: unknown): boolean {
 
 const PASSING: ReadonlySet<string> = new Set(['TRANSPORT', 'TIMEOUT', 'DECODE']);
 
-function lost({ event }: Entry, cause: unknown, tries: number): CapstanError {
+function lost({ event }: EventEntry, cause: unknown, tries: number): CapstanError {
   const { kind, namespace, name } = event.regarding;
   const what = `${event.reason} of ${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
   return new CapstanError(

@@ -6,13 +6,13 @@ import { isObject, type Json } from '../json.ts';
 import { type Atom, type ListType, memberType } from '../schema/atoms.ts';
 import { item, keyed } from './field-set.ts';
 
-export type Shape = 'scalar' | 'list' | 'map';
+export type ElementShape = 'scalar' | 'list' | 'map';
 
 /**
  * The shape that a type takes with a value; null and what does not fit take the first one that the
  * type has.
  */
-export function shapeOf(type: Atom, value: Json | undefined): Shape | undefined {
+export function shapeOf(type: Atom, value: Json | undefined): ElementShape | undefined {
   const has = value === undefined || value === null ? undefined : shapeOfValue(value);
   if (has !== undefined && type[has] !== undefined) return has;
   if (type.map !== undefined) return 'map';
@@ -20,7 +20,7 @@ export function shapeOf(type: Atom, value: Json | undefined): Shape | undefined 
   return type.list === undefined ? undefined : 'list';
 }
 
-const shapeOfValue = (value: Json): Shape =>
+const shapeOfValue = (value: Json): ElementShape =>
   Array.isArray(value) ? 'list' : isObject(value) ? 'map' : 'scalar';
 
 export const isList = (value: Json | undefined): value is readonly Json[] => Array.isArray(value);

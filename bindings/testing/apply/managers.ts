@@ -7,7 +7,7 @@ import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
 import { FieldSet } from './field-set.ts';
 
 /** A manager's fields. */
-export interface Entry {
+export interface ManagedEntry {
   manager: string;
   operation: 'Apply' | 'Update';
   apiVersion: string;
@@ -16,9 +16,9 @@ export interface Entry {
   fields: FieldSet;
 }
 
-export type Managers = ReadonlyMap<string, Entry>;
+export type Managers = ReadonlyMap<string, ManagedEntry>;
 
-export const identifier = (entry: Omit<Entry, 'time' | 'fields'>): string =>
+export const identifier = (entry: Omit<ManagedEntry, 'time' | 'fields'>): string =>
   JSON.stringify([
     entry.manager,
     entry.operation,
@@ -43,7 +43,7 @@ export function decodeManagers(managedFields: Json | undefined): Managers | unde
 }
 
 function decode(managedFields: readonly Json[]): Managers | undefined {
-  const managers = new Map<string, Entry>();
+  const managers = new Map<string, ManagedEntry>();
   for (const raw of managedFields) {
     if (!isObject(raw)) return undefined;
     const {
@@ -77,7 +77,7 @@ function decode(managedFields: readonly Json[]): Managers | undefined {
  * `[{}]` asks that nobody owns anything, and `[]` of a built-in kind: a custom object is read as if
  * it had no such list.
  */
-export function isReset(managedFields: Json | undefined, builtIn: boolean): boolean {
+export function isOwnershipReset(managedFields: Json | undefined, builtIn: boolean): boolean {
   if (!Array.isArray(managedFields)) return false;
   return managedFields.length === 0
     ? builtIn
@@ -99,7 +99,7 @@ export function encodeManagers(managers: Managers): readonly JsonObject[] {
   return list;
 }
 
-function compareEntries(a: Entry, b: Entry): number {
+function compareEntries(a: ManagedEntry, b: ManagedEntry): number {
   return (
     compareText(a.operation, b.operation) ||
     compareText(a.time ?? '', b.time ?? '') ||
@@ -157,7 +157,7 @@ export function capUpdaters(managers: Managers): Managers {
     }
     let gathered = capped.get(bucketId);
     if (gathered === undefined) {
-      gathered = capped.get(firstId) as Entry;
+      gathered = capped.get(firstId) as ManagedEntry;
       capped.delete(firstId);
     }
     capped.delete(id);
@@ -172,7 +172,7 @@ export function capUpdaters(managers: Managers): Managers {
 }
 
 /** `"kubectl" using v1`, as conflicts name a manager. */
-export function managerText(entry: Entry): string {
+export function managerText(entry: ManagedEntry): string {
   const name = JSON.stringify(entry.manager);
   const where =
     entry.subresource === ''

@@ -11,14 +11,20 @@ import { isObject, type Json, type JsonObject, sameJson, without } from '../json
 import type { Atom } from '../schema/atoms.ts';
 import { ApiError, type StatusCause } from '../status.ts';
 import { FieldSet, member, type Path, pathText } from './field-set.ts';
-import { capUpdaters, type Entry, identifier, type Managers, managerText } from './managers.ts';
+import {
+  capUpdaters,
+  identifier,
+  type ManagedEntry,
+  type Managers,
+  managerText,
+} from './managers.ts';
 import { merge } from './merge.ts';
 import { compare, fieldsOf, remove, typeError } from './typed.ts';
 
 /** Which fields a write through this path cannot change, so that nobody comes to own them by it. */
 export type Filter = (fields: FieldSet) => FieldSet;
 
-export interface Writer {
+export interface FieldWriter {
   manager: string;
   apiVersion: string;
   /** The type of the object in that version; undefined: there is no such version. */
@@ -73,7 +79,7 @@ export function ownUpdate(
   live: JsonObject,
   next: JsonObject,
   managers: Managers,
-  writer: Writer,
+  writer: FieldWriter,
 ): Managers {
   const entry = {
     manager: writer.manager,
@@ -108,14 +114,14 @@ function settle(
   next: Json,
   managers: Managers,
   self: string | undefined,
-  { filter, apiVersion, typeIn }: Writer,
-): { left: Map<string, Entry>; conflicts: Map<Entry, FieldSet>; changed: FieldSet } {
+  { filter, apiVersion, typeIn }: FieldWriter,
+): { left: Map<string, ManagedEntry>; conflicts: Map<ManagedEntry, FieldSet>; changed: FieldSet } {
   const [before, after] = [bare(live as JsonObject), bare(next as JsonObject)];
   const difference = compare(type, before, after);
   const changed = filter(difference.added.union(difference.modified));
   const removed = filter(difference.removed);
-  const left = new Map<string, Entry>();
-  const conflicts = new Map<Entry, FieldSet>();
+  const left = new Map<string, ManagedEntry>();
+  const conflicts = new Map<ManagedEntry, FieldSet>();
   for (const [id, entry] of managers) {
     if (id === self) {
       left.set(id, entry);
@@ -141,7 +147,7 @@ function requireConvertible(what: string, type: Atom | undefined, object: JsonOb
   if (wrong !== undefined) throw new NotConvertible(what, wrong);
 }
 
-export interface Applied {
+export interface ApplyOutcome {
   /** undefined: the object is as it was. */
   object: JsonObject | undefined;
   managers: Managers;
@@ -156,11 +162,11 @@ export function ownApply(
   live: JsonObject,
   config: JsonObject,
   managers: Managers,
-  writer: Writer,
+  writer: FieldWriter,
   force: boolean,
   /** Fields that are no conflict. */
   allowed: FieldSet = FieldSet.empty,
-): Applied {
+): ApplyOutcome {
   const entry = {
     manager: writer.manager,
     operation: 'Apply',
@@ -195,7 +201,7 @@ function prune(
   merged: JsonObject,
   owners: Managers,
   last: FieldSet,
-  writer: Writer,
+  writer: FieldWriter,
 ): JsonObject {
   for (const { apiVersion } of owners.values()) {
     if (apiVersion === writer.apiVersion) continue;
@@ -221,7 +227,7 @@ export function requireTyped(type: Atom, config: JsonObject, what: string): void
     throw new ApiError(500, `failed to create typed patch object (${what}): ${wrong}`);
 }
 
-function applyConflict(conflicts: Map<Entry, FieldSet>): ApiError {
+function applyConflict(conflicts: Map<ManagedEntry, FieldSet>): ApiError {
   const sorted = [...conflicts].sort(([a], [b]) => (managerText(a) < managerText(b) ? -1 : 1));
   const causes: StatusCause[] = sorted.flatMap(([entry, fields]) =>
     [...fields.paths()].map((at) => ({

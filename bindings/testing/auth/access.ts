@@ -3,12 +3,12 @@
  * pkg/server/config.go DefaultBuildHandlerChain, whose order this keeps.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Target } from '../api.ts';
+import { formatTime } from '../../base/times.ts';
+import type { ApiTarget } from '../api.ts';
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
-import type { Registry, WriteOptions, Written } from '../registry/registry.ts';
+import type { Registry, StoreWriteOptions, Written } from '../registry/registry.ts';
 import { seed } from '../seed.ts';
-import { timeText } from '../times.ts';
 import { type Attributes, attributesOf, forbidden } from './attributes.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';
 import { requireGrantable } from './escalation.ts';
@@ -29,7 +29,7 @@ export interface AccessOptions {
 }
 
 /** Who sent a request, and what is asked before it writes. */
-export interface Requester extends Pick<WriteOptions, 'guard' | 'user'> {
+export interface Requester extends Pick<StoreWriteOptions, 'guard' | 'user'> {
   user: ServerUser;
 }
 
@@ -55,7 +55,7 @@ export class Access {
   }
 
   /** Who sends the request, where that user may. Throws 400, 401 or 403. */
-  admit(target: Target, headers: IncomingHttpHeaders): Requester {
+  admit(target: ApiTarget, headers: IncomingHttpHeaders): Requester {
     const sender = this.#users.authenticate(headers);
     const impersonation = impersonationOf(headers);
     const user = impersonation?.user ?? sender;
@@ -83,7 +83,7 @@ export class Access {
       users: this.#users,
       tokens: this.tokens,
       authorizer: this.#authorizer,
-      now: timeText(this.#wallTime()),
+      now: formatTime(this.#wallTime()),
     });
   }
 }

@@ -9,7 +9,7 @@ import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
 import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import type { ResourceName } from '../registry/kinds.ts';
 import type { Registry } from '../registry/registry.ts';
-import { keyOf, metadataOf } from '../registry/store.ts';
+import { metadataOf, storeKey } from '../registry/store.ts';
 import { type Attributes, isPath } from './attributes.ts';
 import { MASTERS, type ServerUser, serviceAccountName } from './users.ts';
 
@@ -89,7 +89,7 @@ export class Rbac implements Authorizer {
     const [kind, name] = [stringAt(ref, 'kind'), stringAt(ref, 'name')];
     const plural = kind === 'ClusterRole' ? 'clusterroles' : 'roles';
     const store = this.#registry.store(named(plural));
-    const role = store.get(keyOf(kind === 'ClusterRole' ? '' : namespace, name))?.object;
+    const role = store.get(storeKey(kind === 'ClusterRole' ? '' : namespace, name))?.object;
     if (role !== undefined) return { rules: this.#rules(role), error: '' };
     const error = `${kind.toLowerCase()}.${RBAC_GROUP} ${JSON.stringify(name)} not found`;
     return { rules: [], error };

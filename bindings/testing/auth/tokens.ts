@@ -4,14 +4,14 @@
  * pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccount/claims.go.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
+import { formatTime } from '../../base/times.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { type ResourceName, TOKEN_REQUEST } from '../registry/kinds.ts';
 import type { Registry, Written } from '../registry/registry.ts';
-import { keyOf, metadataOf } from '../registry/store.ts';
+import { metadataOf, storeKey } from '../registry/store.ts';
 import { ofKind } from '../registry/strategy.ts';
 import { badRequest, conflict, fieldInvalid, invalidObject, notFound } from '../status.ts';
-import { timeText } from '../times.ts';
 import { type ServerUser, serviceAccountGroups, serviceAccountName } from './users.ts';
 
 /** The issuer, and the audience of who names none. */
@@ -105,7 +105,7 @@ export class Tokens {
       name,
       namespace,
       uid,
-      creationTimestamp: timeText(now * 1000),
+      creationTimestamp: formatTime(now * 1000),
     };
     const answer = {
       ...sent,
@@ -115,7 +115,7 @@ export class Tokens {
         expirationSeconds: seconds,
         boundObjectRef: spec.boundObjectRef ?? null,
       },
-      status: { token, expirationTimestamp: timeText(issued.expires) },
+      status: { token, expirationTimestamp: formatTime(issued.expires) },
     };
     return { code: 201, json: JSON.stringify(answer) };
   }
@@ -150,7 +150,7 @@ export class Tokens {
   }
 
   #isThere({ plural, namespace, name, uid }: Bound): boolean {
-    const stored = this.#registry.store(core(plural)).get(keyOf(namespace, name));
+    const stored = this.#registry.store(core(plural)).get(storeKey(namespace, name));
     return stored !== undefined && stringAt(metadataOf(stored.object), 'uid') === uid;
   }
 
@@ -187,7 +187,7 @@ export class Tokens {
     namespace: string,
     name: string,
   ): (Bound & { object: JsonObject }) | undefined {
-    const object = this.#registry.store(core(plural)).get(keyOf(namespace, name))?.object;
+    const object = this.#registry.store(core(plural)).get(storeKey(namespace, name))?.object;
     if (object === undefined) return undefined;
     return { plural, namespace, name, uid: stringAt(metadataOf(object), 'uid'), object };
   }

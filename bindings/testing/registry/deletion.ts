@@ -9,7 +9,7 @@ import { afterSeconds } from '../times.ts';
 import { isNamespace, isPod, type Kind } from './kinds.ts';
 import { metadataOf } from './store.ts';
 
-export interface DeleteOptions {
+export interface DeletionOptions {
   uid?: string | undefined;
   resourceVersion?: string | undefined;
   propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
@@ -32,7 +32,7 @@ export interface Deletion {
 export function forDeletion(
   kind: Kind,
   object: JsonObject,
-  options: DeleteOptions,
+  options: DeletionOptions,
   now: string,
 ): Deletion {
   const grace = isPod(kind) ? graceOf(object, options, now) : undefined;
@@ -76,7 +76,7 @@ interface Grace {
  */
 function graceOf(
   pod: JsonObject,
-  options: DeleteOptions,
+  options: DeletionOptions,
   now: string,
 ): Grace | 'pending' | undefined {
   const asked = options.gracePeriodSeconds;
@@ -112,7 +112,7 @@ function firstGrace(pod: JsonObject, asked: number | undefined): number {
 export function finalizersFor(
   kind: Kind,
   metadata: JsonObject,
-  asked: DeleteOptions['propagation'],
+  asked: DeletionOptions['propagation'],
 ): readonly string[] {
   const has = (Array.isArray(metadata.finalizers) ? metadata.finalizers : []) as readonly string[];
   const others = has.filter(

@@ -8,7 +8,7 @@ import { additional, isEmbedded, type Schema, schemaAt } from '../schema/structu
 import { badRequest, type FieldError, fieldInvalid, fieldRequired } from '../status.ts';
 import type { Kind } from './kinds.ts';
 import { createErrors, MetadataTypeError, normalizeMetadata } from './metadata.ts';
-import { dnsLabel, label1035, pathSegment } from './names.ts';
+import { dnsLabel, label1035, pathSegmentErrors } from './names.ts';
 
 /** What stands for the kind of an embedded resource, which need not be one that is served. */
 const SOME = { builtIn: false, kind: '', version: '', plural: '', group: '' } as Kind;
@@ -73,10 +73,10 @@ function metadataErrors(given: Json, path: string): FieldError[] {
   const namespace = stringAt(metadata, 'namespace');
   const prefix = stringAt(metadata, 'generateName');
   return [
-    ...name('generateName', prefix === '' ? [] : pathSegment(prefix)),
+    ...name('generateName', prefix === '' ? [] : pathSegmentErrors(prefix)),
     ...name(
       'name',
-      stringAt(metadata, 'name') === '' ? [] : pathSegment(stringAt(metadata, 'name')),
+      stringAt(metadata, 'name') === '' ? [] : pathSegmentErrors(stringAt(metadata, 'name')),
     ),
     ...name('namespace', namespace === '' ? [] : dnsLabel(namespace)),
     ...createErrors(SOME, metadata).map((error) => ({

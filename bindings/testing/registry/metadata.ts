@@ -23,7 +23,7 @@ import { readTime, TimeError } from '../times.ts';
 import { address } from '../validation/formats.ts';
 import type { Place } from '../validation/place.ts';
 import type { Kind } from './kinds.ts';
-import { dnsLabel, labelValue, pathSegment, qualifiedName, subdomain } from './names.ts';
+import { dnsLabel, labelValue, pathSegmentErrors, qualifiedName, subdomain } from './names.ts';
 
 const STRINGS = [
   'name',
@@ -327,7 +327,7 @@ export function validateName(kind: Kind, object: JsonObject): FieldError[] {
   const isOnly = (text: string): string[] =>
     only === undefined || text === only.name ? [] : [only.why];
   // Behind a dash comes more. apimachinery: api/validation/generic.go maskTrailingDash.
-  const begun = rule === pathSegment ? prefix : prefix.replace(/[ -~]-$/, 'a');
+  const begun = rule === pathSegmentErrors ? prefix : prefix.replace(/[ -~]-$/, 'a');
   const isBegun = prefix !== '' && !(kind.builtIn && WITHOUT_PREFIX.includes(kind.plural));
   return [
     ...(isBegun ? [...rule(begun), ...isOnly(prefix)] : []).map((why) =>
@@ -359,15 +359,15 @@ const NAME_RULES: Readonly<Record<string, (name: string) => string[]>> = {
   'apps/statefulsets': dnsLabel,
   'networking.k8s.io/ipaddresses': address,
   // Checked with the others' metadata, by the rule for all kinds.
-  '/events': pathSegment,
-  'policy/poddisruptionbudgets': pathSegment,
-  'certificates.k8s.io/certificatesigningrequests': pathSegment,
-  'apiregistration.k8s.io/apiservices': pathSegment,
+  '/events': pathSegmentErrors,
+  'policy/poddisruptionbudgets': pathSegmentErrors,
+  'certificates.k8s.io/certificatesigningrequests': pathSegmentErrors,
+  'apiregistration.k8s.io/apiservices': pathSegmentErrors,
 };
 
 function nameRule(kind: Kind): (name: string) => string[] {
   if (!kind.builtIn) return subdomain;
-  if (kind.group === 'rbac.authorization.k8s.io') return pathSegment;
+  if (kind.group === 'rbac.authorization.k8s.io') return pathSegmentErrors;
   return NAME_RULES[`${kind.group}/${kind.plural}`] ?? subdomain;
 }
 

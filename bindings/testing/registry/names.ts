@@ -40,7 +40,7 @@ export function dnsLabel(name: string): string[] {
 }
 
 /** All that fits into a path: the rule for RBAC's names. */
-export function pathSegment(name: string): string[] {
+export function pathSegmentErrors(name: string): string[] {
   if (name === '.' || name === '..') return [`may not be '${name}'`];
   return ['/', '%']
     .filter((part) => name.includes(part))

@@ -7,7 +7,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { type JsonObject, objectAt } from '../json.ts';
 import { forbiddenObject, namespaceTerminating, notFound } from '../status.ts';
-import { type DeleteOptions, finalizersFor, finalizersIn } from './deletion.ts';
+import { type DeletionOptions, finalizersFor, finalizersIn } from './deletion.ts';
 import type { Kind, ResourceName } from './kinds.ts';
 import { metadataOf, type ResourceStore, type Stored } from './store.ts';
 import { ofResource } from './strategy.ts';
@@ -67,7 +67,7 @@ export class NamespaceController {
   }
 
   /** The Namespace as its deletion leaves it; undefined: nothing of its own holds it any longer. */
-  deleted(kind: Kind, { object }: Stored, options: DeleteOptions): JsonObject | undefined {
+  deleted(kind: Kind, { object }: Stored, options: DeletionOptions): JsonObject | undefined {
     const was = metadataOf(object);
     if (was.deletionTimestamp !== undefined)
       return finalizersIn(object).length > 0 ? object : undefined;

@@ -7,12 +7,13 @@ import { TAKES_OVER, takenOver, withLastApplied } from '../apply/last-applied.ts
 import {
   decodeManagers,
   encodeManagers,
-  isReset,
+  isOwnershipReset,
   type Managers,
   sameButTimes,
 } from '../apply/managers.ts';
 import {
   allBut,
+  type FieldWriter,
   type Filter,
   NotConvertible,
   nothingBut,
@@ -20,7 +21,6 @@ import {
   ownUpdate,
   pathOf,
   requireTyped,
-  type Writer,
 } from '../apply/ownership.ts';
 import { typeError } from '../apply/typed.ts';
 import { FieldTypeError, readFields } from '../fields.ts';
@@ -75,7 +75,7 @@ export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   ...{ volumeattachments: ['*'], flowschemas: ['*'], prioritylevelconfigurations: ['*'] },
 };
 
-const writerOf = (kind: Kind, subresource: string, by: FieldManager): Writer => ({
+const writerOf = (kind: Kind, subresource: string, by: FieldManager): FieldWriter => ({
   manager: by.manager || 'unknown',
   apiVersion: apiVersionOf(kind),
   typeIn: (apiVersion) => typeIn(kind, apiVersion),
@@ -134,7 +134,7 @@ function managersFor(
   const given = managedFieldsOf(next);
   // What was read is mostly sent back as it was.
   if (live !== undefined && sameJson(given, managedFieldsOf(live))) return had;
-  if (isReset(given, kind.builtIn)) return new Map();
+  if (isOwnershipReset(given, kind.builtIn)) return new Map();
   const sent = decodeManagers(given);
   return sent === undefined || sent.size === 0 ? had : sent;
 }

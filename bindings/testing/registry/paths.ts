@@ -1,18 +1,18 @@
 /** Values at paths such as `.spec.replicas`, as CustomResourceDefinitions name them. */
 import { isObject, type Json, type JsonObject } from '../json.ts';
 
-export const namesOf = (path: string): string[] => path.split('.').filter((name) => name !== '');
+export const pathNames = (path: string): string[] => path.split('.').filter((name) => name !== '');
 
 /** undefined: there is none. */
 export function valueAt(object: JsonObject, path: string): Json | undefined {
   let value: Json | undefined = object;
-  for (const name of namesOf(path)) value = isObject(value) ? value[name] : undefined;
+  for (const name of pathNames(path)) value = isObject(value) ? value[name] : undefined;
   return value;
 }
 
 /** The object with another value there; what is missing on the way is made. */
 export function withValueAt(object: JsonObject, path: string, value: Json): JsonObject {
-  const [name, ...rest] = namesOf(path);
+  const [name, ...rest] = pathNames(path);
   if (name === undefined) return object;
   const below = object[name];
   const inner =

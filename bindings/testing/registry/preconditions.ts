@@ -5,7 +5,7 @@
 import { type JsonObject, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { ApiError, conflict, fieldInvalid, invalidObject, staleVersion } from '../status.ts';
-import type { DeleteOptions } from './deletion.ts';
+import type { DeletionOptions } from './deletion.ts';
 import { isNamespace, type Kind } from './kinds.ts';
 import { metadataOf, type Stored } from './store.ts';
 import { ofOwnKind, ofResource } from './strategy.ts';
@@ -29,7 +29,7 @@ export function requireUid(
   throw conflict(ofResource(kind, path.name), why);
 }
 
-export function requirePreconditions(kind: Kind, existing: Stored, options: DeleteOptions): void {
+export function requirePreconditions(kind: Kind, existing: Stored, options: DeletionOptions): void {
   const metadata = metadataOf(existing.object);
   const uid = stringAt(metadata, 'uid');
   const name = stringAt(metadata, 'name');

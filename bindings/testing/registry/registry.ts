@@ -5,6 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../../base/clock.ts';
+import { formatTime } from '../../base/times.ts';
 import type { ServerUser } from '../auth/users.ts';
 import { asKept, countsAnyway } from '../fields.ts';
 import {
@@ -29,11 +30,10 @@ import {
   TooLargeVersion,
   terminatingDefinition,
 } from '../status.ts';
-import { timeText } from '../times.ts';
 import { Allocator } from './admission.ts';
 import { DefinitionController } from './definition-controller.ts';
 import { isDefinition } from './definitions.ts';
-import { type DeleteOptions, endsByUpdate, forDeletion } from './deletion.ts';
+import { type DeletionOptions, endsByUpdate, forDeletion } from './deletion.ts';
 import { asStored, shownAs, storageKey } from './forms.ts';
 import {
   isClaim,
@@ -56,7 +56,7 @@ import {
 } from './owners.ts';
 import { makerOf } from './parts.ts';
 import { requirePreconditions, requireUid, requireVersion } from './preconditions.ts';
-import { keyOf, metadataOf, ResourceStore, type Stored, Versions } from './store.ts';
+import { metadataOf, ResourceStore, type Stored, storeKey, VersionCounter } from './store.ts';
 import {
   asPosted,
   assemble,
@@ -77,10 +77,10 @@ export interface Written {
 }
 
 /** Turns the existing object into the one the client wants. */
-export type Change = (existing: JsonObject) => JsonObject;
+export type ChangeObject = (existing: JsonObject) => JsonObject;
 
 /** How to write: who does, and whether it counts. */
-export interface WriteOptions {
+export interface StoreWriteOptions {
   dryRun: boolean;
   /** The field manager. */
   manager: string;
@@ -93,7 +93,7 @@ export interface WriteOptions {
 }
 
 export class Registry {
-  readonly versions = new Versions();
+  readonly versions = new VersionCounter();
   /** Namespaces and custom kinds have to be there before they are used. */
   strict: boolean;
   /** The first object of a custom kind tells of it, without a definition. */
@@ -221,12 +221,12 @@ export class Registry {
   get(path: ResourcePath, version: number): Stored {
     const kind = this.kinds.get(path.resource);
     if (version > this.versions.current) throw new TooLargeVersion(version, this.versions.current);
-    const stored = this.store(path.resource).get(keyOf(path.namespace, path.name));
+    const stored = this.store(path.resource).get(storeKey(path.namespace, path.name));
     if (stored === undefined) throw notFound(ofResource(kind, path.name));
     return shownAs(kind, stored);
   }
 
-  create(path: ResourcePath, body: JsonObject, options: WriteOptions): Written {
+  create(path: ResourcePath, body: JsonObject, options: StoreWriteOptions): Written {
     const kind = this.kinds.get(path.resource);
     const object = this.#inNamespace(kind, path, body);
     return telling(ownerWarnings(object), () =>
@@ -246,7 +246,7 @@ export class Registry {
   /** apiserver: registry/generic/registry/store.go: eight tries, as a name may be taken. */
   #generated(prefix: string, { resource, namespace }: ResourcePath): string {
     let name = generateName(prefix);
-    for (let tries = 1; tries < 8 && this.store(resource).get(keyOf(namespace, name)); tries++)
+    for (let tries = 1; tries < 8 && this.store(resource).get(storeKey(namespace, name)); tries++)
       name = generateName(prefix);
     return name;
   }
@@ -259,7 +259,7 @@ export class Registry {
     kind: Kind,
     path: ResourcePath,
     object: JsonObject,
-    options: WriteOptions,
+    options: StoreWriteOptions,
     owners?: { managedFields: Json | undefined },
     posted = false,
   ): Written {
@@ -289,7 +289,7 @@ export class Registry {
       dryRun: options.dryRun,
     });
     const store = this.store(path.resource);
-    const key = keyOf(path.namespace, name);
+    const key = storeKey(path.namespace, name);
     return telling(warningsOf(kind, made), () => {
       const version = stringAt(given, 'resourceVersion');
       if (!options.dryRun && Number(version) > 0)
@@ -314,11 +314,11 @@ export class Registry {
    */
   update(
     path: ResourcePath,
-    change: Change | { body: JsonObject },
-    options: WriteOptions,
+    change: ChangeObject | { body: JsonObject },
+    options: StoreWriteOptions,
   ): Written {
     const kind = this.kinds.get(path.resource);
-    const key = keyOf(path.namespace, path.name);
+    const key = storeKey(path.namespace, path.name);
     const patch = typeof change === 'function';
     const whole = patch ? undefined : this.#named(path, this.#inNamespace(kind, path, change.body));
     const existing = this.#existing(kind, path);
@@ -346,7 +346,7 @@ export class Registry {
   apply(
     path: ResourcePath,
     config: JsonObject,
-    options: WriteOptions & { force: boolean },
+    options: StoreWriteOptions & { force: boolean },
   ): Written {
     const found = this.kinds.get(path.resource);
     const kind = found.known ? found : { ...found, kind: stringAt(config, 'kind') };
@@ -393,7 +393,7 @@ export class Registry {
   }
 
   #existing(kind: Kind, path: ResourcePath): Stored | undefined {
-    const stored = this.store(path.resource).get(keyOf(path.namespace, path.name));
+    const stored = this.store(path.resource).get(storeKey(path.namespace, path.name));
     return stored === undefined ? undefined : shownAs(kind, stored);
   }
 
@@ -402,7 +402,7 @@ export class Registry {
     path: ResourcePath,
     existing: Stored,
     prepared: JsonObject,
-    options: WriteOptions & { selfLink?: Json | undefined },
+    options: StoreWriteOptions & { selfLink?: Json | undefined },
     counts = false,
   ): Written {
     options.guard?.(kind, prepared, existing.object);
@@ -441,11 +441,11 @@ export class Registry {
     this.store(path.resource).put(existing.key, asStored(kind, next));
   }
 
-  delete(path: ResourcePath, options: DeleteOptions): Written {
+  delete(path: ResourcePath, options: DeletionOptions): Written {
     const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);
     if (isNamespace(kind)) this.#namespaces.requireMortal(kind, path.name);
-    const existing = store.get(keyOf(path.namespace, path.name));
+    const existing = store.get(storeKey(path.namespace, path.name));
     if (existing === undefined) throw notFound(ofResource(kind, path.name));
     requirePreconditions(kind, existing, options);
     if (isDefinition(kind) && !options.dryRun)
@@ -464,7 +464,7 @@ export class Registry {
   }
 
   /** Deletes what was listed and is still there. */
-  deleteCollection(path: ResourcePath, listed: readonly Stored[], options: DeleteOptions): void {
+  deleteCollection(path: ResourcePath, listed: readonly Stored[], options: DeletionOptions): void {
     const kind = this.kinds.get(path.resource);
     const store = this.store(path.resource);
     for (const { key } of listed) {
@@ -481,7 +481,7 @@ export class Registry {
     kind: Kind,
     store: ResourceStore,
     existing: Stored,
-    options: DeleteOptions,
+    options: DeletionOptions,
   ): { pending: boolean; json: string } {
     const held = isNamespace(kind) ? this.#namespaces.deleted(kind, existing, options) : undefined;
     const { object, stays } =
@@ -506,7 +506,7 @@ export class Registry {
     store: ResourceStore,
     existing: Stored,
     next: JsonObject,
-    options: WriteOptions & { selfLink?: Json | undefined },
+    options: StoreWriteOptions & { selfLink?: Json | undefined },
   ): string {
     const was = store.get(existing.key)?.object ?? {};
     // What lies in a version that is not stored any more is moved by any write.
@@ -578,7 +578,7 @@ export class Registry {
 
   /** The time of day as objects have it. */
   now(): string {
-    return timeText(this.#wallTime());
+    return formatTime(this.#wallTime());
   }
 }
 

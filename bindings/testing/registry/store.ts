@@ -14,7 +14,7 @@ import { type JsonObject, objectAt, writeJson } from '../json.ts';
  * The version counter of a server. It begins at 1, as etcd's revision does: to clients 0 is a word,
  * not a version.
  */
-export class Versions {
+export class VersionCounter {
   current = 1;
   readonly #listeners = new Set<(current: number) => void>();
 
@@ -59,7 +59,7 @@ export interface Watcher {
 
 export const metadataOf = (object: JsonObject): JsonObject => objectAt(object, 'metadata');
 
-export const keyOf = (namespace: string, name: string): string =>
+export const storeKey = (namespace: string, name: string): string =>
   namespace === '' ? name : `${namespace}/${name}`;
 
 /**
@@ -70,7 +70,7 @@ export function withVersion(object: JsonObject, version: number): JsonObject {
 }
 
 export class ResourceStore {
-  readonly #versions: Versions;
+  readonly #versions: VersionCounter;
   readonly #historySize: number;
   readonly #objects = new Map<string, Stored>();
   readonly #watchers = new Set<Watcher>();
@@ -81,7 +81,7 @@ export class ResourceStore {
   /** The keys in order, made when a list asks for them. */
   #sorted: string[] | undefined = [];
 
-  constructor(versions: Versions, historySize: number) {
+  constructor(versions: VersionCounter, historySize: number) {
     this.#versions = versions;
     this.#historySize = historySize;
     // Nothing was ever dropped, so any version is in the history, also those from before the

@@ -33,7 +33,7 @@ import { embeddedErrors, withReadMetadata } from './embedded.ts';
 import { apiVersionOf, isPod, type Kind, splitApiVersion } from './kinds.ts';
 import { checksMetadata, createErrors, updateErrors, validateName } from './metadata.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
-import { namesOf } from './paths.ts';
+import { pathNames } from './paths.ts';
 import { metadataOf } from './store.ts';
 import { zeroObject } from './types.ts';
 
@@ -434,7 +434,7 @@ function scaleErrors(
     return [fieldInvalid(field, 0, why)];
   };
   let value: Json | undefined = object;
-  for (const name of namesOf(path)) {
+  for (const name of pathNames(path)) {
     if (value === undefined || value === null) return [];
     if (!isObject(value)) return inaccessible(value, 'map[string]interface{}');
     value = value[name];

@@ -5,7 +5,7 @@
 import { fieldPath } from '../definitions/selectable.ts';
 import { isObject, type Json, jsonKey, objectAt, ownMember, sameJson, stringAt } from '../json.ts';
 import { additional, type Schema, schemaAt } from '../schema/structural.ts';
-import { keyOf, mapKeys } from '../schema/validate.ts';
+import { mapKeyOf, mapKeys } from '../schema/validate.ts';
 import { type FieldError, fieldForbidden, fieldInvalid, fieldRequired } from '../status.ts';
 import { compileRules, type Rule } from './compile.ts';
 
@@ -72,9 +72,9 @@ function walk(
     if (items === undefined) return errors;
     const was = new Map<string, Json>();
     if (keys !== undefined && Array.isArray(old))
-      for (const each of old as readonly Json[]) was.set(jsonKey(keyOf(keys, each)), each);
+      for (const each of old as readonly Json[]) was.set(jsonKey(mapKeyOf(keys, each)), each);
     for (const [at, item] of value.entries()) {
-      const before = keys === undefined ? undefined : was.get(jsonKey(keyOf(keys, item)));
+      const before = keys === undefined ? undefined : was.get(jsonKey(mapKeyOf(keys, item)));
       errors.push(...walk(items, item, before, `${path}[${at}]`, false));
     }
   } else if (isObject(value)) {

@@ -5,7 +5,7 @@
 import { isObject, type Json, jsonKey, writeJson } from '../json.ts';
 import { type FieldError, fieldInvalid } from '../status.ts';
 import { additional, type Schema, schemaAt } from './structural.ts';
-import { keyOf, mapKeys } from './validate.ts';
+import { mapKeyOf, mapKeys } from './validate.ts';
 
 export function duplicateItems(schema: Schema, value: Json, path = ''): FieldError[] {
   if (Array.isArray(value)) {
@@ -39,7 +39,7 @@ function ofList(schema: Schema, list: readonly Json[], path: string): FieldError
   } else if (schema['x-kubernetes-list-type'] !== 'set') return [];
   const seen = new Map<string, number>();
   return list.flatMap((item, at) => {
-    const key: Json = keys === undefined ? item : keyOf(keys, item);
+    const key: Json = keys === undefined ? item : mapKeyOf(keys, item);
     const text = jsonKey(key);
     const times = (seen.get(text) ?? 0) + 1;
     seen.set(text, times);

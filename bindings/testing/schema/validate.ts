@@ -244,8 +244,8 @@ function earlierItems(
   if (keys === undefined || !Array.isArray(old)) return undefined;
   const was = new Map<string, Json>();
   for (const item of (old as readonly Json[]).toReversed())
-    was.set(jsonKey(keyOf(keys, item)), item);
-  return (item) => (isObject(item) ? was.get(jsonKey(keyOf(keys, item))) : undefined);
+    was.set(jsonKey(mapKeyOf(keys, item)), item);
+  return (item) => (isObject(item) ? was.get(jsonKey(mapKeyOf(keys, item))) : undefined);
 }
 
 /** The keys of a list that is a map; undefined: it is none. */
@@ -256,7 +256,7 @@ export const mapKeys = (schema: Schema): readonly string[] | undefined => {
 };
 
 /** The members of an item by which it is known. */
-export const keyOf = (keys: readonly string[], item: Json): JsonObject =>
+export const mapKeyOf = (keys: readonly string[], item: Json): JsonObject =>
   Object.fromEntries(
     keys.flatMap((key) => {
       const value = isObject(item) ? ownMember(item, key) : undefined;

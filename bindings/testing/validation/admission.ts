@@ -4,7 +4,7 @@
  * pkg/apis/admissionregistration/validation/validation.go.
  */
 import { isObject, type Json } from '../json.ts';
-import { label1035, pathSegment, qualifiedName, subdomain } from '../registry/names.ts';
+import { label1035, pathSegmentErrors, qualifiedName, subdomain } from '../registry/names.ts';
 import { Compiler } from '../rules/expressions.ts';
 import { labelSelector, portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
@@ -315,7 +315,7 @@ function matchResources(at: Place): void {
     for (const rule of at.at(name).items) {
       const seen = new Set<string>();
       for (const item of rule.at('resourceNames').items) {
-        item.matches(pathSegment);
+        item.matches(pathSegmentErrors);
         if (seen.has(item.text)) item.duplicate();
         seen.add(item.text);
       }
@@ -382,7 +382,7 @@ function policyBinding(object: Place): void {
 function paramRef(at: Place): void {
   const [name, selector] = [at.at('name'), at.at('selector')];
   const both = !name.isEmpty && selector.isSet;
-  name.matches(pathSegment);
+  name.matches(pathSegmentErrors);
   if (both) name.forbidden('name and selector are mutually exclusive');
   labelSelector(selector);
   if (both) selector.forbidden('name and selector are mutually exclusive');

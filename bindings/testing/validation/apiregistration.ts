@@ -2,7 +2,7 @@
  * The rules of APIServices. kubernetes: kube-aggregator
  * pkg/apis/apiregistration/validation/validation.go.
  */
-import { label1035, pathSegment, subdomain } from '../registry/names.ts';
+import { label1035, pathSegmentErrors, subdomain } from '../registry/names.ts';
 import { portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 
@@ -14,7 +14,7 @@ function apiService(object: Place): void {
   const [group, version] = [spec.at('group'), spec.at('version')];
   const name = object.in('metadata.name');
   // At a create it was checked with the other names.
-  const isSegment = !name.isEmpty && pathSegment(name.text).length === 0;
+  const isSegment = !name.isEmpty && pathSegmentErrors(name.text).length === 0;
   if (object.isUpdate && isSegment && name.text !== `${version.text}.${group.text}`)
     name.invalid('must be `spec.version+"."+spec.group`');
   if (!group.isEmpty) group.matches(subdomain);

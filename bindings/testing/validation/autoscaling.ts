@@ -2,7 +2,7 @@
  * The rules of HorizontalPodAutoscalers; v1 is held against them as v2. kubernetes:
  * pkg/apis/autoscaling/validation/validation.go.
  */
-import { dnsLabel, pathSegment } from '../registry/names.ts';
+import { dnsLabel, pathSegmentErrors } from '../registry/names.ts';
 import { notNegative } from './claims.ts';
 import { amount } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
@@ -20,7 +20,8 @@ function groupError(ref: Place, mayBeEmpty: boolean): string | undefined {
 }
 
 function reference(ref: Place, mayBeEmpty: boolean, anyVersion: boolean): void {
-  for (const name of ['kind', 'name']) if (ref.at(name).need()) ref.at(name).matches(pathSegment);
+  for (const name of ['kind', 'name'])
+    if (ref.at(name).need()) ref.at(name).matches(pathSegmentErrors);
   const why = anyVersion ? undefined : groupError(ref, mayBeEmpty);
   if (why !== undefined) ref.at('apiVersion').invalid(why);
 }
@@ -95,7 +96,7 @@ function metric(at: Place): void {
 
 function identifier(at: Place): void {
   const name = at.at('name');
-  if (name.need('must specify a metric name')) name.matches(pathSegment);
+  if (name.need('must specify a metric name')) name.matches(pathSegmentErrors);
 }
 
 function metricTarget(at: Place): void {

@@ -1,7 +1,7 @@
 /** The rules of networking.k8s.io. kubernetes: pkg/apis/networking/validation/validation.go. */
 import { isIP } from 'node:net';
 import { isObject } from '../json.ts';
-import { dnsLabel, pathSegment, subdomain } from '../registry/names.ts';
+import { dnsLabel, pathSegmentErrors, subdomain } from '../registry/names.ts';
 import { address, canonicalAddress, cidr, labelSelector, portName, portNumber } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 import { isRange, isStrictlyWithin, wasValid, wildcardSubdomain } from './shared.ts';
@@ -89,7 +89,8 @@ function backendOf(at: Place): void {
 
 function typedReference(at: Place): void {
   if (at.at('apiGroup').isSet) at.at('apiGroup').matches(subdomain);
-  for (const name of ['kind', 'name']) if (at.at(name).need()) at.at(name).matches(pathSegment);
+  for (const name of ['kind', 'name'])
+    if (at.at(name).need()) at.at(name).matches(pathSegmentErrors);
 }
 
 function ingressStatus(object: Place): void {
@@ -217,8 +218,8 @@ function ipAddress(object: Place): void {
   else {
     if (!parent.at('group').isEmpty) parent.at('group').matches(subdomain);
     for (const name of ['resource', 'name'])
-      if (parent.at(name).need()) parent.at(name).matches(pathSegment);
-    if (!parent.at('namespace').isEmpty) parent.at('namespace').matches(pathSegment);
+      if (parent.at(name).need()) parent.at(name).matches(pathSegmentErrors);
+    if (!parent.at('namespace').isEmpty) parent.at('namespace').matches(pathSegmentErrors);
   }
   parent.immutable();
 }

@@ -1,5 +1,5 @@
 /** The rules of rbac.authorization.k8s.io. kubernetes: pkg/apis/rbac/validation/validation.go. */
-import { pathSegment, subdomain } from '../registry/names.ts';
+import { pathSegmentErrors, subdomain } from '../registry/names.ts';
 import { labelSelector } from './formats.ts';
 import type { Place, RuleTable } from './place.ts';
 import { wasValid } from './shared.ts';
@@ -61,7 +61,7 @@ function binding(object: Place, kinds: readonly string[], isNamespaced: boolean)
   const ref = object.at('roleRef');
   ref.at('apiGroup').among([GROUP]);
   ref.at('kind').among(kinds);
-  if (ref.at('name').need()) ref.at('name').matches(pathSegment);
+  if (ref.at('name').need()) ref.at('name').matches(pathSegmentErrors);
   for (const each of object.at('subjects').items) subject(each, isNamespaced);
   ref.immutable('cannot change roleRef');
 }
