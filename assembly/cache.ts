@@ -1,5 +1,5 @@
-// The ABI of the caches: exports only, grouped by structure. The host's side of it is
-// bindings/wasm/cache-exports.ts; the conventions are those of index.ts.
+// The exports of the caches' module, grouped by structure. scripts/embed-abi.ts writes their
+// signatures for the host; the conventions are those of index.ts.
 
 /** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
 export function abortTrap(): void {

@@ -4,21 +4,19 @@
 // nothing.
 
 import {
-  Objects, Span, StoredObject, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes, spanAt,
-  spanOf, spansOf,
+  CHANGED_ANNOTATIONS, CHANGED_DELETION, CHANGED_GENERATION, CHANGED_LABELS, CHANGED_METADATA,
+  CHANGED_SPEC, CHANGED_STATUS, CHANGED_VERSION, MET_CHANGES, MET_OBJECT, MET_REFERENCES, NOTHING,
+} from "./abi";
+import { setWord } from "./memory";
+import {
+  Objects, Span, StoredObject, jsonOf, metaSpanOf, objectAt, objectOf, objectSlot, sameBytes,
+  spanAt, spanOf, spansOf,
 } from "./objects";
-import { NOTHING, Table } from "./record";
-import { ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, MANAGED_FIELDS, RESOURCE_VERSION, SPEC, STATUS, indexIn, shapeCount } from "./shapes";
-
-/** Bits of `Change` in bindings/cache/bytes/change.ts. */
-const CHANGED_GENERATION: u32 = 1;
-const CHANGED_LABELS: u32 = 2;
-const CHANGED_ANNOTATIONS: u32 = 4;
-const CHANGED_SPEC: u32 = 8;
-const CHANGED_STATUS: u32 = 16;
-const CHANGED_METADATA: u32 = 32;
-const CHANGED_DELETION: u32 = 64;
-const CHANGED_VERSION: u32 = 128; // resourceVersion, which is no part of METADATA
+import { Table } from "./record";
+import {
+  ANNOTATIONS, DELETION_TIMESTAMP, GENERATION, LABELS, MANAGED_FIELDS, RESOURCE_VERSION, SPEC,
+  STATUS, indexIn, shapeCount,
+} from "./shapes";
 
 @inline
 function spansDiffer(aJson: usize, a: Span | null, bJson: usize, b: Span | null): bool {
@@ -74,10 +72,7 @@ function objectChanges(objects: Objects, from: u32, to: u32): u32 {
 
 const met: usize = memory.data(16, 16);
 
-/**
- * Where objectMeet writes: |version that is there, or NOTHING|what changes from it (all bits: there
- * is none)|its references|.
- */
+/** Where objectMeet writes the words MET_OBJECT, MET_CHANGES and MET_REFERENCES. */
 export function objectMet(): usize {
   return met;
 }
@@ -86,9 +81,8 @@ export function objectMet(): usize {
 export function objectMeet(objects: Objects, version: u32, keys: Table): i32 {
   const slot = objectSlot(objects, version, keys, false);
   const old = slot < 0 ? NOTHING : objectOf(objects, <u32>slot);
-  store<i32>(met, old);
-  store<u32>(met, old < 0 ? 0xffffffff : objectChanges(objects, <u32>old, version), 4);
-  store<u32>(met, old < 0 ? 0 : objectAt(objects, <u32>old).references, 8);
+  setWord(met, MET_OBJECT, <u32>old);
+  setWord(met, MET_CHANGES, old < 0 ? 0xffffffff : objectChanges(objects, <u32>old, version));
+  setWord(met, MET_REFERENCES, old < 0 ? 0 : objectAt(objects, <u32>old).references);
   return slot;
 }
-

@@ -1,19 +1,20 @@
 // Delayed adds: a key waits in the heap of waiting.ts until its time, and is then added to the queue.
 
+import {
+  NOTHING, NO_MEMORY, SLOT_FLAG, STATE_WAITING, WAIT_EARLIEST, WAIT_IS_BACKOFF, WAIT_LATEST,
+  WAIT_MODE,
+} from "./abi";
 import { blockAlloc, blockFree } from "./memory";
 import { internRead, release } from "./keys";
 import { readKey, readPair } from "./text";
 import { entryOf, moveEntry, sortEntries } from "./entry";
 import { endWait } from "./states";
 import {
-  IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, delayNext, entries, entryReady, isLive, pushEntry,
-  removeFirst, siftEntry,
+  delayNext, entries, entryReady, isLive, pushEntry, removeFirst, siftEntry,
 } from "./waiting";
 import { addDue, leaveWaiting } from "./priority";
 import { markDirty } from "./queue";
-import {
-  BACKOFF, NOTHING, NO_MEMORY, STATE, WAITING, Table, keyOf, peekState, recordOf,
-} from "./record";
+import { STATE_BACKOFF, STATE_MASK, Table, keyOf, peekState, recordOf } from "./record";
 
 /** The slot when the key was idle (the host stores its item), NOTHING otherwise, NO_MEMORY. */
 @inline
@@ -21,20 +22,20 @@ function wait(queue: Table, slot: u32, at: f64, how: u32): i32 {
   const record = recordOf(queue, slot);
   const key = keyOf(queue, slot);
   const meta = record.meta;
-  const backoff = how & IS_BACKOFF ? BACKOFF : 0;
-  if (meta & WAITING) {
+  const backoff = how & WAIT_IS_BACKOFF ? STATE_BACKOFF : 0;
+  if (meta & STATE_WAITING) {
     const old = key.at;
-    if (backoff) record.meta = meta | BACKOFF;
-    const mode = how & MODE;
-    if (at == old || (mode == KEEP_EARLIEST && at > old) || (mode == KEEP_LATEST && at < old)) return NOTHING;
+    if (backoff) record.meta = meta | STATE_BACKOFF;
+    const mode = how & WAIT_MODE;
+    if (at == old || (mode == WAIT_EARLIEST && at > old) || (mode == WAIT_LATEST && at < old)) return NOTHING;
   } else {
-    record.meta = meta | WAITING | backoff;
+    record.meta = meta | STATE_WAITING | backoff;
     queue.waiting++;
   }
   const sequence = queue.heapSequence + 1;
   queue.heapSequence = sequence;
   pushEntry(queue, slot, at, sequence);
-  return meta & STATE ? NOTHING : slot;
+  return meta & STATE_MASK ? NOTHING : slot;
 }
 
 @inline
@@ -152,7 +153,6 @@ export function delayFire(queue: Table, now: f64): i32 {
  * Added to the slot that delayPop and delayCancel answer: the key is otherwise idle, and its slot
  * has been given back.
  */
-export const POP_RELEASED: i32 = 0x40000000;
 
 /**
  * Ends the first wait that is due, for hosts that add the key themselves: its slot, or NOTHING.
@@ -168,14 +168,14 @@ export function delayPop(queue: Table, now: f64): i32 {
 @inline
 function forgetWait(queue: Table, slot: u32): i32 {
   if (queue.levels != 0) leaveWaiting(queue, slot);
-  if ((endWait(queue, recordOf(queue, slot)) & STATE) != 0) return slot;
+  if ((endWait(queue, recordOf(queue, slot)) & STATE_MASK) != 0) return slot;
   release(queue, slot);
-  return slot | POP_RELEASED;
+  return slot | SLOT_FLAG;
 }
 
 /** Takes a delayed add back: the slot, or NOTHING when its key does not wait. */
 export function delayCancel(queue: Table, slot: u32): i32 {
-  return (recordOf(queue, slot).meta & WAITING) == 0 ? NOTHING : forgetWait(queue, slot);
+  return (recordOf(queue, slot).meta & STATE_WAITING) == 0 ? NOTHING : forgetWait(queue, slot);
 }
 
 /** When the wait of a slot ends; only while it waits. */

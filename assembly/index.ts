@@ -1,11 +1,11 @@
-// The ABI of the queues: exports only, grouped by structure. The host's side of it is
-// bindings/wasm/core-exports.ts. Caches have a module of their own (cache.ts), so that whoever wants a
-// queue does not load a JSON scanner.
+// The exports of the queues' module, grouped by structure. scripts/embed-abi.ts writes their
+// signatures for the host. Caches have a module of their own (cache.ts), so that a queue loads no
+// JSON scanner.
 //
 // A handle is an address (never 0) and comes first; slots are dense numbers from 0. Only integers,
 // f64 and, into the key tables, strings as externref cross. Calls that may need memory answer
-// NO_MEMORY (-2) or 0 and have changed nothing then. Nothing here reads a clock: times are f64
-// milliseconds passed in.
+// NO_MEMORY or 0 and have changed nothing then. Nothing here reads a clock: times are f64
+// milliseconds passed in. An assertion that fails traps: a trap is always a bug of ours.
 
 /** AssemblyScript calls this where an assertion fails; a trap is always a bug of ours. */
 export function abortTrap(): void {

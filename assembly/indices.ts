@@ -14,9 +14,10 @@
 // memory first and undoes those when there is none. An object that has one value and gets another,
 // as nearly all do, takes one step: indexPut.
 
+import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { internRead, keysFree, keysNew, release } from "./keys";
-import { MARKED, NOTHING, NO_MEMORY, Table, ValueSet, keyOf, recordOf } from "./record";
+import { STATE_MARKED, Table, ValueSet, keyOf, recordOf } from "./record";
 import { readKey } from "./text";
 
 const INDEX_BYTES: u32 = 64;
@@ -49,7 +50,6 @@ class Pair {
 }
 
 const LISTED: u32 = 1; // state of a value's record: it has a set
-export const GIVEN_BACK: i32 = 0x40000000; // beside a value from indexPut
 
 // Slots of values, gathered by indexPush and, after a commit, the values that were given back.
 let list: usize = 0;
@@ -187,8 +187,8 @@ export function indexBegin(count: u32): bool {
 export function indexPush(index: Index, value: u32): void {
   const record = recordOf(indexValues(index), value);
   const meta = record.meta;
-  if (meta & MARKED) return;
-  record.meta = meta | MARKED;
+  if (meta & STATE_MARKED) return;
+  record.meta = meta | STATE_MARKED;
   setWord(list, listCount++, value);
 }
 
@@ -202,7 +202,7 @@ export function indexAbort(index: Index): u32 {
   for (let i: u32 = 0; i < listCount; i++) {
     const value = wordAt(list, i);
     const record = recordOf(values, value);
-    const meta = record.meta & ~MARKED;
+    const meta = record.meta & ~STATE_MARKED;
     record.meta = meta;
     if (meta & LISTED) continue;
     release(values, value);
@@ -331,8 +331,8 @@ export function indexCommit(index: Index, slot: u32): i32 {
     const value = pair.value;
     const record = recordOf(values, value);
     const meta = record.meta;
-    if (meta & MARKED) {
-      record.meta = meta & ~MARKED;
+    if (meta & STATE_MARKED) {
+      record.meta = meta & ~STATE_MARKED;
       if (pairs != 0) {
         const copy = pairAt(pairs, kept);
         copy.value = value;
@@ -354,8 +354,8 @@ export function indexCommit(index: Index, slot: u32): i32 {
     const value = wordAt(list, i);
     const record = recordOf(values, value);
     const meta = record.meta;
-    if ((meta & MARKED) == 0) continue;
-    record.meta = meta & ~MARKED;
+    if ((meta & STATE_MARKED) == 0) continue;
+    record.meta = meta & ~STATE_MARKED;
     joinSet(values, value, slot, pairAt(to, kept));
     kept++;
   }
@@ -371,7 +371,7 @@ export function indexCommit(index: Index, slot: u32): i32 {
 }
 
 /**
- * Makes this the one value of the object. Answers the value's slot, with GIVEN_BACK when the one
+ * Makes this the one value of the object. Answers the value's slot, with SLOT_FLAG when the one
  * before has no object any more (it stands in the list); NOTHING for an object that has several
  * values, which takes the three steps; or NO_MEMORY. After these two nothing has changed.
  */
@@ -400,7 +400,7 @@ export function indexPutSlot(index: Index, slot: u32, value: u32): i32 {
     freeSet(values, old);
     release(values, old);
     store<u32>(list, old);
-    answer |= GIVEN_BACK;
+    answer |= SLOT_FLAG;
   }
   joinSet(values, value, slot, pairAt(singleOf(object), 0));
   object.count = 1;

@@ -6,9 +6,8 @@
 // zero byte behind them, which no rule accepts. So a document that ends too early fails at that
 // byte or, in a literal or a character, within the SHORT bytes before it.
 
-export const BAD_GRAMMAR: u32 = 1;
-export const BAD_UTF8: u32 = 2;
-export const TOO_DEEP: u32 = 3;
+import { BAD_GRAMMAR, BAD_UTF8, TOO_DEEP } from "./abi";
+
 export const SHORT: usize = 4;
 const DEEPEST: u32 = 10000; // apimachinery: util/json
 

@@ -9,13 +9,16 @@
 // so the home is known without the record; from FAR on the record has to be asked. Linear probing;
 // deletion shifts back, so there are no tombstones and churn costs no memory.
 
+import { NOTHING, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, setWord, wordAt } from "./memory";
 import { ringReady } from "./ring";
 import { readObjectKey, readBytes } from "./text-bytes";
-import { copyKey, isKey, keyBytes, keyForm, keyHash, keySplit, keyUnits, readKey, readPair } from "./text";
 import {
-  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, ISSUED, KEYED, NOTHING, NO_MEMORY,
-  TIME_CHUNK_BYTES, WIDE, KeyState, KeyText, Table, inlineKey, keyOf, recordOf,
+  copyKey, isKey, keyBytes, keyForm, keyHash, keySplit, keyUnits, readKey, readPair,
+} from "./text";
+import {
+  CHUNK_BYTES, CHUNK_SHIFT, EXTERNAL, GENERATION, GENERATIONS, ISSUED, KEYED, TIME_CHUNK_BYTES,
+  WIDE, KeyState, KeyText, Table, inlineKey, keyOf, recordOf,
 } from "./record";
 
 const FIRST_BUCKETS: u32 = 256;

@@ -18,14 +18,14 @@
 // when all but two of those were history.
 //
 // Invariants:
-// - a key is in the line of its level exactly while it is DIRTY and not PROCESSING; LATE says that it is in the tree;
-// - `ready` counts the DIRTY keys of a level, those in processing included; `waiting` its WAITING keys. A level is dropped only when both are
+// - a key is in the line of its level exactly while it is dirty and not processing; late says that it is in the tree;
+// - `ready` counts the dirty keys of a level, those in processing included; `waiting` its waiting keys. A level is dropped only when both are
 //   0 and it is not that of priority 0, so what waits, comes back by done() or is added without priority finds its level without memory;
 // - a level is in the heap exactly while its line is not empty: `place` says where, 0 that it is not;
 // - `rank` of a level in the heap is that of the first key of its line.
 
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { LATE, Table, TreeNode, keyOf, recordOf, timesOf } from "./record";
+import { STATE_LATE, Table, TreeNode, keyOf, recordOf, timesOf } from "./record";
 
 const LEVELS_BYTES: u32 = 64;
 const LEVEL_BYTES: u32 = 64;
@@ -47,10 +47,10 @@ export class Level {
   head: u32; // slot + 1
   tail: u32; // slot + 1
   tree: u32; // slot + 1
-  ready: u32; // DIRTY keys, hidden ones included
+  ready: u32; // dirty keys, hidden ones included
   waiting: u32;
   place: u32; // in the heap, from 1
-  oldest: f64; // of its DIRTY keys the earliest Times.added, when it was looked for last
+  oldest: f64; // of its dirty keys the earliest Times.added, when it was looked for last
   rank: f64; // the smaller, the sooner the level's first key is handed out
 }
 
@@ -336,7 +336,7 @@ function linkAfter(queue: Table, level: Level, slot: u32, before: u32): void {
  */
 export function leaveLine(queue: Table, levels: Levels, level: Level, slot: u32): u32 {
   const record = recordOf(queue, slot);
-  if (record.meta & LATE) leaveTree(queue, level, slot);
+  if (record.meta & STATE_LATE) leaveTree(queue, level, slot);
   else {
     const after = record.link;
     const before = timesOf(queue, slot).previous;
@@ -430,7 +430,7 @@ function rise(queue: Table, level: Level, node: u32): void {
 function enterTree(queue: Table, levels: Levels, level: Level, slot: u32): void {
   const node = slot + 1;
   const record = recordOf(queue, slot);
-  record.meta |= LATE;
+  record.meta |= STATE_LATE;
   setLeft(queue, node, 0);
   setRight(queue, node, 0);
   let above = level.tree;
@@ -468,5 +468,5 @@ function leaveTree(queue: Table, level: Level, slot: u32): void {
     rise(queue, level, weightOf(left) > weightOf(right) ? left : right);
   }
   const record = recordOf(queue, slot);
-  record.meta &= ~LATE;
+  record.meta &= ~STATE_LATE;
 }

@@ -4,8 +4,9 @@
 //
 //   spans   of each member |start|end|, offsets from the first byte of the version's JSON, seven bits to a byte, so that the host can read them out as text
 
+import { NO_SHAPE } from "./abi";
 import { Objects, jsonOf, objectAt, spanAt } from "./objects";
-import { MOST_MEMBERS, NO_SHAPE, isOdd, memberAt, nestedShapeOf } from "./shapes";
+import { MOST_MEMBERS, isOdd, memberAt, nestedShapeOf } from "./shapes";
 import { skipAny, skipSpaces, skipText } from "./skip";
 
 const CLOSE_BRACE: u32 = 0x7d;

@@ -8,11 +8,17 @@
 //   |length u32|top shape u16, metadata shape u16|references u32|flags u32|spans: of each member of the object, then of its metadata, |start u32|end u32|
 //   from the first byte of the JSON on|JSON|
 
-import { arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaSize, arenaTotal } from "./arena";
+import {
+  IS_ASCII, IS_MARKED, NOTHING, NO_MEMORY, STORED_FLAGS, STORED_LENGTH, STORED_REFERENCES,
+  STORED_SHAPES, STORED_SPANS,
+} from "./abi";
+import {
+  arenaAlloc, arenaAt, arenaFree, arenaLive, arenaNew, arenaRelease, arenaSize, arenaTotal,
+} from "./arena";
 import { Arena, BLOCK_HEAD } from "./holes";
 import { keysFindObject, keysInternObject } from "./keys";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
-import { NOTHING, NO_MEMORY, Table } from "./record";
+import { Table } from "./record";
 import { METADATA, NAME, NAMESPACE, hasName, indexIn, shapeCount } from "./shapes";
 
 const OBJECTS_BYTES: u32 = 64;
@@ -50,8 +56,15 @@ export class Span {
   end: u32;
 }
 
-export const IS_ASCII: u32 = 1;
-const IS_MARKED: u32 = 2; // the host has cut away more than it does of every object
+
+// The host reads these fields by their words in abi.ts.
+if (
+  offsetof<StoredObject>("length") != STORED_LENGTH << 2 ||
+  offsetof<StoredObject>("topShape") != STORED_SHAPES << 2 ||
+  offsetof<StoredObject>("references") != STORED_REFERENCES << 2 ||
+  offsetof<StoredObject>("flags") != STORED_FLAGS << 2 ||
+  offsetof<StoredObject>() != STORED_SPANS << 2
+) ERROR("the words of StoredObject in abi.ts are others");
 
 /** Where the spans of a version begin. */
 @inline

@@ -1,10 +1,11 @@
 // An object's values under an index, from the bytes of its document: no string is made of them.
 
-import { GIVEN_BACK, Index, indexBegin, indexCommit, indexPush, indexPutSlot, indexValues } from "./indices";
+import { NOTHING, NO_MEMORY, SLOT_FLAG } from "./abi";
+import { Index, indexBegin, indexCommit, indexPush, indexPutSlot, indexValues } from "./indices";
 import { internRead } from "./keys";
 import { Objects, Span, StoredObject, jsonOf, objectAt, spanAt, spansOf } from "./objects";
 import { PathValue, VALUE_BYTES, nextName, pathList, pathValues } from "./path";
-import { NOTHING, NO_MEMORY, Table } from "./record";
+import { Table } from "./record";
 import { METADATA, indexIn, namedIn, shapeCount } from "./shapes";
 import { readBytes, readJoined } from "./text-bytes";
 
@@ -38,7 +39,7 @@ function listFound(index: Index, slot: u32, found: i32): i32 {
     const only = internValue(table, changetype<PathValue>(value));
     if (only < 0) return only;
     const answer = indexPutSlot(index, slot, only);
-    if (answer != NOTHING) return answer < 0 ? answer : <i32>((answer & GIVEN_BACK) != 0);
+    if (answer != NOTHING) return answer < 0 ? answer : <i32>((answer & SLOT_FLAG) != 0);
   }
   for (let i = 0; i < found; i++, value += VALUE_BYTES) {
     const known = internValue(table, changetype<PathValue>(value));

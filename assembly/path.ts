@@ -13,12 +13,9 @@
 // path name may equal; a number that does not look in JSON as String() writes it; members of an
 // object at the end beyond MOST_MEMBERS; arrays in arrays beyond DEEPEST.
 
+import { FALLBACK, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { NO_MEMORY } from "./record";
 import { skipAny, skipPlainText, skipSpaces, skipText } from "./skip";
-
-/** What pathValues answers besides a count and NO_MEMORY. */
-export const FALLBACK: i32 = -4;
 
 export const VALUE_BYTES: u32 = 16;
 @unmanaged

@@ -1,7 +1,7 @@
 // The priority queue: controller-runtime pkg/controller/priorityqueue over the work queue's states.
 //
-// - DIRTY says that a key is ready: it stands in the line of its level (levels.ts) unless it is being processed; then it is hidden, and
-//   done() puts it in line at the place that its number gives it. A key is never DIRTY and WAITING at once, unlike in other queues.
+// - dirty says that a key is ready: it stands in the line of its level (levels.ts) unless it is being processed; then it is hidden, and
+//   done() puts it in line at the place that its number gives it. A key is never dirty and waiting at once, unlike in other queues.
 // - KeyState.sequence is the key's number, its place among keys of one priority. A key gets a new number when it is added to a queue that does not
 //   have it, when its priority is raised, when its wait is put off, and when its wait ends by itself; not when an add ends it.
 // - A heap entry of a waiting key is live when both its number and its time are the key's: an earlier time keeps the number. A later one does
@@ -14,23 +14,19 @@
 // Calls reserve the level and the heap entry before they change anything. done() and the firing of
 // delays need no memory.
 
+import {
+  ADD_KEEPS_BACKOFF, NOTHING, NO_MEMORY, RAISED_FLAG, SLOT_FLAG, STATE_DIRTY, STATE_PROCESSING,
+  STATE_WAITING, WAITS_FLAG, WAIT_EARLIEST, WAIT_IS_BACKOFF, WAIT_LATEST, WAIT_MODE,
+} from "./abi";
 import { internRead } from "./keys";
 import { readKey, readPair } from "./text";
 import {
   Level, Levels, countReady, countWaiting, enterLine, firstOf, leaveLine, levelAt, levelFor,
   levelOf, nextLevel, sweepOften,
 } from "./levels";
-import { NOT_READY, QueueStats, bucketOf, endWait, startProcessing } from "./states";
-import { IS_BACKOFF, KEEP_EARLIEST, KEEP_LATEST, MODE, entryReady, pushEntry } from "./waiting";
-import {
-  ADD_KEEPS_BACKOFF, BACKOFF, DIRTY, NOTHING, NO_MEMORY, PROCESSING, WAITING, Table, keyOf,
-  peekState, recordOf, timesOf,
-} from "./record";
-
-/** Added to the slot that an add answers: the key waits. */
-export const WAITS: i32 = 0x20000000;
-/** Added to the slot that an add answers: the key was ready, and its priority is higher now. */
-export const RAISED: i32 = 0x10000000;
+import { QueueStats, bucketOf, endWait, startProcessing } from "./states";
+import { entryReady, pushEntry } from "./waiting";
+import { STATE_BACKOFF, Table, keyOf, peekState, recordOf, timesOf } from "./record";
 
 let lastPriority: i32 = 0;
 let raisedFrom: i32 = 0;
@@ -54,14 +50,14 @@ function nextNumber(queue: Table): u32 {
 function becomeReady(queue: Table, slot: u32, level: Level, now: f64): i32 {
   const record = recordOf(queue, slot);
   const meta = record.meta;
-  record.meta = meta | DIRTY;
+  record.meta = meta | STATE_DIRTY;
   timesOf(queue, slot).added = now;
   queue.dirty++;
   const levels = levelsOf(queue);
   countReady(levels, level, 1);
   const stats = queue.stats;
   if (stats != 0) changetype<QueueStats>(stats).adds++;
-  if (meta & PROCESSING) return slot | NOT_READY;
+  if (meta & STATE_PROCESSING) return slot | SLOT_FLAG;
   enterLine(queue, levels, level, slot);
   return slot;
 }
@@ -76,36 +72,36 @@ function raise(queue: Table, slot: u32, level: Level): i32 {
   raisedFrom = times.priority;
   const levels = levelsOf(queue);
   const old = levelOf(levels, raisedFrom);
-  const hidden = record.meta & PROCESSING;
+  const hidden = record.meta & STATE_PROCESSING;
   if (!hidden) leaveLine(queue, levels, old, slot);
   countReady(levels, old, -1);
   countReady(levels, level, 1);
   times.priority = level.priority;
   record.sequence = nextNumber(queue);
   if (!hidden) enterLine(queue, levels, level, slot);
-  return slot | RAISED;
+  return slot | RAISED_FLAG;
 }
 
 /**
  * Whether a time takes the place of the one that a key waits for. `how`: see wait() in delay.ts.
  */
 function replaces(at: f64, until: f64, how: u32): bool {
-  const mode = how & MODE;
-  return mode == KEEP_EARLIEST ? at < until : mode == KEEP_LATEST ? at > until : at != until;
+  const mode = how & WAIT_MODE;
+  return mode == WAIT_EARLIEST ? at < until : mode == WAIT_LATEST ? at > until : at != until;
 }
 
 /** Whether an add without delay leaves the wait of a key; its priority counts all the same. */
 function isLeft(queue: Table, meta: u32, how: u32): bool {
-  const mode = how & MODE;
-  return mode == KEEP_LATEST || (mode == KEEP_EARLIEST && (meta & BACKOFF) != 0 && (queue.rules & ADD_KEEPS_BACKOFF) != 0);
+  const mode = how & WAIT_MODE;
+  return mode == WAIT_LATEST || (mode == WAIT_EARLIEST && (meta & STATE_BACKOFF) != 0 && (queue.rules & ADD_KEEPS_BACKOFF) != 0);
 }
 
 /** For the level and the heap entry there is room. See priorityAdd for the answer. */
 function put(queue: Table, slot: u32, level: Level, now: f64, after: f64, how: u32): i32 {
   const times = timesOf(queue, slot);
   const meta = recordOf(queue, slot).meta;
-  if (meta & DIRTY) return level.priority > times.priority ? raise(queue, slot, level) : NOTHING;
-  if (meta & WAITING) return putWaiting(queue, slot, level, now, after, how);
+  if (meta & STATE_DIRTY) return level.priority > times.priority ? raise(queue, slot, level) : NOTHING;
+  if (meta & STATE_WAITING) return putWaiting(queue, slot, level, now, after, how);
   times.priority = level.priority;
   const number = nextNumber(queue);
   const record = recordOf(queue, slot);
@@ -113,11 +109,11 @@ function put(queue: Table, slot: u32, level: Level, now: f64, after: f64, how: u
     record.sequence = number;
     return becomeReady(queue, slot, level, now);
   }
-  record.meta = meta | WAITING | (how & IS_BACKOFF ? BACKOFF : 0);
+  record.meta = meta | STATE_WAITING | (how & WAIT_IS_BACKOFF ? STATE_BACKOFF : 0);
   queue.waiting++;
   countWaiting(levelsOf(queue), level, 1);
   pushEntry(queue, slot, now + after, number);
-  return slot | WAITS;
+  return slot | WAITS_FLAG;
 }
 
 function putWaiting(queue: Table, slot: u32, level: Level, now: f64, after: f64, how: u32): i32 {
@@ -140,7 +136,7 @@ function putWaiting(queue: Table, slot: u32, level: Level, now: f64, after: f64,
   const number = raised || isPutOff ? nextNumber(queue) : record.sequence;
   let isOther = raised; // number or time: the entry in the heap is stale then
   if (after > 0) {
-    if (how & IS_BACKOFF) record.meta = meta | BACKOFF;
+    if (how & WAIT_IS_BACKOFF) record.meta = meta | STATE_BACKOFF;
     if (replaces(now + after, at, how)) {
       at = now + after;
       isOther = true;
@@ -152,7 +148,7 @@ function putWaiting(queue: Table, slot: u32, level: Level, now: f64, after: f64,
     return becomeReady(queue, slot, own, now);
   }
   if (isOther) pushEntry(queue, slot, at, number);
-  return slot | WAITS;
+  return slot | WAITS_FLAG;
 }
 
 /** Level and heap entry of an add; null when there is no memory. */
@@ -170,8 +166,8 @@ function addRead(queue: Table, priority: i32, now: f64, after: f64, how: u32): i
 
 /**
  * Adds a key or changes what is known of it. NO_MEMORY; NOTHING: it was ready, with that priority
- * or a higher one, or is left to its wait; or its slot, alone: ready from now on; with NOT_READY:
- * ready when done; with WAITS; with RAISED.
+ * or a higher one, or is left to its wait; or its slot, alone: ready from now on; with SLOT_FLAG:
+ * ready when done; with WAITS_FLAG; with RAISED_FLAG.
  */
 export function priorityAdd(queue: Table, key: externref, priority: i32, now: f64, after: f64, how: u32): i32 {
   return readKey(queue, key) ? addRead(queue, priority, now, after, how) : NO_MEMORY;
@@ -193,7 +189,7 @@ export function priorityAddSlot(queue: Table, slot: u32, priority: i32, now: f64
  */
 export function addPlain(queue: Table, slot: u32, now: f64): i32 {
   const code = put(queue, slot, levelOf(levelsOf(queue), 0), now, 0, 0);
-  return code >= 0 && (code & RAISED) != 0 ? NOTHING : code;
+  return code >= 0 && (code & RAISED_FLAG) != 0 ? NOTHING : code;
 }
 
 /** A wait has ended by itself (endWait): the key becomes ready, at the end of its level. */
@@ -243,7 +239,7 @@ export function priorityTaken(): i32 {
   return lastPriority;
 }
 
-/** The priority that the key had whose add answered RAISED last. */
+/** The priority that the key had whose add answered RAISED_FLAG last. */
 export function priorityRaisedFrom(): i32 {
   return raisedFrom;
 }
@@ -265,7 +261,7 @@ export function levelsSurvey(queue: Table): u32 {
   const slots = queue.slots;
   let level = levelAt(levels, 0);
   for (let slot: u32 = 0; slot < slots; slot++) {
-    if ((recordOf(queue, slot).meta & DIRTY) == 0) continue;
+    if ((recordOf(queue, slot).meta & STATE_DIRTY) == 0) continue;
     const times = timesOf(queue, slot);
     const priority = times.priority;
     if (priority != level.priority) level = levelOf(levels, priority);

@@ -2,9 +2,9 @@
 // ring of slots.
 //
 // Invariants, as in client-go util/workqueue/queue.go:
-// - a key in the ring is DIRTY and not PROCESSING; a DIRTY key that is not PROCESSING is in the ring
+// - a key in the ring is dirty and not processing; a dirty key that is not processing is in the ring
 //   (unless the host keeps an order of its own: then it is in the host's);
-// - a key that is PROCESSING is not in it: done() puts it back if it has become DIRTY meanwhile;
+// - a key that is processing is not in it: done() puts it back if it has become dirty meanwhile;
 // - a key with no state bit has no slot.
 // The ready keys of a priority queue stand in levels instead (priority.ts): it has no ring.
 //
@@ -14,27 +14,29 @@
 // being processed in the order in which they were handed out (the first is the longest running),
 // and count what the metrics show.
 
+import {
+  ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, DONE_KEPT, DONE_RELEASED, DONE_REQUEUED, DONE_UNKNOWN, NOTHING,
+  NO_MEMORY, ORDER_BY_LEVEL, ORDER_LISTED, SLOT_FLAG, STATE_DIRTY, STATE_PINNED, STATE_PROCESSING,
+  STATE_WAITING,
+} from "./abi";
 import { blockAlloc, blockFree } from "./memory";
 import { internRead, keysFree, keysNew, release, timeColumn } from "./keys";
 import { readKey, readPair } from "./text";
 import { ringAt, ringFree, ringNew, ringPush } from "./ring";
 import { Levels, levelsFree, levelsNew } from "./levels";
-import { NOT_READY, STATS_BYTES, QueueStats, bucketOf, endTimes, endWait, startProcessing } from "./states";
+import { STATS_BYTES, QueueStats, bucketOf, endTimes, endWait, startProcessing } from "./states";
 import { addPlain, backInLine, takeByLevel } from "./priority";
-import {
-  ADD_ENDS_WAIT, ADD_KEEPS_BACKOFF, BACKOFF, BY_LEVEL, DIRTY, LISTED, NOTHING, NO_MEMORY, PINNED,
-  PROCESSING, STATE, WAITING, KeyState, Table, peekState, recordOf, timesOf,
-} from "./record";
+import { STATE_BACKOFF, STATE_MASK, KeyState, Table, peekState, recordOf, timesOf } from "./record";
 
 /**
- * A queue, or null when there is no memory. order: LISTED, BY_LEVEL, or BY_HOST: the host is told what
+ * A queue, or null when there is no memory. order: ORDER_LISTED, ORDER_BY_LEVEL, or ORDER_BY_HOST: the host is told what
  * is ready and chooses by queueTake.
  */
 export function queueNew(timed: bool, order: u32): Table | null {
   const queue = keysNew();
   if (queue === null) return null;
   queue.order = order;
-  if (order == LISTED && !ringNew(queue)) {
+  if (order == ORDER_LISTED && !ringNew(queue)) {
     keysFree(queue);
     return null;
   }
@@ -64,7 +66,7 @@ export function queueFree(queue: Table): void {
 
 /** A priority queue, or null when there is no memory. everyMs: see aging above; 0 for none. */
 export function priorityNew(timed: bool, everyMs: f64): Table | null {
-  const queue = queueNew(timed, BY_LEVEL);
+  const queue = queueNew(timed, ORDER_BY_LEVEL);
   if (queue === null) return null;
   const levels = levelsNew(everyMs);
   if (levels !== null && (timed || timeColumn(queue))) {
@@ -79,8 +81,8 @@ export function priorityNew(timed: bool, everyMs: f64): Table | null {
 @inline
 function pushReady(queue: Table, slot: u32): void {
   const order = queue.order;
-  if (order != LISTED) {
-    if (order == BY_LEVEL) backInLine(queue, slot);
+  if (order != ORDER_LISTED) {
+    if (order == ORDER_BY_LEVEL) backInLine(queue, slot);
     return;
   }
   ringPush(queue, slot);
@@ -88,7 +90,7 @@ function pushReady(queue: Table, slot: u32): void {
 
 /**
  * Makes a slot's key dirty. NOTHING: it was, or is left to its back-off; else the slot, with
- * NOT_READY when done() will queue it.
+ * SLOT_FLAG when done() will queue it.
  */
 @inline
 export function markDirty(queue: Table, slot: u32, now: f64): i32 {
@@ -99,20 +101,20 @@ export function markDirty(queue: Table, slot: u32, now: f64): i32 {
 @inline
 export function markRecord(queue: Table, slot: u32, record: KeyState, now: f64): i32 {
   let meta = record.meta;
-  if (meta & WAITING) {
+  if (meta & STATE_WAITING) {
     const rules = queue.rules;
-    if (rules & ADD_KEEPS_BACKOFF && meta & BACKOFF) return NOTHING;
+    if (rules & ADD_KEEPS_BACKOFF && meta & STATE_BACKOFF) return NOTHING;
     if (rules & ADD_ENDS_WAIT) meta = endWait(queue, record);
   }
-  if (meta & DIRTY) return NOTHING;
-  record.meta = meta | DIRTY;
+  if (meta & STATE_DIRTY) return NOTHING;
+  record.meta = meta | STATE_DIRTY;
   queue.dirty++;
   const stats = queue.stats;
   if (stats != 0) {
     changetype<QueueStats>(stats).adds++;
     timesOf(queue, slot).added = now;
   }
-  if (meta & PROCESSING) return slot | NOT_READY;
+  if (meta & STATE_PROCESSING) return slot | SLOT_FLAG;
   pushReady(queue, slot);
   return slot;
 }
@@ -179,30 +181,24 @@ export function queueGet(queue: Table, now: f64): i32 {
 /** Hands out the key that the host's order has chosen. False: that key is not ready. */
 export function queueTake(queue: Table, slot: u32, now: f64): bool {
   const record = recordOf(queue, slot);
-  if ((record.meta & (DIRTY | PROCESSING)) != DIRTY) return false;
+  if ((record.meta & (STATE_DIRTY | STATE_PROCESSING)) != STATE_DIRTY) return false;
   startProcessing(queue, slot, record, now);
   return true;
 }
-
-/** What became of a done: */
-export const DONE_UNKNOWN: i32 = 0; // the key was not being processed; nothing happened
-export const DONE_KEPT: i32 = 1; // done; the key waits for a delay or is pinned, and keeps its slot
-export const DONE_REQUEUED: i32 = 2; // done and, as it was dirty, ready again
-export const DONE_RELEASED: i32 = 3; // done; the slot was given back
 
 /** Ends the processing of a slot. */
 @inline
 export function endProcessing(queue: Table, slot: u32, record: KeyState, now: f64): i32 {
   const meta = record.meta;
-  if ((meta & PROCESSING) == 0) return DONE_UNKNOWN;
-  record.meta = meta & ~PROCESSING;
+  if ((meta & STATE_PROCESSING) == 0) return DONE_UNKNOWN;
+  record.meta = meta & ~STATE_PROCESSING;
   queue.processing--;
   if (queue.stats != 0) endTimes(queue, slot, now);
-  if (meta & DIRTY) {
+  if (meta & STATE_DIRTY) {
     pushReady(queue, slot);
     return DONE_REQUEUED;
   }
-  if (meta & (WAITING | PINNED)) return DONE_KEPT;
+  if (meta & (STATE_WAITING | STATE_PINNED)) return DONE_KEPT;
   release(queue, slot);
   return DONE_RELEASED;
 }
@@ -218,7 +214,7 @@ export function queueRules(queue: Table, rules: u32): void {
 
 /** The state bits of a slot, 0 when it is free. */
 export function queueState(queue: Table, slot: u32): u32 {
-  return recordOf(queue, slot).meta & STATE;
+  return recordOf(queue, slot).meta & STATE_MASK;
 }
 
 /**

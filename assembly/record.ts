@@ -44,7 +44,7 @@ export class Table {
   heapCapacity: u32; // entries
   heapSize: u32; // entries, stale ones included
   heapSequence: u32; // orders entries of equal time
-  waiting: u32; // keys with WAITING
+  waiting: u32; // keys with waiting
   times: usize; // directory of time chunks; 0: the queue is not timed
   stats: usize; // block of f64 counters; 0: the queue is not timed
   newest: u32; // slot + 1 that was handed out last (timed queues)
@@ -54,11 +54,6 @@ export class Table {
   levels: usize; // the levels of a priority queue; 0: the queue is none
   ringMask: u32;
 }
-
-// Values of Table.order. Unless it is LISTED there is no ring.
-export const LISTED: u32 = 0; // the queue: one ring
-export const BY_HOST: u32 = 1;
-export const BY_LEVEL: u32 = 2; // levels.ts
 
 export const CHUNK_SHIFT: u32 = 8; // 256 records
 export const STATES_BYTES: u32 = 16 << 8;
@@ -72,22 +67,18 @@ export class KeyState {
   hash: u32;
   meta: u32; // state, and what giving the slot back has to undo
   link: u32; // slot + 1: next free slot; in priority queues also the next in line
-  // of the entry in the delay heap that is live while WAITING; in priority queues also the place in
-  // line while DIRTY
+  // of the entry in the delay heap that is live while waiting; in priority queues also the place in
+  // line while dirty
   sequence: u32;
 }
 
 // meta, bits 0-7: the state. No bit set: the slot is given back (queues).
-export const DIRTY: u32 = 1; // to be handed out
-export const PROCESSING: u32 = 2; // handed out, not done
-export const WAITING: u32 = 4; // has a live entry in the delay heap
 // an index value named in the set that is being put together; never set between calls
-export const MARKED: u32 = 8;
-export const PINNED: u32 = 16; // keeps its slot although it is idle: the host holds on to the slot
-// only with WAITING: the wait is a back-off, or a back-off has joined it
-export const BACKOFF: u32 = 32;
-export const LATE: u32 = 64; // in the tree of its level, not in its list (levels.ts)
-export const STATE: u32 = 0xff;
+export const STATE_MARKED: u32 = 8;
+// only with waiting: the wait is a back-off, or a back-off has joined it
+export const STATE_BACKOFF: u32 = 32;
+export const STATE_LATE: u32 = 64; // in the tree of its level, not in its list (levels.ts)
+export const STATE_MASK: u32 = 0xff;
 export const KEYED: u32 = 1 << 8; // the table holds the key and a bucket points here; else the key is the host's affair
 // the key is longer than INLINE_BYTES: in a block of its own (in meta and in form)
 export const EXTERNAL: u32 = 1 << 9;
@@ -98,14 +89,10 @@ export const ISSUED: u32 = 1 << 10;
 export const GENERATION: u32 = 1 << 22; // bits 22-31, kept while the slot is free
 export const GENERATIONS: u32 = 0xffc00000;
 
-// Table.rules. 0 is client-go's way: an add and a wait of one key know nothing of each other.
-export const ADD_ENDS_WAIT: u32 = 1;
-export const ADD_KEEPS_BACKOFF: u32 = 2; // an add is left to the back-off that runs
-
 /** The key column of a record; its first 8 bytes are 0 when the slot is taken. */
 @unmanaged
 export class KeyText {
-  at: f64; // ms: when WAITING ends
+  at: f64; // ms: when waiting ends
   form: u32;
   // An inline key begins here; a longer one is described here and has a block of its own.
   block: usize;
@@ -115,7 +102,7 @@ export class KeyText {
 
 export const INLINE_BYTES: u32 = 36;
 
-/** The key column of a key of a priority queue while LATE; such a key is never WAITING. */
+/** The key column of a key of a priority queue while late; such a key is never waiting. */
 @unmanaged
 export class TreeNode {
   above: u32; // slot + 1
@@ -137,12 +124,12 @@ export const WIDE: u32 = 1 << 8;
 /** Times of a slot in timed queues, and its level in priority queues. */
 @unmanaged
 export class Times {
-  added: f64; // when it became DIRTY
+  added: f64; // when it became dirty
   started: f64; // when it was handed out
   before: u32; // slot + 1: handed out just before this one and still being processed
   after: u32; // slot + 1
   priority: i32; // of the level it was queued in last
-  previous: u32; // slot + 1: before it in the list of its level; right below it in the tree while LATE
+  previous: u32; // slot + 1: before it in the list of its level; right below it in the tree while late
 }
 
 /** Where the units of an inline key lie. */
@@ -183,8 +170,3 @@ export function timesOf(table: Table, slot: u32): Times {
     ((slot & ((1 << CHUNK_SHIFT) - 1)) << TIME_SHIFT)
   );
 }
-
-// What a call answers instead of a slot.
-export const NOTHING: i32 = -1;
-export const NO_MEMORY: i32 = -2; // nothing was changed
-export const STALE: i32 = -3; // the slot has been given back since the host got it

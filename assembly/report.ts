@@ -1,57 +1,50 @@
-// What the last scan found, for the host: u32 words in static memory, addresses into the bytes of
-// the stream. 0: not there.
-//
-//   0 type of event       4 value start   8 failure        12 resourceVersion start
-//   1 event has an object 5 value end     9 failure at     13 resourceVersion end
-//   2 plain               6 name start   10 object start   14 version that was staged
-//   3 escaped names       7 name end     11 object end     15 its shapes
-//                                                          18 namespace start    20 name start
-//                                                          19 namespace end      21 name end
-//
-// An object is plain when it can be kept as it is: regular, and of the expected kind.
+// What the last scan found, for the host: u32 words in static memory, by the names in abi.ts.
 
-import { NO_MEMORY } from "./record";
+import {
+  ESCAPED_NAMES, EVENT_TYPE, FAILURE, FAILURE_AT, HAS_OBJECT, META_NAME, META_NAMESPACE, NAME_END,
+  NAME_START, NOT_STAGED, NO_MEMORY, OBJECT_END, OBJECT_START, PLAIN, STAGED, STAGED_OBJECT,
+  STAGED_SHAPES, TYPE_OTHER, VALUE, VALUE_END, VALUE_START, VERSION_START,
+} from "./abi";
 import { Objects, objectAt, shapesOf } from "./objects";
 import { objectStage } from "./stage";
 import { failure, failureAt } from "./json";
-import { TYPE_OTHER, eventType, hasEscapedNames, hasObject, isExpected, isRegular, metaValue, objectEnd, objectStart } from "./scan";
+import {
+  eventType, hasEscapedNames, hasObject, isExpected, isRegular, metaValue, objectEnd, objectStart,
+} from "./scan";
 import { Member, NAME, NAMESPACE, RESOURCE_VERSION } from "./shapes";
-import { Stream, eventNext, nameEnd, nameStart, streamTake, VALUE, valueEnd, valueStart } from "./stream";
+import { Stream, eventNext, nameEnd, nameStart, streamTake, valueEnd, valueStart } from "./stream";
+import { setWord } from "./memory";
 
 const words: usize = memory.data(4 * 32, 16);
 
 @inline
-function span(at: usize, member: Member | null): void {
-  store<usize>(words + at, member === null ? 0 : member.value);
-  store<usize>(words + at, member === null ? 0 : member.valueEnd, 4);
+function span(first: u32, member: Member | null): void {
+  setWord(words, first, member === null ? 0 : <u32>member.value);
+  setWord(words, first + 1, member === null ? 0 : <u32>member.valueEnd);
 }
 
 /** Writes it down; answers where. */
 export function scanReport(): usize {
-  store<u32>(words, eventType);
-  store<u32>(words, <u32>hasObject, 4);
+  setWord(words, EVENT_TYPE, eventType);
+  setWord(words, HAS_OBJECT, <u32>hasObject);
   const plain = isRegular() && isExpected();
-  store<u32>(words, <u32>plain, 8);
-  store<u32>(words, <u32>hasEscapedNames(), 12);
-  store<u32>(words, <u32>valueStart, 16);
-  store<u32>(words, <u32>valueEnd, 20);
-  store<u32>(words, <u32>nameStart, 24);
-  store<u32>(words, <u32>nameEnd, 28);
-  store<u32>(words, failure, 32);
-  store<u32>(words, <u32>failureAt, 36);
-  store<u32>(words, <u32>objectStart, 40);
-  store<u32>(words, <u32>objectEnd, 44);
+  setWord(words, PLAIN, <u32>plain);
+  setWord(words, ESCAPED_NAMES, <u32>hasEscapedNames());
+  setWord(words, VALUE_START, <u32>valueStart);
+  setWord(words, VALUE_END, <u32>valueEnd);
+  setWord(words, NAME_START, <u32>nameStart);
+  setWord(words, NAME_END, <u32>nameEnd);
+  setWord(words, FAILURE, failure);
+  setWord(words, FAILURE_AT, <u32>failureAt);
+  setWord(words, OBJECT_START, <u32>objectStart);
+  setWord(words, OBJECT_END, <u32>objectEnd);
   if (plain) {
-    span(48, metaValue(RESOURCE_VERSION));
-    span(72, metaValue(NAMESPACE));
-    span(80, metaValue(NAME));
+    span(VERSION_START, metaValue(RESOURCE_VERSION));
+    span(META_NAMESPACE, metaValue(NAMESPACE));
+    span(META_NAME, metaValue(NAME));
   }
   return words;
 }
-
-/** Of eventStage, beside what eventNext answers. */
-const STAGED: i32 = 6;
-const NOT_STAGED: i32 = -4; // there is no memory for it; the event is still there
 
 /**
  * As eventNext. An addition, update or deletion with a plain object in it is staged and taken at
@@ -63,10 +56,10 @@ export function eventStage(stream: Stream, objects: Objects): i32 {
   if (code != VALUE || !hasObject || eventType == TYPE_OTHER || hasEscapedNames() || !isRegular() || !isExpected()) return code;
   const version = objectStage(objects);
   if (version == NO_MEMORY) return NOT_STAGED;
-  store<u32>(words, eventType);
-  span(48, metaValue(RESOURCE_VERSION));
-  store<u32>(words, <u32>version, 56);
-  store<u32>(words, shapesOf(objectAt(objects, <u32>version)), 60);
+  setWord(words, EVENT_TYPE, eventType);
+  span(VERSION_START, metaValue(RESOURCE_VERSION));
+  setWord(words, STAGED_OBJECT, <u32>version);
+  setWord(words, STAGED_SHAPES, shapesOf(objectAt(objects, <u32>version)));
   streamTake(stream);
   return STAGED;
 }

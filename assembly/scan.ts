@@ -7,17 +7,22 @@
 // such an object, and any other whose members are no plain list, is odd: then the host decodes it
 // whole.
 
+import {
+  BAD_GRAMMAR, EXPECTED_ROOM, NOTHING, NO_SHAPE, TOO_DEEP, TYPE_ADDED, TYPE_DELETED, TYPE_MODIFIED,
+  TYPE_OTHER,
+} from "./abi";
 import { endOfAlike } from "./match-known";
 import {
-  BAD_GRAMMAR, CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, TOO_DEEP, beyondAscii, deepest, escaped, fail, noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
+  CLOSE_BRACE, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, beyondAscii, deepest, escaped, fail,
+  noteBeyondAscii, resetBeyondAscii, resetEscaped, skipSpace, skipString, skipValue,
 } from "./json";
-import { NOTHING, Table } from "./record";
+import { Table } from "./record";
 import { keysFindObject } from "./keys";
 import {
   Objects, StoredObject, isStoredAscii, objectAt, objectOf, sameBytes, storedEnd, storedMember,
 } from "./objects";
 import {
-  API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, NO_SHAPE, indexIn, isOdd, memberAt, shapeOf,
+  API_VERSION, KIND, MOST_MEMBERS, Member, NAME, NAMESPACE, indexIn, isOdd, memberAt, shapeOf,
 } from "./shapes";
 
 export const TOP: usize = memory.data(64 << 4, 16);
@@ -285,7 +290,6 @@ export function isRegular(): bool {
   return isNamed();
 }
 
-const EXPECTED_ROOM: u32 = 1024;
 const expected: usize = memory.data(2048, 16); // apiVersion, then kind, as JSON strings
 let apiVersionBytes: u32 = 0;
 let kindBytes: u32 = 0;
@@ -319,10 +323,6 @@ export function isExpected(): bool {
 
 // A watch event
 
-export const TYPE_OTHER: u32 = 0; // a bookmark and an error, too: the host decodes those whole
-export const ADDED: u32 = 1;
-export const MODIFIED: u32 = 2;
-export const DELETED: u32 = 3;
 
 export let eventType: u32 = TYPE_OTHER;
 /** The value of `type` and of `object`, 0 where there is none. */
@@ -339,9 +339,9 @@ export function hasEscapedNames(): bool {
 function typeOf(start: usize, end: usize): u32 {
   const length = end - start;
   const word = load<u64>(start);
-  if (length == 7 && (word & 0xffffffffffffff) == 0x22444544444122) return ADDED;
-  if (length == 10 && word == 0x45494649444f4d22 && load<u8>(start, 8) == 0x44) return MODIFIED;
-  if (length == 9 && word == 0x444554454c454422) return DELETED;
+  if (length == 7 && (word & 0xffffffffffffff) == 0x22444544444122) return TYPE_ADDED;
+  if (length == 10 && word == 0x45494649444f4d22 && load<u8>(start, 8) == 0x44) return TYPE_MODIFIED;
+  if (length == 9 && word == 0x444554454c454422) return TYPE_DELETED;
   return TYPE_OTHER;
 }
 

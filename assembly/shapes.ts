@@ -8,9 +8,9 @@
 // __proto__, an escape in a name. A shape is never given back: an API server writes few. Beyond
 // MOST of them, and beyond MOST_MEMBERS and LONGEST in one, there is none (NO_SHAPE).
 
+import { NO_SHAPE, SHAPE_COUNT, SHAPE_NAMES } from "./abi";
 import { blockAlloc, setWord, wordAt } from "./memory";
 
-export const NO_SHAPE: u32 = 0xffff;
 export const MOST_MEMBERS: u32 = 64;
 const MOST: u32 = 1024;
 const LONGEST: u32 = 4096; // bytes of all names
@@ -31,7 +31,9 @@ class NameAt {
   length: u32;
 }
 
-const NAMES: usize = 24; // from the first byte of a shape: where the spans of its names begin
+// The host reads these by their words in abi.ts.
+const NAMES: usize = SHAPE_NAMES << 2;
+if (offsetof<Shape>("count") != SHAPE_COUNT << 2) ERROR("the words of Shape in abi.ts are others");
 
 /** Places of Shape.known. */
 export const API_VERSION: usize = 0;

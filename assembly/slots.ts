@@ -8,24 +8,16 @@
 // Batches are passed in a block that the host reads and writes: no key crosses, so a batch costs
 // one call and a copy.
 
+import {
+  DONE_RELEASED, DONE_REQUEUED, NOTHING, SLOT_FLAG, SLOT_NUMBER, STALE, STATE_DIRTY, STATE_PINNED,
+  STATE_PROCESSING, STATE_WAITING, UNPIN_KEPT, UNPIN_RELEASED,
+} from "./abi";
 import { blockAlloc, blockFree, blockSize, setWord, wordAt } from "./memory";
 import { release } from "./keys";
-import { NOT_READY, bucketOf } from "./states";
+import { bucketOf } from "./states";
 import { addPlain } from "./priority";
-import {
-  DONE_RELEASED, DONE_REQUEUED, endProcessing, markDirty, markRecord, takeFirst,
-} from "./queue";
-import {
-  DIRTY, GENERATIONS, ISSUED, NOTHING, PINNED, PROCESSING, STALE, STATE, WAITING, KeyState, Table,
-  recordOf, timesOf,
-} from "./record";
-
-/**
- * Slots from here on have no number for the host: what calls answer instead of a slot must never be
- * one.
- */
-export const SLOT_LIMIT: u32 = (1 << 22) - 8;
-const NUMBER: u32 = ~GENERATIONS;
+import { endProcessing, markDirty, markRecord, takeFirst } from "./queue";
+import { GENERATIONS, ISSUED, STATE_MASK, KeyState, Table, recordOf, timesOf } from "./record";
 
 let block: usize = 0;
 let blockBytes: u32 = 0;
@@ -50,11 +42,11 @@ export function slotsBlock(count: u32): usize {
 /** The record when the host's slot still stands for its key, else null. */
 @inline
 function freshRecord(queue: Table, token: u32): KeyState | null {
-  const slot = token & NUMBER;
+  const slot = token & SLOT_NUMBER;
   if (slot >= queue.slots) return null;
   const record = recordOf(queue, slot);
   const meta = record.meta;
-  return (meta & STATE) != 0 && ((meta ^ token) & GENERATIONS) == 0 ? record : null;
+  return (meta & STATE_MASK) != 0 && ((meta ^ token) & GENERATIONS) == 0 ? record : null;
 }
 
 /** The host's slot for a number below SLOT_LIMIT; from now on its generation counts. */
@@ -77,36 +69,32 @@ export function slotIssue(queue: Table, slot: u32): u32 {
  */
 export function slotPin(queue: Table, slot: u32): u32 {
   const record = recordOf(queue, slot);
-  record.meta |= PINNED;
+  record.meta |= STATE_PINNED;
   return issue(queue, slot);
 }
-
-/** What became of an unpin: */
-export const UNPIN_KEPT: i32 = 0; // the key is not idle and keeps its slot until it is
-export const UNPIN_RELEASED: i32 = 1; // the slot was given back
 
 /** STALE also for a slot that is not pinned. */
 export function slotUnpin(queue: Table, token: u32): i32 {
   const record = freshRecord(queue, token);
   if (record === null) return STALE;
   const meta = record.meta;
-  if ((meta & PINNED) == 0) return STALE;
-  record.meta = meta & ~PINNED;
-  if ((meta & STATE) != PINNED) return UNPIN_KEPT;
-  release(queue, token & NUMBER);
+  if ((meta & STATE_PINNED) == 0) return STALE;
+  record.meta = meta & ~STATE_PINNED;
+  if ((meta & STATE_MASK) != STATE_PINNED) return UNPIN_KEPT;
+  release(queue, token & SLOT_NUMBER);
   return UNPIN_RELEASED;
 }
 
 /** The number of the host's slot, or STALE. */
 export function slotNumber(queue: Table, token: u32): i32 {
-  return freshRecord(queue, token) === null ? STALE : token & NUMBER;
+  return freshRecord(queue, token) === null ? STALE : token & SLOT_NUMBER;
 }
 
 /** As queueAdd, for one slot of the host. */
 export function slotAdd(queue: Table, token: u32, now: f64): i32 {
   const record = freshRecord(queue, token);
   if (record === null) return STALE;
-  return queue.levels != 0 ? addPlain(queue, token & NUMBER, now) : markRecord(queue, token & NUMBER, record, now);
+  return queue.levels != 0 ? addPlain(queue, token & SLOT_NUMBER, now) : markRecord(queue, token & SLOT_NUMBER, record, now);
 }
 
 /** As queueGet, for one slot of the host. */
@@ -118,7 +106,7 @@ export function slotGet(queue: Table, now: f64): i32 {
 /** As queueDoneSlot, for one slot of the host; STALE. */
 export function slotDone(queue: Table, token: u32, now: f64): i32 {
   const record = freshRecord(queue, token);
-  return record === null ? STALE : endProcessing(queue, token & NUMBER, record, now);
+  return record === null ? STALE : endProcessing(queue, token & SLOT_NUMBER, record, now);
 }
 
 /**
@@ -145,8 +133,8 @@ export function slotsAdd(queue: Table, count: u32, now: f64): u32 {
   const end = block + (<usize>count << 2);
   if (!isPlain(queue)) {
     for (let at = block; at < end; at += 4) {
-      const code = markDirty(queue, load<u32>(at) & NUMBER, now);
-      ready += <u32>(code >= 0 && (code & NOT_READY) == 0);
+      const code = markDirty(queue, load<u32>(at) & SLOT_NUMBER, now);
+      ready += <u32>(code >= 0 && (code & SLOT_FLAG) == 0);
     }
     return ready;
   }
@@ -156,13 +144,13 @@ export function slotsAdd(queue: Table, count: u32, now: f64): u32 {
   let dirty: u32 = 0;
   let tail = first;
   for (let at = block; at < end; at += 4) {
-    const slot = load<u32>(at) & NUMBER;
+    const slot = load<u32>(at) & SLOT_NUMBER;
     const record = recordOf(queue, slot);
     const meta = record.meta;
-    if (meta & DIRTY) continue;
-    record.meta = meta | DIRTY;
+    if (meta & STATE_DIRTY) continue;
+    record.meta = meta | STATE_DIRTY;
     dirty++;
-    if (meta & PROCESSING) continue;
+    if (meta & STATE_PROCESSING) continue;
     setWord(ring, tail & mask, slot);
     tail++;
   }
@@ -195,7 +183,7 @@ export function slotsGet(queue: Table, most: u32, now: f64): u32 {
     const slot = wordAt(ring, (head + i) & mask);
     const record = recordOf(queue, slot);
     const meta = record.meta;
-    record.meta = (meta & ~DIRTY) | PROCESSING | ISSUED;
+    record.meta = (meta & ~STATE_DIRTY) | STATE_PROCESSING | ISSUED;
     setWord(block, i, (meta & GENERATIONS) | slot);
     touched ^= bucketOf(queue, record);
   }
@@ -219,17 +207,17 @@ function donePlain(queue: Table, count: u32, fresh: bool): u32 {
   let done: u32 = 0;
   for (let at = block; at < end; at += 4) {
     const token = load<u32>(at);
-    const slot = token & NUMBER;
+    const slot = token & SLOT_NUMBER;
     const record: KeyState | null = fresh ? recordOf(queue, slot) : freshRecord(queue, token);
     if (record === null) continue;
     const meta = record.meta;
-    if ((meta & PROCESSING) == 0) continue;
-    record.meta = meta & ~PROCESSING;
+    if ((meta & STATE_PROCESSING) == 0) continue;
+    record.meta = meta & ~STATE_PROCESSING;
     done++;
-    if (meta & DIRTY) {
+    if (meta & STATE_DIRTY) {
       setWord(ring, tail & mask, slot);
       tail++;
-    } else if ((meta & (WAITING | PINNED)) == 0) {
+    } else if ((meta & (STATE_WAITING | STATE_PINNED)) == 0) {
       release(queue, slot);
       setWord(block, released, slot);
       released++;
@@ -255,7 +243,7 @@ export function slotsDone(queue: Table, count: u32, now: f64, fresh: bool): u32 
     const token = wordAt(block, i);
     const record = freshRecord(queue, token);
     if (record === null) continue;
-    const slot = token & NUMBER;
+    const slot = token & SLOT_NUMBER;
     const outcome = endProcessing(queue, slot, record, now);
     if (outcome == DONE_RELEASED) {
       setWord(block, released, slot);
@@ -277,7 +265,7 @@ export function slotsRequeued(): u32 {
 export function slotsBusy(queue: Table, from: u32): i32 {
   const slots = queue.slots;
   for (let slot = from; slot < slots; slot++) {
-    if (recordOf(queue, slot).meta & (DIRTY | PROCESSING | WAITING)) return slot;
+    if (recordOf(queue, slot).meta & (STATE_DIRTY | STATE_PROCESSING | STATE_WAITING)) return slot;
   }
   return NOTHING;
 }

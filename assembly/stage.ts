@@ -1,12 +1,13 @@
 // Keeping the object that was scanned last as a version of a store.
 
+import { IS_ASCII, NOTHING, NO_MEMORY } from "./abi";
 import {
-  IS_ASCII, Objects, StoredObject, jsonOf, newVersion, objectAt, objectOf, objectRetain, sameBytes,
-  spanAt, spansOf,
+  Objects, StoredObject, jsonOf, newVersion, objectAt, objectOf, objectRetain, sameBytes, spanAt,
+  spansOf,
 } from "./objects";
-import { NOTHING, NO_MEMORY } from "./record";
 import {
-  META, TOP, cutEnd, cutStart, isAscii, metaCount, metaShape, objectEnd, objectStart, topCount, topShape,
+  META, TOP, cutEnd, cutStart, isAscii, metaCount, metaShape, objectEnd, objectStart, topCount,
+  topShape,
 } from "./scan";
 import { API_VERSION, KIND, METADATA, indexIn, memberAt } from "./shapes";
 

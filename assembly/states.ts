@@ -1,14 +1,14 @@
 // What happens to a key's record when it is handed out, when it is done, and when its wait ends: the
 // states, the times and the counters, for queues of every order.
 
+import {
+  STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING, STATS_BUCKETS, STATS_WAITS,
+  STATS_WORKS,
+} from "./abi";
 import { peekBucket } from "./keys";
-import { BACKOFF, DIRTY, PINNED, PROCESSING, WAITING, KeyState, Table, timesOf } from "./record";
+import { STATE_BACKOFF, KeyState, Table, timesOf } from "./record";
 
-/** Added to the slot that an add answers: the key is being processed, so it is not ready yet. */
-export const NOT_READY: i32 = 0x40000000;
-
-// Counters of a timed queue: f64 each. A histogram is a sum, then a count per bucket (not
-// cumulative), the last one for all above.
+/** Of the counters of a timed queue (abi.ts). */
 export const STATS_BYTES: u32 = 256;
 
 @unmanaged
@@ -16,17 +16,13 @@ export class QueueStats {
   adds: f64;
 }
 
-export const S_WAITS: usize = 16; // histogram of seconds from dirty to handed out
-export const S_WORKS: usize = 16 + 112; // histogram of seconds from handed out to done
-const BUCKETS: u32 = 12; // 10 ns, 100 ns, … 1000 s; component-base's ten and controller-runtime's twelve
-
 let lastWait: f64 = 0;
 let lastWork: f64 = 0;
 
 function observe(histogram: usize, seconds: f64): void {
   store<f64>(histogram, load<f64>(histogram) + seconds);
   let bucket: u32 = 0;
-  for (let bound = 1e-8; bucket < BUCKETS && seconds > bound; bucket++) bound *= 10;
+  for (let bound = 1e-8; bucket < STATS_BUCKETS && seconds > bound; bucket++) bound *= 10;
   const at = histogram + 8 + (<usize>bucket << 3);
   store<f64>(at, load<f64>(at) + 1);
 }
@@ -34,7 +30,7 @@ function observe(histogram: usize, seconds: f64): void {
 /** Ends a wait, for keys that stay in the queue. The heap's entry is stale from here on. */
 @inline
 export function endWait(queue: Table, record: KeyState): u32 {
-  const meta = record.meta & ~(WAITING | BACKOFF);
+  const meta = record.meta & ~(STATE_WAITING | STATE_BACKOFF);
   record.meta = meta;
   queue.waiting--;
   return meta;
@@ -43,7 +39,7 @@ export function endWait(queue: Table, record: KeyState): u32 {
 function startTimes(queue: Table, slot: u32, now: f64): void {
   const times = timesOf(queue, slot);
   lastWait = max(now - times.added, 0) / 1000;
-  observe(queue.stats + S_WAITS, lastWait);
+  observe(queue.stats + (STATS_WAITS << 3), lastWait);
   times.started = now;
   const newest = queue.newest;
   times.before = newest;
@@ -56,7 +52,7 @@ function startTimes(queue: Table, slot: u32, now: f64): void {
 export function endTimes(queue: Table, slot: u32, now: f64): void {
   const times = timesOf(queue, slot);
   lastWork = max(now - times.started, 0) / 1000;
-  observe(queue.stats + S_WORKS, lastWork);
+  observe(queue.stats + (STATS_WORKS << 3), lastWork);
   const before = times.before;
   const after = times.after;
   if (before == 0) queue.longest = after;
@@ -67,7 +63,7 @@ export function endTimes(queue: Table, slot: u32, now: f64): void {
 
 @inline
 export function startProcessing(queue: Table, slot: u32, record: KeyState, now: f64): void {
-  record.meta = (record.meta & ~DIRTY) | PROCESSING;
+  record.meta = (record.meta & ~STATE_DIRTY) | STATE_PROCESSING;
   queue.processing++;
   queue.dirty--;
   if (queue.stats != 0) startTimes(queue, slot, now);
@@ -76,7 +72,7 @@ export function startProcessing(queue: Table, slot: u32, record: KeyState, now: 
 /** The bucket that done() of a key empties; nothing for a pinned key, which keeps it. */
 @inline
 export function bucketOf(queue: Table, record: KeyState): u64 {
-  return record.meta & PINNED ? 0 : peekBucket(queue, record);
+  return record.meta & STATE_PINNED ? 0 : peekBucket(queue, record);
 }
 
 /**

@@ -8,10 +8,13 @@
 // each byte once, and the value is scanned when it has been found. So a byte is checked twice at
 // most, however the network cuts, and one event costs one pass. Line feeds mean nothing.
 
+import {
+  BAD, BAD_GRAMMAR, BAD_UTF8, END, ITEMS, MEMBER, MORE, NOT_AN_OBJECT, RAW, TOO_LONG, VALUE,
+} from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import {
-  BACKSLASH, BAD_GRAMMAR, BAD_UTF8, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SHORT, fail, failure, failureAt, isSpace, setLenient,
-  skipString, skipValue,
+  BACKSLASH, CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, OPEN_BRACE, OPEN_BRACKET, QUOTE, SHORT,
+  fail, failure, failureAt, isSpace, setLenient, skipString, skipValue,
 } from "./json";
 import { scanEvent, scanLimit, scanObject } from "./scan";
 
@@ -42,20 +45,6 @@ const MOST_KEPT: u32 = 4 << 20; // for etcd's largest object, and a chunk behind
  */
 let spare: usize = 0;
 let spareBytes: u32 = 0;
-
-/** What a call answers beside an offset. */
-export const MORE: i32 = 0; // nothing complete: push more bytes
-export const VALUE: i32 = 1;
-// of a list: a member that is no item; its name and value are in valueStart…
-export const MEMBER: i32 = 2;
-export const END: i32 = 3; // of a list
-export const ITEMS: i32 = 4; // items begin: those before, if any, do not count
-// a value that is not UTF-8, whole: the host replaces what is wrong, as decoders do, and sees
-// whether it is JSON
-export const RAW: i32 = 5;
-export const BAD: i32 = -1; // see failure
-export const TOO_LONG: i32 = -2;
-export const NOT_AN_OBJECT: i32 = -3;
 
 /** Of the value found last: addresses. */
 export let valueStart: usize = 0;

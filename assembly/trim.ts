@@ -5,19 +5,17 @@
 //
 //   tree   |node of the object|node|…, and 16 bytes behind the last one may be read
 //   node   |entries u32|u32: 1: members without an entry go|, then of each entry |bytes u32|fate u32|name in UTF-8|, padded so that the next one begins at 4
-//   fate   GOES, STAYS, or the offset in the tree of the node for the member's value
+//   fate   FATE_GOES, FATE_STAYS, or the offset in the tree of the node for the member's value
 //
 // Of members named twice all go, or all are entered: the last one counts in any case. A name with
 // an escape in an object that has a node is the host's to judge.
 
+import { FALLBACK, FATE_GOES, FATE_STAYS, NO_MEMORY } from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
-import { FALLBACK, sameName } from "./path";
-import { NO_MEMORY } from "./record";
+import { sameName } from "./path";
 import { isRegular, objectEnd, objectStart, scanLimit, scanObject } from "./scan";
 import { skipAny, skipPlainText, skipSpaces } from "./skip";
 
-const GOES: u32 = 0;
-const STAYS: u32 = 1;
 
 @unmanaged
 class TrimNode {
@@ -64,7 +62,7 @@ function fateOf(node: usize, name: usize, bytes: u32): u32 {
     if (length == bytes && sameName(name, entry + offsetof<TrimEntry>(), bytes)) return changetype<TrimEntry>(entry).fate;
     entry += offsetof<TrimEntry>() + ((length + 3) & ~3);
   }
-  return changetype<TrimNode>(node).othersGo == 0 ? STAYS : GOES;
+  return changetype<TrimNode>(node).othersGo == 0 ? FATE_STAYS : FATE_GOES;
 }
 
 /** The value at `p`, by a node; answers where it ends, or 0: the host has to do it. */
@@ -92,7 +90,7 @@ function trimValue(tree: usize, node: usize, p: usize, depth: u32): usize {
     if (end == 0) return 0;
     const fate = fateOf(node, p + 1, <u32>(end - start) - 1);
     p = skipSpaces(skipSpaces(end + 1) + 1);
-    if (fate == GOES) {
+    if (fate == FATE_GOES) {
       p = skipAny(p);
       if (kept) cut(previousEnd, p);
       else pending = true;
@@ -100,7 +98,7 @@ function trimValue(tree: usize, node: usize, p: usize, depth: u32): usize {
       if (pending) cut(inside, start);
       pending = false;
       kept = true;
-      p = fate == STAYS ? skipAny(p) : trimValue(tree, tree + fate, p, depth + 1);
+      p = fate == FATE_STAYS ? skipAny(p) : trimValue(tree, tree + fate, p, depth + 1);
       if (p == 0) return 0;
     }
     previousEnd = p;

@@ -11,9 +11,10 @@
 // once. So entries never move in the middle of the heap, and no position has to be written to a
 // record at each step of a sift: those writes were random cache misses.
 
+import { STATE_WAITING } from "./abi";
 import { blockAlloc, blockFree, blockSize } from "./memory";
 import { Entry, before, entryOf, isSecond, moveEntry } from "./entry";
-import { WAITING, Table, keyOf, recordOf } from "./record";
+import { Table, keyOf, recordOf } from "./record";
 
 const FIRST_ENTRIES: u32 = 28; // with the 64 B of the front: one block of 512 B
 
@@ -83,7 +84,7 @@ export function removeFirst(queue: Table): void {
 export function isLive(queue: Table, entry: Entry): bool {
   const record = recordOf(queue, entry.slot);
   return (
-    (record.meta & WAITING) != 0 &&
+    (record.meta & STATE_WAITING) != 0 &&
     record.sequence == entry.sequence &&
     (queue.levels == 0 || keyOf(queue, entry.slot).at == entry.at)
   );
@@ -125,12 +126,6 @@ export function entryReady(queue: Table): bool {
   queue.heapCapacity = (bytes - 64) >> 4;
   return true;
 }
-
-// What a second time for a waiting key does, and beside it: the wait is a back-off.
-export const KEEP_EARLIEST: u32 = 0; // client-go's way
-export const KEEP_LATEST: u32 = 1; // else the new time replaces the old one
-export const MODE: u32 = 3;
-export const IS_BACKOFF: u32 = 4;
 
 /** The entry that says from now on until when a key waits. There is room for it. */
 @inline

@@ -3,7 +3,8 @@
  * of its own, so that it has the full 4 GiB and goes when the cache goes.
  */
 import { compileCache } from '#cache-module';
-import { type CacheExports, cacheExports } from './cache-exports.ts';
+import { type CacheExports, cacheExports } from '../generated/cache-exports.ts';
+import { guardWith } from './guard.ts';
 import { CoreModule, Instance } from './instance.ts';
 import type { WasmModule } from './web-assembly.ts';
 
@@ -11,7 +12,7 @@ const cacheModule = new CoreModule<CacheExports>(
   'capstan/cache.wasm',
   'objectsNew',
   compileCache,
-  cacheExports,
+  (exports, trapped) => cacheExports(exports as unknown as CacheExports, guardWith(trapped)),
 );
 
 /**

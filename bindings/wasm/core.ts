@@ -4,46 +4,52 @@
  */
 import { compileCore } from '#core-module';
 import { CapstanError } from '../base/errors.ts';
-import { type CoreExports, coreExports } from './core-exports.ts';
+import {
+  STATE_DIRTY,
+  STATE_PROCESSING,
+  STATE_WAITING,
+  WAIT_EARLIEST,
+  WAIT_LATEST,
+  WAIT_REPLACE,
+} from '../generated/abi.ts';
+import { type CoreExports, coreExports } from '../generated/core-exports.ts';
+import { guardWith } from './guard.ts';
 import { CoreModule, Instance, throwing } from './instance.ts';
 import type { WasmModule } from './web-assembly.ts';
 
-export type { CoreExports } from './core-exports.ts';
-export { NO_MEMORY, NOTHING, type Resident, SLOT_FLAG } from './instance.ts';
+export {
+  ADD_ENDS_WAIT,
+  ADD_KEEPS_BACKOFF,
+  DONE_KEPT,
+  DONE_RELEASED,
+  DONE_REQUEUED,
+  DONE_UNKNOWN,
+  NO_MEMORY,
+  NOTHING,
+  ORDER_BY_HOST,
+  ORDER_LISTED,
+  RAISED_FLAG,
+  SLOT_FLAG,
+  SLOT_LIMIT,
+  SLOT_NUMBER,
+  STALE,
+  STATE_DIRTY,
+  STATE_PINNED,
+  STATE_PROCESSING,
+  STATE_WAITING,
+  WAIT_IS_BACKOFF,
+  WAITS_FLAG,
+} from '../generated/abi.ts';
+export type { CoreExports } from '../generated/core-exports.ts';
+export type { Resident } from './instance.ts';
 
-/**
- * Beside a slot from priorityAdd: the key waits; the key was ready and has a higher priority now.
- */
-export const WAITS_FLAG = 0x20000000;
-export const RAISED_FLAG = 0x10000000;
-/** What queueDoneSlot answers (assembly/queue.ts). */
-export const DONE_UNKNOWN = 0;
-export const DONE_KEPT = 1;
-export const DONE_REQUEUED = 2;
-export const DONE_RELEASED = 3;
-/** The host's slot is another key's by now. */
-export const STALE = -3;
-/** State bits of queueState (assembly/record.ts). */
-export const STATE_DIRTY = 1;
-export const STATE_PROCESSING = 2;
-export const STATE_WAITING = 4;
-export const STATE_PINNED = 16;
-export const STATE_BUSY = STATE_DIRTY | STATE_PROCESSING | STATE_WAITING;
-/** For queueRules. */
-export const ADD_ENDS_WAIT = 1;
-export const ADD_KEEPS_BACKOFF = 2;
-/**
- * How delayAdd treats a wait that is there (assembly/waiting.ts), and the bit beside it that says: a
- * back-off.
- */
-export const WAIT_MODES = { earliest: 0, latest: 1, replace: 2 } as const;
-export const WAIT_IS_BACKOFF = 4;
-/**
- * Slots of a queue from here on have no number for the host (assembly/slots.ts); in a slot, the
- * number is the low bits.
- */
-export const SLOT_LIMIT = 2 ** 22 - 8;
-export const SLOT_NUMBER = 2 ** 22 - 1;
+export const STATE_BUSY: number = STATE_DIRTY | STATE_PROCESSING | STATE_WAITING;
+/** How delayAdd treats a wait that is there. */
+export const WAIT_MODES = {
+  earliest: WAIT_EARLIEST,
+  latest: WAIT_LATEST,
+  replace: WAIT_REPLACE,
+} as const;
 
 /** Stands for the exports of something that was disposed of. */
 export function disposedExports(what: string): CoreExports {
@@ -60,7 +66,7 @@ const coreModule = new CoreModule<CoreExports>(
   'capstan/core.wasm',
   'queueNew',
   compileCore,
-  coreExports,
+  (exports, trapped) => coreExports(exports as unknown as CoreExports, guardWith(trapped)),
 );
 let shared: Core | undefined;
 

@@ -8,11 +8,10 @@
  */
 
 import { CapstanError } from '../base/errors.ts';
+import { FALLBACK, NO_MEMORY, NOTHING, SLOT_FLAG } from '../generated/abi.ts';
 import type { CacheCore } from './cache-core.ts';
-import { NO_MEMORY, NOTHING, SLOT_FLAG } from './instance.ts';
 import { hashesInWasm } from './key-mode.ts';
 import { keyText } from './key-text.ts';
-import { FALLBACK } from './path-block.ts';
 import { type TextTable, textTable } from './text-table.ts';
 
 const NO_SLOTS = new Uint32Array(0);

@@ -13,15 +13,6 @@ import { CapstanError, show } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import type { WasmExports, WasmMemory, WasmModule } from './web-assembly.ts';
 
-/** What calls answer instead of a slot (assembly/record.ts). */
-export const NOTHING = -1;
-export const NO_MEMORY = -2;
-/**
- * Beside a slot: from queueAdd, not ready, as the key is being processed; from delayPop and
- * indexPut, something was given back.
- */
-export const SLOT_FLAG = 0x40000000;
-
 /** What every module of ours exports. */
 export interface BaseExports {
   readonly memory: WasmMemory;

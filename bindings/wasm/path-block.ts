@@ -2,12 +2,8 @@
  * A path of index values (bindings/base/json-path.ts) in the core's memory, for indices on bytes.
  * Drawn in assembly/path.ts.
  */
+import { READ_BEHIND } from '../generated/abi.ts';
 import type { CacheCore } from './cache-core.ts';
-
-/** What pathValues and indexByPath answer when the document has to be decoded. */
-export const FALLBACK = -4;
-
-const ROOM_BEHIND = 16; // may be read
 
 export class PathBlock {
   /**
@@ -21,7 +17,7 @@ export class PathBlock {
   constructor(core: CacheCore, names: readonly string[]) {
     const encoder = new TextEncoder();
     const encoded = names.map((name) => encoder.encode(name));
-    this.#bytes = encoded.reduce((bytes, name) => bytes + roomOf(name), 4) + ROOM_BEHIND;
+    this.#bytes = encoded.reduce((bytes, name) => bytes + roomOf(name), 4) + READ_BEHIND;
     if (names.some((name) => /\p{Surrogate}/u.test(name))) {
       this.handle = 0;
       return;

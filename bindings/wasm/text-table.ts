@@ -7,8 +7,8 @@
  */
 
 import { invalid } from '../base/errors.ts';
+import { NOTHING } from '../generated/abi.ts';
 import type { CacheCore } from './cache-core.ts';
-import { NOTHING } from './instance.ts';
 
 export interface TextTable {
   /** The slot of a text, or NOTHING, or NO_MEMORY. */

@@ -22,6 +22,8 @@ import {
   DONE_REQUEUED,
   DONE_UNKNOWN,
   NOTHING,
+  ORDER_BY_HOST,
+  ORDER_LISTED,
   SLOT_FLAG,
   STATE_BUSY,
   STATE_DIRTY,
@@ -435,7 +437,10 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /** @internal The table in the core, and whether it has levels: both asked by the constructor. */
   protected create(core: Core, options: QueueOptions<T>): number {
-    return core.exports.queueNew(this.timed, orderOf(options) !== undefined);
+    return core.exports.queueNew(
+      this.timed,
+      orderOf(options) === undefined ? ORDER_LISTED : ORDER_BY_HOST,
+    );
   }
 
   /** @internal */

@@ -3,12 +3,14 @@
  * (bindings/base/json-path.ts), or the core says that it cannot tell; and it can for what API
  * servers write.
  */
+
 import { describe, expect, test } from 'vitest';
 import { parsePath, pathIndexFunc } from '../../bindings/base/json-path.ts';
+import { FALLBACK } from '../../bindings/generated/abi.ts';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { NO_MEMORY } from '../../bindings/wasm/core.ts';
 import { keyText } from '../../bindings/wasm/key-text.ts';
-import { FALLBACK, PathBlock } from '../../bindings/wasm/path-block.ts';
+import { PathBlock } from '../../bindings/wasm/path-block.ts';
 import { Random, testSeed } from '../random.ts';
 
 class World {

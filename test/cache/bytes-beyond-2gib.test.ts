@@ -5,7 +5,7 @@
  * then almost all of the 4 GiB, so that addresses are as high as they can be and the memory ends.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { CacheExports } from '../../bindings/wasm/cache-exports.ts';
+import type { CacheExports } from '../../bindings/generated/cache-exports.ts';
 import { Random, testSeed } from '../random.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
 import { BytePlay, INDICES } from './byte-store-play.ts';

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 const DEFINITION =
-  /^export (?:declare )?(?:abstract )?(?:async )?(?:const enum|class|interface|type|function\*?|const|let|enum)\s+([\w$]+)/gm;
+  /^export (?:declare )?(?:abstract )?(?:async )?(?:const enum|class|interface|type|function\*?|const|let|enum)\s+([A-Za-z_][\w$]*)/gm;
 
 /**
  * Names with two definitions, by the folder that is to rename one of them. The list may only become

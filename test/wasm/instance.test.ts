@@ -1,8 +1,9 @@
 /** bindings/wasm/instance.ts on hosts that refuse WebAssembly. */
 import { afterEach, expect, test, vi } from 'vitest';
+import { type CoreExports, coreExports } from '../../bindings/generated/core-exports.ts';
 import { coreWasm } from '../../bindings/generated/core-wasm.ts';
 import { compileHex } from '../../bindings/wasm/compile.ts';
-import { coreExports } from '../../bindings/wasm/core-exports.ts';
+import { guardWith } from '../../bindings/wasm/guard.ts';
 import { CoreModule, Instance } from '../../bindings/wasm/instance.ts';
 import { expectError } from '../workqueue/helpers.ts';
 
@@ -14,7 +15,7 @@ const make = () =>
       'capstan/core.wasm',
       'queueNew',
       () => compileHex(coreWasm, 'capstan/core.wasm', 'initCore'),
-      coreExports,
+      (exports, trapped) => coreExports(exports as CoreExports, guardWith(trapped)),
     ),
   );
 

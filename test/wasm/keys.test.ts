@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Request, requestKey } from '../../bindings/base/request.ts';
-import { Core, NO_MEMORY } from '../../bindings/wasm/core.ts';
+import { Core, NO_MEMORY, ORDER_LISTED } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { type KeyTable, keyTable } from '../../bindings/wasm/keys.ts';
 
@@ -139,7 +139,7 @@ describe('in the memory of the core', () => {
       };
       let pages = 0;
       for (let round = 0; round < 3; round++) {
-        const queues = [0, 1].map(() => insist(() => x.queueNew(timed, false), 0));
+        const queues = [0, 1].map(() => insist(() => x.queueNew(timed, ORDER_LISTED), 0));
         const count = 20_000;
         for (let i = 0; i < count; i++) {
           for (const queue of queues) {

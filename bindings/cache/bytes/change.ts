@@ -5,6 +5,16 @@
  * compared by structure.
  */
 import { ownMember, sameJson } from '../../base/json-value.ts';
+import {
+  CHANGED_ANNOTATIONS,
+  CHANGED_DELETION,
+  CHANGED_GENERATION,
+  CHANGED_LABELS,
+  CHANGED_METADATA,
+  CHANGED_SPEC,
+  CHANGED_STATUS,
+  CHANGED_VERSION,
+} from '../../generated/abi.ts';
 import { changesBetween } from './lazy.ts';
 
 /** `false` proves that the part is unchanged. */
@@ -31,15 +41,6 @@ interface Parts {
   status?: unknown;
 }
 
-/** One bit a part, in the two words of a LazyChange; those of assembly/changes.ts. */
-const GENERATION = 1;
-const LABELS = 2;
-const ANNOTATIONS = 4;
-const SPEC = 8;
-const STATUS = 16;
-export const METADATA = 32;
-const DELETION = 64;
-const RESOURCE_VERSION = 128;
 /** Whatever changed, also what has no bit. */
 export const ANY = -1;
 
@@ -70,35 +71,35 @@ export class LazyChange implements Change {
     this.#changed = changes;
     // Labels and annotations whose bytes differ may be the same in another order: that is found out
     // when somebody asks.
-    this.#known = ~(changes & (LABELS | ANNOTATIONS));
+    this.#known = ~(changes & (CHANGED_LABELS | CHANGED_ANNOTATIONS));
   }
 
   get generation(): boolean {
-    return this.#member(GENERATION, 'generation');
+    return this.#member(CHANGED_GENERATION, 'generation');
   }
 
   get labels(): boolean {
-    return this.#member(LABELS, 'labels');
+    return this.#member(CHANGED_LABELS, 'labels');
   }
 
   get annotations(): boolean {
-    return this.#member(ANNOTATIONS, 'annotations');
+    return this.#member(CHANGED_ANNOTATIONS, 'annotations');
   }
 
   get deletion(): boolean {
-    return this.#member(DELETION, 'deletionTimestamp');
+    return this.#member(CHANGED_DELETION, 'deletionTimestamp');
   }
 
   get spec(): boolean {
-    return this.#once(SPEC, () => differs(this.#old.spec, this.#now.spec));
+    return this.#once(CHANGED_SPEC, () => differs(this.#old.spec, this.#now.spec));
   }
 
   get status(): boolean {
-    return this.#once(STATUS, () => differs(this.#old.status, this.#now.status));
+    return this.#once(CHANGED_STATUS, () => differs(this.#old.status, this.#now.status));
   }
 
   get metadata(): boolean {
-    return this.#once(METADATA, () => {
+    return this.#once(CHANGED_METADATA, () => {
       const names = new Set([
         ...Object.keys(this.#old.metadata ?? {}),
         ...Object.keys(this.#now.metadata ?? {}),
@@ -112,7 +113,7 @@ export class LazyChange implements Change {
 
   /** Whether both have the same resource version: an update that is none. */
   get sameResourceVersion(): boolean {
-    if ((this.#known & RESOURCE_VERSION) !== 0) return (this.#changed & RESOURCE_VERSION) === 0;
+    if ((this.#known & CHANGED_VERSION) !== 0) return (this.#changed & CHANGED_VERSION) === 0;
     return this.#old === this.#now || versionOf(this.#old) === versionOf(this.#now);
   }
 

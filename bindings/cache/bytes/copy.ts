@@ -10,7 +10,7 @@
  * collection (10 of 24 MB survived every minor one, and copying them cost 1.5 µs an event).
  */
 import { freezeParsed } from '../../base/freeze.ts';
-import { type Shape, SPANS } from './shapes.ts';
+import { type Shape, SPANS_OFFSET } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
 
 export type Copy = string | Uint8Array;
@@ -32,7 +32,7 @@ export function takeCopy(
   length: number,
   isAscii: boolean,
 ): Copy {
-  const from = at + SPANS;
+  const from = at + SPANS_OFFSET;
   const to = at + jsonOffset + length;
   if (!isAscii || length >= TOO_FAR) return bytes.slice(from, to);
   const end = (at + jsonOffset) >>> 2;
@@ -54,7 +54,7 @@ export function copiedMember(copy: Copy, shape: Shape, span: number): unknown {
 
 /** The value that lies in a range of the JSON. */
 export function copiedValue(copy: Copy, { jsonOffset }: Shape, from: number, to: number): unknown {
-  const json = jsonOffset - SPANS;
+  const json = jsonOffset - SPANS_OFFSET;
   if (typeof copy !== 'string') return jsonAt(copy, json + from, json + to);
   // Not the slice itself, which would keep the whole text alive.
   return freezeParsed(JSON.parse(copy.slice(json + from, json + to)));

@@ -9,6 +9,30 @@
 import { CapstanError } from '../../base/errors.ts';
 import { deepFreeze } from '../../base/freeze.ts';
 import { fromJson } from '../../base/not-json.ts';
+import {
+  END,
+  ESCAPED_NAMES,
+  EVENT_TYPE,
+  EXPECTED_ROOM,
+  HAS_OBJECT,
+  ITEMS,
+  MEMBER,
+  MORE,
+  NAME_END,
+  NAME_START,
+  PLAIN,
+  RAW,
+  STAGED,
+  STAGED_OBJECT,
+  STAGED_SHAPES,
+  TYPE_ADDED,
+  TYPE_DELETED,
+  TYPE_MODIFIED,
+  VALUE_END,
+  VALUE_START,
+  VERSION_END,
+  VERSION_START,
+} from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import {
   type Decoder,
@@ -35,36 +59,19 @@ import {
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../decode/trim.ts';
 import { Budget } from './budget.ts';
 import { lazyObject, versionOf } from './lazy.ts';
-import {
-  ByteStream,
-  END,
-  ESCAPED_NAMES,
-  EVENT_TYPE,
-  HAS_OBJECT,
-  ITEMS,
-  MEMBER,
-  MORE,
-  NAME_END,
-  NAME_START,
-  PLAIN,
-  RAW,
-  STAGED,
-  STAGED_SHAPES,
-  STAGED_VERSION,
-  VALUE_END,
-  VALUE_START,
-  type ValueLimits,
-  VERSION_END,
-  VERSION_START,
-} from './stream.ts';
+import { ByteStream, type ValueLimits } from './stream.ts';
 import { jsonAt } from './text.ts';
 import { TrimBlock } from './trim-block.ts';
 import type { Version } from './version.ts';
 import type { Versions } from './versions.ts';
 
 /** By EVENT_TYPE of the report. */
-const TYPES = [undefined, 'ADDED', 'MODIFIED', 'DELETED'] as const;
 type Change = 'ADDED' | 'MODIFIED' | 'DELETED';
+const TYPES: readonly (Change | undefined)[] = Object.assign(new Array(4).fill(undefined), {
+  [TYPE_ADDED]: 'ADDED',
+  [TYPE_MODIFIED]: 'MODIFIED',
+  [TYPE_DELETED]: 'DELETED',
+});
 
 export interface ByteDecoderOptions extends DecoderOptions, BudgetOptions {
   /**
@@ -185,9 +192,6 @@ function budgetOf(
   return new Budget(versions, options.maxBytes, options, () => toMetadata.apply(), what);
 }
 
-/** assembly/scan.ts EXPECTED_ROOM. */
-const EXPECTED_ROOM = 1024;
-
 /**
  * Tells the core which objects it may keep. With names that have no room it keeps none that says
  * its own: these are decoded whole.
@@ -268,7 +272,7 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const resourceVersion = this.#versionIn(words, report);
     const text = typeof resourceVersion === 'string' ? resourceVersion : undefined;
     const version = versions.staged(
-      words[report + STAGED_VERSION] as number,
+      words[report + STAGED_OBJECT] as number,
       words[report + STAGED_SHAPES] as number,
       text,
     );

@@ -2,6 +2,7 @@
  * The names of an object's members and of its metadata's, in their order: what is equal in all
  * objects that a server writes alike, read out of the core once (assembly/shapes.ts).
  */
+import { SHAPE_COUNT, SHAPE_NAMES, STORED_SPANS } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { textAt } from './text.ts';
 import type { Versions } from './versions.ts';
@@ -39,8 +40,8 @@ export interface Shape {
   readonly jsonOffset: number;
 }
 
-/** Bytes in front of a version's spans: StoredObject in assembly/objects.ts. */
-export const SPANS = 16;
+/** Bytes in front of a version's spans. */
+export const SPANS_OFFSET: number = STORED_SPANS << 2;
 
 export class Shapes {
   readonly #owner: Versions;
@@ -82,7 +83,7 @@ export class Shapes {
         isModel: versionIndex >= 0 && !metadataNames.includes('managedFields'),
         large: names.map((name) => name === 'spec' || name === 'status'),
         constants: names.map((name) => this.#constants.get(name)),
-        jsonOffset: SPANS + 8 * (own.length + metadataNames.length),
+        jsonOffset: SPANS_OFFSET + 8 * (own.length + metadataNames.length),
       };
       this.#shapes.set(number, shape);
     }
@@ -98,10 +99,10 @@ export class Shapes {
     const at = this.#core.exports.shapeAt(shape) >>> 0;
     const words = this.#core.words();
     const bytes = this.#core.bytes();
-    const count = (words[(at >>> 2) + 1] as number) & 0xffff;
+    const count = (words[(at >>> 2) + SHAPE_COUNT] as number) & 0xffff;
     const names: string[] = [];
     for (let i = 0; i < count; i++) {
-      const entry = (at >>> 2) + 6 + 2 * i;
+      const entry = (at >>> 2) + SHAPE_NAMES + 2 * i;
       const start = at + (words[entry] as number);
       names.push(textAt(bytes, start, start + (words[entry + 1] as number)));
     }

@@ -1,44 +1,24 @@
 /** Bytes into the core, and what it finds in them (assembly/stream.ts, assembly/report.ts). */
 
 import { CapstanError, show } from '../../base/errors.ts';
+import {
+  FAILURE,
+  FAILURE_AT,
+  MORE,
+  NOT_AN_OBJECT,
+  NOT_STAGED,
+  TOO_DEEP,
+  TOO_LONG,
+  VALUE_START,
+} from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { textAt } from './text.ts';
-
-/** What eventNext and listNext answer. */
-export const MORE = 0;
-export const VALUE = 1;
-export const MEMBER = 2;
-export const END = 3;
-export const ITEMS = 4;
-export const RAW = 5;
-export const STAGED = 6;
-const TOO_LONG = -2;
-const NOT_AN_OBJECT = -3;
-const NOT_STAGED = -4;
-
-/** Words of the report. */
-export const EVENT_TYPE = 0;
-export const HAS_OBJECT = 1;
-export const PLAIN = 2;
-export const ESCAPED_NAMES = 3;
-export const VALUE_START = 4;
-export const VALUE_END = 5;
-export const NAME_START = 6;
-export const NAME_END = 7;
-const FAILURE = 8;
-const FAILURE_AT = 9;
-export const VERSION_START = 12;
-export const VERSION_END = 13;
-export const STAGED_VERSION = 14;
-export const STAGED_SHAPES = 15;
 
 /**
  * Whose texts are not quoted; metadata may be a Secret's, with all of it in an annotation of
  * kubectl's.
  */
 const IS_SECRET = / (Secret|PartialObjectMetadata)$/;
-/** Why a scan failed (assembly/json.ts). */
-const TOO_DEEP = 3;
 
 /** Of each value of a stream. */
 export interface ValueLimits {

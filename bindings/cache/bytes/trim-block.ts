@@ -2,16 +2,13 @@
  * A tree of what is cut out of objects, written into the core's memory: drawn in assembly/trim.ts.
  * It stays there as long as the core does.
  */
+
+import { FALLBACK, FATE_GOES, FATE_STAYS, NO_MEMORY, READ_BEHIND } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
-import { NO_MEMORY } from '../../wasm/instance.ts';
 import type { Fate, Trim } from '../decode/trim.ts';
 
-/** What trimScanned answers where the object has to be decoded. */
-const FALLBACK = -4;
-const STAYS = 1;
 const NODE_BYTES = 8;
 const ENTRY_BYTES = 8;
-const ROOM_BEHIND = 16; // may be read
 
 export class TrimBlock {
   readonly #core: CacheCore;
@@ -52,13 +49,13 @@ function encode(root: Trim): Uint8Array {
     const at = end;
     end += named.reduce((bytes, { name }) => bytes + entryBytes(name), NODE_BYTES);
     const fateOf = (fate: Fate): number =>
-      fate === 'goes' ? 0 : fate === 'stays' ? STAYS : place(fate);
+      fate === 'goes' ? FATE_GOES : fate === 'stays' ? FATE_STAYS : place(fate);
     const entries = named.map(({ name, fate }) => ({ name, fate: fateOf(fate) }));
     nodes.push({ at, others: trim.others === 'goes' ? 1 : 0, entries });
     return at;
   };
   place(root);
-  const bytes = new Uint8Array(end + ROOM_BEHIND);
+  const bytes = new Uint8Array(end + READ_BEHIND);
   const view = new DataView(bytes.buffer);
   for (const { at, others, entries } of nodes) {
     view.setUint32(at, entries.length, true);

@@ -7,6 +7,7 @@
  * them, unless nobody can hold an object of this version.
  */
 import type { Request } from '../../base/request.ts';
+import { IS_MARKED, STORED_FLAGS } from '../../generated/abi.ts';
 import { type Copy, copiedMember } from './copy.ts';
 import type { Shape } from './shapes.ts';
 import type { Versions } from './versions.ts';
@@ -15,9 +16,6 @@ import type { Versions } from './versions.ts';
 export const NOBODY = 0;
 const HANDED = 1;
 export const ASKED = 2;
-/** Word of a version's head, and a bit of it (assembly/objects.ts). */
-export const FLAGS = 3;
-const IS_MARKED = 2;
 
 /**
  * There is one for each object that was told of, so that each field is 8 bytes an object of the
@@ -129,7 +127,7 @@ export class Version {
     const { core, handle } = this.owner;
     if (this.id < 0) return true;
     const head = (core.exports.objectAt(handle, this.id) >>> 0) >>> 2;
-    return ((core.words()[head + FLAGS] as number) & IS_MARKED) !== 0;
+    return ((core.words()[head + STORED_FLAGS] as number) & IS_MARKED) !== 0;
   }
 
   /** The object, if there is one still. */

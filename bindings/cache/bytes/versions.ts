@@ -5,26 +5,34 @@
  * A version that someone may hold has a Version object, which this keeps: when the core lets the
  * bytes go, they are copied out for it first.
  */
+import {
+  CHANGED_METADATA,
+  IS_ASCII,
+  MET_CHANGES,
+  MET_OBJECT,
+  MET_REFERENCES,
+  NO_MEMORY,
+  NO_SHAPE,
+  NOTHING,
+  STORED_FLAGS,
+  STORED_LENGTH,
+  STORED_REFERENCES,
+  STORED_SHAPES,
+  STORED_SPANS,
+} from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
-import { NO_MEMORY, NOTHING } from '../../wasm/instance.ts';
-import { ANY, METADATA } from './change.ts';
+import { ANY } from './change.ts';
 import { takeCopy } from './copy.ts';
 import { inherit, lazyObject, slotOfName, versionOf } from './lazy.ts';
 import { Shapes } from './shapes.ts';
 import { jsonAt, latin1At } from './text.ts';
-import { ASKED, FLAGS, NOBODY, Version } from './version.ts';
+import { ASKED, NOBODY, Version } from './version.ts';
 
-/** Words of a version's head (assembly/objects.ts): references, and where the spans begin. */
-const REFERENCES = 2;
-const SPANS = 4;
-const IS_ASCII = 1;
 /**
  * How many objects are kept for those who will ask for them, and for who is told of what replaces
  * them: a megabyte, or twenty where all of them are decoded whole.
  */
 const RECENT = 2048;
-/** assembly/shapes.ts. */
-const NO_SHAPE = 0xffff;
 const OPEN_BRACE = 0x7b;
 /** Objects of fewer bytes are decoded whole: finding their members would take as long. */
 const LARGE = 256;
@@ -224,7 +232,7 @@ export class Versions {
     const slot = this.core.exports.objectMeet(this.handle, version.id, this.#keys);
     const ints = this.core.ints();
     this.metSlot = slot;
-    this.changes = ints[this.#met + 1] as number;
+    this.changes = ints[this.#met + MET_CHANGES] as number;
     return slot;
   }
 
@@ -244,9 +252,9 @@ export class Versions {
     const slot = exports.objectMeet(this.handle, version.id, this.#keys);
     const ints = this.core.ints();
     const met = this.#met;
-    const there = ints[met] as number;
-    const changes = ints[met + 1] as number;
-    const references = ints[met + 2] as number;
+    const there = ints[met + MET_OBJECT] as number;
+    const changes = ints[met + MET_CHANGES] as number;
+    const references = ints[met + MET_REFERENCES] as number;
     this.metSlot = slot;
     this.changes = changes;
     this.superseded =
@@ -263,7 +271,7 @@ export class Versions {
       version.hand();
     }
     if (before !== undefined) {
-      inherit(version, before, (changes & METADATA) === 0);
+      inherit(version, before, (changes & CHANGED_METADATA) === 0);
       if (before.seen !== NOBODY) {
         version.replaced = before.serial;
         version.changes = changes;
@@ -301,7 +309,7 @@ export class Versions {
     this.#keep(version);
     if (old < 0) return;
     const before = this.#versions[old];
-    if (before !== undefined) inherit(version, before, (changes & METADATA) === 0);
+    if (before !== undefined) inherit(version, before, (changes & CHANGED_METADATA) === 0);
     if (before !== undefined && before.seen !== NOBODY && old !== version.id) {
       version.replaced = before.serial;
       version.changes = changes;
@@ -392,7 +400,7 @@ export class Versions {
   decode(version: Version, span: number): unknown {
     const at = this.core.exports.objectAt(this.handle, version.id) >>> 0;
     const words = this.core.words();
-    const entry = (at >>> 2) + SPANS + 2 * span;
+    const entry = (at >>> 2) + STORED_SPANS + 2 * span;
     const json = at + version.shape.jsonOffset;
     return jsonAt(
       this.core.bytes(),
@@ -409,7 +417,7 @@ export class Versions {
   members(version: Version, span: number): { names: readonly string[]; spans: string } | undefined {
     const at = this.core.exports.objectAt(this.handle, version.id) >>> 0;
     const words = this.core.words();
-    const entry = (at >>> 2) + SPANS + 2 * span;
+    const entry = (at >>> 2) + STORED_SPANS + 2 * span;
     const from = words[entry] as number;
     if ((words[entry + 1] as number) - from < LARGE) return undefined;
     if (this.core.bytes()[at + version.shape.jsonOffset + from] !== OPEN_BRACE) return undefined;
@@ -431,7 +439,7 @@ export class Versions {
 
   #make(id: number): Version {
     const at = this.core.exports.objectAt(this.handle, id) >>> 0;
-    const version = this.#makeOf(id, this.core.words()[(at >>> 2) + 1] as number);
+    const version = this.#makeOf(id, this.core.words()[(at >>> 2) + STORED_SHAPES] as number);
     this.#versions[id] = version;
     return version;
   }
@@ -467,7 +475,7 @@ export class Versions {
     const { exports } = this.core;
     if (version !== undefined) {
       const at = exports.objectAt(this.handle, id) >>> 0;
-      if (this.core.words()[(at >>> 2) + REFERENCES] === 1) this.#end(version);
+      if (this.core.words()[(at >>> 2) + STORED_REFERENCES] === 1) this.#end(version);
     }
     exports.objectRelease(this.handle, id);
   }
@@ -478,13 +486,13 @@ export class Versions {
       const at = this.core.exports.objectAt(this.handle, version.id) >>> 0;
       const words = this.core.words();
       const head = at >>> 2;
-      const isAscii = ((words[head + FLAGS] as number) & IS_ASCII) !== 0;
+      const isAscii = ((words[head + STORED_FLAGS] as number) & IS_ASCII) !== 0;
       version.copy = takeCopy(
         this.core.bytes(),
         words,
         at,
         version.shape,
-        words[head] as number,
+        words[head + STORED_LENGTH] as number,
         isAscii,
       );
     }

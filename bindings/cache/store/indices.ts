@@ -5,6 +5,7 @@
 
 import { CapstanError, invalid, show } from '../../base/errors.ts';
 import { parsePath, pathIndexFunc } from '../../base/json-path.ts';
+import { CHANGED_METADATA, CHANGED_SPEC, CHANGED_STATUS } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { IndexMap } from '../../wasm/index-map.ts';
 import { PathBlock } from '../../wasm/path-block.ts';
@@ -14,11 +15,6 @@ import type { Versions } from '../bytes/versions.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../rest/resource.ts';
 import type { Column } from './column.ts';
-
-/** Bits of assembly/changes.ts. */
-const SPEC = 8;
-const STATUS = 16;
-const METADATA = 32;
 
 /** The values of an object under an index. One, as nearly all have, stands without an array. */
 export type Values = string | readonly string[];
@@ -285,18 +281,18 @@ export class Indices<T extends object> {
  * `metadata` means in a change.
  */
 function partOf(spec: unknown): number {
-  if (spec === metaNamespaceIndexFunc) return METADATA;
+  if (spec === metaNamespaceIndexFunc) return CHANGED_METADATA;
   if (typeof spec !== 'string') return ANY;
   const [part, name] = parsePath(spec);
-  if (part === 'spec') return SPEC;
-  if (part === 'status') return STATUS;
+  if (part === 'spec') return CHANGED_SPEC;
+  if (part === 'status') return CHANGED_STATUS;
   if (
     part === 'metadata' &&
     name !== undefined &&
     name !== 'resourceVersion' &&
     name !== 'managedFields'
   )
-    return METADATA;
+    return CHANGED_METADATA;
   return ANY;
 }
 

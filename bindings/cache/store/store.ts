@@ -9,8 +9,8 @@
  */
 
 import { invalid, requireString } from '../../base/errors.ts';
+import { NO_MEMORY } from '../../generated/abi.ts';
 import { CacheCore } from '../../wasm/cache-core.ts';
-import { NO_MEMORY } from '../../wasm/instance.ts';
 import { hashesInWasm } from '../../wasm/key-mode.ts';
 import { type TextTable, textTable } from '../../wasm/text-table.ts';
 import { ByteDecoder, type ByteDecoderOptions } from '../bytes/decoder.ts';
