@@ -1,10 +1,10 @@
 /**
- * A first-in, first-out list that costs O(1) an item and holds no item that was taken. Grows
- * without bound, as client-go's. What waits in it can be exchanged or taken out by its place, which
- * is a number that no later item ever has.
+ * A first-in, first-out list in O(1) an item that does not keep taken items alive. It grows without
+ * bound, as client-go's. A waiting item can be replaced or removed by its place, a number that no
+ * later item gets.
  */
 
-/** Below this many taken places a copy is not worth it. */
+/** Below this many taken places a copy does not pay. */
 const COMPACT_FROM = 1024;
 
 export class Backlog<T extends object> {
@@ -13,18 +13,18 @@ export class Backlog<T extends object> {
   /** The place of `#items[0]`. */
   #base = 0;
   /**
-   * How many items wait. A field, as it is asked for several times an event; not to be set from
-   * outside.
+   * The number of waiting items. A field and not a getter, because it is read several times an
+   * event. Read-only for others.
    */
   length = 0;
 
-  /** The item's place. */
+  /** Appends an item and returns its place. */
   push(item: T): number {
     this.length++;
     return this.#base + this.#items.push(item) - 1;
   }
 
-  /** The item that the index-th shift from now will give, where none was taken out by its place. */
+  /** The item that the index-th `shift` from now returns, if none is removed by its place. */
   at(index: number): T | undefined {
     return this.#items[this.#head + index];
   }
@@ -48,26 +48,26 @@ export class Backlog<T extends object> {
   }
 
   /**
-   * The place of what `shift` gives next; where there is nothing, that of the next item to come.
+   * The place of the item that `shift` returns next; if there is none, of the next item to come.
    */
   first(): number {
     this.#skipGaps();
     return this.#base + this.#head;
   }
 
-  /** What waits in a place; `undefined` when that has been taken. */
+  /** The waiting item in a place; `undefined` if it was taken. */
   inPlace(place: number): T | undefined {
     return this.#items[place - this.#base];
   }
 
-  /** Puts another item in the place of one that waits, or, with `undefined`, none. */
+  /** Replaces a waiting item; `undefined` removes it. */
   set(place: number, item: T | undefined): void {
     if (this.inPlace(place) === undefined) return;
     this.#items[place - this.#base] = item;
     if (item === undefined) this.length--;
   }
 
-  /** What waits, with its places, the oldest first. */
+  /** The waiting items with their places, the oldest first. */
   *entries(): Generator<[place: number, item: T]> {
     for (let i = this.#head; i < this.#items.length; i++) {
       const item = this.#items[i];

@@ -1,19 +1,19 @@
 /**
- * The reflector's one back-off, which serves new lists and repeated watches alike.
- * client-go: tools/cache/reflector.go, constants above NewReflectorWithOptions.
+ * The back-off of reflectors, for new lists and repeated watches. client-go:
+ * tools/cache/reflector.go, constants above NewReflectorWithOptions.
  */
 import type { Clock } from './clock.ts';
 import { invalid } from './errors.ts';
 import { handleError } from './handle-error.ts';
 import { namesOf } from './names.ts';
 
-/** What of the back-off is to be different; all times are milliseconds. */
+/** Options of a back-off. All times are milliseconds. */
 export interface BackoffOptions {
   /** The first delay, at least 1. Default 800. */
   initialMs?: number | undefined;
-  /** What a delay is multiplied by for the next, at least 1. Default 2. */
+  /** The factor from one delay to the next, at least 1. Default 2. */
   factor?: number | undefined;
-  /** The longest, without jitter. Default 30 000. */
+  /** The longest delay without jitter. Default 30 000. */
   capMs?: number | undefined;
   /** Each delay d is random in [d, (1 + jitter) d). Default 1. */
   jitter?: number | undefined;
@@ -27,8 +27,8 @@ export const BACKOFF_NAMES = namesOf<BackoffOptions>()({
 });
 
 /**
- * A user's `random`, which would end what waits by it: what it throws, and what is no number in [0,
- * 1), is reported, and 0.5 taken in its place.
+ * Guards a user's `random`: an error, or a value outside of [0, 1), is reported and 0.5 is used, so
+ * that nothing that waits by it ends.
  */
 export function guardRandom(random: () => number): () => number {
   return () => {
@@ -51,14 +51,14 @@ export class Backoff {
   readonly #random: () => number;
   readonly #options: Required<BackoffOptions>;
   #base: number;
-  /** When the last delay was over. */
+  /** The end of the last delay. */
   #lastEnd = Number.NEGATIVE_INFINITY;
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(clock: Clock, random: () => number, options: BackoffOptions = {}) {
     const { initialMs = 800, factor = 2, capMs = 30_000, jitter = 1 } = options;
     this.#options = { initialMs, factor, capMs, jitter };
-    // Less than that would be no back-off at all.
+    // Smaller values would be no back-off.
     const least = { initialMs: 1, factor: 1, capMs: 1, jitter: 0 };
     for (const name of ['initialMs', 'factor', 'capMs', 'jitter'] as const) {
       const value: unknown = this.#options[name];

@@ -1,6 +1,6 @@
 /**
- * Whose function is being called at this moment, the outermost first: handlers of informers and
- * sources of controllers. Who ends such a thing from within one of its handlers would wait for
- * itself. What a handler does after its first `await` is not known to be its doing.
+ * The owners of the user functions that are running now, the outermost first: informers for their
+ * handlers, controllers for their sources. A handler that ends its own owner would otherwise wait
+ * for itself. A handler that has passed its first `await` is not in the list.
  */
 export const calls: object[] = [];

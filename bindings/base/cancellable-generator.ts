@@ -1,11 +1,11 @@
 /**
- * Leaving an iteration early: whoever races a `next` against something else, and then gives up,
- * does not hang until the next item comes.
+ * Generators that can be left while a `next` waits: a caller that races `next` and gives up does
+ * not hang until the next item.
  */
 
 /**
- * A generator whose `return` and `throw` do not queue behind a `next` that waits: `leave` ends that
- * wait first.
+ * Returns the generator with a `return` and `throw` that call `leave` first, which must end a
+ * waiting `next`.
  */
 export function leaving<T>(
   items: AsyncGenerator<T, void, undefined>,
@@ -17,7 +17,7 @@ export function leaving<T>(
       leave();
       return end(reason);
     };
-    // Defined: where the prototypes of generators are frozen (hardened realms, node
+    // Defined and not assigned: with frozen generator prototypes (hardened realms, node
     // --frozen-intrinsics) an assignment throws.
     Object.defineProperty(items, name, { value, writable: true, configurable: true });
   }

@@ -1,25 +1,25 @@
 /**
- * Time is a parameter everywhere: production code reads `systemClock`, tests step a `FakeClock`. No
- * other file reads the host's clock or sets a host timer. Times are milliseconds on a monotonic
- * scale whose zero means nothing.
+ * Time as a parameter: production code uses `systemClock`, tests step a `FakeClock`. No other file
+ * reads the host's clock or sets a host timer. Times are milliseconds on a monotonic scale with an
+ * arbitrary zero.
  */
 import { invalid, requireFunction } from './errors.ts';
 
 export interface Clock {
-  /** Milliseconds, monotonic, may have a fraction. */
+  /** Monotonic milliseconds, which may have a fraction. */
   now(): number;
   /**
-   * Runs once, after at least `ms` (≤ 0: as soon as possible, never inside this call). Any length,
-   * also above 2^31 ms.
+   * Calls `run` once after at least `ms`, never inside this call. Any length is allowed, also above
+   * 2^31 ms; 0 and less means as soon as possible.
    */
   setTimer(run: () => void, ms: number): unknown;
-  /** A timer that has fired or was cleared before: no effect. */
+  /** Clears a timer. No effect if it has fired or was cleared. */
   clearTimer(timer: unknown): void;
 }
 
 /**
  * Hosts keep delays in a signed 32-bit integer: `setTimeout(f, 2 ** 31)` fires after 1 ms. Longer
- * ones are chained.
+ * delays are chained.
  */
 const LONGEST = 2 ** 31 - 1;
 
@@ -28,8 +28,8 @@ interface HostTimer {
 }
 
 /**
- * Throws CapstanError INVALID_ARGUMENT. Duck-typed: a clock may come from another realm. None at
- * all will do, for the system's.
+ * Throws CapstanError INVALID_ARGUMENT. Duck-typed, because a clock may come from another realm.
+ * `undefined` is legal: the system's clock.
  */
 export function requireClock(name: string, clock: Clock | undefined): void {
   if (clock === undefined) return;
@@ -56,8 +56,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * The time of day in milliseconds since 1970, for what others read. It may jump either way: nothing
- * here is measured by it.
+ * The time of day in milliseconds since 1970, for times that others read. It may jump, so nothing
+ * is measured by it.
  */
 export const systemWallNow = (): number => Date.now();
 
@@ -71,7 +71,7 @@ const isBefore = (a: FakeTimer, b: FakeTimer): boolean =>
   a.at < b.at || (a.at === b.at && a.order < b.order);
 
 /**
- * A clock that moves only when told to.
+ * A clock that moves only when a test tells it to.
  *
  * @example
  * const clock = new FakeClock();
@@ -84,8 +84,8 @@ export class FakeClock implements Clock {
   #order = 0;
   readonly #timers = new Set<FakeTimer>();
   /**
-   * All timers, the next one first: a binary heap. Those that are no longer set are dropped when
-   * they come up, or are more than the others.
+   * A binary heap of all timers, the next one first. Cleared timers are dropped when they reach the
+   * top, or when they outnumber the others.
    */
   #heap: FakeTimer[] = [];
 
@@ -121,18 +121,18 @@ export class FakeClock implements Clock {
   clearTimer(timer: unknown): void {
     this.#timers.delete(timer as FakeTimer);
     if (this.#heap.length <= 2 * this.#timers.size) return;
-    // what is sorted is a heap
+    // a sorted array is a heap
     this.#heap = [...this.#timers].sort((a, b) => (isBefore(a, b) ? -1 : 1));
   }
 
-  /** How many timers are set. */
+  /** The number of timers that are set. */
   timers(): number {
     return this.#timers.size;
   }
 
   /**
-   * One jump: `now()` is the target at once, and what became due on the way fires synchronously, in
-   * order of its time.
+   * Jumps: `now()` is the target at once, and timers that are due fire synchronously in the order
+   * of their times.
    */
   step(ms: number): void {
     requireForward(ms);
@@ -142,7 +142,7 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Stops at every deadline on the way, fires it and lets everything run that can, before time
+   * Moves to the target deadline by deadline; fires each timer and lets everything run before time
    * moves on.
    */
   async run(ms: number): Promise<void> {
@@ -154,15 +154,14 @@ export class FakeClock implements Clock {
       this.#fire(next);
       await this.settle();
     }
-    this.#now = Math.max(this.#now, target); // somebody else may have moved it further meanwhile
+    this.#now = Math.max(this.#now, target); // a timer may have moved it further
   }
 
   /**
-   * Resolves when nothing can run without time passing: all promise reactions, and what they
-   * queued, have run. That cannot be asked of a host, so it lets the event loop turn 64 times:
-   * enough for chains of promises and immediates, and for a few dozen exchanges with a server in
-   * the same process. Work that waits longer for sockets or threads must be awaited by the test
-   * itself.
+   * Resolves when nothing can run without time passing. A host cannot tell that, so this waits for
+   * 64 turns of the event loop: enough for chains of promises and immediates, and for a few dozen
+   * exchanges with a server in the same process. A test must itself await work that waits longer
+   * for sockets or threads.
    */
   async settle(): Promise<void> {
     for (let turn = 0; turn < SETTLE_TURNS; turn++) await macrotask();
@@ -195,15 +194,18 @@ export class FakeClock implements Clock {
   }
 }
 
-/** A finite time: with a timer that sets itself again an endless one would never be reached. */
+/**
+ * Requires a finite time: with a timer that sets itself again an endless one would never be
+ * reached.
+ */
 function requireForward(ms: unknown): void {
   if (typeof ms !== 'number' || !(ms >= 0) || ms === Number.POSITIVE_INFINITY)
     throw invalid('ms', 'a finite number >= 0', ms);
 }
 
 /**
- * With 4 turns, a reconcile of three requests to a server in the process was overtaken by time; 11
- * settles of 64 take 45 ms.
+ * With 4 turns, time overtook a reconcile of three requests to a server in the process. 11 settles
+ * of 64 turns take 45 ms.
  */
 const SETTLE_TURNS = 64;
 

@@ -1,9 +1,9 @@
 /**
- * Environment variables, where the host has them: there are none in a browser, and Deno may refuse
- * to read one. Nothing here asks for a module of Node's.
+ * Environment variables. A browser has none, and Deno may refuse to read them. Imports no Node
+ * module.
  */
 
-/** `undefined` where it is not set, or cannot be known. */
+/** `undefined` if it is not set or cannot be read. */
 export function environmentVariable(name: string): string | undefined {
   try {
     return globalThis.process?.env?.[name];
@@ -12,7 +12,7 @@ export function environmentVariable(name: string): string | undefined {
   }
 }
 
-/** As Go's strconv.ParseBool, which client-go reads its switches with; anything else is false. */
+/** Go's strconv.ParseBool, which client-go uses for its switches. Any other text is false. */
 export function environmentSwitch(name: string): boolean {
   return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(environmentVariable(name) ?? '');
 }

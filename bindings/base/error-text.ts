@@ -1,12 +1,12 @@
 /**
- * Name and text of whatever was thrown. That may be anything, and what it is asked for may throw or
- * be no text: nothing here throws, and all of it is text.
+ * Names and texts of thrown values. A thrown value may be anything, and its members may throw or be
+ * no text: nothing here throws, and all results are text.
  */
 import { CapstanError, isError, show } from './errors.ts';
 
 const NO_TEXT = 'something that has no text';
 
-/** `TypeError`, `CapstanError TIMEOUT`; of what is no error its type. */
+/** `TypeError`, `CapstanError TIMEOUT`; for a value that is not an error its type. */
 export function nameOfError(error: unknown): string {
   try {
     if (!isError(error)) return typeof error;
@@ -17,7 +17,7 @@ export function nameOfError(error: unknown): string {
   }
 }
 
-/** An error's message; of anything else, and of a message that is none, what it looks like. */
+/** An error's message. For another value, or a message that is not a text, a description. */
 export function textOfError(error: unknown): string {
   try {
     if (!isError(error)) return String(error);
@@ -29,8 +29,8 @@ export function textOfError(error: unknown): string {
 }
 
 /**
- * How much of a text is kept where it is cut after so many characters: half a secret would no
- * longer look like one (manager/page/redact.ts), so the word at the cut goes with what follows it.
+ * The length at which to cut a text after at most so many characters: before the word at the cut,
+ * because half a secret no longer looks like one (manager/page/redact.ts).
  */
 export function wordsEnd(text: string, most: number): number {
   if (text.length <= most) return text.length;
@@ -40,8 +40,8 @@ export function wordsEnd(text: string, most: number): number {
 }
 
 /**
- * A text of its own: what is cut out of a longer one, also where it is joined with others, keeps
- * all of that one in V8.
+ * A copy of a text. In V8 a slice, and a string joined from slices, keeps the whole original in
+ * memory.
  */
 export function ownText(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string;

@@ -1,7 +1,7 @@
 /**
- * The errors of the package: one base class with a stable `code`, the cause kept, and a message
- * that says what was expected, what came, and what to do. Nothing here is thrown inside a loop:
- * messages are built on the throw path only.
+ * The errors of the package: one base class with a stable `code`, a `cause`, and a message that
+ * says what was expected, what came and what to do. Messages are built only when an error is
+ * thrown.
  */
 
 /** The codes are stable: programs may switch on them. New ones may be added. */
@@ -16,17 +16,13 @@ export type ErrorCode =
   | 'OUT_OF_MEMORY'
   /** A slot of a queue whose key has been unpinned or is done. */
   | 'STALE_SLOT'
-  /**
-   * Slots tell up to four million keys apart: a queue that ever held more at once hands out none.
-   */
+  /** Slots can name up to four million keys: a queue that has held more at once gives out none. */
   | 'TOO_MANY_SLOTS'
-  /**
-   * An object has no room in a cache with `maxBytes`; everything is asked for again until it has.
-   */
+  /** An object does not fit into a cache with `maxBytes`; the cache lists again until it does. */
   | 'CACHE_FULL'
   /** A queue with `maxDepth` has no room; nothing was changed. */
   | 'QUEUE_FULL'
-  /** This Node is older than what is used needs. */
+  /** This Node is too old for what is used. */
   | 'NODE_TOO_OLD'
   /** The host forbids or lacks WebAssembly. */
   | 'WASM_UNAVAILABLE'
@@ -50,46 +46,46 @@ export type ErrorCode =
   | 'STATUS'
   /** Bytes that are not what the protocol promises. */
   | 'DECODE'
-  /** An answer that is longer than what may be read at once. */
+  /** An answer is longer than the limit. */
   | 'TOO_LARGE'
   /** A user's transform failed; the object was kept as it was by then. */
   | 'TRANSFORM'
   /**
-   * A program changed a shared object of a cache (see the option `mutationDetector`), or tried to:
-   * the engine's TypeError is the cause then.
+   * A program changed a shared object of a cache (see the option `mutationDetector`), or tried to;
+   * then the engine's TypeError is the cause.
    */
   | 'MUTATED'
   /** Caches did not sync in time. */
   | 'CACHE_SYNC_TIMEOUT'
   /** A source of a controller could not start or sync: see the cause. */
   | 'SOURCE_FAILED'
-  /** A read from a cache that has no informer for the resource, and may not make one. */
+  /** A read from a cache that has no informer for the resource and may not start one. */
   | 'NOT_CACHED'
   /** A bounded call took too long. */
   | 'TIMEOUT'
-  /** This process believes to lead, but has not renewed its lease for too long. */
+  /** This process believes that it leads, but has not renewed its lease in time. */
   | 'LEASE_EXPIRED'
   /** A server cannot listen on its address. */
   | 'LISTEN'
-  /** This process led, and does so no more. */
+  /** This process no longer leads. */
   | 'LEASE_LOST'
   /** The caller's signal fired. */
   | 'ABORTED'
   /** An object has a controller already: see AlreadyOwnedError. */
   | 'ALREADY_OWNED'
-  /** An owner that an object may not have, by their namespaces. */
+  /** The namespaces of an owner and its object do not allow the reference. */
   | 'INVALID_OWNER'
-  /** An owner reference that is to be removed is not there. */
+  /** An owner reference to remove does not exist. */
   | 'NOT_OWNED'
   /** A finalizer is registered under this key already. */
   | 'FINALIZER_EXISTS'
   /** Some finalizers failed: see FinalizeError. */
   | 'FINALIZE'
-  /** Reconciles write again and again what changes nothing. It is told, never thrown. */
+  /** Reconciles repeat writes that change nothing. Reported, never thrown. */
   | 'HOT_LOOP'
-  /** An Event could not be recorded; nothing else is harmed. */
+  /** An Event could not be recorded. Nothing else is affected. */
   | 'EVENT'
-  /** A schema says what a CustomResourceDefinition cannot: see SchemaError. */
+  /** A schema has something that a CustomResourceDefinition cannot express: see SchemaError. */
   | 'SCHEMA'
   /** An object does not match its schema: see InvalidObjectError. */
   | 'INVALID_OBJECT'
@@ -98,10 +94,7 @@ export type ErrorCode =
   /** A reconcile error that must not be retried. */
   | 'TERMINAL';
 
-/**
- * Every error of the package, itself or by a class of its own. The message says what was expected,
- * what came and what to do; `cause` is what led to it.
- */
+/** The base class of all errors of the package. */
 export class CapstanError extends Error {
   readonly code: ErrorCode;
 
@@ -116,9 +109,9 @@ export class CapstanError extends Error {
 }
 
 /**
- * Also of another realm: within a `vm` context, as Jest and vitest make them, what Node's core
- * throws and rejects with, DOMExceptions among it, is of another `Error`. Throws for what throws
- * when it is asked, such as a revoked Proxy.
+ * True for errors of another realm too: in a `vm` context, as in Jest and vitest, errors and
+ * DOMExceptions of Node's core have another `Error` class. Throws if the value throws when it is
+ * read, such as a revoked Proxy.
  */
 export function isError(value: unknown): value is Error {
   return (
@@ -127,8 +120,8 @@ export function isError(value: unknown): value is Error {
 }
 
 /**
- * Of this copy of the package or of another one, whose classes are not these: an operator may have
- * two, by its dependencies. Never throws.
+ * Whether an error has this code. True for errors of another copy of the package, whose classes
+ * differ; an operator may have two copies by its dependencies. Never throws.
  */
 export function hasCode(error: unknown, code: ErrorCode): boolean {
   try {
@@ -148,11 +141,10 @@ interface ErrorLike {
 }
 
 /**
- * Whether one of an error and its causes is such that `holds`; false for what cannot be asked, as
- * what is thrown may be anything.
+ * Whether `holds` is true for an error or one of its causes. False for a value that cannot be read.
  */
 export function someCause(error: unknown, holds: (error: ErrorLike) => boolean): boolean {
-  const seen = new Set<unknown>(); // causes may form a circle
+  const seen = new Set<unknown>(); // causes may be circular
   try {
     for (
       let current = error;
@@ -163,18 +155,18 @@ export function someCause(error: unknown, holds: (error: ErrorLike) => boolean):
       seen.add(current);
     }
   } catch {
-    // a getter of its own, or a Proxy
+    // a getter that throws, or a Proxy
   }
   return false;
 }
 
-/** As libraries call what their callers have aborted. */
+/** The names that libraries give to errors of aborted calls. */
 const ABORTED_NAME = /^(Abort|Cancell?ed|Cancel)Error$/;
 const ABORTED_CODES: readonly unknown[] = ['ABORTED', 'STOPPED'];
 
 /**
- * Whether an error says no more than that a call was told to end: also one that was caused by such
- * an error, and an AggregateError of nothing else. Go: errors.Is(err, context.Canceled).
+ * Whether an error only says that a call was aborted, also by its cause, or as an AggregateError of
+ * such errors. Go: errors.Is(err, context.Canceled).
  *
  * @param reason of the signal that fired, which a call may have rejected with
  */
@@ -193,8 +185,8 @@ export function isAbort(error: unknown, reason?: unknown): boolean {
 }
 
 /**
- * How a value is shown in a message: short, with its type where the text alone would not tell.
- * Never throws, whatever the value does.
+ * Describes a value for a message: short, with its type if the text alone does not tell. Never
+ * throws.
  */
 export function show(value: unknown): string {
   try {
@@ -215,8 +207,8 @@ export function show(value: unknown): string {
 }
 
 /**
- * `"qps" expected a number > 0, got NaN`. Of a promise that is refused, as where a function is async
- * that must not be, nobody will hear any more: it must not end the process by its rejection.
+ * `"qps" expected a number > 0, got NaN`. A promise that is refused (an async function in place of
+ * a plain one) is caught, so that its rejection does not end the process.
  */
 export function invalid(name: string, expected: string, got: unknown): CapstanError {
   if (Object.prototype.toString.call(got) === '[object Promise]')
@@ -225,8 +217,8 @@ export function invalid(name: string, expected: string, got: unknown): CapstanEr
 }
 
 /**
- * `PATCH /api/… was aborted: the reconcile of … has not ended within 1000 ms`: the reason is told
- * where it is an error of ours.
+ * `PATCH /api/… was aborted: the reconcile of … has not ended within 1000 ms`. The reason is in the
+ * message if it is a CapstanError.
  */
 export function aborted(what: string, reason: unknown): CapstanError {
   const why = reason instanceof CapstanError ? `: ${reason.message}` : '';
@@ -238,7 +230,7 @@ export function requireObject(name: string, value: unknown): void {
   throw invalidText(name, 'an object', value);
 }
 
-/** As {@link invalid}, of an argument that may be the text of a Secret: no more than a word is shown. */
+/** As {@link invalid}, for a value that may be the text of a Secret: only a short word is shown. */
 export function invalidText(name: string, expected: string, got: unknown): CapstanError {
   if (typeof got !== 'string' || /^[\w.-]{0,20}$/.test(got)) return invalid(name, expected, got);
   const message = `"${name}" expected ${expected}, got a text of ${got.length} characters`;
@@ -249,7 +241,7 @@ export function requireString(name: string, value: unknown): asserts value is st
   if (typeof value !== 'string') throw invalid(name, 'a string', value);
 }
 
-/** None at all is legal. */
+/** `undefined` is legal. */
 export function requireBoolean(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'boolean')
     throw invalid(name, 'true or false', value);
@@ -259,7 +251,7 @@ export function requireFunction(name: string, value: unknown): void {
   if (typeof value !== 'function') throw invalid(name, 'a function', value);
 }
 
-/** Any number but NaN; infinities are legal. */
+/** NaN is not legal, infinities are. */
 export function requireNumber(name: string, value: unknown): void {
   if (typeof value !== 'number' || Number.isNaN(value)) throw invalid(name, 'a number', value);
 }

@@ -1,25 +1,25 @@
 /**
- * JSON whose numbers keep their text. JavaScript rounds integers beyond 2^53, so that an object
- * that is read and written back would change on the server. The text of each number that
- * JavaScript would write in another way is therefore kept beside the object or array that it stands
- * in, as long as that lives: objects without such numbers cost a look at their text and no more.
+ * JSON whose numbers keep their text. JavaScript rounds integers beyond 2^53: an object that is
+ * read and written back would change on the server. So the text of each number that JavaScript
+ * would write in another way is kept beside its object or array, as long as that lives. For an
+ * object without such numbers only its text is scanned.
  */
 import { isObjectLike, sameJson } from './json-value.ts';
 
-/** By object or array, and by member. */
+/** Texts of numbers by object or array, and by member. */
 export type NumberTexts = WeakMap<object, Map<string, string>>;
 
 const texts: NumberTexts = new WeakMap();
-/** Whether there has been any such number in this process. */
+/** Whether this process has kept any text. */
 let isUsed = false;
 
 /**
- * Of JSON in which a number may be written as JavaScript would not: 16 digits or more, an exponent,
- * zeros at the end or too many at the begin, or -0. It may also be met by a text within a string.
+ * Matches JSON with a number that JavaScript may write differently: 16 digits or more, an exponent,
+ * zeros at the end or many at the beginning, -0. A string may match too.
  */
 const UNUSUAL = /[:,[]\s*(?:-?\d{16}|-0|-?\d+\.(?:\d{15}|0{6}|\d*0(?!\d))|-?\d[\d.]*[eE])/;
 
-/** As JSON.parse, which also says what is wrong; a number's text is kept where it matters. */
+/** JSON.parse that keeps the texts of numbers. Throws what JSON.parse throws. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (UNUSUAL.test(text)) eachNumber(text, value, noteText);
@@ -27,7 +27,7 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * A copy, as JSON says it, with what is known of the numbers of the original.
+ * Copies a value by its JSON, with the texts of its numbers.
  *
  * @param text the value as {@link jsonText} gives it
  */
@@ -44,7 +44,7 @@ export function copyOf(value: object, text: string): object {
   return copy;
 }
 
-/** Keeps the text of a number, unless it is known without it. */
+/** Keeps the text of a number if JavaScript would write another one. */
 export function noteText(holder: object, name: string, text: string): void {
   const value: unknown = (holder as Record<string, unknown>)[name];
   if (!Object.is(value, Number(text))) return;
@@ -58,7 +58,9 @@ export function noteText(holder: object, name: string, text: string): void {
   known.set(name, text);
 }
 
-/** The text of a number as it came; `undefined`: not known, or as JavaScript writes it. */
+/**
+ * The text of a number as it was parsed. `undefined` if it is unknown, or what JavaScript writes.
+ */
 export function textOfNumber(holder: object, name: string): string | undefined {
   if (!isUsed) return undefined;
   const text = texts.get(holder)?.get(name);
@@ -66,27 +68,30 @@ export function textOfNumber(holder: object, name: string): string | undefined {
   return text !== undefined && Object.is(Number(text), value) ? text : undefined;
 }
 
-/** Whether a number has the same text in two objects or arrays, as far as both texts are known. */
+/** Whether a number has the same text in two objects or arrays. True if either text is unknown. */
 export function sameText(a: object, b: object, name: string): boolean {
   const [text, other] = [textOfNumber(a, name), textOfNumber(b, name)];
   return text === other || text === undefined || other === undefined;
 }
 
-/** Whether two values are the same JSON, their numbers by their texts where both are known. */
+/** Whether two values are the same JSON. Numbers are compared by their texts if both are known. */
 export const sameExactJson = (a: unknown, b: unknown): boolean => sameJson(a, b, sameText);
 
-/** Whether the text of any number in a value is known; true for a cycle. */
+/** Whether the text of any number in a value is kept. True for a cycle. */
 function hasTexts(value: unknown, depth = 0): boolean {
   if (!isObjectLike(value)) return false;
   if (texts.has(value) || depth > 1000) return true;
   return Object.values(value).some((member) => hasTexts(member, depth + 1));
 }
 
-/** In a string that stands for a number until the whole text is there; nobody can know it. */
+/**
+ * Marks a string that stands for a number until the text is complete. It is random, so no value
+ * contains it.
+ */
 let mark: string | undefined;
 
 /**
- * As JSON.stringify, with numbers as their text was, and BigInts as numbers. Throws for cycles.
+ * JSON.stringify with the kept texts of numbers, and BigInts as numbers. Throws for cycles.
  *
  * @param more texts that count before those that came with the objects
  */
@@ -119,17 +124,17 @@ export function jsonText(value: unknown, more?: NumberTexts): string | undefined
     .join('');
 }
 
-/** A number of a value that is about to be written. */
+/** A number in a value that is to be written. */
 export interface NumberAt {
   readonly holder: object;
   readonly name: string;
   readonly path: readonly string[];
   readonly value: number;
-  /** As it came; undefined: it is not known, or JavaScript writes it in the same way. */
+  /** The kept text; undefined if it is unknown, or what JavaScript writes. */
   readonly text: string | undefined;
 }
 
-/** All numbers and BigInts of a value that holds no cycle, with their paths. */
+/** All numbers and BigInts of a value without cycles, with their paths. */
 export function numbersIn(value: unknown): NumberAt[] {
   const numbers: NumberAt[] = [];
   const open: { holder: unknown; path: readonly string[] }[] = [{ holder: value, path: [] }];
@@ -149,8 +154,8 @@ export function numbersIn(value: unknown): NumberAt[] {
 }
 
 /**
- * Whether a number may be another one than came: an integer that JavaScript cannot tell from its
- * neighbours. From 1e21 on JavaScript writes an exponent, as Go does, whose integers end at 2^64.
+ * Whether a number may have been rounded: an integer that JavaScript cannot tell from its
+ * neighbours. From 1e21 on JavaScript and Go write an exponent, and Go's integers end at 2^64.
  */
 export function mayBeRounded(value: number): boolean {
   const size = Math.abs(value);
@@ -160,8 +165,8 @@ export function mayBeRounded(value: number): boolean {
 const BACKSLASH = 0x5c;
 
 /**
- * Tells of each number in a text that JSON.parse has read, with the object or array of `root` that
- * it stands in. Of members that the text has twice, some may be told with the wrong text.
+ * Calls `tell` for each number in a text that JSON.parse has read, with its object or array in
+ * `root`. For a member that the text has twice, the text may be the wrong one.
  */
 export function eachNumber(
   text: string,
@@ -206,7 +211,7 @@ function memberOf(holder: unknown, name: string): unknown {
   return isObjectLike(holder) ? (holder as Record<string, unknown>)[name] : undefined;
 }
 
-/** Behind the quote that ends the string which begins at `from`. */
+/** The index after the quote that ends the string beginning at `from`. */
 function endOfString(text: string, from: number): number {
   for (let end = from; ; ) {
     end = text.indexOf('"', end + 1);

@@ -1,12 +1,12 @@
 /**
- * The last place for an error that no caller can receive (a handler that threw, a worker that
- * died): it is reported, never swallowed, and never stops the machinery. client-go:
+ * Reports errors that no caller can receive (a handler that threw, a worker that died). They are
+ * never swallowed and never stop anything. client-go:
  * k8s.io/apimachinery/pkg/util/runtime.HandleError.
  */
 import { requireFunction } from './errors.ts';
 import { explained } from './shared-object.ts';
 
-/** `what` says which part met the error, such as `"informer handler"`. */
+/** `what` names the part that met the error, such as `"informer handler"`. */
 export type ErrorHandler = (error: unknown, what: string) => void;
 
 const toConsole: ErrorHandler = (error, what) => console.error(`capstan: ${what}:`, error);
@@ -14,8 +14,8 @@ const toConsole: ErrorHandler = (error, what) => console.error(`capstan: ${what}
 let current: ErrorHandler = toConsole;
 
 /**
- * Replaces the hook (by default `console.error`) and returns the one that was there before;
- * `undefined` restores the default.
+ * Replaces the hook (default `console.error`) and returns the previous one. `undefined` restores
+ * the default.
  *
  * @example
  * setErrorHandler((error, what) => logger.error({ err: error }, what));
@@ -28,10 +28,10 @@ export function setErrorHandler(handler: ErrorHandler | undefined): ErrorHandler
 }
 
 /**
- * Calls a user's function that is told of something: what it throws, or rejects with, is reported,
- * and nobody waits for it.
+ * Calls a user's function whose result nobody needs. An error or rejection is reported; nothing
+ * waits for it.
  *
- * @param untold reports what the function should have been told, first
+ * @param untold reports first what the function would have been told
  */
 export function tell(call: () => unknown, what: string, untold?: () => unknown): void {
   const report = (error: unknown): void => {
@@ -46,8 +46,8 @@ export function tell(call: () => unknown, what: string, untold?: () => unknown):
 }
 
 /**
- * Reports an error through the hook. A hook that throws, or rejects, is itself reported on the
- * console: this never throws.
+ * Reports an error through the hook. Never throws: if the hook throws or rejects, both errors go to
+ * the console.
  */
 export function handleError(thrown: unknown, what: string): void {
   const error = explained(thrown);
@@ -62,7 +62,7 @@ export function handleError(thrown: unknown, what: string): void {
   }
 }
 
-/** Of a function whose answer nobody waits for: a promise that it gives may be rejected. */
+/** Reports the rejection of a promise that nobody waits for. */
 export function reportRejection(answer: unknown, what: string): void {
   whenRejected(answer, (error) => handleError(error, what));
 }

@@ -1,14 +1,17 @@
-/** Which headers a request may carry. A header may hold a token: no value is ever shown. */
+/** Checks request headers. A header may be a token, so no value is ever shown. */
 import { CapstanError } from './errors.ts';
 
 /** RFC 9110, section 5.6.2. */
 const TOKEN = /^[!#$%&'*+.^_`|~\dA-Za-z-]+$/;
-/** Each character is sent as one byte, and none is a control character but the tab: section 5.5. */
+/**
+ * Each character is sent as one byte, and none but the tab is a control character. RFC 9110,
+ * section 5.5.
+ */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * Throws CapstanError INVALID_ARGUMENT for anything but an object, without showing it: options of a
- * transport, in whose place a token may have been given.
+ * Throws CapstanError INVALID_ARGUMENT for anything but an object, without showing it: a token may
+ * have been passed instead of the options.
  */
 export function requireUnshown(what: string, value: unknown): void {
   if (typeof value !== 'object' || value === null)
@@ -16,7 +19,7 @@ export function requireUnshown(what: string, value: unknown): void {
 }
 
 /**
- * A copy of the headers with names in lower case; none where none are given.
+ * A copy of the headers, names in lower case; empty for undefined.
  *
  * @param what such as `options.headers`, for the error
  * @throws CapstanError INVALID_ARGUMENT, without any value, and without a name that is none

@@ -14,14 +14,14 @@
 import { invalid } from './errors.ts';
 
 /**
- * How a path of kubectl or a JSONPath looks, which as names of members would find nothing. `$ref`
- * is a name.
+ * Matches paths of kubectl and JSONPath, which would find nothing as names of members. `$ref` is a
+ * name.
  */
 const JSON_PATH = /^\{|^\$[.[]|(?<!\\)\[/;
 
 /**
- * The names of a path. Throws CapstanError INVALID_ARGUMENT for an empty path, an empty name in it,
- * and JSONPath.
+ * The member names of a path. Throws CapstanError INVALID_ARGUMENT for an empty path, an empty name
+ * in it, and JSONPath.
  */
 export function parsePath(path: string): readonly string[] {
   const names = path.split(/(?<!\\)\./).map((name) => name.replace(/\\([.[])/g, '$1'));
@@ -33,7 +33,7 @@ export function parsePath(path: string): readonly string[] {
   return names;
 }
 
-/** The function that gives an object's index values under a path. */
+/** The index function of a path. */
 export function pathIndexFunc(path: string): (object: object) => string[] {
   const names = parsePath(path);
   return (object) => {
@@ -62,7 +62,7 @@ function collect(value: unknown, names: readonly string[], depth: number, into: 
   }
 }
 
-/** However deep arrays nest, which is up to whoever made the object: without recursion. */
+/** Without recursion, because arrays may nest at any depth. */
 function flattened(array: readonly unknown[]): unknown[] {
   const elements: unknown[] = [];
   const open = [array.values()];

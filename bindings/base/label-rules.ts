@@ -1,10 +1,9 @@
 /**
- * What label keys and label values may look like, with the messages of k8s.io/apimachinery's
- * validation, which quote the rule they hold the value against. Each check gives the messages of
- * what is wrong; none: legal.
+ * The rules for label keys and values, with the messages of k8s.io/apimachinery's validation, which
+ * quote the rule. A check returns the messages of what is wrong; an empty list is legal.
  */
 
-/** RFC 1123, as regular expressions without anchors. */
+/** RFC 1123 names, as regular expressions without anchors. */
 export const LABEL = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
 export const SUBDOMAIN = `${LABEL}(\\.${LABEL})*`;
 const QUALIFIED = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]';
@@ -16,17 +15,14 @@ const SUBDOMAIN_RULE = exactly(SUBDOMAIN);
 const QUALIFIED_RULE = exactly(QUALIFIED);
 const VALUE_RULE = exactly(VALUE);
 
-/** What a value has to be, with examples and the rule. */
+/** The message of a rule, with examples. */
 export const hint = (what: string, rule: string, ...examples: string[]): string =>
   `${what} (e.g. ${examples.map((example) => `'${example}'`).join(',  or ')}, regex used for validation is '${rule}')`;
 
 export const tooLong = (limit: number, unit = 'bytes'): string =>
   `must be no more than ${limit} ${unit}`;
 
-/**
- * @param unit apimachinery counts the characters of names and the bytes of everything else, by its
- * messages at least
- */
+/** @param unit apimachinery's messages count characters for names and bytes for all others */
 export function subdomain(name: string, unit = 'characters'): string[] {
   const wrong = name.length > 253 ? [tooLong(253, unit)] : [];
   if (!SUBDOMAIN_RULE.test(name)) {

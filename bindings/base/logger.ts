@@ -1,16 +1,15 @@
 /**
- * How the machinery speaks: a message and what it is about, as fields. Any object with these four
- * methods will do, so `console` is one. Nothing logs unless it was given a logger: a library is
- * silent, and its errors go to `setErrorHandler`.
+ * The logger interface: a message and fields. Any object with these four methods will do, such as
+ * `console`. Nothing is logged without a logger; errors go to `setErrorHandler`.
  */
 import { invalid, isError, requireFunction, requireObject } from './errors.ts';
 import { handleError, tell } from './handle-error.ts';
 import { explained } from './shared-object.ts';
 
-/** What a message is about, by name, such as `{ controller, error }`. */
+/** The fields of a message, such as `{ controller, error }`. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** As `console` has them: the message first, then what it is about. Must not throw. */
+/** The methods of `console`: the message first, then the fields. They must not throw. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
@@ -18,7 +17,7 @@ export interface Logger {
   error(message: string, fields?: LogFields): void;
 }
 
-/** Its methods as one function. */
+/** The logger as one function. */
 const loggerOf = (
   say: (level: keyof Logger, message: string, fields?: LogFields) => void,
 ): Logger => ({
@@ -28,11 +27,11 @@ const loggerOf = (
   error: (message, fields) => say('error', message, fields),
 });
 
-/** Says nothing: the default. */
+/** Logs nothing: the default. */
 export const silentLogger: Logger = loggerOf(() => undefined);
 
 /**
- * A logger that adds `fields` to all that it says; those of a single message win. logr:
+ * A logger that adds `fields` to each message. Fields of the message itself win. logr:
  * Logger.WithValues.
  *
  * @example
@@ -46,9 +45,8 @@ export function withFields(logger: Logger, fields: LogFields): Logger {
 const guarded = new WeakSet<Logger>();
 
 /**
- * A logger by which nothing ends that only wanted to say something: what it throws (a log file on a
- * full disk, a stream that was closed while the process ends) is reported to the hook of
- * `setErrorHandler`, and with it an error that it was told of, so that this is not lost.
+ * Guards a logger: what it throws (a log file on a full disk, a closed stream at exit) is reported
+ * to the hook of `setErrorHandler`, with an error that was to be logged, so that this is not lost.
  */
 export function guardedLogger(logger: Logger): Logger {
   if (logger === silentLogger || guarded.has(logger)) return logger;
@@ -65,7 +63,7 @@ export function guardedLogger(logger: Logger): Logger {
   return safe;
 }
 
-/** The part of pino (or of a logger like it) that is used: the fields first, then the message. */
+/** The methods of pino (or a similar logger) that are used: the fields first, then the message. */
 export interface PinoLike {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -74,8 +72,8 @@ export interface PinoLike {
 }
 
 /**
- * A pino logger as ours. An error in the field `error` is given to it as `err`: the name by which
- * pino writes errors, with message, stack and causes.
+ * Adapts a pino logger. An error in the field `error` becomes `err`, which pino writes with
+ * message, stack and causes.
  *
  * @example
  * import { pino } from 'pino';
@@ -95,6 +93,6 @@ export function requireLogger(name: string, logger: unknown): void {
   requireObject(name, logger);
   for (const level of Object.keys(silentLogger))
     requireFunction(`${name}.${level}`, (logger as Record<string, unknown>)[level]);
-  // It would drop the fields of every message: it takes them first.
+  // pino itself takes the fields first and would drop the fields of every message.
   if ('setBindings' in (logger as object)) throw invalid(name, 'pinoLogger(logger)', logger);
 }

@@ -1,7 +1,7 @@
 /**
- * The most recently used values, each for a time. A Map keeps its keys in the order in which they
- * were set: the first is the one that was used longest ago. client-go:
- * k8s.io/apimachinery/pkg/util/cache LRUExpireCache.
+ * A cache of the most recently used values, each for a time. A Map keeps its keys in insertion
+ * order, so the first is the least recently used. client-go: k8s.io/apimachinery/pkg/util/cache
+ * LRUExpireCache.
  */
 import type { Clock } from './clock.ts';
 
@@ -20,13 +20,12 @@ export class LRUExpire<V> {
     this.#clock = clock;
   }
 
-  /** @param ttl milliseconds; at exactly that age the value is still there */
+  /** @param ttl milliseconds; at exactly that age the value is still valid */
   set(key: string, value: V, ttl: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, { value, expires: this.#clock.now() + ttl });
     if (this.#entries.size <= this.#maxSize) return;
-    // To come to its first key a Map goes over all that were deleted before it: of a large one more
-    // than one goes at a time.
+    // A Map walks over all deleted keys to reach its first one, so several are removed at a time.
     let more = this.#maxSize >> 8;
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest);
@@ -47,7 +46,7 @@ export class LRUExpire<V> {
     this.#entries.delete(key);
   }
 
-  /** From the one that was used longest ago on; looking does not count as use. */
+  /** The entries, the least recently used first. Does not count as use. */
   unexpired(): [string, V][] {
     const now = this.#clock.now();
     return [...this.#entries]

@@ -1,10 +1,10 @@
 /**
- * Unknown names of options, handlers and results are errors that say what was meant. Each options
- * type has a table of its members beside it, which the compiler holds equal to the type.
+ * Rejects unknown names of options, handlers and results with a "did you mean". Each options type
+ * has a table of its names beside it, which the compiler keeps equal to the type.
  */
 import { CapstanError, invalid, requireObject } from './errors.ts';
 
-/** The members of an options type; those of a nested one have a table of their own. */
+/** The names of an options type. A nested type has its own table. */
 export interface Names {
   readonly [name: string]: 1 | Names;
 }
@@ -12,8 +12,7 @@ export interface Names {
 type MemberOf<O> = O extends unknown ? keyof O & string : never;
 
 /**
- * The table of `O`. An option that is added to `O`, or goes, does not compile until it is added to
- * the table, or goes from it.
+ * Makes the table of `O`. It does not compile unless it has exactly the members of `O`.
  *
  * @example
  * const NAMES = namesOf<{ signal?: AbortSignal | undefined }>()({ signal: 1 });
@@ -24,13 +23,13 @@ export function namesOf<O extends object>(): <M extends { readonly [K in MemberO
   return (members) => Object.assign(Object.create(null), members); // "toString" is no member
 }
 
-/** Of functions that take nothing but a signal. */
+/** The options of functions that take only a signal. */
 export const SIGNAL = namesOf<{ signal: AbortSignal }>()({ signal: 1 });
 
 /**
  * Throws CapstanError INVALID_ARGUMENT unless `value` is an object whose own members are in
- * `names`. Members that are undefined, symbols, and what a class has on its prototype pass. Where
- * `names` has a `signal`, that is checked too.
+ * `names`. Members that are undefined, symbols and members of a prototype are ignored. A `signal`
+ * in `names` is checked too.
  *
  * @param name of the argument, such as `options`
  * @param what a member is called in messages, such as `option of newManager`
@@ -64,7 +63,7 @@ function check(
     throw invalid(`${path}signal`, 'an AbortSignal', given.signal);
 }
 
-/** An array stands for each of its elements; other values are checked where they are used. */
+/** Checks each element of an array. Other values are checked where they are used. */
 function checkNested(path: string, value: unknown, what: string, names: Names): void {
   if (Array.isArray(value))
     for (const [i, one] of value.entries()) checkNested(`${path}[${i}]`, one, what, names);
@@ -105,12 +104,12 @@ export function requireMembers(
   if (none && !plain) throw instead(name, given, names);
 }
 
-/** For functions that take nothing but a signal. */
+/** Checks the options of functions that take only a signal. */
 export function requireSignalOptions(options: unknown, call: string): void {
   requireNames('options', options, `option of ${call}`, SIGNAL);
 }
 
-/** Duck-typed, as a signal may come from another realm. */
+/** Duck-typed, because a signal may come from another realm. */
 export function isSignal(signal: unknown): boolean {
   const given = signal as Partial<AbortSignal> | null;
   return (
@@ -121,7 +120,7 @@ export function isSignal(signal: unknown): boolean {
   );
 }
 
-/** Those of `value` that are in `names`. */
+/** The names of `value` that are in `names`. */
 export function pick<O extends object>(value: object, names: Names): O {
   return Object.fromEntries(
     Object.keys(names).flatMap((name) =>
@@ -147,13 +146,13 @@ function unknown(
   return new CapstanError('INVALID_ARGUMENT', `"${path}${member}" is no ${what}: ${hint}`);
 }
 
-/** Something is passed that belongs into the options. */
+/** A value was passed that belongs into the options. */
 function instead(name: string, value: object, names: Names): CapstanError {
   const [first = ''] = Object.keys(names);
   return invalid(name, `an object such as { ${wrapper(value, names) ?? first} }`, value);
 }
 
-/** By which member the classes are told that are passed in place of options. */
+/** The members that identify the classes which are passed instead of options. */
 const TOLD_BY = {
   signal: 'aborted',
   clock: 'setTimer',
@@ -162,18 +161,18 @@ const TOLD_BY = {
   rateLimiter: 'numRequeues',
 } as const;
 
-/** The option that takes what `value` is. */
+/** The option for a value like this. */
 function wrapper(value: object, names: Names): string | undefined {
   return Object.entries(TOLD_BY).find(([name, by]) => name in names && by in value)?.[0];
 }
 
-/** Also of another realm, whose Object.prototype is not this one. */
+/** True for plain objects of another realm too, whose Object.prototype is another one. */
 function isPlain(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Own and inherited ones, but for those that every object has. */
+/** Own and inherited members, except those of every object. */
 function* membersOf(value: object): Generator<string, void, undefined> {
   yield* Object.getOwnPropertyNames(value);
   for (
@@ -184,7 +183,10 @@ function* membersOf(value: object): Generator<string, void, undefined> {
     yield* Object.getOwnPropertyNames(owner);
 }
 
-/** By a name here: those of client-go, controller-runtime and other clients, in lower case. */
+/**
+ * Synonyms by our name: the names of client-go, controller-runtime and other clients, in lower
+ * case.
+ */
 const SYNONYMS: Readonly<Record<string, string>> = {
   signal: 'abort context ctx stop stopch',
   onAdd: 'add create',
@@ -217,21 +219,21 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   watches: 'watch',
 };
 
-/** Of a Go method's, a unit's or another client's spelling. */
+/** Endings and prefixes of Go's methods, of units, and of other clients. */
 const ENDINGS = /(s|ed|d|func|fn|handler|ms|millis|milliseconds|seconds|secs|period|interval)$/;
 
 function lower(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, '');
 }
 
-/** The first known name of which `word` is a synonym. */
+/** The first known name with the synonym `word`. */
 function synonym(word: string, names: Names): string | undefined {
   return Object.keys(SYNONYMS).find(
     (name) => name in names && SYNONYMS[name]?.split(' ').includes(word),
   );
 }
 
-/** The known name that differs from `wrong` by case, an ending, or is its synonym. */
+/** The known name that differs from `wrong` by case or an ending, or is its synonym. */
 function same(wrong: string, names: Names): string | undefined {
   const given = lower(wrong);
   const bare = given.replace(ENDINGS, '');
@@ -245,7 +247,7 @@ function same(wrong: string, names: Names): string | undefined {
   );
 }
 
-/** The known name that was meant, as far as that can be guessed. */
+/** The known name that was probably meant. */
 function nearest(wrong: string, names: Names): string | undefined {
   const known = same(wrong, names);
   if (known !== undefined) return known;
@@ -273,7 +275,7 @@ function* paths(names: Names): Generator<string, void, undefined> {
   }
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours. */
+/** The edit distance: insertions, deletions, replacements, and swaps of neighbours. */
 function distance(a: string, b: string): number {
   let before: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

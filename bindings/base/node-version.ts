@@ -1,11 +1,11 @@
-/** Whether this Node is new enough: what an older one lacks fails in words that name no version. */
+/** Checks that this Node is new enough, because the errors of an older one name no version. */
 import { CapstanError } from './errors.ts';
 
-/** `engines` of package.json. */
+/** The minimum of `engines` in package.json. */
 const NEEDED = [22, 19] as const;
 
 /**
- * No effect in browsers, Deno and Bun.
+ * Throws if this Node is too old. No effect in browsers, Deno and Bun.
  *
  * @param what needs it, such as `capstan/client-node`
  * @throws CapstanError NODE_TOO_OLD

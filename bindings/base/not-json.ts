@@ -1,14 +1,13 @@
 /**
- * Errors about a text that should have been JSON. It may be a part of a Secret, so that nothing of
- * it is quoted that could be data: neither here nor by the cause, as V8 quotes what is around the
- * fault.
+ * Errors for a text that is not JSON. It may be a part of a Secret, so neither the message nor the
+ * cause quotes data; V8's error would.
  */
 import { CapstanError, isError, show } from './errors.ts';
 import { isJsonObject } from './json-value.ts';
 
 const SHOWN = 60;
 
-/** A page of a proxy, or words; never JSON, nor a part of it, nor what could be base64. */
+/** Matches a proxy's page or words: never JSON, a part of it, or base64. */
 const PROSE = /^\s*<[!a-z]|^[^"{}[\]\\=]*$/i;
 const LONG_WORD = /[^\s<>]{20}/;
 
@@ -20,8 +19,8 @@ export function notJson(what: string, text: string, error: unknown): CapstanErro
 }
 
 /**
- * What came, bounded: words and pages are shown, of another text its length and how it begins; of
- * any other value its type.
+ * A short description: words and pages are shown, of other texts the length and the beginning, of
+ * other values the type.
  */
 export function excerpt(value: unknown): string {
   if (typeof value !== 'string') return show(value);
@@ -32,7 +31,7 @@ export function excerpt(value: unknown): string {
   return `${value.length} characters${begin} (not shown)`;
 }
 
-/** What `parse` makes of a text; code DECODE where it is not JSON. */
+/** The result of `parse`. Throws CapstanError DECODE if the text is not JSON. */
 export function fromJson(
   what: string,
   text: string,
@@ -45,7 +44,7 @@ export function fromJson(
   }
 }
 
-/** The same for an answer that has to be an object. */
+/** The same for an answer that must be an object. */
 export function objectFromJson(
   what: string,
   text: string,
@@ -56,7 +55,7 @@ export function objectFromJson(
   throw new CapstanError('DECODE', `${what}: expected a JSON object, got ${excerpt(value)}`);
 }
 
-/** The error of JSON.parse without what it quotes. */
+/** The error of JSON.parse without its quotes. */
 function unquoted(error: unknown): unknown {
   if (!isError(error)) return undefined;
   const [, at] = /at position (\d+)/.exec(error.message) ?? [];

@@ -1,7 +1,7 @@
 /**
- * For how long failures of one kind are answered by trying again at once: from the first of them
- * until `maxMs` have passed; then the window opens anew, as it does after a minute without one.
- * client-go: tools/cache/retry_with_deadline.go.
+ * A window in which failures are retried at once: `maxMs` from the first failure. Then it starts
+ * again, as it does after a minute without a failure. client-go:
+ * tools/cache/retry_with_deadline.go.
  */
 import type { Clock } from './clock.ts';
 
@@ -14,13 +14,13 @@ export class RetryWithDeadline {
   #first: number | undefined;
   #last = Number.NEGATIVE_INFINITY;
 
-  /** `maxMs` ≤ 0: never try again. */
+  /** `maxMs` <= 0 never retries. */
   constructor(clock: Clock, maxMs: number) {
     this.#clock = clock;
     this.#maxMs = maxMs;
   }
 
-  /** Whether to try again after the failure that has just happened. */
+  /** Whether to retry after a failure that has just happened. */
   again(): boolean {
     const now = this.#clock.now();
     if (this.#first === undefined || now - this.#last >= RESET_MS) this.#first = now;

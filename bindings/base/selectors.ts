@@ -1,18 +1,18 @@
 /**
- * Label selectors: the grammar of apimachinery (pkg/labels/selector.go) with its messages, compiled
- * to one function per selector, because a watch or a lister calls it for every object. The messages
- * are apimachinery's to the letter: the embedded API server answers with them.
+ * Label selectors: apimachinery's grammar (pkg/labels/selector.go), compiled to one function per
+ * selector, because a watch or lister calls it for every object. The messages are apimachinery's
+ * word for word: the embedded API server answers with them.
  */
 import { CapstanError, show } from './errors.ts';
 import { labelValue, qualifiedName } from './label-rules.ts';
 
-/** As they come from an object; a label that is no string matches nothing. */
+/** The labels of an object. A label that is not a string matches nothing. */
 export type Labels = Readonly<Record<string, unknown>>;
 type Requirement = (labels: Labels) => boolean;
 
 /**
- * `a in (x,y),!b,c!=d`: every requirement has to hold. `undefined` for a selector that everything
- * matches.
+ * Compiles `a in (x,y),!b,c!=d`: all requirements must hold. `undefined` for a selector that
+ * matches everything.
  *
  * @throws CapstanError INVALID_ARGUMENT, with apimachinery's message alone
  */
@@ -102,7 +102,7 @@ class LabelParser {
     }
   }
 
-  /** `in` and `notin` are words like any other, except where an operator is expected. */
+  /** `in` and `notin` are operators only where an operator is expected. */
   #peek(): Token {
     const token = this.#tokens[this.#at] ?? { kind: 'end', text: '' };
     return token.kind === 'in' || token.kind === 'notin'
@@ -155,7 +155,7 @@ class LabelParser {
           const why = "for 'Gt', 'Lt' operators, the value must be an integer";
           throw this.#fail(`values[0]: Invalid value: ${JSON.stringify(text)}: ${why}`);
         }
-        this.#validated(key, [text]); // which a sign does not pass
+        this.#validated(key, [text]); // rejects a sign
         return (labels) => {
           const value = int64(labels[key]);
           return value !== undefined && (operator.kind === '>' ? value > limit : value < limit);
@@ -228,8 +228,8 @@ function has(key: string, values: readonly string[]): Requirement {
 }
 
 /**
- * A selector as objects carry it (`spec.selector` of a Deployment). Every entry has to hold; none:
- * everything matches.
+ * A selector as in `spec.selector` of a Deployment. All entries must hold; an empty one matches
+ * everything. metav1.LabelSelector.
  */
 export interface LabelSelector {
   matchLabels?: Readonly<Record<string, string>> | undefined;
@@ -239,8 +239,7 @@ export interface LabelSelector {
 }
 
 /**
- * The function of a selector in either form. apimachinery: metav1.LabelSelectorAsSelector,
- * labels.Parse.
+ * Compiles a selector in either form. apimachinery: metav1.LabelSelectorAsSelector, labels.Parse.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -261,8 +260,8 @@ export function labelMatcher(
 }
 
 /**
- * A selector as objects carry it in the text form that a server takes; `""` is everything. Text
- * stays as it is, unchecked. apimachinery: metav1.FormatLabelSelector, which says `<none>` for an
+ * The text form of a selector, which servers accept; `""` for everything. A text is returned
+ * unchanged and unchecked. apimachinery: metav1.FormatLabelSelector, which returns `<none>` for an
  * empty one.
  *
  * @throws CapstanError INVALID_ARGUMENT
@@ -271,11 +270,11 @@ export function labelMatcher(
  */
 export function labelSelectorText(selector: string | LabelSelector): string {
   if (typeof selector === 'string') return selector;
-  labelMatcher(selector); // which refuses what is none
+  labelMatcher(selector); // throws for an invalid selector
   return textOf(selector);
 }
 
-/** In the grammar of the text form, which checks keys and values. */
+/** The text form; parsing it checks keys and values. */
 function textOf(selector: LabelSelector): string {
   if (typeof selector !== 'object' || selector === null)
     throw new CapstanError('INVALID_ARGUMENT', `got ${show(selector)}`);
@@ -306,8 +305,8 @@ function textOf(selector: LabelSelector): string {
 }
 
 /**
- * A key or value that the grammar would split, or that is empty where a word is needed, must not
- * become another selector.
+ * Rejects a key or value that the grammar would split, or that is empty where a word is needed: it
+ * would become another selector.
  */
 function word(text: unknown): string {
   if (typeof text !== 'string' || /[=!(),<>\s]/.test(text))
@@ -315,13 +314,13 @@ function word(text: unknown): string {
   return text;
 }
 
-/** An empty key would make an empty term, and an empty selector is one that everything matches. */
+/** Rejects an empty key: it would make an empty term, and an empty selector matches everything. */
 function keyWord(key: unknown): string {
   if (key === '') throw malformed('expected a label key, got ""');
   return word(key);
 }
 
-/** Go: strconv.ParseInt(text, 10, 64); `undefined` where that is an error. */
+/** Go: strconv.ParseInt(text, 10, 64); `undefined` if that fails. */
 function int64(text: unknown): bigint | undefined {
   if (typeof text !== 'string' || !/^[+-]?\d+$/.test(text)) return undefined;
   const value = BigInt(text);

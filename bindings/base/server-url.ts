@@ -1,16 +1,16 @@
-/** The address of a server, with what it says about a user. */
+/** Parses the address of a server, which may contain a user and password. */
 import { CapstanError, show } from './errors.ts';
 
 export interface ServerURL {
-  /** Without user, password, query and fragment. */
+  /** The URL without user, password, query and fragment. */
   readonly url: URL;
-  /** The header's value, where the address names a user or password. */
+  /** The Authorization header; undefined if the address has no user and password. */
   readonly authorization: string | undefined;
 }
 
 /**
- * Reads an http or https URL. User and password become Basic authorization, as in Go's net/http.
- * A password is in no error.
+ * Parses an http or https URL. User and password become Basic authorization, as in Go's net/http.
+ * No error contains the password.
  *
  * @param what such as `server`, for the error
  * @throws CapstanError INVALID_ARGUMENT
@@ -28,7 +28,7 @@ export function serverURL(what: string, server: unknown): ServerURL {
 }
 
 /**
- * `Basic …` of a URL's user and password; `undefined` where it has none.
+ * `Basic …` for a URL's user and password; `undefined` if it has none.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -53,7 +53,7 @@ function wrong(what: string, expected: string, got: unknown): CapstanError {
   return new CapstanError('INVALID_ARGUMENT', `"${what}" expected ${expected}${shown}`);
 }
 
-/** What may be shown of a text that is perhaps a URL. */
+/** The part of a text that may be shown if it is a URL. */
 function bare(text: string): string {
   const at = text.lastIndexOf('@');
   return (at < 0 ? text : `…${text.slice(at)}`).replace(/[?#].*$/s, '');

@@ -1,16 +1,18 @@
 /**
- * A mistake that engines tell of without a way out: a program changes an object of a cache, which
- * is read-only as all readers share it. What is reported then says how to change a copy.
+ * Explains the TypeError of a program that changes a cached object. Cached objects are read-only
+ * because all readers share them; the error then says how to change a copy.
  */
 import { CapstanError, someCause } from './errors.ts';
 
-/** What V8, JavaScriptCore, SpiderMonkey and others say of a member that cannot be changed. */
+/**
+ * The messages of V8, JavaScriptCore, SpiderMonkey and others for a member that cannot be changed.
+ */
 const REFUSED =
   /read[- ]?only propert|is read-only|not extensible|only a getter|getter-only|(?:non-|un)configurable|(?:cannot|can't|unable to) (?:delete|redefine) property/i;
 
 /**
- * The error; where the engine refused to change a read-only object, a CapstanError MUTATED with the
- * error as its cause. Never throws.
+ * Returns the error, or a CapstanError MUTATED with it as the cause if the engine refused to change
+ * a read-only object. Never throws.
  */
 export function explained(error: unknown): unknown {
   let refused = '';
@@ -27,7 +29,7 @@ export function explained(error: unknown): unknown {
   );
 }
 
-/** What a user's function gives; what it throws or rejects with, explained. */
+/** Calls a user's function and explains what it throws or rejects with. */
 export async function explaining<R>(call: () => R | Promise<R>): Promise<R> {
   try {
     return await call();

@@ -1,14 +1,14 @@
 /**
- * Waiting that ends early: for a clock, for a promise that may never settle, and for a turn of the
- * event loop. Nothing here leaves a timer, a listener or an unhandled rejection behind.
+ * Waits that can end early: on a clock, for a promise that may never settle, for a turn of the
+ * event loop. They leave no timer, listener or unhandled rejection behind.
  */
 import { type Clock, macrotask } from './clock.ts';
 import { aborted } from './errors.ts';
 
 /**
- * Calls the function once, when the signal fires; at once where it has fired. What it returns takes
- * that back: without it a signal that lives long holds the function and all that it refers to. No
- * signal: never.
+ * Calls the function once when the signal fires, or at once if it has fired. Returns a function
+ * that removes the listener: a long-lived signal keeps the function and all that it refers to in
+ * memory. Without a signal it is never called.
  */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): () => void {
   if (signal === undefined) return () => undefined;
@@ -33,8 +33,8 @@ export function sleep(clock: Clock, ms: number, signal: AbortSignal | undefined)
 }
 
 /**
- * Whether the promise, which must not reject, settles within `ms` on the clock; 0 waits not at all,
- * Infinity for ever.
+ * Whether the promise, which must not reject, settles within `ms` on the clock. 0 does not wait,
+ * Infinity waits for ever.
  */
 export async function within(
   clock: Clock,
@@ -54,8 +54,8 @@ export async function within(
 }
 
 /**
- * Resolves when the signal fires. For signals that end with what waits for them: the listener stays
- * until then.
+ * Resolves when the signal fires. Its listener stays until then: use it only for a signal that ends
+ * together with what waits.
  */
 export function whenAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
@@ -66,7 +66,7 @@ export function whenAborted(signal: AbortSignal): Promise<void> {
 
 /**
  * The promise, or a rejection with code ABORTED as soon as the signal fires. `Promise.race` with
- * one long-lived promise would keep a reaction per call alive until the end.
+ * one long-lived promise would keep one reaction per call in memory.
  */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -75,12 +75,12 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** Whether `await` would wait for it. */
+/** Whether a value is a promise or another thenable. */
 export function isThenable<V>(value: V): value is V & PromiseLike<Awaited<V>> {
   return typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 }
 
-/** A promise and its resolver; resolving again has no effect. */
+/** A promise and its resolver. Resolving again has no effect. */
 export function deferred(): { promise: Promise<void>; resolve: () => void } {
   let resolve = (): void => undefined;
   const promise = new Promise<void>((settle) => {
@@ -90,30 +90,29 @@ export function deferred(): { promise: Promise<void>; resolve: () => void } {
 }
 
 /**
- * How long a batch may hold the event loop before timers and I/O get a turn. Lease renewals and
- * health checks live on the same thread; at 4 ms their delay stays below what any of their
- * deadlines notices, and the turn itself (some microseconds) below a percent.
+ * How long a batch may hold the event loop before timers and I/O run, in milliseconds. Lease
+ * renewals and health checks run on the same thread; a delay of 4 ms does not matter to their
+ * deadlines, and a turn of the event loop (some microseconds) costs less than a percent.
  */
 const SLICE_MS = 4;
 /**
- * A look at the clock costs 50 to 60 ns, as much as a tenth of a short step: while steps are far
- * shorter than a slice, not each of them looks.
+ * Reading the clock takes 50 to 60 ns, up to a tenth of a short step: while steps are far shorter
+ * than a slice, not each of them reads it.
  */
 const MOST_STEPS = 8;
-/** What the steps between two looks may take together. */
+/** The time that the steps between two readings may take together. */
 const SHORT_MS = SLICE_MS / 16;
 
 /**
- * Time slices of one long-running loop: `if (slice.over()) await slice.yield()`. Reads the injected
- * clock, so that under a fake clock a batch is never cut and tests stay deterministic.
+ * Time slices of a long loop: `if (slice.over()) await slice.yield()`. Uses the injected clock, so
+ * that with a fake clock no batch is cut and tests are deterministic.
  */
 export class TimeSlice {
   readonly #clock: Clock;
   #end: number;
   #looked: number;
   /**
-   * After how many steps the clock is looked at: doubled while these take next to nothing, 1 as
-   * soon as they do not.
+   * The steps between two readings of the clock: doubled while they take next to nothing, else 1.
    */
   #stride = 1;
   #steps = 0;
@@ -129,7 +128,7 @@ export class TimeSlice {
     this.#end = this.#looked + SLICE_MS;
   }
 
-  /** To be asked after each step. */
+  /** Call it after each step. */
   over(): boolean {
     return ++this.#steps >= this.#stride && this.#look();
   }
@@ -142,7 +141,7 @@ export class TimeSlice {
     return now >= this.#end;
   }
 
-  /** @param after is awaited first */
+  /** @param after awaited first */
   async yield(after?: Promise<void>): Promise<void> {
     await after;
     await macrotask();
@@ -153,6 +152,6 @@ export class TimeSlice {
 /** client-go: tools/cache/wait.go DoneChecker. */
 export interface DoneChecker {
   readonly name: string;
-  /** Resolves when it is done; never, if that never happens. */
+  /** Resolves when it is done; may never resolve. */
   readonly done: Promise<void>;
 }

@@ -1,8 +1,8 @@
 /**
- * What client-node's authenticators keep of the current user's credentials: how to make them read
- * anew, and what they let pass that is no credential. client-node has no method for that, so it is
- * done by the names of their fields: where those are not there (another version, an authenticator
- * of the user's own), nothing is done.
+ * Resets the credentials that client-node's authenticators keep for the current user, and finds
+ * answers of plugins without a credential. client-node has no methods for that, so this uses the
+ * names of its fields. If they are missing (another version, a custom authenticator), nothing is
+ * done.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -11,7 +11,7 @@ import { isError, show } from '../base/errors.ts';
 import { isObjectLike } from '../base/json-value.ts';
 import { PluginRun, watchRuns, wrongType } from './plugin-run.ts';
 
-/** What is read of a user: beyond the two methods of a KubeConfigLike. */
+/** The members of a user that are read, besides the two methods of KubeConfigLike. */
 export interface KubeConfigUser {
   readonly name?: unknown;
   readonly exec?: Exec | null;
@@ -24,14 +24,15 @@ interface Exec {
   readonly installHint?: unknown;
 }
 
-/** ExecAuth: what the plugin answered, for ever where that has no expirationTimestamp. */
+/** ExecAuth: the plugin's answers. An answer without expirationTimestamp is kept for ever. */
 interface ExecAuth {
   readonly tokenCache: Record<string, unknown>;
   execFn?: unknown;
 }
 
 /**
- * FileAuth: one token for all users, read again a minute after `lastRead`, and when either is null.
+ * FileAuth: one token for all users. It is read again a minute after `lastRead`, and if either is
+ * null.
  */
 interface FileAuth {
   token: unknown;
@@ -39,8 +40,8 @@ interface FileAuth {
 }
 
 /**
- * Whose token it is that a FileAuth keeps, or whose answer an ExecAuth, whichever transports of the
- * KubeConfig read it.
+ * The user whose token a FileAuth keeps, or whose answer an ExecAuth keeps, over all transports of
+ * the KubeConfig.
  */
 const owners = new WeakMap<object, KubeConfigUser | undefined>();
 
@@ -61,21 +62,21 @@ export class Kept {
       this.#file = authenticator as unknown as FileAuth;
   }
 
-  /** Who is asked, for messages. */
+  /** The name of the credential's source, for messages. */
   get asked(): string {
     return this.#exec === undefined
       ? 'the KubeConfig'
       : `the exec plugin ${show(this.#plugin?.command)}`;
   }
 
-  /** What the plugin wrote to stderr, and how to install it, as they follow in a message. */
+  /** The plugin's stderr and its install hint, for messages. */
   get said(): string {
     const { installHint } = this.#plugin ?? {};
     const hint = isText(installHint) ? `; its install hint: ${installHint.trim()}` : '';
     return this.#exec === undefined ? '' : `${this.#run.said}${hint}`;
   }
 
-  /** When the credential that the plugin has just given expired, where that is in the past. */
+  /** The expiry of the credential that the plugin has just answered, if it is in the past. */
   get expired(): string | undefined {
     const { status } = (this.#answer() ?? {}) as { status?: { expirationTimestamp?: unknown } };
     const time = status?.expirationTimestamp;
@@ -86,23 +87,23 @@ export class Kept {
     return this.#user?.exec ?? this.#user?.authProvider?.config?.exec ?? undefined;
   }
 
-  /** The next reading runs the plugin, or reads the file. */
+  /** Makes the next read run the plugin, or read the file. */
   forget(): void {
     delete this.#exec?.tokenCache[this.#name];
     if (this.#file !== undefined) this.#file.lastRead = null;
   }
 
   /**
-   * client-node keeps agents by the names of cluster and user: one that was made for others of
-   * these names, or before a certificate was renewed, is not used.
+   * client-node keeps agents by the names of cluster and user. An agent that was made for other
+   * contents of these names, or before a certificate was renewed, is not used.
    */
   forgetAgents(): void {
     this.#agents?.clear();
   }
 
   /**
-   * What was read for another user is not sent for this one: client-node tells answers of plugins
-   * apart by the user's name, and tokens of files not at all.
+   * Forgets what was read for another user: client-node matches answers of plugins by the user's
+   * name, and tokens of files not at all.
    */
   forgetOthers(): void {
     const answer = this.#answer();
@@ -118,8 +119,8 @@ export class Kept {
   }
 
   /**
-   * Has client-node read them. Rejects also for an answer of a plugin that has no credential, and
-   * for an empty file, which it would take for none to send.
+   * Makes client-node read the credentials. Also rejects for a plugin's answer without a
+   * credential, and for an empty token file.
    *
    * @param goOn told why the file of a token cannot be read: the former token is used. client-go:
    *   transport/token_source.go
@@ -131,7 +132,7 @@ export class Kept {
   async #readExec<T>(apply: () => Promise<T>): Promise<T> {
     if (this.#exec !== undefined) watchRuns(this.#exec);
     const done = await this.#run.during(apply).catch((error: unknown) => {
-      // null is what an expired answer left.
+      // An expired answer is null.
       const wrong =
         this.#run.failureOf(error) ?? (this.#answer() ? this.#wrong() : this.#silence(error));
       throw wrong === undefined ? error : this.#failure(wrong);
@@ -143,7 +144,7 @@ export class Kept {
     return done;
   }
 
-  /** What is wrong with the answer that is kept. client-go: auth/exec/exec.go refreshCredsLocked */
+  /** The problem of the kept answer. client-go: auth/exec/exec.go refreshCredsLocked */
   #wrong(): string | undefined {
     if (this.#exec === undefined || !Object.hasOwn(this.#exec.tokenCache, this.#name))
       return undefined;
@@ -158,13 +159,13 @@ export class Kept {
     return 'answered without "status.token", and without "status.clientCertificateData" and "status.clientKeyData"';
   }
 
-  /** Where its process could not be watched, an error without a text. */
+  /** The plugin's exit, if its process could not be watched: an error without a text. */
   #silence(error: unknown): string | undefined {
     const silent = this.#exec !== undefined && isError(error) && error.message.trim() === '';
     return silent ? 'failed' : undefined;
   }
 
-  /** Without the cause, which may have in it what the plugin wrote to stdout. */
+  /** Has no cause, because that may contain the plugin's stdout. */
   #failure(wrong: string): Error {
     return new Error(`${this.asked} ${wrong}${this.said}`);
   }
@@ -198,7 +199,7 @@ async function readFile<T>(
   }
 }
 
-/** The first that takes the user, as client-node looks for it. */
+/** The first authenticator that accepts the user, as in client-node. */
 function authenticatorOf(
   config: object,
   user: KubeConfigUser,

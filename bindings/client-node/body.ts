@@ -1,7 +1,7 @@
 /**
- * The body of an answer, chunk by chunk under back-pressure, whichever HTTP brought it. What this
- * file keeps true: a body that was cut never ends cleanly, and one that the server compressed
- * although it was asked not to is decompressed whole or refused.
+ * The body of an answer as chunks with back-pressure, for HTTP/1.1 and HTTP/2. A body that was cut
+ * never ends cleanly. A body that the server compressed although it was asked not to is
+ * decompressed, or refused.
  */
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -10,13 +10,13 @@ import type { TransportRequest } from '../cache/rest/transport.ts';
 import { type BodySource, Chunks } from './chunks.ts';
 import { messageOf } from './wire.ts';
 
-/** Chunk by chunk, each body once. */
+/** The chunks of a body. It can be read once. */
 export function answerBody(source: BodySource): AsyncIterable<Uint8Array> {
   const chunks = new Chunks(source);
   return { [Symbol.asyncIterator]: () => chunks };
 }
 
-/** Of a body that is decompressed, chunks are read ahead. */
+/** A decompressed body is read ahead, so its chunks are not transient. */
 export function isTransient(request: TransportRequest, encoding: string | null): boolean {
   return request.transient === true && isPlain(encoding);
 }
@@ -51,7 +51,7 @@ function gunzipped(body: AsyncIterable<Uint8Array>, what: string): AsyncIterable
   let failure: unknown;
   const source = Readable.from(body, { objectMode: false });
   const gunzip = createGunzip();
-  gunzip.on('error', () => undefined); // told to whoever reads; nobody may have begun
+  gunzip.on('error', () => undefined); // the reader gets it; without a reader it is unhandled
   source.on('error', (error) => {
     failure = error;
     gunzip.destroy(error);

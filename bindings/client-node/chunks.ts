@@ -1,12 +1,12 @@
 /**
- * A stream of node as chunks, on the way of every event of a watch: so by hand and on 'data'. With
- * a generator over 'readable' the first 50 000 events of an informer took 14.3 µs of CPU each in
- * place of 13.1, for what V8 has to compile; a reader that only counts bytes took 5.4 either way,
- * and a warm informer is no faster.
+ * Iterates over the chunks of a Node stream. It is on the path of every watch event, so it is
+ * written by hand and on 'data': with a generator over 'readable' the first 50 000 events of an
+ * informer took 14.3 µs of CPU each instead of 13.1, because of what V8 must compile. A warm
+ * informer is no faster, and a reader that only counts bytes takes 5.4 either way.
  *
- * What this file keeps true: every byte that came is handed out before the end or the failure is
- * told; nothing is read from the socket while enough waits, so that the server feels the
- * back-pressure; a body that was cut never ends cleanly.
+ * Invariants: all bytes are returned before the end or the error; while enough bytes wait, nothing
+ * is read from the socket, so that the server feels the back-pressure; a body that was cut never
+ * ends cleanly.
  */
 import type { Readable } from 'node:stream';
 import type { ChunkIterator } from '../cache/rest/transport.ts';
@@ -15,22 +15,24 @@ import { failed } from './wire.ts';
 
 export interface BodySource {
   stream: Readable;
-  /** Where the bytes may come from instead. */
+  /** The tap that may deliver the bytes instead of the stream. */
   tap?: SocketTap | undefined;
-  /** Asked after 'end': whether that was the end of the body, or only that of the connection. */
+  /** Called after 'end': whether the body ended, and not only the connection. */
   whole: () => boolean;
-  /** Ends the exchange before its time. */
+  /** Ends the exchange early. */
   cut: () => void;
-  /** Told of each chunk as it comes. */
+  /** Called for each chunk. */
   count?: (bytes: number) => void;
-  /** For messages. */
+  /** The request, for messages. */
   what: string;
   signal: AbortSignal | undefined;
-  /** The reader is done with a chunk when it asks for the next one: `transient` of the request. */
+  /**
+   * `transient` of the request: the reader no longer needs a chunk when it asks for the next one.
+   */
   transient: boolean;
 }
 
-/** So much may wait for a reader that is busy; node reads 64 KiB at a time. */
+/** The bytes that may wait for a busy reader. Node reads 64 KiB at a time. */
 const HIGH_WATER = 65_536;
 
 type Result = IteratorResult<Uint8Array, undefined>;
@@ -40,23 +42,22 @@ interface Waiter {
 }
 
 /**
- * To be made when the answer comes and not when it is read: the connection may be lost between the
- * two.
+ * Must be made when the answer arrives, not when it is read: the connection may be lost in between.
  */
 export class Chunks implements ChunkIterator {
   readonly #source: BodySource;
   readonly #waiting: Uint8Array[] = [];
-  /** Of memory, that came since nothing waited. */
+  /** The memory of waiting chunks, in bytes. */
   #waitingBytes = 0;
   #paused = false;
-  /** Those who asked while nothing was there. */
+  /** Reads that wait for a chunk. */
   readonly #waiters: Waiter[] = [];
-  /** What was handed out last. */
+  /** The chunk that was returned last. */
   #last: Uint8Array | undefined;
   #failure: Error | undefined;
   #ended = false;
   #closed = false;
-  /** The reader has left, or has been told that nothing follows. */
+  /** The reader has left, or has been told the end. */
   #over = false;
 
   constructor(source: BodySource) {
@@ -109,7 +110,7 @@ export class Chunks implements ChunkIterator {
     return chunk;
   }
 
-  /** A body that has come to its end keeps its connection. */
+  /** A body that was read to its end keeps its connection. */
   async return(): Promise<Result> {
     this.#over = true;
     this.#waiting.length = 0;
@@ -119,7 +120,7 @@ export class Chunks implements ChunkIterator {
     return { done: true, value: undefined };
   }
 
-  /** False: nothing more is read for now. */
+  /** Returns false if reading must pause. */
   #arrive(chunk: Uint8Array, room = chunk.length): boolean {
     const { count, stream } = this.#source;
     count?.(chunk.length);
@@ -138,10 +139,7 @@ export class Chunks implements ChunkIterator {
     return false;
   }
 
-  /**
-   * True at the end; throws where that came too early, once. Asked when nothing is left that may be
-   * handed out.
-   */
+  /** Returns true at the end; throws once if it came too early. Called when no chunk is left. */
   #isOver(): boolean {
     if (this.#over) return true;
     const { signal, what, whole } = this.#source;

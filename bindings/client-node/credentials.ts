@@ -1,8 +1,7 @@
 /**
- * Address and credentials, asked of a KubeConfig for each request. What this file keeps true:
- * requests that start while it is being asked share the answer, but only of the cluster and the
- * user that are current when they start; what a server refused with 401, and what could not be
- * used, is read anew for the next request.
+ * Reads address and credentials from a KubeConfig for each request. Requests that start while a
+ * read is pending share it, if cluster and user are still the current ones. After a 401, or if the
+ * credentials cannot be used, the next request reads them again.
  */
 import { type Agent as HttpAgent, validateHeaderName, validateHeaderValue } from 'node:http';
 import type { RequestOptions } from 'node:https';
@@ -21,8 +20,8 @@ import { requireTls } from './tls-check.ts';
 import { messageOf, type RequestTarget } from './wire.ts';
 
 /**
- * The two methods that are used of a `KubeConfig` of @kubernetes/client-node; anything that has
- * them will do.
+ * The two methods of @kubernetes/client-node's `KubeConfig` that are used. Any object with them
+ * will do.
  */
 export interface KubeConfigLike {
   getCurrentCluster(): {
@@ -34,22 +33,21 @@ export interface KubeConfigLike {
 }
 
 /**
- * Milliseconds between two renewals for the sake of a 401: one that is meant stays one, and may be
- * the answer to every request.
+ * Milliseconds between two renewals after a 401, because every request may be answered with one.
  */
 const RENEWAL_INTERVAL = 1000;
 
 /**
- * Milliseconds for which a reading is shared: of an exec plugin that hangs, another one runs then
- * for those who ask anew. By age alone, as callers who lose patience at once would else start as
- * many plugins; and beside one at most, as nothing ends a plugin that hangs.
+ * Milliseconds for which a pending read is shared. If an exec plugin hangs, later requests then
+ * start another one. The age decides, not the callers, because callers with short time-outs would
+ * start as many plugins; at most one more runs, because nothing ends a hanging plugin.
  */
 const SHARED_FOR = 30_000;
 
-/** Milliseconds after which it is told that a reading is still waited for. */
+/** Milliseconds after which a pending read is logged. */
 const TOLD_AFTER = 10_000;
 
-/** Whose credentials. */
+/** The cluster and user of the credentials. */
 interface Current {
   readonly cluster: object | null;
   readonly user: KubeConfigUser | undefined;
@@ -61,11 +59,11 @@ type Options = RequestOptions & {
 };
 
 /**
- * The readings of a cluster and user that are under way: the first that succeeds is for all who
- * wait, and so is the last failure where none does.
+ * The pending reads of a cluster and user. The first success resolves all waiters; if all fail, the
+ * last failure rejects them.
  */
 interface Shared extends Current, PromiseWithResolvers<Destination> {
-  /** When the newest was begun. */
+  /** When the newest read began. */
   since: number;
   pending: number;
 }
@@ -74,13 +72,13 @@ export class Credentials {
   readonly #config: KubeConfigLike;
   readonly #clock: Clock;
   readonly #shared = new Set<Shared>();
-  /** The readings that are under way, the newest last. */
+  /** The pending reads, the newest last. */
   readonly #asking = new Set<Kept>();
-  /** The last that could be used, and whose. */
+  /** The last usable destination, with its cluster and user. */
   #last: (Current & { readonly destination: Destination }) | undefined;
-  /** It was told that former credentials are used. */
+  /** Whether the use of former credentials was reported. */
   #told = false;
-  /** The server refused what was read last. */
+  /** Whether the server refused the last credentials. */
   #stale = false;
   #renewals = 0;
   #renewedAt = Number.NEGATIVE_INFINITY;
@@ -91,8 +89,8 @@ export class Credentials {
   }
 
   /**
-   * @param before what the caller has been waiting for, which it is given again: another reading
-   * begins for it only where it is of the same cluster and user
+   * @param before the read that the caller waits for and gets again; another read begins for it
+   *   only if cluster and user are the same
    */
   read(before?: Promise<Destination>): Promise<Destination> {
     const current = currentOf(this.#config);
@@ -124,7 +122,7 @@ export class Credentials {
     return shared.promise;
   }
 
-  /** Who is being asked, for messages. */
+  /** The credential source of a pending read, for messages. */
   waitsFor(): string | undefined {
     const newest = [...this.#asking].at(-1);
     return newest && `${newest.asked}${newest.said}`;
@@ -155,15 +153,14 @@ export class Credentials {
       const tls = this.#fitting(tlsMaterial(options), current, goOn);
       const made = proxy && typeof options.agent === 'object' ? options.agent : undefined;
       if (isSocks(made) && isIP(tls.servername ?? '') !== 0) {
-        // Its agent hands it to node:tls where nothing catches what that throws: it ended the
-        // process.
+        // The agent passes it to node:tls outside of any try: the error ended the process.
         throw new Error(
           `expected a name as tls-server-name with a proxy-url of SOCKS, got the address ${tls.servername}`,
         );
       }
       this.#tell(what, why);
       const former = this.#former(current);
-      // With what cannot be used an agent has been made, too.
+      // An agent was also made for unusable credentials.
       const agent =
         tls === former?.tls
           ? former.agent
@@ -181,7 +178,7 @@ export class Credentials {
         tls,
         headers,
         agent,
-        // Not of a credential that has been replaced meanwhile. client-go: maybeRefreshCreds,
+        // Ignored for a credential that has been replaced. client-go: maybeRefreshCreds,
         // ResetTokenOlderThan.
         refused: () => {
           if (renewals === this.#renewals) this.#stale = true;
@@ -217,8 +214,8 @@ export class Credentials {
   }
 
   /**
-   * A certificate and its key that were renewed one after the other do not fit each other in
-   * between, and of a CA that is being written nothing may be there: the former ones are used.
+   * While a certificate and its key are renewed one after the other they do not match, and a CA
+   * file that is being written may be empty: then the former ones are used.
    */
   #fitting(tls: TlsMaterial, current: Current, goOn: (why: unknown) => void): TlsMaterial {
     const former = this.#former(current)?.tls;
@@ -233,7 +230,7 @@ export class Credentials {
     }
   }
 
-  /** Of requests that go on with former credentials: once, until they need not. */
+  /** Reports once that requests use former credentials. */
   #tell(what: string, why: unknown): void {
     if (why !== undefined && !this.#told)
       handleError(why, `${what}, going on with the former ones`);
@@ -259,7 +256,7 @@ function currentOf(config: KubeConfigLike & { getCurrentUser?: unknown }): Curre
   };
 }
 
-/** One that is renewed by deleting it first. Of a plugin that is missing the answers end. */
+/** A file may be deleted before it is written again. A missing plugin's answers end. */
 function isMissingFile(error: unknown): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' && syscall === 'open';
@@ -272,7 +269,7 @@ const IN_KUBECONFIG: Partial<Record<keyof TlsMaterial, string>> = {
   servername: 'tls-server-name',
 };
 
-/** By content: whoever wraps a KubeConfig may make them anew each time. */
+/** Compares by content, because a wrapper of a KubeConfig may make new objects each time. */
 function isCurrent(known: Current, { cluster, user }: Current): boolean {
   return isDeepStrictEqual(known.cluster, cluster) && isDeepStrictEqual(known.user, user);
 }
@@ -310,9 +307,8 @@ function headersOf(options: Options, { asked, said }: Kept): RequestTarget['head
 }
 
 function headerValue(name: string, value: unknown): string {
-  // A token file often ends with a line feed, which no header may hold. client-go:
-  // transport/token_source.go trims too. The server reads UTF-8, and node writes a character as a
-  // byte.
+  // A token file often ends with a line feed, which no header may contain. client-go trims too:
+  // transport/token_source.go. The server reads UTF-8, and Node writes a character as a byte.
   const bytes = Buffer.from(String(value).trim()).toString('latin1');
   validateHeaderValue(name, bytes);
   return bytes;

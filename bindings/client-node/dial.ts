@@ -1,7 +1,7 @@
 /**
- * One new TLS connection, and which HTTP the server chose for it (ALPN). What this file keeps true:
- * it ends in a session, a socket or an error, within a time; many may wait for one dial, and it is
- * given up when the last of them has left; certificates are checked as node:tls checks.
+ * Opens one TLS connection and detects the HTTP version that the server chose (ALPN). A dial ends
+ * in a session, a socket or an error within a time. Many requests may wait for one dial; it is
+ * abandoned when the last of them has left. Certificates are checked by node:tls.
  */
 
 import { type ClientHttp2Session, connect as http2Connect } from 'node:http2';
@@ -13,10 +13,10 @@ import { keepAlive } from './socket.ts';
 import { SocketTap } from './socket-tap.ts';
 import { connectOptions, hostOf, type TlsMaterial } from './tls.ts';
 
-/** A session where the server speaks HTTP/2, or else a connected socket for HTTP/1.1. */
+/** A session if the server speaks HTTP/2, else a connected socket for HTTP/1.1. */
 export type Dialed = { session: Session } | { socket: TLSSocket };
 
-/** Why there is no connection. */
+/** The reason why there is no connection. */
 export class DialError extends Error {
   readonly kind: TransportErrorKind;
 
@@ -26,23 +26,26 @@ export class DialError extends Error {
   }
 }
 
-/** TCP, TLS and the server's SETTINGS together. client-go: transport/cache.go, Dialer.Timeout. */
+/**
+ * The limit for TCP, TLS and the server's SETTINGS together, in milliseconds. client-go:
+ * transport/cache.go, Dialer.Timeout.
+ */
 export const DIAL_TIMEOUT = 30_000;
 
 /**
- * How much of one answer may be on the way or unread: a list that nobody reads keeps this much of
- * its stream and nothing of the connection, so that it cannot stall the watches beside it. At 20 ms
- * to the server one stream can carry 50 MB/s. node's own 64 KiB would allow 3.
+ * The unread bytes of one answer: a list that is not read blocks its own stream, not the watches on
+ * the same connection. At 20 ms to the server a stream carries 50 MB/s; Node's default of 64 KiB
+ * allows 3 MB/s.
  */
 const STREAM_WINDOW = 1024 * 1024;
 /**
- * Beyond what any streams together may have on the way; node gives it back as bytes arrive.
+ * Larger than all streams together may need; Node gives it back as bytes arrive.
  * golang.org/x/net/http2: transportDefaultConnFlow.
  */
 const CONNECTION_WINDOW = 2 ** 30;
 /**
- * In megabytes. node's 10 are less than the windows of a few streams, and beyond them it refuses
- * new ones.
+ * In megabytes. Node's default of 10 is less than the windows of a few streams; beyond it Node
+ * refuses new streams.
  */
 const SESSION_MEMORY = 1024;
 
@@ -53,10 +56,10 @@ export class Dial {
 
   constructor(url: URL, tls: TlsMaterial, health: Health) {
     this.result = new Promise((resolve, reject) => this.#start(url, tls, health, resolve, reject));
-    this.result.catch(() => undefined); // whoever waits is told
+    this.result.catch(() => undefined); // wait() rejects with it
   }
 
-  /** What it ends in; undefined when the signal fires first. */
+  /** The result; undefined if the signal fires first. */
   wait(signal: AbortSignal | undefined): Promise<Dialed | undefined> {
     this.#waiting++;
     return new Promise((resolve, reject) => {
@@ -70,7 +73,7 @@ export class Dial {
     });
   }
 
-  /** Gives it up. No effect on one that has ended. */
+  /** Abandons the dial. No effect after its end. */
   abandon(why: Error): void {
     this.#giveUp(why);
   }
@@ -137,7 +140,7 @@ export class Dial {
       session = opened;
       opened.on('error', fail);
       opened.on('close', closed);
-      // The first thing a server says; with TLS 1.3 it is also the first sign that it took our
+      // The first frame of a server. With TLS 1.3 it also shows that the server accepted our
       // certificate.
       opened.once('remoteSettings', () => {
         done();
@@ -151,8 +154,8 @@ export class Dial {
 }
 
 /**
- * A server that agreed on HTTP/2 and says something else is no server of ours; one that hangs up
- * has refused us (our certificate, say).
+ * A server that chose HTTP/2 and sends something else is not an API server. One that hangs up has
+ * refused us, for example our certificate.
  */
 function kindInPreface(error: Error): TransportErrorKind {
   return (error as NodeJS.ErrnoException).code === 'ERR_HTTP2_ERROR' ? 'unknown' : 'refused';

@@ -1,8 +1,8 @@
 /**
- * One exchange over node:http(s): an answer with raw body chunks, or a TransportError. What this
- * file keeps true: an abort is seen at every stage; no listener stays on a long-lived signal after
- * the exchange; no error event is ever unheard; every connection is probed by the kernel, and comes
- * about within a time.
+ * One exchange over node:http(s): an answer with raw body chunks, or a TransportError.
+ *
+ * Invariants: an abort ends the exchange at every stage; no listener stays on a signal after it;
+ * every error event has a listener; TCP keep-alive is on; connecting has a time limit.
  */
 
 import {
@@ -39,18 +39,17 @@ import {
   type Track,
 } from './wire.ts';
 
-/** A target, and the pool for it. */
+/** A target and its pool of connections. */
 export interface Route extends RequestTarget {
   agent: HttpAgent;
   clock: Clock;
 }
 
 /**
- * Sends one request. Rejects with {@link Repeatable} where the connection was a kept-alive one that
- * the server had closed meanwhile: each such failure removes a dead connection from the pool, but a
- * restarted server leaves many, so `fresh` takes a connection outside of it.
- *
- * `track` sees the exchange as it begins, so that a transport can end them all.
+ * Sends one request. Rejects with {@link Repeatable} if the server had closed the kept-alive
+ * connection that was used. Each such failure removes one dead connection from the pool, but a
+ * server that restarted leaves many, so `fresh` opens a connection outside of the pool. `track`
+ * gets the exchange, so that a transport can end all of them.
  */
 export function exchange(
   route: Route,
@@ -67,7 +66,7 @@ export function exchange(
     const tunnel = new AbortController();
     let assigned = false;
     let failure: Error | undefined;
-    // First: a clock that throws leaves nothing behind.
+    // First, so that a clock that throws leaves nothing behind.
     const dialing = route.clock.setTimer(() => {
       failure = new Error(`no connection within ${DIAL_TIMEOUT} ms`);
       end();
@@ -83,14 +82,13 @@ export function exchange(
     let ended = false;
     const end = (): void => {
       ended = true;
-      // Both: a request whose answer has arrived whole, but unread, does not close before the
-      // answer does.
+      // Both, because a request whose answer arrived but was not read closes only with the answer.
       answer?.destroy();
       client.destroy();
       if (assigned) return;
       tunnel.abort();
-      // node says so only once the agent has a socket for it, which a proxy that does not answer
-      // can put off for good.
+      // Node emits 'close' only once the agent has a socket; a proxy that does not answer can delay
+      // that for ever.
       client.emit('close');
     };
     track(client, end);
@@ -116,8 +114,8 @@ export function exchange(
     client.once('response', (response) => {
       answer = response;
       const what = `${describe(request, route)}: the answer ended early`;
-      // `complete` is node's own check of Content-Length and of the last chunk: an 'end' without it
-      // is a cut.
+      // `complete` is Node's check of Content-Length and of the last chunk: without it an 'end' is
+      // a cut.
       const whole = (): boolean => response.complete;
       const encoding = headerOf(response.headers, 'content-encoding');
       const transient = isTransient(request, encoding);
@@ -144,7 +142,7 @@ export function exchange(
         end();
       }
     });
-    // Stays for the life of the request: errors after the answer reach the reader through the
+    // Stays for the life of the request. Errors after the answer reach the reader through the
     // response.
     client.on('error', (error) => {
       if (answer !== undefined) return;
@@ -162,8 +160,8 @@ export function exchange(
       const stale = client.reusedSocket && !ended && kindOfHostError(error) === 'reset';
       reject(stale ? new Repeatable(refusal, false) : refusal);
     });
-    // Destroyed without an error, as a closing transport does: node reports "socket hang up" only
-    // while a socket is assigned.
+    // Destroyed without an error, as by a transport that closes: Node reports "socket hang up" only
+    // if a socket is assigned.
     client.once('close', () => {
       if (answer !== undefined) return;
       if (signal?.aborted) reject(requestAborted(request, route, signal));
@@ -172,8 +170,8 @@ export function exchange(
           failed(failure === undefined ? 'reset' : 'refused', describe(request, route), failure),
         );
     });
-    // node writes nothing before end(): to wait with it is what leaves the question until the
-    // connection is there. Of Deno's and Bun's sockets that is not known.
+    // Node writes nothing before end(), so end() waits until the connection is there. For Deno's
+    // and Bun's sockets that is not known.
     const { beforeSend } = request;
     const waits = beforeSend !== undefined && IS_NODE;
     const send = (): void => {
@@ -189,9 +187,7 @@ export function exchange(
   });
 }
 
-/**
- * Whether the bytes that follow the head are those of chunks, and nothing is done to them but that.
- */
+/** Whether the body is chunked and has no other encoding. */
 function isChunked(
   { method }: TransportRequest,
   { headers, httpVersion, statusCode }: IncomingMessage,
@@ -210,7 +206,7 @@ function open(
   const hostname = hostOf(route.url);
   const options = {
     ...connectOptions(route.tls, hostname),
-    // false: a connection for this request alone, outside the pool.
+    // false: a connection of its own, outside of the pool.
     agent: fresh ? (false as const) : route.agent,
     protocol: route.url.protocol,
     hostname,
@@ -218,10 +214,9 @@ function open(
     method: request.method,
     path: requestPath(route.url, request),
     headers: requestHeaders(route, request),
-    // Takes the agent's idle timeout off a connection while it is in use: a quiet watch is a
-    // healthy watch.
+    // Removes the agent's idle timeout while the connection is in use: a quiet watch is healthy.
     timeout: 0,
-    // For the agents of proxy.ts: ends a tunnel that has not come about.
+    // For the agents of proxy.ts: ends a tunnel that is not open yet.
     tunnelSignal,
   };
   try {
@@ -237,10 +232,10 @@ function whenConnected(socket: Socket, run: () => void): void {
 }
 
 /**
- * By the stage first: ETIMEDOUT means "refused" while connecting, and a lost connection after that.
+ * The stage decides first: ETIMEDOUT means "refused" while connecting, and a lost connection later.
  */
 function kindBeforeAnswer(error: Error, connected: boolean): TransportErrorKind {
-  // among the rest: a certificate that did not pass
+  // this includes a certificate that was not accepted
   if (!connected) return kindOfHostError(error) ?? 'refused';
   const code = String((error as NodeJS.ErrnoException).code);
   // TLS 1.3 rejects a client certificate after the handshake

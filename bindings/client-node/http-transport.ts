@@ -1,4 +1,4 @@
-/** A transport for a plain URL: fixed headers, fixed TLS material. */
+/** The transport for a URL with fixed headers and fixed TLS material. */
 
 import { invalid } from '../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../base/http-headers.ts';
@@ -10,9 +10,9 @@ import { TLS_NAMES, type TlsMaterial, tlsMaterial } from './tls.ts';
 import { requireTls } from './tls-check.ts';
 
 export interface HttpTransportOptions extends ConnectionOptions {
-  /** Sent with every request, such as `authorization`. A header of the request itself wins. */
+  /** Headers of every request, such as `authorization`. Headers of the request itself win. */
   headers?: Record<string, string> | undefined;
-  /** For https servers: `ca`, `cert`, `key`, `servername` and so on, as node:tls takes them. */
+  /** TLS options for https servers: `ca`, `cert`, `key`, `servername` and so on, as in node:tls. */
   tls?: TlsMaterial | undefined;
 }
 

@@ -1,8 +1,8 @@
 /**
- * A transport for the current context of a KubeConfig. It keeps no credential: address, TLS
- * material and headers are asked of the KubeConfig for every request, so that a rotated token, a
- * renewed certificate or a new answer of an exec plugin counts from the next request on. (A file of
- * a token client-node reads once a minute, and after a 401.)
+ * The transport for the current context of a KubeConfig. It keeps no credentials: address, TLS
+ * material and headers are read from the KubeConfig for every request, so that a rotated token, a
+ * renewed certificate or a new answer of an exec plugin is used from the next request on.
+ * (client-node reads a token file once a minute, and after a 401.)
  */
 
 import { invalid } from '../base/errors.ts';
@@ -63,7 +63,7 @@ export function kubeConfigTransport(
     typeof config?.applyToHTTPSOptions !== 'function' ||
     typeof config.getCurrentCluster !== 'function'
   ) {
-    const got = typeof config === 'object' ? config : typeof config; // not the text of a file
+    const got = typeof config === 'object' ? config : typeof config; // never show the text of a file
     throw invalid('config', 'a KubeConfig of @kubernetes/client-node', got);
   }
   clusterOf(config);

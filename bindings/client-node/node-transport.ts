@@ -1,6 +1,6 @@
 /**
- * The transport itself: asks its source for address and credentials on every request, and owns the
- * connections.
+ * The transport of this folder: gets address and credentials for each request from its source, and
+ * owns the connections.
  */
 
 import type { Agent as HttpAgent } from 'node:http';
@@ -31,33 +31,30 @@ import {
 } from './wire.ts';
 
 /**
- * Milliseconds after which a request that waits for its credentials asks again, as what it waits
- * for may hang (an exec plugin), and another try not.
+ * Milliseconds after which a request that waits for credentials asks again: the pending read may
+ * hang (an exec plugin) and a new one may not.
  */
 const ASK_AGAIN = 10_000;
 
-/** How a transport treats its connections. Times are milliseconds. */
+/** Options of a transport's connections. Times are milliseconds. */
 export interface ConnectionOptions {
   /**
-   * `'auto'`, the default: HTTP/2 where an https server offers it (by ALPN), so that all requests
-   * and watches share a connection; else, and over plain http or through a proxy, HTTP/1.1.
-   * `false`: always HTTP/1.1. Deno's and Bun's node:http2 are not used.
+   * `'auto'`, the default: HTTP/2 if an https server offers it by ALPN, and then all requests and
+   * watches share a connection; else HTTP/1.1, also over plain http or through a proxy. `false`:
+   * always HTTP/1.1. Deno's and Bun's node:http2 are not used.
    */
   http2?: 'auto' | false | undefined;
   /**
-   * HTTP/2: after this long without a byte while a request or watch is open, a PING is sent.
-   * Default 30 000; 0: never. Go: http2.Transport.ReadIdleTimeout.
+   * HTTP/2: a PING is sent after this time without a byte while a request or watch is open. Default
+   * 30 000; 0: never. Go: http2.Transport.ReadIdleTimeout.
    */
   readIdleTimeout?: number | undefined;
   /**
-   * HTTP/2: how long the answer to a PING may take before the connection counts as lost (kind
-   * 'reset'). Default 15 000. Go: http2.Transport.PingTimeout.
+   * HTTP/2: the connection counts as lost (kind 'reset') if a PING is not answered within this
+   * time. Default 15 000. Go: http2.Transport.PingTimeout.
    */
   pingTimeout?: number | undefined;
-  /**
-   * What the two and the 30 000 ms that a connection may take to come about go by. The system's
-   * clock.
-   */
+  /** The clock of these times, and of the 30 000 ms limit for connecting. Default: the system's. */
   clock?: Clock | undefined;
 }
 
@@ -68,20 +65,19 @@ export const CONNECTION_NAMES = namesOf<ConnectionOptions>()({
   clock: 1,
 });
 
-/** Address and credentials of one request. */
+/** The address and credentials of one request. */
 export interface Destination extends RequestTarget {
   /**
-   * Instead of the transport's own pool, such as an agent that goes through a proxy. It is not
-   * closed by the transport.
+   * Used instead of the transport's pool, for example for a proxy. The transport does not close it.
    */
   agent?: HttpAgent | undefined;
-  /** Told when the server answered 401. What it returns is the failure in place of that answer. */
+  /** Called if the server answers 401. A returned error replaces that answer. */
   refused?: () => TransportError | undefined;
 }
 
 /**
- * Asked again by who waits for a promise that it gave `before`, which may then come to settle
- * sooner.
+ * Reads the destination. A caller that waits for a pending read passes it as `before`; a new read
+ * may then settle it sooner.
  */
 export type DestinationSource = (
   before?: Promise<Destination>,
@@ -93,20 +89,20 @@ export class NodeTransport implements Transport {
   readonly #clock: Clock;
   readonly #mayShare: boolean;
   readonly #pool: ConnectionPool;
-  /** Each open exchange, and how to end it. */
+  /** The open exchanges, with the function that ends each. */
   readonly #open = new Map<Closable, () => void>();
   readonly #track: Track = (running, end) => {
     this.#open.set(running, end);
     running.once('close', () => this.#open.delete(running));
   };
-  /** Ends each request that waits for its credentials. */
+  /** Ends each request that waits for credentials. */
   readonly #waiting = new Set<() => void>();
   #closed = false;
   #host = 'none';
 
   /**
-   * `destination` may throw a TransportError; it is asked for every request. `waitsFor` says what it
-   * waits for.
+   * `destination` is called for every request and may throw a TransportError. `waitsFor` names what
+   * it waits for.
    */
   constructor(
     destination: DestinationSource,
@@ -151,13 +147,13 @@ export class NodeTransport implements Transport {
   async #exchange(destination: Destination, request: TransportRequest): Promise<TransportResponse> {
     const { url, tls, agent } = destination;
     if (agent !== undefined) {
-      // Never outside of it: the way past a proxy is not the one that was asked for, and would take
-      // the credentials along.
+      // Never without the agent: a request that bypasses the proxy would send the credentials
+      // elsewhere.
       return withSecondTry(request, () =>
         exchange({ ...destination, agent, clock: this.#clock }, request, this.#track, false),
       );
     }
-    // Once for both tries: another request may bring other credentials in between.
+    // One destination for both tries: another request may bring other credentials in between.
     const connections = this.#pool.for(url, tls);
     try {
       return await withSecondTry(request, (fresh) =>
@@ -201,14 +197,14 @@ export class NodeTransport implements Transport {
     return this.#waiting.size === 0 ? undefined : this.#waitsFor();
   }
 
-  /** `none` before the first request: until then nobody has been asked where it goes. */
+  /** The server's host; `none` before the first request, which reads it. */
   host(): string {
     return this.#host;
   }
 
   /**
-   * Ends every open exchange (its reader gets kind 'reset') and the pool; requests that wait for
-   * credentials, and later ones, fail with kind 'refused'.
+   * Ends every open exchange (its reader gets kind 'reset') and the pool. Requests that wait for
+   * credentials, and later ones, reject with kind 'refused'.
    */
   async close(): Promise<void> {
     this.#closed = true;
@@ -227,8 +223,8 @@ export class NodeTransport implements Transport {
   }
 
   /**
-   * An exec plugin may take its time, or never end; whoever aborts does not wait for it, and nobody
-   * does when the transport is closed.
+   * An exec plugin may hang: a request that is aborted, or whose transport is closed, does not wait
+   * for it.
    */
   #whereTo(request: TransportRequest): Promise<Destination> | Destination {
     const work = this.#destination();
@@ -248,7 +244,7 @@ export class NodeTransport implements Transport {
       const askLater = (): void => {
         timer = this.#clock.setTimer(() => {
           askLater();
-          // Whether that goes wrong is no matter to who waits for `work`.
+          // A failure here does not matter to callers that wait for `work`.
           (async () => this.#destination(work))().catch(() => undefined);
         }, ASK_AGAIN);
       };

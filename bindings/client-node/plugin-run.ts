@@ -1,21 +1,21 @@
 /**
- * How a run of an exec plugin ended, and what it wrote to stderr. client-node's ExecAuth tells of a
- * plugin that failed by its stderr alone, so its function that starts the process (`execFn`) is
- * wrapped once.
+ * Watches the runs of an exec plugin: how each ended, and its stderr. client-node's ExecAuth only
+ * prints the stderr of a failed plugin, so the function that starts the process (`execFn`) is
+ * wrapped.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChildProcess } from 'node:child_process';
 import { textOfError } from '../base/error-text.ts';
 import { isError, show } from '../base/errors.ts';
 
-/** Of stderr so much is kept: the end says why. */
+/** The characters of stderr that are kept; the end has the reason. */
 const MOST_STDERR = 2000;
 
-/** The run that a process is started for. */
+/** The run of the current process. */
 const runs = new AsyncLocalStorage<PluginRun>();
 const wrapped = new WeakSet<object>();
 
-/** Has the runs of an ExecAuth told to their {@link PluginRun}. */
+/** Reports the runs of an ExecAuth to their {@link PluginRun}. */
 export function watchRuns(exec: { execFn?: unknown }): void {
   const { execFn } = exec;
   if (wrapped.has(exec) || typeof execFn !== 'function') return;
@@ -29,7 +29,7 @@ export function watchRuns(exec: { execFn?: unknown }): void {
 
 export class PluginRun {
   #stderr = '';
-  /** Why the process has failed. */
+  /** Why the process failed. */
   #failure: string | undefined;
   #ran = false;
 
@@ -38,7 +38,7 @@ export class PluginRun {
     return this.#ran;
   }
 
-  /** What it wrote to stderr, as it follows in a message; "" for nothing. */
+  /** Its stderr, for messages; "" if there is none. */
   get said(): string {
     const text = this.#stderr.trim();
     return text === '' ? '' : `: ${text}`;
@@ -63,17 +63,17 @@ export class PluginRun {
     });
   }
 
-  /** What went wrong, where the plugin is why there are no credentials. */
+  /** The plugin's failure, if it is the reason for missing credentials. */
   failureOf(error: unknown): string | undefined {
     if (this.#failure !== undefined || !this.#ran) return this.#failure;
-    // The error of JSON.parse shows how the text begins, which may be a token.
+    // The message of JSON.parse contains the beginning of the text, which may be a token.
     return isError(error) && error.name === 'SyntaxError'
       ? 'answered with text that is no JSON (it is not shown)'
       : undefined;
   }
 }
 
-/** What is wrong with the answer's type: it must be what the kubeconfig asks for. */
+/** The problem of the answer's apiVersion and kind; they must be those of the kubeconfig. */
 export function wrongType(answer: Record<string, unknown>, asked: unknown): string | undefined {
   const { kind, apiVersion } = answer;
   if (kind !== undefined && kind !== 'ExecCredential')

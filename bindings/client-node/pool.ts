@@ -1,9 +1,8 @@
 /**
- * The connections of one transport: HTTP/2 sessions that requests share, or a keep-alive agent of
- * HTTP/1.1, whichever the server chose. Made anew when the server's address or the TLS material
- * changes, so that a rotated certificate or CA never speaks through a connection (or a TLS session)
- * that the old one opened. Requests that run on the old connections finish there; the idle ones are
- * closed at once.
+ * The connections of one transport: HTTP/2 sessions that requests share, or a keep-alive agent for
+ * HTTP/1.1, as the server chose. They are replaced when the server's address or the TLS material
+ * changes, so that no request uses a connection (or TLS session) of the old material. Running
+ * requests finish on the old connections; idle ones are closed at once.
  */
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -16,16 +15,16 @@ import { SocketTap } from './socket-tap.ts';
 import { connectOptions, hostOf, sameMaterial, type TlsMaterial } from './tls.ts';
 
 /**
- * An idle connection is closed after this long, before load balancers and API servers silently
- * forget it (Go's http.DefaultTransport: IdleConnTimeout). It never applies to a connection in use:
- * see `timeout: 0` in exchange.ts.
+ * Milliseconds after which an idle connection is closed, before load balancers and API servers
+ * forget it (Go's http.DefaultTransport: IdleConnTimeout). It does not apply to a connection in
+ * use: see `timeout: 0` in exchange.ts.
  */
 const IDLE_TIMEOUT = 90_000;
 const AGENT_OPTIONS = { keepAlive: true, keepAliveMsecs: KEEP_ALIVE_DELAY, timeout: IDLE_TIMEOUT };
 
 export class ConnectionPool {
   readonly #health: Health;
-  /** Under way, those of former material too. */
+  /** Pending dials, including those of former material. */
   readonly #dials = new Set<Dial>();
   #connections: Connections | undefined;
 
@@ -33,7 +32,7 @@ export class ConnectionPool {
     this.#health = health;
   }
 
-  /** The connections for this material: the same as long as server and material are. */
+  /** The connections for this server and material; the same object while these do not change. */
   for(url: URL, material: TlsMaterial): Connections {
     if (this.#connections?.serves(url, material)) return this.#connections;
     this.#connections?.retire();
@@ -41,7 +40,7 @@ export class ConnectionPool {
     return this.#connections;
   }
 
-  /** Closes what is idle and what is not yet there, and the rest as its requests end. */
+  /** Closes idle connections and pending dials at once, and the others when their requests end. */
   close(): void {
     for (const dial of this.#dials) dial.abandon(new Error('the transport is closed'));
     this.#connections?.close();
@@ -49,20 +48,20 @@ export class ConnectionPool {
   }
 }
 
-/** To one server, with one TLS material. */
+/** The connections to one server with one TLS material. */
 export class Connections {
   readonly #url: URL;
   readonly #material: TlsMaterial;
   readonly #health: Health;
   readonly #agent: HttpAgent;
-  /** Sockets that turned out to speak HTTP/1.1, for the agent's next connections. */
+  /** Sockets whose server chose HTTP/1.1, for the agent's next connections. */
   readonly #dialed: TLSSocket[] = [];
   readonly #sessions = new Set<Session>();
   readonly #dials: Set<Dial>;
   #dial: Dial | undefined;
   /**
-   * The server chose HTTP/1.1. Asked anew after a failure to connect: it may be another server by
-   * then.
+   * Whether the server chose HTTP/1.1. Asked again after a failure to connect: it may be another
+   * server.
    */
   #plain = false;
   #retired = false;
@@ -85,16 +84,16 @@ export class Connections {
     return this.#url.origin === url.origin && sameMaterial(this.#material, material);
   }
 
-  /** Of HTTP/1.1. */
+  /** The agent for HTTP/1.1. */
   get agent(): HttpAgent {
     return this.#agent;
   }
 
   /**
-   * A session with a place reserved on it, opened if need be; undefined where the server speaks
-   * HTTP/1.1 alone, and when the signal fires. Rejects with {@link DialError}.
+   * A session with a reserved place; opens one if needed. Undefined if the server speaks only
+   * HTTP/1.1, and if the signal fires. Rejects with {@link DialError}.
    *
-   * @param fresh not one that has been used before
+   * @param fresh a session that has not been used before
    */
   async session(signal: AbortSignal | undefined, fresh: boolean): Promise<Session | undefined> {
     if (this.#plain) return undefined;
@@ -117,32 +116,29 @@ export class Connections {
       }
       if (!session.usable)
         throw new DialError('refused', 'the server closed the connection at once', undefined);
-      // Full with those who waited beside us.
+      // Other waiters took all places.
     }
   }
 
-  /**
-   * What is known of the server may be wrong: it could not be reached in the way it was reached
-   * before.
-   */
+  /** Forgets the server's protocol after a failure to connect. */
   forgetProtocol(): void {
     this.#plain = false;
   }
 
-  /** Takes no connection away from those who have one or wait for one. */
+  /** Closes the connections when no request uses or waits for them. */
   retire(): void {
     this.#retired = true;
     for (const session of this.#sessions) session.retire();
     this.#sessions.clear();
-    // `agent.destroy()` would cut running requests too; with no room for free sockets each closes
-    // when its request ends.
+    // `agent.destroy()` would cut running requests. Without free sockets each closes when its
+    // request ends.
     this.#agent.maxFreeSockets = 0;
     for (const sockets of Object.values(this.#agent.freeSockets))
       for (const socket of sockets ?? []) socket.destroy();
     for (const socket of this.#dialed.splice(0)) socket.destroy();
   }
 
-  /** Their streams have been ended: nothing waits for a server that may no longer answer. */
+  /** The streams have been ended. Nothing waits for a server that may not answer. */
   close(): void {
     for (const session of this.#sessions) session.destroy();
     this.retire();
@@ -178,14 +174,14 @@ export class Connections {
 
 type ConnectArguments = Parameters<HttpAgent['createConnection']>;
 
-/** An agent whose answers can be read past node's parser. */
+/** An agent whose sockets have a tap, which bypasses Node's parser for bodies. */
 class TappedAgent extends HttpAgent {
   override createConnection(...[options, ...rest]: ConnectArguments): Duplex | null | undefined {
     return SocketTap.on((onread) => super.createConnection({ ...options, ...onread }, ...rest));
   }
 }
 
-/** The same, whose next connections may be there already. */
+/** The same for https. Its next connections may already be open. */
 class DialedAgent extends HttpsAgent {
   readonly #dialed: TLSSocket[];
 

@@ -1,7 +1,7 @@
 /**
- * The way through the `proxy-url` of a kubeconfig. client-node makes an agent for it; what that
- * does otherwise than client-go is put right here: SOCKS5 proxies are given the server's name, and
- * an https proxy may be at an address, which hpagent gives node:tls as a name.
+ * Agents for the `proxy-url` of a kubeconfig. client-node makes the agent; this fixes what differs
+ * from client-go: SOCKS5 proxies get the server's name, and an https proxy may have an IP address,
+ * which hpagent passes to node:tls as a name.
  */
 import { Agent as HttpAgent, request as httpRequest, type RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
@@ -14,7 +14,7 @@ import { connectOptions, hostOf } from './tls.ts';
 const SCHEMES = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:'];
 
 /**
- * Reads a `proxy-url`; its user and password are in no error.
+ * Parses a `proxy-url`. No error contains its user and password.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */
@@ -29,21 +29,21 @@ export function proxyURL(text: unknown): URL {
   return url;
 }
 
-/** Of agents that client-node makes for proxies, as far as it counts here. */
+/** The members of client-node's proxy agents that are used. */
 interface ProxyAgent {
-  /** hpagent: what its CONNECT is made of beside the proxy's URL. */
+  /** hpagent: the options of its CONNECT request besides the proxy's URL. */
   readonly proxyRequestOptions?: RequestOptions;
-  /** socks-proxy-agent: whether the name is looked up here. */
+  /** socks-proxy-agent: whether the name is resolved locally. */
   shouldLookup?: boolean;
   readonly proxy?: { host?: string };
 }
 
-/** Whether it is an agent for SOCKS. */
+/** Whether it is a SOCKS agent. */
 export function isSocks(agent: object | undefined): boolean {
   return agent !== undefined && 'shouldLookup' in agent;
 }
 
-/** The agent to use in place of the one that client-node made; one of another make stays. */
+/** The agent to use instead of client-node's. An unknown agent is kept. */
 export function throughProxy(agent: HttpAgent & ProxyAgent, proxy: URL, secure: boolean) {
   const { proxyRequestOptions, proxy: socks } = agent;
   if (isSocks(agent)) {
@@ -58,7 +58,7 @@ export function throughProxy(agent: HttpAgent & ProxyAgent, proxy: URL, secure: 
 }
 
 type ConnectArguments = Parameters<HttpAgent['createConnection']>;
-/** What exchange.ts gives with a request: fires when nobody wants the connection any more. */
+/** Set by exchange.ts: fires when no request needs the connection any more. */
 type Options = ConnectArguments[0] & { tunnelSignal?: AbortSignal };
 
 /** Opens connections through a proxy by CONNECT. */

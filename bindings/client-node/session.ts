@@ -1,47 +1,43 @@
 /**
- * One HTTP/2 connection: how many streams it carries and may carry, and whether it is alive. What
- * this file keeps true: while a stream is open, a connection from which nothing came is found
- * within `readIdleTimeout` + `pingTimeout`, and a quiet one is never ended; without a stream it
- * keeps no process alive; streams that run when the server says GOAWAY go on, and no new one is
- * opened.
+ * One HTTP/2 connection: its streams, its limit of streams, and whether it is alive.
+ *
+ * Invariants: while a stream is open, a dead connection is detected within `readIdleTimeout` +
+ * `pingTimeout`, and a quiet one is never ended; without a stream it keeps no process alive; after
+ * GOAWAY running streams go on and no new stream is opened.
  */
 import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
 import { type Clock, macrotask } from '../base/clock.ts';
 
-/** When a connection counts as dead. Milliseconds. */
+/** When a connection counts as dead, in milliseconds. */
 export interface Health {
   clock: Clock;
-  /** Without a byte for this long, a PING is sent; 0: never. */
+  /** A PING is sent after this time without a byte. 0: never. */
   readIdleTimeout: number;
-  /** How long its answer may take. */
+  /** How long the answer to the PING may take. */
   pingTimeout: number;
 }
 
-/**
- * As IDLE_TIMEOUT in pool.ts: what idled for longer may have been forgotten by something on the
- * way.
- */
+/** As IDLE_TIMEOUT in pool.ts: a middlebox may have forgotten a connection that was idle longer. */
 const IDLE_TIMEOUT = 90_000;
 
 export class Session {
   readonly #session: ClientHttp2Session;
   readonly #health: Health;
-  /** Streams, and places taken for streams to come. */
+  /** Open streams and reserved places. */
   #open = 0;
   #used = false;
   #accepts = true;
-  /** Nobody will open a stream on it again. */
+  /** No stream will be opened on it again. */
   #retired = false;
-  /** When something was last heard of the server. */
+  /** When the last byte of the server arrived. */
   #heardAt: number;
   /**
-   * When a PING was sent, as long as nothing was heard since. Outlives the stream for which it was
-   * sent.
+   * When the PING was sent that is not answered yet. It outlives the stream that it was sent for.
    */
   #askedAt: number | undefined;
   #timer: unknown;
 
-  /** @param session whose SETTINGS have arrived, so that its limit is known */
+  /** @param session its SETTINGS have arrived, so that its limit is known */
   constructor(session: ClientHttp2Session, health: Health) {
     this.#session = session;
     this.#health = health;
@@ -58,15 +54,12 @@ export class Session {
     session.unref();
   }
 
-  /** It takes new streams, be there room for them now or not. */
+  /** Whether it takes new streams, now or when there is room. */
   get usable(): boolean {
     return this.#accepts && !this.#session.closed && !this.#session.destroyed;
   }
 
-  /**
-   * Without a stream for so long, or on a PING that so long ago was not answered, that it is better
-   * closed than used. Closes it then.
-   */
+  /** Closes it, and returns true, if it was idle too long or did not answer a PING in time. */
   closedAsIdle(): boolean {
     if (this.#open > 0 || !this.usable) return false;
     if (this.#silence() < IDLE_TIMEOUT && this.#patience() > 0) return false;
@@ -74,7 +67,7 @@ export class Session {
     return true;
   }
 
-  /** Takes a place for one stream, or says that there is none. */
+  /** Reserves a place for one stream; returns false if there is none. */
   reserve(): boolean {
     if (!this.usable || this.#open >= this.limit) return false;
     this.#open++;
@@ -85,7 +78,7 @@ export class Session {
     return true;
   }
 
-  /** Gives a reserved place back that no stream was opened for. */
+  /** Gives back a reserved place for which no stream was opened. */
   release(): void {
     this.#open--;
     if (this.#open > 0) return;
@@ -95,8 +88,8 @@ export class Session {
   }
 
   /**
-   * Opens a stream on the place that was reserved; with it the place is given back. Throws what
-   * node:http2 throws.
+   * Opens a stream on the reserved place. If it throws (as node:http2 does), the place is given
+   * back.
    */
   request(headers: OutgoingHttpHeaders, body: string | Uint8Array | undefined): ClientHttp2Stream {
     const stream = this.#session.request(headers, { endStream: body === undefined });
@@ -104,8 +97,8 @@ export class Session {
     stream.once('close', () => this.release());
     stream.once('response', () => {
       this.#heard();
-      // Not before: it sets the stream going, and whoever reads it begins in this turn. What a
-      // reader that was busy takes now may have come long ago: it is no answer to a PING.
+      // Not earlier: 'data' starts the stream, and its reader begins in this turn. Bytes that a
+      // busy reader takes now may have arrived long ago; they do not answer a PING.
       stream.on('data', () => {
         if (this.#askedAt === undefined) this.#heard();
       });
@@ -114,7 +107,7 @@ export class Session {
   }
 
   /**
-   * Counts as used from now on. Whether it did before: then the server may have closed it
+   * Marks it as used. Returns whether it was used before: then the server may have closed it
    * meanwhile.
    */
   markUsed(): boolean {
@@ -123,13 +116,13 @@ export class Session {
     return before;
   }
 
-  /** Closes when its streams have ended, those on reserved places too. */
+  /** Closes after the last of its streams, including reserved places. */
   retire(): void {
     this.#retired = true;
     if (this.#open === 0) this.#close();
   }
 
-  /** Ends it now, and all its streams with it. */
+  /** Destroys it with all of its streams. */
   destroy(reason?: Error): void {
     this.#accepts = false;
     this.#stopTimer();
@@ -141,7 +134,7 @@ export class Session {
     this.#askedAt = undefined;
   }
 
-  /** How many streams the server allows at a time. */
+  /** The server's limit of concurrent streams. */
   get limit(): number {
     return this.#session.remoteSettings?.maxConcurrentStreams ?? DEFAULT_STREAMS;
   }
@@ -161,7 +154,7 @@ export class Session {
     return this.#askedAt === undefined ? pingTimeout : this.#askedAt + pingTimeout - clock.now();
   }
 
-  /** One timer for many reads: when it fires it looks how long ago the last one was. */
+  /** One timer for many reads: when it fires it checks the time of the last read. */
   #watch(): void {
     const { clock, readIdleTimeout } = this.#health;
     this.#stopTimer();
@@ -178,16 +171,16 @@ export class Session {
     const answered = (error: Error | null): void => {
       if (error === null) this.#heard();
     };
-    // node sends no PING on a session that is closing, after GOAWAY; SETTINGS must be answered as
-    // well.
+    // Node sends no PING on a session that is closing, after GOAWAY. SETTINGS must be answered too.
     if (this.#session.closed) this.#session.settings({}, answered);
     else this.#session.ping(answered);
     this.#watch();
   }
 
-  /** The time for an answer is over. */
+  /** The time for the answer is over. */
   async #judge(): Promise<void> {
-    // A process that was busy or asleep has the answer in its socket: timers come before I/O.
+    // In a process that was busy or asleep the answer may wait in the socket: timers run before
+    // I/O.
     await macrotask();
     await macrotask();
     if (this.#session.destroyed) return;
@@ -204,5 +197,5 @@ export class Session {
   }
 }
 
-/** Of a server that names no limit. golang.org/x/net/http2: defaultMaxConcurrentStreams. */
+/** For a server without a limit. golang.org/x/net/http2: defaultMaxConcurrentStreams. */
 const DEFAULT_STREAMS = 1000;

@@ -1,48 +1,44 @@
 /**
- * The body of an answer straight from its socket: node's parser reads the head, and is given the
- * end of the body, but what lies between is taken out of its chunks (RFC 9112, section 7.1) here,
- * where the kernel has put it. node's way makes a buffer for each read, copies each piece of the
- * body into another one and sends it through two streams: a loop that only reads takes 5.5 µs of
- * CPU for a watch event of 4.7 KB in that way, and 2.2 in this (medians of five in turn).
+ * Reads the body of an answer straight from its socket: Node's parser reads the head and the end of
+ * the body, and the chunks in between (RFC 9112, section 7.1) are decoded here, in the buffer that
+ * the kernel wrote. Node's way allocates a buffer per read, copies each piece of the body into
+ * another one and passes it through two streams: for a watch event of 4.7 KB a loop that only reads
+ * takes 5.5 µs of CPU that way, and 2.2 this way (medians of five in turn).
  *
- * What this file keeps true: node's parser has seen a well-formed answer when the body has ended,
- * so that all that HTTP says about the connection stays its business; whatever is not the plainest
- * form of a chunk (extensions, trailers, anything malformed) goes to it from the last boundary on;
- * bytes lie where they are as long as somebody reads them.
+ * Invariants: at the end of the body Node's parser has seen a well-formed answer, so that Node
+ * manages the connection. Anything but the plainest chunk (extensions, trailers, malformed bytes)
+ * goes to Node from the last boundary on. A piece stays unchanged while it is read.
  */
 import { type OnReadOpts, Socket } from 'node:net';
 import { IS_NODE } from './socket.ts';
 
 /**
- * As node reads. Memory that nothing has been read into is not the process's yet, so that a quiet
- * watch costs a page or two.
+ * The buffer size of Node's reads. Untouched memory is not resident, so a quiet watch costs a page
+ * or two.
  */
 const BUFFER_BYTES = 65_536;
 
 /**
- * One with what is being read, one to read into, and what was read ahead for a reader that was
- * busy.
+ * Buffers per connection: one that is being read by the consumer, one to read into, and one read
+ * ahead.
  */
 const SPARES = 2;
-/**
- * A shorter piece is copied: it would keep a buffer from being read into for a page of bytes, and
- * many may wait.
- */
+/** A shorter piece is copied: it would keep a whole buffer busy, and many pieces may wait. */
 const SHORT = 4096;
 
 const CR = 0x0d;
 const LF = 0x0a;
-/** A longer size is node's to judge. */
+/** Node judges a longer size. */
 const MAX_DIGITS = 8;
 
-/** Who gets the bytes: node. */
+/** All bytes go to Node. */
 const PASS = 0;
-/** node, up to the end of a head; then it is decided anew. */
+/** Bytes up to the end of a head go to Node; then the mode is chosen again. */
 const HEAD = 1;
-/** The reader, but for what frames them. */
+/** The data of chunks goes to the reader. */
 const BODY = 2;
 
-/** What of a body comes next. */
+/** The next part of a chunked body. */
 const SIZE = 0;
 const SIZE_LF = 1;
 const DATA = 2;
@@ -50,10 +46,10 @@ const DATA_CR = 3;
 const DATA_LF = 4;
 
 /**
- * Takes a piece of the body, which stays as it is until it is given back; false: no more for now
+ * Takes a piece of the body, which stays unchanged until it is given back. Returns false to pause
  * (`resume`).
  *
- * @param room the bytes of memory that the piece keeps
+ * @param room the bytes of memory that the piece holds
  */
 export type TakePiece = (piece: Uint8Array, room: number) => boolean;
 
@@ -63,24 +59,21 @@ export class SocketTap {
   readonly onread: OnReadOpts;
   #socket: Socket | undefined;
   #mode = PASS;
-  /**
-   * Bytes of the end of a head, CR LF CR LF, that have been seen in a row. 0 where no head is
-   * expected.
-   */
+  /** How many bytes of CR LF CR LF have been seen in a row. 0 if no head is expected. */
   #matched = 0;
-  /** node is being given the last byte of a head. */
+  /** Node is being passed the last byte of a head. */
   #atHeadEnd = false;
   #take: TakePiece | undefined;
   #next = SIZE;
   #size = 0;
   #digits = 0;
-  /** Of the chunk that is being read. */
+  /** Bytes left of the current chunk. */
   #left = 0;
-  /** What it has made to be read into. */
+  /** The buffers that it has made. */
   readonly #buffers = new WeakSet<ArrayBufferLike>();
-  /** What the socket reads into; `undefined` as soon as a piece lies in it. */
+  /** The buffer that the socket reads into; `undefined` once a piece lies in it. */
   #buffer: Uint8Array | undefined;
-  /** Which nobody reads from or into. */
+  /** Unused buffers. */
   readonly #spares: Uint8Array[] = [];
 
   private constructor() {
@@ -90,7 +83,7 @@ export class SocketTap {
     };
   }
 
-  /** Makes a socket with a tap, where the host's sockets take one. */
+  /** Makes a socket with a tap, if the host's sockets support it. */
   static on<S>(connect: (options: { onread?: OnReadOpts }) => S): S {
     if (!IS_NODE) return connect({});
     const tap = new SocketTap();
@@ -102,25 +95,25 @@ export class SocketTap {
     return socket;
   }
 
-  /** Of a socket that was made with one. */
+  /** The tap of a socket. */
   static of(socket: object | null): SocketTap | undefined {
     return socket === null ? undefined : taps.get(socket);
   }
 
-  /** A request begins: the head of its answer is the next that comes. */
+  /** A request begins: the next head is that of its answer. */
   expect(): void {
     this.#mode = HEAD;
-    this.#take = undefined; // of the last answer: it would keep its reader alive
+    this.#take = undefined; // of the last answer; it would keep that reader alive
   }
 
-  /** The body of the answer that has just been told of is node's to read. */
+  /** Leaves the body of the current answer to Node. */
   leave(): void {
     this.#mode = PASS;
   }
 
   /**
-   * Takes the chunked body of the answer that has just been told of. False: some of it is with node
-   * already, and node has to read all of it.
+   * Takes the chunked body of the current answer. Returns false if Node has some of it and must
+   * read all of it.
    */
   take(take: TakePiece): boolean {
     if (this.#mode !== HEAD || !this.#atHeadEnd) {
@@ -135,22 +128,22 @@ export class SocketTap {
     return true;
   }
 
-  /** After a piece that was one too many. */
+  /** Continues after a pause. */
   resume(): void {
     if (this.#mode === BODY) this.#socket?.resume();
   }
 
-  /** Nobody reads a piece any more; to be called once for each. False: it is no piece of this. */
+  /**
+   * Gives back a piece that is no longer read; call it once for each. Returns false if it is not a
+   * piece of this tap.
+   */
   giveBack({ buffer }: Uint8Array): boolean {
     if (!this.#buffers.has(buffer)) return false;
     if (this.#mode === BODY && this.#spares.length < SPARES) this.#spares.push(Buffer.from(buffer));
     return true;
   }
 
-  /**
-   * Asked for after each read, and before the first one for each address of the server that is
-   * tried.
-   */
+  /** Called after each read, and before the first one for each address of the server. */
   #toReadInto(): Uint8Array {
     this.#buffer ??= this.#spares.pop() ?? this.#newBuffer();
     return this.#buffer;
@@ -179,15 +172,15 @@ export class SocketTap {
       : this.#pass(buffer.subarray(at, length));
   }
 
-  /** Behind the last byte of the head, or of all bytes. */
+  /** The index after the last byte of the head, or `to`. */
   #headEnd(buffer: Uint8Array, from: number, to: number): number {
     let matched = this.#matched;
     let at = from;
     while (at < to && matched < 4) {
       const byte = buffer[at] as number;
       if (byte === LF && (matched & 1) === 0) {
-        // Lines that end in LF alone, which node takes where it is told to
-        // (--insecure-http-parser): it has to find the end then.
+        // Lines that end in LF alone, which Node accepts with --insecure-http-parser: Node has to
+        // find the end.
         this.#mode = PASS;
         this.#matched = 0;
         return to;
@@ -200,17 +193,14 @@ export class SocketTap {
     return at;
   }
 
-  /** To node's parser, which may keep it. */
+  /** Passes bytes to Node's parser, which may keep them. */
   #pass(bytes: Uint8Array): boolean {
     const socket = this.#socket;
     if (socket === undefined || socket.destroyed) return false;
     return socket.push(Buffer.from(bytes));
   }
 
-  /**
-   * Moves the data of all chunks together, where there is more than one: to hand out each would
-   * cost more.
-   */
+  /** Joins the data of several chunks, because passing them one by one costs more than the copy. */
   #body(buffer: Uint8Array, from: number, to: number): boolean {
     let start = from;
     let end = from;
@@ -230,7 +220,7 @@ export class SocketTap {
       if (!this.#frame(buffer[at] as number)) {
         this.#lend(buffer, start, end);
         if (follows === SIZE || follows === SIZE_LF) return this.#handOver(buffer.subarray(at, to));
-        // Where the parser is, this chunk has not begun.
+        // Node's parser has not seen the beginning of this chunk.
         this.#socket?.destroy(
           new Error('the data of a chunk is longer than its size says (RFC 9112, section 7.1)'),
         );
@@ -242,8 +232,7 @@ export class SocketTap {
   }
 
   /**
-   * A byte between the data of two chunks. False: it is none that belongs there, or it ends the
-   * body.
+   * Handles a byte between the data of two chunks. Returns false if it is wrong or ends the body.
    */
   #frame(byte: number): boolean {
     switch (this.#next) {
@@ -274,10 +263,7 @@ export class SocketTap {
     }
   }
 
-  /**
-   * node goes on, with the size that has come so far: of the last chunk, or of one that is not
-   * plain.
-   */
+  /** Node takes over with the size read so far: for the last chunk, or one with an extension. */
   #handOver(rest: Uint8Array): boolean {
     this.#mode = PASS;
     this.#take = undefined;

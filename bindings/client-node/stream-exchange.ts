@@ -1,8 +1,9 @@
 /**
  * One exchange as a stream of an HTTP/2 session: an answer with raw body chunks, or a
- * TransportError. What this file keeps true: a stream that was reset with an error never ends
- * cleanly; an abort resets the stream and not the connection; no listener stays on a long-lived
- * signal.
+ * TransportError.
+ *
+ * Invariants: a stream that was reset with an error never ends cleanly; an abort resets the stream,
+ * not the connection; no listener stays on a signal.
  */
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
@@ -30,8 +31,8 @@ import {
 } from './wire.ts';
 
 /**
- * Sends one request on a place that was reserved on the session. Rejects with {@link Repeatable}
- * where the connection broke before the answer, in a way that a second request may mend.
+ * Sends one request on a reserved place of the session. Rejects with {@link Repeatable} if the
+ * connection broke before the answer and a second try may succeed.
  */
 export function streamExchange(
   session: Session,
@@ -45,7 +46,7 @@ export function streamExchange(
     let stream: ClientHttp2Stream;
     try {
       if (signal?.aborted) throw requestAborted(request, target, signal);
-      // node hands the frames to the socket at the end of this turn of the event loop.
+      // Node passes the frames to the socket at the end of this turn of the event loop.
       request.beforeSend?.();
       stream = open(session, target, request);
     } catch (error) {
@@ -73,7 +74,7 @@ export function streamExchange(
         end();
       }
     });
-    // Stays for the life of the stream: errors after the answer reach the reader through the body.
+    // Stays for the life of the stream. Errors after the answer reach the reader through the body.
     stream.on('error', (error) => {
       failure ??= error;
     });
@@ -86,15 +87,15 @@ export function streamExchange(
       const refused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
       const what = `${describe(request, target)}: no answer`;
       const error = failed(refused ? 'refused' : 'reset', what, failure ?? resetBy(stream));
-      // A server that refuses while it takes streams has too many of them; one that goes away, or
-      // went, has none of ours.
+      // A server that refuses a stream while it takes others is overloaded. One that goes away has
+      // processed none of ours.
       const repeatable = !ended && (refused ? !session.usable : reused && !session.usable);
       reject(repeatable ? new Repeatable(error, refused) : error);
     });
   });
 }
 
-/** The session may have ended since it was chosen: then nothing was sent. */
+/** If the session ended after it was chosen, nothing was sent. */
 function open(
   session: Session,
   target: RequestTarget,
@@ -109,7 +110,7 @@ function open(
   }
 }
 
-/** Of one connection, which HTTP/2 has other means for: RFC 9113, section 8.2.2. */
+/** Headers of a connection, which HTTP/2 forbids. RFC 9113, section 8.2.2. */
 const OF_CONNECTIONS: ReadonlySet<string> = new Set([
   'connection',
   'host',
@@ -120,7 +121,7 @@ const OF_CONNECTIONS: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** node:http2 lets through what node:http refuses. */
+/** Checks what node:http checks and node:http2 does not. */
 function streamHeaders(target: RequestTarget, request: TransportRequest): OutgoingHttpHeaders {
   const path = requestPath(target.url, request);
   const own = requestHeaders(target, request);
@@ -161,9 +162,9 @@ function response(
   const encoding = headerOf(headers, 'content-encoding');
   const body = answerBody({
     stream,
-    // node ends the stream of a connection that is lost, and of a RST_STREAM, as if it had been
-    // whole. Of NO_ERROR, which a server may send after END_STREAM too, nothing but the length
-    // tells that there was none.
+    // Node ends the stream of a lost connection, and of a RST_STREAM, as if it were complete. After
+    // NO_ERROR, which a server may also send after END_STREAM, only the length shows that it was
+    // cut.
     whole: () => !stream.rstCode && left <= 0,
     cut: () => {
       stream.close(constants.NGHTTP2_CANCEL);

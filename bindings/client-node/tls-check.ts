@@ -1,7 +1,6 @@
 /**
- * Whether TLS material can be used, with an error that names the option. node:tls takes a CA in
- * which there is no certificate, and then trusts nobody; of the rest its errors name nothing. No
- * content is shown.
+ * Checks TLS material and names the wrong option. node:tls accepts a CA without a certificate and
+ * then trusts no server; its other errors name no option. Errors show no content.
  */
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
@@ -12,7 +11,7 @@ import { messageOf } from './wire.ts';
 const CERTIFICATE = /-----BEGIN ((?:TRUSTED |X509 )?CERTIFICATE)-----[^-]*-----END \1-----/g;
 
 /**
- * Of the fields that are set.
+ * Checks the fields that are set.
  *
  * @param nameOf what an option is called where it was given
  * @throws CapstanError INVALID_ARGUMENT
@@ -72,7 +71,7 @@ function isBytes(value: unknown): value is string | NodeJS.ArrayBufferView {
   return typeof value === 'string' || ArrayBuffer.isView(value);
 }
 
-/** A key may be `{ pem, passphrase }`, and a PFX `{ buf, passphrase }`. */
+/** A key may be `{ pem, passphrase }`, a PFX `{ buf, passphrase }`. */
 function isMaterial(value: unknown, option: 'ca' | 'cert' | 'key' | 'pfx'): boolean {
   if (isBytes(value)) return true;
   if (typeof value !== 'object' || value === null || option === 'ca' || option === 'cert')
@@ -86,7 +85,7 @@ function isEmpty(value: unknown): boolean {
   return isBytes(value) && textOf(value).trim() === '';
 }
 
-/** Whether one of them can be read, as in Go's AppendCertsFromPEM. */
+/** Whether at least one certificate can be parsed, as in Go's AppendCertsFromPEM. */
 function hasCertificate(material: unknown): boolean {
   const found = list(material).flatMap((one) => textOf(one).match(CERTIFICATE) ?? []);
   return found.some((pem) => {

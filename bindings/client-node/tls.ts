@@ -1,10 +1,10 @@
-/** TLS material: which fields count, and when two of them are the same. */
+/** TLS material: its fields and its equality. */
 import type { RequestOptions } from 'node:https';
 import { isIP } from 'node:net';
 import { type ConnectionOptions, checkServerIdentity } from 'node:tls';
 import { namesOf } from '../base/names.ts';
 
-/** What node:tls needs to know of a server and of us. PEM text or bytes, as node:tls takes them. */
+/** The TLS options of a connection: PEM text or bytes, as in node:tls. */
 export type TlsMaterial = Pick<
   RequestOptions,
   'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'
@@ -23,8 +23,8 @@ export const TLS_NAMES = namesOf<TlsMaterial>()({
 const TLS_FIELDS = Object.keys(TLS_NAMES) as readonly (keyof TlsMaterial)[];
 
 /**
- * The TLS fields of `options` that are set. A field that is present with the value undefined would
- * replace node:tls's own default, such as the environment's for `rejectUnauthorized`.
+ * Picks the TLS fields that are set. A field with the value undefined would replace Node's own
+ * default, such as the environment's for `rejectUnauthorized`.
  */
 export function tlsMaterial(options: TlsMaterial): TlsMaterial {
   return Object.fromEntries(
@@ -35,15 +35,15 @@ export function tlsMaterial(options: TlsMaterial): TlsMaterial {
   );
 }
 
-/** Of IPv6 without the URL's brackets. */
+/** The host name; an IPv6 address without the URL's brackets. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '');
 }
 
 /**
- * What node:tls is given for a server at `host`. SNI carries names only, and node refuses an
- * address as a server's name: nothing is sent of it, and the certificate is checked against it
- * here, also where an agent for SOCKS forgets the host, for which node would take "localhost".
+ * The options of node:tls for a server at `host`. SNI has names only, and Node rejects an address
+ * as server name: then none is sent and the certificate is checked against the address here. That
+ * also covers SOCKS agents that forget the host, for which Node would check "localhost".
  */
 export function connectOptions(tls: TlsMaterial, host: string): ConnectionOptions {
   const name = tls.servername ?? host;
@@ -54,8 +54,8 @@ export function connectOptions(tls: TlsMaterial, host: string): ConnectionOption
 }
 
 /**
- * By content: a KubeConfig reads files anew each time and hands out a new buffer with the same
- * bytes.
+ * Compares by content, because a KubeConfig reads files each time and returns a new buffer with the
+ * same bytes.
  */
 export function sameMaterial(a: TlsMaterial, b: TlsMaterial): boolean {
   return TLS_FIELDS.every((field) => sameValue(a[field], b[field]));

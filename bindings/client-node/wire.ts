@@ -1,7 +1,6 @@
 /**
- * What a request says on the wire, in HTTP/1.1 and HTTP/2 alike, and how its failures are named.
- * What this file keeps true: every failure is a TransportError that says which request of whom, and
- * a request is sent a second time only where that can do no harm.
+ * Headers, errors and retries that HTTP/1.1 and HTTP/2 share. Every failure is a TransportError
+ * that names the request and the server. A request is sent a second time only if that is safe.
  */
 
 import { textOfError } from '../base/error-text.ts';
@@ -14,23 +13,20 @@ import {
 } from '../cache/rest/transport.ts';
 import type { TlsMaterial } from './tls.ts';
 
-/**
- * Where an exchange goes, and with what credentials: all of it may differ from one exchange to the
- * next.
- */
+/** The address and credentials of one exchange. They may change between exchanges. */
 export interface RequestTarget {
   url: URL;
   tls: TlsMaterial;
-  /** Names in lower case; each value of several is sent. */
+  /** Names in lower case. All values of an array are sent. */
   headers: Record<string, string | string[]>;
 }
 
-/** What emits 'close' when an exchange is over, whatever became of it. */
+/** Emits 'close' at the end of an exchange. */
 export interface Closable {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** `end` cuts the exchange at whatever stage it is. */
+/** `end` ends the exchange at any stage. */
 export type Track = (exchange: Closable, end: () => void) => void;
 
 export function requestPath(url: URL, { path, query }: TransportRequest): string {
@@ -39,20 +35,21 @@ export function requestPath(url: URL, { path, query }: TransportRequest): string
   return search === '' ? `${prefix}${path}` : `${prefix}${path}?${search}`;
 }
 
-/** Names in lower case. The request's own headers win over the transport's, whatever their case. */
+/**
+ * The headers of a request, names in lower case. The request's own headers replace the transport's.
+ */
 export function requestHeaders(
   target: RequestTarget,
   { headers, body }: TransportRequest,
 ): Record<string, string | number | string[]> {
   const merged: Record<string, string | number | string[]> = { ...target.headers };
   Object.assign(merged, requireHeaders('request.headers', headers));
-  // node:http sends neither a length nor chunks for a DELETE with a body unless it is told the
-  // length.
+  // For a DELETE with a body node:http sends neither a length nor chunks by itself.
   if (body !== undefined) merged['content-length'] ??= Buffer.byteLength(body);
   return merged;
 }
 
-/** A header of an answer, from what node:http and node:http2 call headers. */
+/** A header of an answer of node:http or node:http2. */
 export function headerOf(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   name: string,
@@ -62,10 +59,10 @@ export function headerOf(
   return Array.isArray(value) ? value.join(', ') : (value ?? null);
 }
 
-/** A connection broke before any byte of the answer, in a way that a second request may mend. */
+/** A connection broke before the first byte of the answer; a second try may succeed. */
 export class Repeatable extends Error {
   readonly failure: TransportError;
-  /** The server said that it did not look at the request. */
+  /** Whether the server says that it did not process the request. */
   readonly unprocessed: boolean;
 
   constructor(failure: TransportError, unprocessed: boolean) {
@@ -78,9 +75,9 @@ export class Repeatable extends Error {
 const HARMLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * The attempt, and a second one on a fresh connection when the first met a connection that the
- * server had closed meanwhile: for a request that may be sent twice without harm, and for any that
- * the server did not look at. Go's net/http: errServerClosedIdle; http2: canRetryError.
+ * Tries once more on a fresh connection if the first try met a connection that the server had
+ * closed: for requests that may safely be sent twice, and for all that the server did not process.
+ * Go's net/http: errServerClosedIdle; http2: canRetryError.
  */
 export async function withSecondTry<T>(
   request: TransportRequest,
@@ -100,7 +97,7 @@ export async function withSecondTry<T>(
 }
 
 /**
- * node's HTTP modules check the method, the path's characters and the headers when the request is
+ * Node's HTTP modules check the method, the path's characters and the headers when a request is
  * made.
  */
 export function notHttp(
@@ -132,13 +129,13 @@ export function failed(kind: TransportErrorKind, what: string, cause?: unknown):
   );
 }
 
-/** Without the query: it may hold a continue token of kilobytes. */
+/** Has no query, which may contain a continue token of kilobytes. */
 export function describe({ method, path }: TransportRequest, { url }: RequestTarget): string {
   return `${method} ${url.origin}${url.pathname.replace(/\/+$/, '')}${path}`;
 }
 
 /**
- * node:net's error for several addresses of one name (localhost) is an AggregateError without a
+ * For several addresses of one name (localhost), node:net's error is an AggregateError without a
  * message.
  */
 export function messageOf(error: unknown): string {

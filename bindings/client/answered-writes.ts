@@ -1,16 +1,15 @@
 /**
- * What a server made of the states that `createOrUpdate` and `createOrPatch` sent: servers fill in
- * defaults, leave out empty lists, and write `1` for `1000m`. A state that was answered with what
- * the server still has is not sent again.
+ * Remembers what the server made of the states that `createOrUpdate` and `createOrPatch` sent, so
+ * that the same state is not sent again. Servers fill in defaults, remove empty lists, and write
+ * `1` for `1000m`: without this the draft would differ from the object at each reconcile.
  *
- * A difference between a draft and the server's object counts as none only if the draft has there
- * what was sent before, and the whole member around it (`spec`, `data`, `metadata.labels`, …) is
- * still the one that was answered then, of the same object (its uid). So what the server tells
- * apart, a change of others, and an object that was made anew are always sent.
+ * A difference between a draft and the object is ignored if the draft has the value that was sent
+ * before, and the whole member around it (`spec`, `data`, `metadata.labels`, …) still is what the
+ * server answered then, on the same object (its uid). A new value, a change by others and a new
+ * object are always sent.
  *
- * What is kept is bounded: per client the differences alone, of the objects that were used last,
- * and for an hour, as a webhook, a schema or a version of the server that came meanwhile may make
- * something else of the same state.
+ * Memory is bounded, per client: differences only, the most recently used objects, and for an hour,
+ * because a webhook, a schema or the server's version may change meanwhile.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { sameExactJson } from '../base/exact-json.ts';
@@ -18,13 +17,13 @@ import { hashText, ownMember, sortMembers } from '../base/json-value.ts';
 import type { Client } from './types.ts';
 import { innermost } from './wrapped-client.ts';
 
-/** Characters per client; some 700 are for one object whose `spec` was sent without defaults. */
+/** Characters per client. An object whose `spec` was sent without defaults takes about 700. */
 const MOST_TEXT = 32 * 1024 * 1024;
-/** How many states of one object, of several places in a program that bring it about. */
+/** The most states of one object. Several places of a program may write it. */
 const MOST_STATES = 8;
 const LIFETIME_MS = 3_600_000;
 
-/** What the server alone decides: a draft that leaves it out changes nothing. */
+/** Members that only the server sets: a draft without them changes nothing. */
 const SERVER_SET = new Set([
   'apiVersion',
   'kind',
@@ -35,7 +34,7 @@ const SERVER_SET = new Set([
   'metadata.selfLink',
   'metadata.managedFields',
 ]);
-/** Empty is none in all kinds. */
+/** Members that are the same empty and absent, in all kinds. */
 const EMPTY_IS_NONE = new Set([
   'metadata.labels',
   'metadata.annotations',
@@ -44,12 +43,12 @@ const EMPTY_IS_NONE = new Set([
 ]);
 
 /**
- * Where a state that was sent differs from its answer: what was sent (`v`), nothing (`x`), or the
- * differences of members or elements.
+ * The difference between what was sent and the answer: the value that was sent (`v`), nothing was
+ * sent (`x`), or the differences of members or elements (`m`).
  */
 type Difference = { v: unknown } | { x: 1 } | { m: Record<string, Difference> };
 
-/** By the member around them: a print of that member in the answer, and the differences in it. */
+/** By the member around them: a hash of that member in the answer, and its differences. */
 type Differences = Record<string, [print: string, Difference]>;
 
 interface State {
@@ -73,7 +72,7 @@ export class AnsweredWrites {
   /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>();
   #size = 0;
-  // random, so that nobody can make up a change that has the print of what was there
+  // Random, so that no one can construct a change with the same hash.
   readonly #seeds = [Math.random() * 2 ** 32, Math.random() * 2 ** 32] as const;
 
   constructor(clock: Clock = systemClock, mostText = MOST_TEXT) {
@@ -81,13 +80,13 @@ export class AnsweredWrites {
     this.#mostText = mostText;
   }
 
-  /** Characters that are kept. */
+  /** The characters in memory. */
   get size(): number {
     return this.#size;
   }
 
   /**
-   * Whether `draft` says nothing else than `existing`, or says what was answered with it.
+   * Whether `draft` is the same as `existing`, or is a state that was answered with it.
    *
    * @param key the object, in all of its resources and subresources
    */
@@ -118,7 +117,7 @@ export class AnsweredWrites {
     return true;
   }
 
-  /** Remembers that the server made `answer` of `sent`. */
+  /** Remembers that the server answered `sent` with `answer`. */
   note(key: string, sent: object, answer: object): void {
     const [before, after] = [partsOf(sent), partsOf(answer)];
     const differences: Differences = {};
@@ -142,7 +141,7 @@ export class AnsweredWrites {
     this.#set(key, uid, states.slice(0, MOST_STATES));
   }
 
-  /** Whether the object still has the members that a state was answered with. */
+  /** Whether the object still has the members of a remembered answer. */
   #holds({ text }: State, parts: ReadonlyMap<string, unknown>): boolean {
     return Object.entries(JSON.parse(text) as Differences).every(
       ([part, [print]]) => print === this.#print(parts.get(part)),
@@ -166,7 +165,7 @@ export class AnsweredWrites {
     this.#entries.delete(key);
   }
 
-  /** Two hashes of 53 bits: that another value has both is not to be expected in any lifetime. */
+  /** Two hashes of 53 bits: a collision is not to be expected. */
   #print(value: unknown): string {
     const text = JSON.stringify(sortMembers(value)) ?? '';
     return this.#seeds.map((seed) => hashText(text, seed).toString(36)).join('-');
@@ -175,7 +174,7 @@ export class AnsweredWrites {
 
 const ofClients = new WeakMap<Client, AnsweredWrites>();
 
-/** What is remembered of a client, by all that wraps it. */
+/** The memory of a client, which all of its wrappers share. */
 export function answeredWritesOf(client: Client): AnsweredWrites {
   const inner = innermost(client);
   let writes = ofClients.get(inner);
@@ -194,7 +193,7 @@ function partsOf(object: object): Map<string, unknown> {
   return parts;
 }
 
-/** The members of an object that differ in a draft. */
+/** The members in which a draft differs from an object. */
 function changedParts(
   before: ReadonlyMap<string, unknown>,
   after: ReadonlyMap<string, unknown>,
@@ -226,7 +225,7 @@ function differenceOf(sent: unknown, answer: unknown): Difference | undefined {
   return { m };
 }
 
-/** Whether a draft has at each place what there is, or what was sent there before. */
+/** Whether a draft has, at each place, the object's value or the value that was sent before. */
 function says(difference: Difference | undefined, there: unknown, draft: unknown): boolean {
   if (sameExactJson(there, draft)) return true;
   if (difference === undefined) return false;
@@ -243,9 +242,9 @@ function says(difference: Difference | undefined, there: unknown, draft: unknown
 }
 
 /**
- * Whether the members of two values can be compared by name. Elements of lists only where all of
- * them are objects that say the same in the words and numbers that both have, or, without any, in
- * all that is inside of them: a server may have sorted them.
+ * Whether the members of two values can be compared by name. Elements of lists are compared only if
+ * all are objects with the same strings and numbers in the members that both have (or, without any,
+ * in everything inside of them), because a server may have sorted the list.
  */
 function arePaired(a: unknown, b: unknown): boolean {
   if (!areAlike(a, b)) return false;

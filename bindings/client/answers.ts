@@ -1,6 +1,6 @@
 /**
- * What an answer has to be: the object or the list that was asked for. Proxies and gateways answer
- * for a server with 200 and something else; taken as the object, that would look like success.
+ * Checks that an answer is the object or list that was requested. A proxy or gateway may answer 200
+ * with something else, which must not be taken for the object.
  */
 
 import { CapstanError, show } from '../base/errors.ts';
@@ -12,28 +12,29 @@ import { groupVersion, isBuiltInGroup, type Resource } from '../cache/rest/resou
 import { isStatus } from '../cache/rest/status-error.ts';
 import type { AnyResource, ObjectKey, ObjectList } from './types.ts';
 
-/** What is asked for. */
+/** The requested object. */
 export interface Wanted {
   readonly resource: AnyResource;
-  /** Without a name where the server makes it. */
+  /** Without a name if the server makes it up. */
   readonly key?: Partial<ObjectKey> | undefined;
-  /** What a name begins with that the server makes. */
+  /** The prefix of a name that the server makes up. */
   readonly generateName?: string | undefined;
-  /** Of a subresource; "" is the object itself. */
+  /** The subresource; "" for the object itself. */
   readonly subresource?: string | undefined;
-  /** Of what was sent to a subresource. */
+  /** The kind of the body that was sent to a subresource. */
   readonly sentKind?: unknown;
 }
 
-/** How much of `generateName` is in a name at least. apiserver: names/generate.go. */
+/**
+ * The server keeps at most this many characters of `generateName`. apiserver: names/generate.go.
+ */
 const GENERATED = 58;
 
-/** Those whose answer is the object: all others may answer with kinds of their own. */
+/** Subresources whose answer is the object. Others may answer with kinds of their own. */
 const OF_OBJECT: ReadonlySet<string> = new Set(['', 'status']);
 
 /**
- * The answer, with kind and apiVersion where a server leaves them out, as Go's decoders fill them
- * in.
+ * The answer. A missing kind and apiVersion are filled in, as Go's decoders do.
  *
  * @param what the request, such as `GET /api/v1/namespaces/a/pods/b`
  * @throws CapstanError DECODE for a Status, for another kind or name, and for an object that has
@@ -67,17 +68,19 @@ export function objectFrom<T extends object>(answer: object, what: string, wante
   return (isObject ? withKind(answer, { apiVersion, kind: resource.kind }) : answer) as T;
 }
 
-/** Reviews are answered and not stored: no name is needed. */
+/** Reviews are not stored and need no name. */
 export const mayBeUnnamed = ({ kind }: AnyResource): boolean => kind.endsWith('Review');
 
-/** The answer to a deletion: a Status of success, or the object. Throws CapstanError DECODE. */
+/**
+ * Checks the answer to a deletion: a Status of success, or the object. Throws CapstanError DECODE.
+ */
 export function requireDeletion(answer: object, what: string, wanted: Wanted): void {
   if (!isStatus(answer)) objectFrom(answer, what, wanted);
 }
 
 /**
- * The answer to a deletion of many: a Status of success, or the list of what was deleted. Throws
- * CapstanError DECODE.
+ * Checks the answer to a deletion of many: a Status of success, or the list of the deleted objects.
+ * Throws CapstanError DECODE.
  */
 export function requireDeletions(
   answer: object,
@@ -89,8 +92,8 @@ export function requireDeletions(
 }
 
 /**
- * The list, read-only. Items of built-in kinds come without apiVersion and kind; here they have
- * them, as single objects do.
+ * The list, read-only. The server leaves out apiVersion and kind of items of built-in kinds; they
+ * are filled in here.
  *
  * @param namespace that was asked for; none or "": all
  * @throws CapstanError DECODE for a list of another kind, and for an item that is no object of this
@@ -135,10 +138,7 @@ export function listFrom<T extends object>(
   return { items: freezeParsed(list), metadata: metadata ?? {} };
 }
 
-/**
- * What a list of custom objects is called is up to their definition; then its group and its items
- * say what it is.
- */
+/** A custom resource definition may name its list kind. Then group and items identify it. */
 function isListKind(resource: AnyResource, apiVersion: unknown, kind: unknown): boolean {
   if (kind === undefined || (kind === 'List' && (apiVersion ?? 'v1') === 'v1')) return true;
   if ((apiVersion ?? groupVersion(resource)) !== groupVersion(resource)) return false;
@@ -163,7 +163,7 @@ function unlike(
   );
 }
 
-/** Bounded, and without the content, which may be a Secret's. */
+/** Short, and without the content, which may be a Secret. */
 function described(answer: unknown): string {
   if (typeof answer !== 'object' || answer === null) return excerpt(answer);
   const { apiVersion, kind, metadata, status, message } = answer as KubeObject & {

@@ -1,9 +1,10 @@
 /**
- * The client that reads from caches and writes to the server. What it keeps true: a read gives what
- * the cache has, once the cache has what this client itself wrote before; where the cache cannot
- * answer (the resource is not cached, or not served; the namespace is another's; the writes do not
- * come in time), the server is asked. What a cache hands out is read-only. controller-runtime:
+ * The client that reads from caches and writes to the server. controller-runtime:
  * pkg/client/client.go, pkg/cache/internal/cache_reader.go.
+ *
+ * Invariants: a cached read returns objects that include this client's earlier writes, and that are
+ * read-only. The read asks the server if the cache cannot answer: the resource is not cached or not
+ * served, the cache does not have the namespace, or the writes do not arrive in time.
  */
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
@@ -50,10 +51,10 @@ export class CachedClient implements Client {
   readonly #writes: CachedWrites;
   readonly #options: CachedClientOptions;
   readonly #disabled: ReadonlySet<string>;
-  /** By resource, and by namespace where it is cached by namespaces. */
+  /** By resource, or by resource and namespace if the cache has several namespaces. */
   readonly #caches = new Map<string, ResourceCache>();
   /**
-   * Those whose informer has the indices of this very definition; by namespace where there are
+   * The caches whose informer has the indices of this definition. By namespace if there are
    * several.
    */
   readonly #opened = new WeakMap<AnyResource, ResourceCache | Map<string, ResourceCache>>();
@@ -73,8 +74,8 @@ export class CachedClient implements Client {
     options: ReadOptions = NONE,
   ): Promise<T> {
     if (options !== NONE) requireCallOptions('get', options);
-    // What reconciles do most: the cache is there, nothing is waited for, the object is there. Keys
-    // with less or more than they need are for #get.
+    // The fast path: the cache is open, no write is pending, the object is there. All other cases
+    // are in #get.
     const { namespace = '', name } = key ?? {};
     if (
       !isLive(options) &&
@@ -200,7 +201,7 @@ export class CachedClient implements Client {
       : this.#getLive(resource, cache, key, [], options);
   }
 
-  /** @param namespace "" is all that the cache has */
+  /** @param namespace "" for all namespaces of the cache */
   async #listFrom<T extends object>(
     cache: ResourceCache,
     resource: Resource<T, string>,
@@ -210,8 +211,8 @@ export class CachedClient implements Client {
     const { signal } = options;
     if (!(await cache.isServed(resource, signal)))
       await this.#live.list(resource, { namespace, limit: 1, signal });
-    // The error was the server's. Where there was none it has the kind by now, and so has the cache
-    // soon.
+    // #served throws the server's error. If it did not, the server serves the kind, and the cache
+    // soon has it.
     const indexer = await this.#open(cache, resource, signal);
     if (!cache.holds(namespace)) return this.#live.list(resource, options);
     if (this.#readsOwnWrites(options)) {
@@ -223,10 +224,10 @@ export class CachedClient implements Client {
       );
       if (missing.length > 0 && !isOfCache(options))
         return this.#listLive(resource, cache, indexer, namespace, options);
-      // A version that cannot be compared may be one that the cache never shows.
+      // The cache may never reach a version that cannot be compared with its own.
       if (!missing.every(isOpaque)) throw this.#behind(resource);
     }
-    // Of an object with its metadata alone, nobody knows what an index would say.
+    // An object with its metadata alone has unknown index values.
     if (!isOfCache(options) || indexer.metadataOnly() === 0) {
       const list = selectFrom(indexer, options, namespace, cache.progress());
       if (list.items.every((object) => indexer.metadataOnly(object) === 0))
@@ -236,8 +237,8 @@ export class CachedClient implements Client {
   }
 
   /**
-   * The cache did not come in time, or has no whole object. What the server has is seen through the
-   * same selectors.
+   * Asks the server, with the cache's selectors: the cache did not arrive in time, or does not have
+   * the whole object.
    */
   async #getLive<T extends object>(
     resource: Resource<T, string>,
@@ -257,7 +258,7 @@ export class CachedClient implements Client {
     throw notFound(resource, key.name);
   }
 
-  /** With the objects of which the server is known to have a newer state as it has them now. */
+  /** Replaces the objects that the server is known to have in a newer version by that version. */
   async #refreshed<T extends object>(
     resource: Resource<T, string>,
     cache: ResourceCache,
@@ -308,8 +309,8 @@ export class CachedClient implements Client {
   }
 
   /**
-   * Asks for one object in a list, which says at which version there is none; without a name for
-   * nothing but the version.
+   * Reads one object by a list with a field selector: a list says its resourceVersion also when the
+   * object does not exist. Without a name it asks for the resourceVersion alone.
    */
   #asker<T extends object>(
     resource: Resource<T, string>,
@@ -329,15 +330,12 @@ export class CachedClient implements Client {
     };
   }
 
-  /** The cache that has the objects of a namespace, where one has; else the server is asked. */
+  /** The cache of a namespace; undefined if there is none. */
   #cacheOf(resource: AnyResource, namespace = ''): ResourceCache | undefined {
     return this.#cachesIn(resource, namespace, false)[0];
   }
 
-  /**
-   * The caches that a list is read from: those of all namespaces, where none is named and there are
-   * several.
-   */
+  /** The caches of a list: one for each namespace of the cache if the list names none. */
   #cachesIn(resource: AnyResource, namespace: string, all = namespace === ''): ResourceCache[] {
     const id = resourceId(resource);
     if (this.#disabled.has(id)) return [];
@@ -349,10 +347,7 @@ export class CachedClient implements Client {
     );
   }
 
-  /**
-   * The caches that may have an object that was written, whichever definition of its resource they
-   * were made for.
-   */
+  /** The caches that may have a written object, for all definitions of its resource. */
   #written(resource: AnyResource, namespace = ''): ResourceCache[] {
     const id = resourceId(resource);
     this.#cacheOf(resource, namespace); // which makes its own
@@ -394,8 +389,8 @@ export class CachedClient implements Client {
   #observer(): WriteObserver {
     return {
       wrote: (resource, answer) => {
-        // A Scale has the version of the object that was scaled; what else a subresource answers
-        // says nothing of the object.
+        // A Scale has the resourceVersion of the scaled object. Other answers of subresources say
+        // nothing of the object.
         const { kind, metadata } = answer as KubeObject;
         if (kind === resource.kind || kind === 'Scale')
           for (const cache of this.#written(resource, metadata?.namespace))
@@ -429,20 +424,20 @@ export class CachedClient implements Client {
   }
 }
 
-/** Whether it is the server that is to be asked. */
+/** Whether a read asks the server. */
 export const isLive = ({ live, resourceVersion }: ReadOptions): boolean =>
   live === true || resourceVersion !== undefined;
 
 /**
- * Names of Roles and their like may have in them what means something in a selector. apimachinery:
- * pkg/fields EscapeValue.
+ * The names of Roles may have characters with a meaning in a selector. apimachinery: pkg/fields
+ * EscapeValue.
  */
 const escapeField = (value: string): string => value.replace(/[\\,=]/g, '\\$&');
 
-/** Terms of selectors are joined by commas, and all have to hold. */
+/** Two selectors in one: an object must match both. */
 const both = (a: string, b: string): string => (a === '' || b === '' ? a + b : `${a},${b}`);
 
-/** apimachinery: api/errors NewNotFound, in whose words the server says it too. */
+/** The server's 404. apimachinery: api/errors NewNotFound. */
 function notFound({ group, plural }: AnyResource, name: string): StatusError {
   const message = `${group === '' ? plural : `${plural}.${group}`} ${JSON.stringify(name)} not found`;
   const body = {
@@ -457,7 +452,7 @@ function notFound({ group, plural }: AnyResource, name: string): StatusError {
   return new StatusError(404, { ...body, details }, 'the cache');
 }
 
-/** Whether a list goes by an index, which the server does not have. */
+/** Whether a list selects by an index, which the server does not have. */
 function isOfCache({ index, fieldSelector = '' }: ListOptions): boolean {
   return index !== undefined || !/^(?:metadata\.name(?:space)?==?[^,=]*,?)*$/.test(fieldSelector);
 }

@@ -1,7 +1,9 @@
 /**
- * A list out of a cache. What it keeps true: it has what a live list with the same options would
- * have, as far as the cache knows it, and a selector that the cache has no index for is an error
- * instead of a walk through everything. controller-runtime: pkg/cache/internal/cache_reader.go.
+ * Lists from a cache. controller-runtime: pkg/cache/internal/cache_reader.go.
+ *
+ * Invariants: the list has the objects that a live list with the same options has, as of the
+ * cache's version. A field selector without an index is an error; it never walks through all
+ * objects.
  */
 
 import { CapstanError, invalid, requireInteger, show } from '../base/errors.ts';
@@ -18,8 +20,8 @@ import type { Indexer } from '../cache/store/store.ts';
 import type { ListOptions, ObjectList } from './types.ts';
 
 /**
- * @param namespace "" is all
- * @param resourceVersion what the cache shows everything up to
+ * @param namespace "" for all namespaces
+ * @param resourceVersion the version up to which the cache is complete
  */
 export function selectFrom<T extends object>(
   indexer: Indexer<T, string>,
@@ -38,8 +40,8 @@ export function selectFrom<T extends object>(
 }
 
 /**
- * A cache has no pages: a list from it has everything, whatever its limit, and no token to go on
- * with. Throws CapstanError INVALID_ARGUMENT for one.
+ * Throws CapstanError INVALID_ARGUMENT for a continue token: a cache returns all objects at once
+ * and ignores the limit.
  */
 export function requireUnpaged({ limit, continue: token }: ListOptions): void {
   if (limit !== undefined) requireInteger('options.limit', limit, 0);
@@ -52,8 +54,8 @@ export function requireUnpaged({ limit, continue: token }: ListOptions): void {
 }
 
 /**
- * The same out of a list that the server gave, by labels and namespace already. What is wrong with
- * the options is said before it is asked.
+ * The same selection for a list of the server, which has applied labels and namespace. Throws for
+ * wrong options before the server is asked.
  */
 export function selectorOf<T extends object>(
   indexer: Indexer<T, string>,
@@ -72,10 +74,7 @@ export function selectorOf<T extends object>(
   });
 }
 
-/**
- * The lists of several caches as one. What it shows everything up to is what the oldest of them
- * does.
- */
+/** Joins the lists of several caches. The resourceVersion is the oldest of theirs. */
 export function joined<T extends object>(lists: readonly ObjectList<T>[]): ObjectList<T> {
   const versions = lists.map(({ metadata }) => metadata.resourceVersion ?? '');
   const oldest = versions.every(isComparableResourceVersion)
@@ -90,16 +89,16 @@ export function joined<T extends object>(lists: readonly ObjectList<T>[]): Objec
 interface Term<T> {
   readonly path: string;
   readonly value: string;
-  /** The index that has its objects, where there is one. */
+  /** The index that finds the objects; undefined if there is none. */
   readonly index: string | undefined;
   readonly valuesOf: (object: T) => readonly string[];
-  /** Objects without any value count too: a path without a value is "", as on the server. */
+  /** Whether the term selects objects without a value: on the server a missing path is "". */
   readonly takesNone: boolean;
 }
 
 /**
- * apimachinery: pkg/fields ParseSelector, of which a cache can answer equality alone, as in
- * controller-runtime.
+ * Parses a field selector. A cache supports equality alone, as in controller-runtime. apimachinery:
+ * pkg/fields ParseSelector.
  */
 function termsOf<T extends object>(indexer: Indexer<T, string>, fieldSelector: string): Term<T>[] {
   return fieldSelector
@@ -120,7 +119,7 @@ function termsOf<T extends object>(indexer: Indexer<T, string>, fieldSelector: s
     });
 }
 
-/** Through the narrowest index, and then by what the index does not say. */
+/** Takes the objects of the narrowest index; the caller checks the other terms. */
 function candidates<T extends object>(
   indexer: Indexer<T, string>,
   index: ListOptions['index'],
@@ -159,7 +158,10 @@ function keep<T extends object>(objects: T[], terms: readonly Term<T>[]): T[] {
 
 const optional = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
-/** As the index has them: an index function that fails, which the index tells of, gives none. */
+/**
+ * The values that the index has. A failing index function gives none, and the index has reported
+ * it.
+ */
 function valuesBy<T extends object>(spec: IndexSpec<T>): (object: T) => readonly string[] {
   if (typeof spec === 'string') return pathIndexFunc(spec);
   return (object) => {
@@ -175,7 +177,7 @@ function valuesBy<T extends object>(spec: IndexSpec<T>): (object: T) => readonly
 }
 
 /**
- * The index over a path; else the one of that name, as the field of controller-runtime's
+ * The index over a path, else the index of that name: the field of controller-runtime's
  * MatchingFields is the name of an index.
  */
 function indexOver<T extends object>(

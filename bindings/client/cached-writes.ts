@@ -1,7 +1,7 @@
 /**
- * Writes of a client that reads from caches: what is written back may be less than the server has,
- * or older, as it came from a cache. Nothing that the cache has left out is deleted, and a write
- * that the server refuses makes the next read of the object a live one.
+ * The writes of a client with caches. An object from a cache may be older than the server's, or
+ * have less: such a write never deletes what the cache has left out. After a write that the server
+ * refuses as a conflict, the next read of the object asks the server.
  */
 
 import { requireObject } from '../base/errors.ts';
@@ -66,7 +66,9 @@ export class CachedWrites {
     return this.#told(resource, object, this.#live.update(resource, sent, options));
   }
 
-  /** What is put together by hand has no uid, and says all that it is to own. */
+  /**
+   * A configuration that the program built itself has no uid, and lists all fields that it owns.
+   */
   async apply<T extends object>(
     resource: Resource<T, string>,
     object: Applied<T>,
@@ -134,8 +136,8 @@ export class CachedWrites {
   }
 
   /**
-   * What is to be sent in place of an object, unless it would delete what its cache has left out:
-   * then it is refused. The server is asked only where the cache leaves out anything.
+   * The object to send. Rejects if the update would delete what the cache has left out. The server
+   * is asked only if the cache leaves out anything.
    */
   async #checked<T extends object>(
     resource: AnyResource,
@@ -151,7 +153,7 @@ export class CachedWrites {
     const keep = this.#cacheOf(resource, namespace)?.kept();
     if (keep === undefined) return object;
     const now = await this.#now(resource, { name, namespace }, signal);
-    // A write of another version is the server's to refuse.
+    // The server answers a write of an older version with a conflict.
     if (now === undefined || (resourceVersion ?? versionOf(now)) !== versionOf(now)) return object;
     const kept = keep(now);
     const given = part === undefined ? withStatusOf(object, now, kept) : object;
@@ -185,7 +187,7 @@ export class CachedWrites {
       .catch(ignoreNotFound);
   }
 
-  /** Of a conflict the cache is told. */
+  /** Marks the object in the cache after a conflict. */
   async #told<R>(resource: AnyResource, object: object, writing: Promise<R>): Promise<R> {
     try {
       return await writing;
@@ -201,7 +203,7 @@ export class CachedWrites {
 const versionOf = (object: object): string | undefined =>
   (object as KubeObject).metadata?.resourceVersion;
 
-/** Of a merge patch with an optimistic lock. */
+/** The resourceVersion of a merge patch with an optimistic lock. */
 function versionIn(patch: Patch): { resourceVersion?: string } {
   const body = patch?.type === 'merge' ? (patch.body as KubeObject) : undefined;
   const version = body?.metadata?.resourceVersion;

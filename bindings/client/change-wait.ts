@@ -1,7 +1,7 @@
 /**
- * Waiting until a cache has come to something, for a time, or until a signal fires; nothing is left
- * behind by any of the three. Who waits is not woken by changes that do not bring it, as they may
- * be many, and those who wait as well.
+ * Waits until a cache meets a condition, for a time, or until a signal fires, and leaves nothing
+ * behind. A waiter is not woken by changes that do not meet its condition: there may be many
+ * changes and many waiters.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -19,13 +19,13 @@ interface Waiter {
   readonly informer: Changing;
   readonly come: () => boolean;
   readonly resolve: () => void;
-  /** All who wait for the same change. */
+  /** All waiters of the same change. */
   among: Set<Waiter>;
 }
 
 /**
- * Who waits for a change: one reaction to its promise for all of them, as a promise keeps each that
- * it was given until it settles.
+ * The waiters of a change. They share one reaction to its promise, because a promise keeps each
+ * reaction until it settles.
  */
 const waiting = new WeakMap<Promise<void>, Set<Waiter>>();
 
@@ -48,8 +48,8 @@ function waitersOf(changed: Promise<void>): Set<Waiter> {
 }
 
 /**
- * A cache that fails when it is asked is left to the reader, who asks again: the others here must
- * not pay for it.
+ * An error of the condition counts as met: that reader gets it when it reads; the other waiters
+ * must not.
  */
 function hasCome({ come }: Waiter): boolean {
   try {
@@ -59,7 +59,9 @@ function hasCome({ come }: Waiter): boolean {
   }
 }
 
-/** @param come asked after every change; true at the latest when the informer has ended */
+/**
+ * @param come called after every change; it must be true at the latest when the informer has ended
+ */
 export async function waitForChange(
   informer: Changing,
   come: () => boolean,
@@ -81,7 +83,7 @@ export async function waitForChange(
   }
 }
 
-/** With why it has not synced, as far as that is known. */
+/** The name, with the reason why it has not synced if that is known. */
 function nameOf(informer: Changing): string {
   const { name } = informer.hasSyncedChecker();
   const failure = informer.hasSynced() ? undefined : informer.status().lastFailure;

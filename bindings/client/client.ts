@@ -1,7 +1,4 @@
-/**
- * The client: newClient and its options, checked before anything is built. controller-runtime:
- * pkg/client/client.go New.
- */
+/** newClient and its options. controller-runtime: pkg/client/client.go New. */
 
 import { type Clock, systemClock } from '../base/clock.ts';
 import {
@@ -24,60 +21,60 @@ import type { AnyResource, Client, WriteOptions } from './types.ts';
 import type { Warning } from './warnings.ts';
 
 export interface ClientOptions {
-  /** The way to the server: `fetchTransport`, or one of `capstan/client-node`. */
+  /** Sends the requests: `fetchTransport`, or a transport of `capstan/client-node`. */
   readonly transport: Transport;
   /**
-   * Where `get` and `list` read. The first read of a resource asks it for an informer, starts that
-   * and waits until it has synced; the factory's `shutdown` ends it. Without a cache every read
-   * asks the server, and so does one of a namespace that is not among those of the cache, or of a
-   * resource that the server does not have: a 404, and no informer that waits for it.
+   * The cache that `get` and `list` read. The first read of a resource gets its informer from the
+   * factory, starts it and waits until it has synced; the factory's `shutdown` ends it.
+   *
+   * Reads ask the server without a cache, in a namespace that the cache does not have, and for a
+   * resource that the server does not serve: that is a 404, and no informer waits for it.
    */
   readonly cache?: SharedInformerFactory | undefined;
-  /** Resources that are never read from the cache, such as Secrets of which there are many. */
+  /** Resources that are never read from the cache. Default: none. */
   readonly disableFor?: readonly AnyResource[] | undefined;
   /**
-   * A cached read of a resource without an informer is an error NOT_CACHED, instead of making one.
-   * Default false.
+   * Rejects a cached read of a resource without an informer with NOT_CACHED, instead of starting
+   * one. Default false.
    */
   readonly readerFailOnMissingInformer?: boolean | undefined;
   /**
-   * How long the first read of a resource waits for its cache, in milliseconds. Default 120 000, as
-   * for controllers. A kind that the server forbids to list or to watch is not waited for: the read
-   * fails with its 403, until it is allowed.
+   * How long the first read of a resource waits for its cache to sync, in milliseconds. Default 120
+   * 000. If the server forbids listing or watching the kind, the read fails with that 403 at once.
    */
   readonly cacheSyncTimeout?: number | undefined;
   /**
-   * Whether a cached read waits until the cache has what this client wrote before. Default true.
-   * See {@link newClient}.
+   * Whether a cached read waits for the writes of this client. Default true. See {@link newClient}.
    */
   readonly readYourWrites?: boolean | undefined;
   /**
-   * How long it waits, in milliseconds. Default 5000. After that, or as soon as the cache's watch
-   * is seen to be down, the server is asked, and later reads do not wait for these writes again.
+   * How long such a read waits, in milliseconds. Default 5000. After that, or once the cache's
+   * watch is known to be down, the read asks the server, and later reads no longer wait for these
+   * writes.
    */
   readonly readYourWritesTimeout?: number | undefined;
   /**
-   * Who owns the fields that are written; server-side apply needs it. Single calls may say
-   * otherwise.
+   * The field manager of writes. Server-side apply needs one. A call can set its own. Default:
+   * none.
    */
   readonly fieldOwner?: string | undefined;
   /**
-   * What the server does about fields that it does not know, for all writes but apply, which is
-   * always strict. Default: the server's, `Warn`.
+   * What the server does with unknown fields, for all writes but apply, which is always strict.
+   * Default: the server's, `Warn`.
    */
   readonly fieldValidation?: WriteOptions['fieldValidation'] | undefined;
   /**
-   * A limit on requests. `true`: client-go's, 5 a second and 10 at once. Default: none, as in
-   * controller-runtime.
+   * A limit on requests. `true` is client-go's default: 5 a second, with bursts of 10. Default:
+   * none, as in controller-runtime.
    */
   readonly rateLimit?: boolean | RateLimitOptions | RequestRateLimiter | undefined;
   /**
-   * The longest answer of the server, in bytes; a longer one is rejected with CapstanError
-   * TOO_LARGE before it fills the memory. Default 256 MiB; V8 has no texts beyond 512 MiB. Long
-   * lists are read by pages: `limit` and `continue`.
+   * The longest answer, in bytes. A longer one rejects with CapstanError TOO_LARGE before it fills
+   * the memory. Default 256 MiB; V8 has no strings beyond 512 MiB. Read long lists by `limit` and
+   * `continue`.
    */
   readonly maxAnswerBytes?: number | undefined;
-  /** Told of each warning of the server. Default: the logger's `warn`. */
+  /** Called for each warning of the server. Default: the logger's `warn`. */
   readonly onWarning?: ((warning: Warning) => void) | undefined;
   /** Default: silent. */
   readonly logger?: Logger | undefined;
@@ -101,28 +98,34 @@ export const OWN_CLIENT_NAMES = namesOf<Omit<ClientOptions, 'transport' | 'cache
 const CLIENT_NAMES = namesOf<ClientOptions>()({ ...OWN_CLIENT_NAMES, transport: 1, cache: 1 });
 
 /**
- * A client for all resources of a server: typed by the resource that a call names, and without any
- * registry of types.
+ * Makes a client for all resources of a server. A call names its resource, which gives the type of
+ * the objects; there is no scheme to register types in. controller-runtime: client.New.
  *
- * With a `cache`, `get` and `list` read from it and so cost no request; what they give is shared
- * with everybody who reads that cache, and read-only: change a copy (`structuredClone`, or
- * `createOrUpdate`, which makes one). `live: true` asks the server.
+ * With a `cache`, `get` and `list` read from it and send no request. They return objects that all
+ * readers of the cache share and that are read-only: change a copy (`structuredClone`), or use
+ * `createOrUpdate`. `live: true` asks the server.
  *
- * **Read your own writes.** A cache follows the server, so it may be behind. After a write through
- * this client a cached read of that object waits until the cache has the written version, or a
- * newer one; after a deletion until the object is gone, or marked; a list waits for all that this
- * client has written in its namespace. It does not wait for what cannot come: a dry run, an object
- * that the cache's selectors leave out, one that others have deleted. A cache that does not come
- * within `readYourWritesTimeout` costs a request: the server is asked instead, with the same
- * selectors. Only a list by an index, which the server does not have, is rejected then, with
- * TIMEOUT. Not covered are writes that go around this client, and a write whose answer was lost on
- * the way. A deletion of an object that the cache did not have costs the next read of it a request
- * (a list that waits for many of them, one in all), as the server does not say at which version it
- * deleted something. `readYourWrites: false` reads what is there.
+ * **Read your own writes.** A cache follows the server, so it may be behind. A cached read waits
+ * until the cache has the writes of this client:
  *
- * Requests are repeated where client-go's are: any on 429 and 5xx with Retry-After, ten times at
- * most; a GET also when its connection was reset. A write whose connection is lost is rejected with
- * a TransportError: it may have been carried out.
+ * - `get` waits for the version that was written, or a newer one; after a deletion it waits until
+ *   the object is gone or marked as deleted.
+ * - `list` waits for all writes of this client in its namespace.
+ * - Nothing waits for what the cache will not see: a dry run, an object that the cache's selectors
+ *   exclude, an object that others have deleted.
+ * - After `readYourWritesTimeout` the read asks the server, with the same selectors. A list by an
+ *   index, which the server does not have, rejects with TIMEOUT instead.
+ * - After the deletion of an object that the cache did not have, the next read of it asks the
+ *   server (a list that waits for many deletions asks once), because the server does not say at
+ *   which version it deleted the object.
+ * - Writes that do not go through this client, and writes whose answer was lost, are not waited
+ *   for.
+ *
+ * `readYourWrites: false` reads the cache as it is.
+ *
+ * **Retries.** As in client-go: any request is repeated on 429 and on 5xx with Retry-After, at most
+ * ten times; a GET is also repeated when its connection was reset. A write whose connection was
+ * lost rejects with a TransportError, because the server may have carried it out.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -183,7 +186,7 @@ export function newClient(options: ClientOptions): Client {
   });
 }
 
-/** apiserver: at most 128 characters. Throws CapstanError INVALID_ARGUMENT. */
+/** Throws CapstanError INVALID_ARGUMENT. apiserver: a field manager has at most 128 characters. */
 export function requireFieldOptions(fieldOwner: unknown, fieldValidation: unknown): void {
   if (
     fieldOwner !== undefined &&

@@ -1,8 +1,9 @@
 /**
- * Status conditions: a list with one entry for each type, where `lastTransitionTime` moves when the
- * status does and at no other time. apimachinery: pkg/api/meta/conditions.go. Nothing here changes
- * the list it is given: what comes back is the same list where nothing had to change, and otherwise
- * a new one. A null in the list, which some kinds allow, is no condition of any type and stays.
+ * Status conditions: a list with one entry per type, whose `lastTransitionTime` changes when the
+ * status does. apimachinery: pkg/api/meta/conditions.go.
+ *
+ * The list that is passed in is never changed. The functions return the same list if nothing had to
+ * change, else a new one. Some kinds allow null in the list; it is kept and has no type.
  */
 
 import { systemWallNow } from '../base/clock.ts';
@@ -16,20 +17,17 @@ export interface Condition {
   /** Such as `Ready`. */
   type: string;
   status: 'True' | 'False' | 'Unknown';
-  /** One word in CamelCase, for programs. */
+  /** A reason in CamelCase, for programs. */
   reason: string;
-  /** For people; may be empty. */
+  /** A message for people; may be empty. */
   message: string;
   /** RFC 3339, in UTC and to the second. */
   lastTransitionTime: string;
-  /** The `metadata.generation` that was looked at. */
+  /** The `metadata.generation` that the condition is based on. */
   observedGeneration?: number | undefined;
 }
 
-/**
- * Any type that conditions have in a user's types; `undefined` is what Zod's optional members have
- * in theirs.
- */
+/** The type of conditions in a user's own types. Zod's optional members allow `undefined`. */
 export interface ConditionLike {
   type: string;
   status: string;
@@ -39,26 +37,25 @@ export interface ConditionLike {
   observedGeneration?: number | undefined;
 }
 
-/** A condition that is to be set; `lastTransitionTime` is filled in. */
+/** A condition without `lastTransitionTime`, which is filled in. */
 export type NewCondition<C extends ConditionLike = Condition> = Omit<C, 'lastTransitionTime'> & {
   [K in 'lastTransitionTime' & keyof C]?: C[K] | undefined;
 };
 
-/** An empty list says nothing of its type. */
+/** An empty list has no type of its own. */
 type Known<C extends ConditionLike> = [C] extends [never] ? Condition : C;
 
-/** Of {@link setStatusCondition}. */
+/** Options of {@link setStatusCondition}. */
 export interface SetConditionOptions {
-  /** The time of day. Default: the host's. */
+  /** The time of day, in milliseconds since 1970. Default: the host's. */
   readonly wallNow?: (() => number) | undefined;
 }
 
 const NAMES = namesOf<SetConditionOptions>()({ wallNow: 1 });
 
 /**
- * The conditions with this one in place of that of the same type, or at the end.
- * `lastTransitionTime` becomes the one that is given, or now, if there was none of this type or its
- * status differs; else it stays.
+ * Sets the condition of its type, or appends it. `lastTransitionTime` becomes the given one, or
+ * now, if there was no condition of this type or its status differs; else it stays.
  *
  * @param conditions such as `object.status?.conditions`: undefined and null are none
  * @returns a new list; the same one if it says all of this already
@@ -98,13 +95,13 @@ export function setStatusCondition<C extends ConditionLike = Condition>(
   return list.with(at, next as C) as Known<C>[];
 }
 
-/** What a condition says, beside its status. */
+/** The members besides type, status and time. */
 const SAID = ['reason', 'message', 'observedGeneration'] as const;
 
-/** Go writes neither an empty text nor a generation of 0 apart from one that is not there. */
+/** Go omits an empty text and a generation of 0. */
 const same = (a: unknown, b: unknown): boolean => a === b || (!a && !b);
 
-/** The conditions without those of this type; the same list if there is none. */
+/** Removes the condition of this type. Returns the same list if there is none. */
 export function removeStatusCondition<C extends ConditionLike>(
   conditions: readonly C[] | null | undefined,
   type: string,
@@ -114,7 +111,7 @@ export function removeStatusCondition<C extends ConditionLike>(
   return rest.length === list.length ? list : rest;
 }
 
-/** The condition of this type. */
+/** Finds the condition of this type. */
 export function findStatusCondition<C extends ConditionLike>(
   conditions: readonly C[] | null | undefined,
   type: string,
@@ -131,8 +128,8 @@ export function isStatusConditionTrue(
 }
 
 /**
- * Whether there is a condition of this type and it is `False`: where there is none, nothing is
- * known.
+ * Whether there is a condition of this type and it is `False`. A missing condition is unknown, not
+ * false.
  */
 export function isStatusConditionFalse(
   conditions: readonly ConditionLike[] | null | undefined,

@@ -1,7 +1,9 @@
 /**
- * Bringing an object to a state, whether it is there or not. What it keeps true: what was read is
- * never changed (it may be the cache's), what is the same is not written, and the object stays the
- * one that was named. controller-runtime: pkg/controller/controllerutil.
+ * createOrUpdate and createOrPatch: bring an object to a state, whether it exists or not.
+ * controller-runtime: pkg/controller/controllerutil.
+ *
+ * Invariants: the object that was read is never changed (it may be the cache's), an unchanged
+ * object is not written, and `mutate` cannot make it another object.
  */
 
 import { CapstanError, requireFunction, requireObject } from '../base/errors.ts';
@@ -20,8 +22,8 @@ import type { AnyResource, Client, ObjectKey, ReadOptions, WriteOptions } from '
 import { markWhole } from './whole.ts';
 
 /**
- * What was done. `updatedStatus`: object and status; `updatedStatusOnly`: the status alone.
- * controller-runtime: OperationResult.
+ * What was done. `updatedStatus`: object and status were written; `updatedStatusOnly`: only the
+ * status. controller-runtime: OperationResult.
  */
 export type OperationResult =
   | 'unchanged'
@@ -30,21 +32,21 @@ export type OperationResult =
   | 'updatedStatus'
   | 'updatedStatusOnly';
 
-/** What was done, and the object after it. */
+/** The result, and the object after it. */
 export interface Operation<T> {
   readonly result: OperationResult;
-  /** As the server has it now; where nothing was written, as it was read, and then read-only. */
+  /** The server's answer. If nothing was written, the object that was read, which is read-only. */
   readonly object: T;
 }
 
 /**
- * Changes the draft of an object in place, or gives another. Of an object that is not there it gets
- * one with apiVersion, kind and its names. Another object keeps the status, the version and what
- * else of the metadata the server alone sets, where it does not have these members itself.
+ * Changes the draft in place, or returns another object. For a new object the draft has apiVersion,
+ * kind, namespace and name. A returned object gets the status, the resourceVersion and the metadata
+ * that only the server sets from the draft, unless it has these members itself.
  */
 export type Mutate<T> = (draft: T) => Promise<T> | Promise<void> | T | void;
 
-/** How to read before the write, and how to write. */
+/** Options of the read and of the write. */
 export interface CreateOrUpdateOptions
   extends WriteOptions,
     Pick<ReadOptions, 'live' | 'readYourWrites'> {}
@@ -56,27 +58,26 @@ const NAMES = namesOf<CreateOrUpdateOptions>()({
 });
 
 /**
- * Reads an object, lets `mutate` change a copy, and creates or updates it, if anything is
- * different. An update carries the version that was read, so that it is a conflict where others
- * were faster (see `retryOnConflict`). What is changed in the status is not written where the kind
- * has a status subresource.
+ * Reads an object, calls `mutate` with a copy, and creates or updates the object if the copy
+ * differs. The update has the resourceVersion that was read: it is a conflict if someone else was
+ * faster (see `retryOnConflict`). Changes to the status are not written if the kind has a status
+ * subresource. controller-runtime: controllerutil.CreateOrUpdate.
  *
  * **What counts as different.** `mutate` may set a state without the server's defaults, with empty
- * lists that the server leaves out, or with `1000m` for `1`. Such a state is sent once, and what
- * the server made of it is remembered. A draft that says there what was sent before is no change,
- * as long as the server's object is the same one (its uid) and still has, in the member around it
- * (`spec`, `data`, `metadata.labels`, …), what was answered then. All else is sent: a value that is
- * new, what others have changed, an object that was made anew. Labels, annotations, finalizers and
- * owner references that are empty count as none, and so do members that the server alone sets and
- * a draft leaves out (`uid`, `resourceVersion`, `creationTimestamp`, `generation`,
+ * lists that the server removes, or with `1000m` for `1`. Such a state is sent once, and the client
+ * remembers the answer. The same state is not sent again as long as the server has the same object
+ * (its uid) and the member around it (`spec`, `data`, `metadata.labels`, …) is what was answered
+ * then. A new value, a change by others and a new object are always sent. Empty labels,
+ * annotations, finalizers and owner references count as absent. A draft may leave out the members
+ * that only the server sets (`uid`, `resourceVersion`, `creationTimestamp`, `generation`,
  * `managedFields`).
  *
- * This is remembered with the client, and with all wrappers around it: make it once, not at each
- * reconcile. It takes 32 MiB at most, some 40 000 objects without their defaults; those that were
- * used last are kept. It lasts for an hour, as a webhook or a schema may be another by then. After
- * that, and after a start of the process, such an object is sent once more. That is an update and
- * no dry run, as it costs one request also where there is something to change; where there is
- * nothing, the server stores nothing and the result is `unchanged`.
+ * The client and all of its wrappers share this memory: make one client, not one per reconcile. It
+ * takes at most 32 MiB (about 40 000 objects without their defaults), keeps the most recently used
+ * objects, and forgets a state after an hour, because a webhook or a schema may have changed. Then,
+ * and after a restart, the object is sent once more. That is an update and not a dry run, which
+ * would cost a request also if there is something to change; the server stores nothing if there is
+ * not, and the result is `unchanged`.
  *
  * @throws CapstanError INVALID_ARGUMENT, also where `mutate` changed the name; StatusError;
  *   TransportError; ABORTED
@@ -109,10 +110,10 @@ export async function createOrUpdate<T extends object>(
 }
 
 /**
- * As {@link createOrUpdate}, with merge patches of what changed: one of the object, and one of its
- * status, which therefore must be a subresource. They carry no version. A status that `mutate`
- * gives to an object that is not there yet is not written, for it is created without one. A member
- * that `mutate` sets to null is removed.
+ * As {@link createOrUpdate}, with merge patches of the changes: one of the object, and one of its
+ * status, which must be a subresource. The patches have no resourceVersion. A status of a new
+ * object is not written, because it is created without one. A member that `mutate` sets to null is
+ * removed. controller-runtime: controllerutil.CreateOrPatch.
  *
  * @throws CapstanError INVALID_ARGUMENT, also where `mutate` changed the name; StatusError;
  *   TransportError; ABORTED
@@ -191,7 +192,7 @@ async function readAndMutate<T extends object>(
       throw error;
     });
   let existing = await read({ live, readYourWrites, signal, forUpdate: true });
-  // A cache has rounded integers beyond 2^53.
+  // A cache rounds integers beyond 2^53.
   if (existing !== undefined && !live && isDoubtful(existing))
     existing = await read({ live: true, signal });
   const start = existing ?? {
@@ -210,9 +211,8 @@ async function readAndMutate<T extends object>(
 }
 
 /**
- * The draft. A new object says nothing of a status that it does not have, and what it lacks of the
- * metadata that the server alone sets is as it was read: without the version it would overwrite
- * what others have changed meanwhile, or be refused.
+ * The draft, with the status and the server's metadata of the object that was read. Without the
+ * resourceVersion an update would overwrite changes by others, or be refused.
  */
 function withOwnParts<T extends object>(draft: T, copy: T, existing: T | undefined): T {
   if (draft === copy || existing === undefined || !isObjectLike((draft as Plain).metadata))
@@ -236,8 +236,9 @@ function writeOptions({
 }
 
 /**
- * Whether a write has made a difference. By all there is, as a dry run gives the version that was
- * there, but for what caches leave out: managers, and what items of a list do not say.
+ * Whether a write changed the object. Compares everything, because a dry run answers with the old
+ * resourceVersion, except for what caches leave out: managers, and kind and apiVersion of list
+ * items.
  */
 function isChanged(before: object, after: object): boolean {
   if (!isObjectLike(after)) return true;
@@ -249,16 +250,13 @@ function isChanged(before: object, after: object): boolean {
   return !sameExactJson(shown(before), shown(after));
 }
 
-/** What the object is in all that is remembered of a client. */
+/** The key of the object in the client's memory. */
 function idOf(resource: AnyResource, object: object): string {
   const { namespace, name } = objectKeyOf(resource, object);
   return `${resourceId(resource)} ${namespace}/${name}`;
 }
 
-/**
- * Without the nulls of members that the object before does not have as null: in a merge patch they
- * say that there is no such member.
- */
+/** Removes nulls that the object did not have before: in a merge patch null removes a member. */
 function withoutNulls<T>(value: T, before: unknown): T {
   if (typeof value !== 'object' || value === null) return value;
   for (const [name, member] of Object.entries(value)) {
@@ -277,7 +275,7 @@ interface Plain {
   status?: unknown;
 }
 
-/** Without what no server shows in metadata. */
+/** Removes members that no server returns in metadata. */
 function plain(object: object): Plain {
   const copy = copyOf(object, requireJsonText('object', object)) as Plain;
   for (const name of ['labels', 'annotations', 'finalizers', 'ownerReferences']) {

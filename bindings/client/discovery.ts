@@ -1,8 +1,8 @@
 /**
- * Which resource a kind is, asked of the server once. What it keeps true: an answer is kept until
- * somebody says that it is stale, and a kind that a kept answer does not have is asked for again,
- * as its definition may have come meanwhile. controller-runtime: pkg/client/apiutil/restmapper.go;
- * client-go: restmapper, discovery.
+ * Finds the resource of a kind by the server's discovery documents. An answer is kept until it is
+ * invalidated; a kind that a kept answer does not have is requested again, because its definition
+ * may have been created meanwhile. controller-runtime: pkg/client/apiutil/restmapper.go; client-go:
+ * restmapper, discovery.
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -17,7 +17,7 @@ import type { Transport } from '../cache/rest/transport.ts';
 import { RestClient } from './rest-client.ts';
 import type { AnyResource, CallOptions } from './types.ts';
 
-/** Which kind, as an object names it by apiVersion and kind. */
+/** A group, version and kind. apimachinery: schema.GroupVersionKind. */
 export interface GroupVersionKind {
   /** Empty for the core group. */
   readonly group: string;
@@ -25,17 +25,13 @@ export interface GroupVersionKind {
   readonly kind: string;
 }
 
-/**
- * Which kind is asked for. Without a version, the server's preferred one among those that have it.
- */
+/** A group and kind. Without a version, the preferred version of the group that has the kind. */
 export type GroupKind = Omit<GroupVersionKind, 'version'> & { readonly version?: string };
 
-/** What {@link Discovery.resources} gives. */
+/** The answer of {@link Discovery.resources}. */
 export interface ServerResources {
   readonly resources: Resource<KubeObject>[];
-  /**
-   * Why a `group/version` did not say what it has, such as one of an aggregated API that is down.
-   */
+  /** Errors by `group/version`, such as one of an aggregated API that is down. */
   readonly failed: ReadonlyMap<string, unknown>;
 }
 
@@ -58,7 +54,7 @@ const DISCOVER_NAMES = namesOf<{ clock: Clock } & CallOptions>()({ clock: 1, sig
 const KIND_NAMES = namesOf<GroupKind>()({ group: 1, version: 1, kind: 1 });
 
 /**
- * What one server has, by kind.
+ * Finds and keeps the resources of one server, by kind. controller-runtime: meta.RESTMapper.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -68,7 +64,7 @@ const KIND_NAMES = namesOf<GroupKind>()({ group: 1, version: 1, kind: 1 });
  */
 export class Discovery {
   readonly #rest: RestClient;
-  /** By `group/version`; a call that is under way is shared. */
+  /** By `group/version`. Calls at the same time share a request. */
   readonly #kinds = new Map<string, Promise<readonly Found[]>>();
   readonly #versions = new Map<string, Promise<string[]>>();
 
@@ -82,8 +78,8 @@ export class Discovery {
   }
 
   /**
-   * The resource of a kind. Rejects with StatusError 404 where the server has no such kind, and
-   * with whatever else it answers; with TransportError, and with CapstanError DECODE, ABORTED and
+   * Finds the resource of a kind. Rejects with StatusError 404 if the server has no such kind, with
+   * the server's other errors, with TransportError, and with CapstanError DECODE, ABORTED and
    * INVALID_ARGUMENT.
    */
   async resourceFor<T extends object = KubeObject>(
@@ -119,7 +115,7 @@ export class Discovery {
   }
 
   /**
-   * The resource of an object, by its apiVersion and kind; otherwise as {@link
+   * Finds the resource of an object by its apiVersion and kind. Rejects as {@link
    * Discovery.resourceFor}.
    */
   resourceOf<T extends object = KubeObject>(
@@ -129,15 +125,15 @@ export class Discovery {
     return this.resourceFor<T>(groupVersionKindFor(object), options);
   }
 
-  /** Whether objects of a kind are in a namespace; otherwise as {@link Discovery.resourceFor}. */
+  /** Whether the objects of a kind have a namespace. Rejects as {@link Discovery.resourceFor}. */
   async isObjectNamespaced(object: object, options: CallOptions = {}): Promise<boolean> {
     return (await this.resourceOf(object, options)).namespaced;
   }
 
   /**
-   * All resources that the server has now, without subresources: each in its group's preferred
-   * version, or else in the first that has it. Group versions that fail cost the others nothing.
-   * Rejects where the groups cannot be told; otherwise as {@link Discovery.resourceFor}. client-go:
+   * Lists the server's resources, without subresources: each in its group's preferred version, else
+   * in the first version that has it. Group versions that fail are in `failed`. Rejects if the
+   * groups cannot be read; otherwise as {@link Discovery.resourceFor}. client-go:
    * ServerPreferredResources, SupportsAllVerbs.
    *
    * @param options `verbs`: those that a resource must have, all of them. Default: none
@@ -180,12 +176,12 @@ export class Discovery {
     return { resources: (await Promise.all(all)).flat(), failed };
   }
 
-  /** @internal How many answers are kept. */
+  /** @internal The number of kept answers. */
   get size(): number {
     return this.#kinds.size + this.#versions.size;
   }
 
-  /** Forgets what the server said, of one group or of all. */
+  /** Forgets the answers for one group, or all answers. */
   invalidate(group?: string): void {
     if (group === undefined) {
       this.#kinds.clear();
@@ -234,7 +230,7 @@ export class Discovery {
       return resources.flatMap(({ name, kind, namespaced, verbs }) => {
         if (typeof name !== 'string' || typeof kind !== 'string' || typeof namespaced !== 'boolean')
           return [];
-        // Subresources have a slash, and kinds of their own or of their object.
+        // Names of subresources have a slash.
         return name.includes('/')
           ? []
           : [{ kind, plural: name, namespaced, verbs: Array.isArray(verbs) ? verbs : [] }];
@@ -242,7 +238,7 @@ export class Discovery {
     });
   }
 
-  /** undefined: the server does not have it. */
+  /** `undefined` if the server answers 404. */
   async #askFor(path: string, signal: AbortSignal | undefined): Promise<object | undefined> {
     try {
       return await this.#rest.send({ method: 'GET', path, signal });
@@ -254,8 +250,7 @@ export class Discovery {
 }
 
 /**
- * The resource of a kind, asked of the server for this once: see {@link Discovery}, which keeps
- * what it was told.
+ * Finds the resource of a kind by one request. {@link Discovery} keeps the answers.
  *
  * @throws StatusError 404 for a kind that the server does not have; whatever else it answers;
  *   TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
@@ -273,7 +268,7 @@ export function discover<T extends object = KubeObject>(
 }
 
 /**
- * Group, version and kind of a resource, or of an object by what it says of itself.
+ * The group, version and kind of a resource, or of an object by its apiVersion and kind.
  *
  * @throws CapstanError INVALID_ARGUMENT for an object without apiVersion or kind, as the items of
  *   some lists and caches are
@@ -309,12 +304,12 @@ function resourceFrom<T extends object>({
   return defineResource<T>()({ group, version, kind, plural, namespaced });
 }
 
-/** Whether the objects of a resource are in a namespace each. */
+/** Whether the objects of a resource have a namespace. */
 export function isObjectNamespaced(resource: AnyResource): boolean {
   return resource.namespaced;
 }
 
-/** The preferred one first. Throws CapstanError DECODE. */
+/** The versions of a group, the preferred one first. Throws CapstanError DECODE. */
 function versionsIn({ versions, preferredVersion }: Group, path: string): string[] {
   if (!Array.isArray(versions))
     throw new CapstanError('DECODE', `GET ${path}: expected an APIGroup with versions`);
@@ -327,8 +322,9 @@ function groupOf(apiVersion: string): string {
 }
 
 /**
- * A failure is not kept, nor that there is nothing, of which there may be any number: the next call
- * asks again. A caller's signal ends its own call; those who wait with it ask anew.
+ * Keeps an answer and shares it between callers. Errors and empty answers are not kept: the next
+ * call asks again. A caller's signal ends only its own call; callers that shared the request ask
+ * again.
  */
 async function kept<V extends readonly unknown[]>(
   map: Map<string, Promise<V>>,

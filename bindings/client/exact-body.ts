@@ -1,8 +1,8 @@
 /**
- * The text of what is written, in which no integer beyond 2^53 is another one than the server has.
- * JavaScript rounds them; those of objects that this process has read keep their text
- * (exact-json.ts), but not those of a cache, of a copy or of an object that is put together anew.
- * For these the server is asked, and what it does not tell is refused.
+ * The text of a body, with the digits that the server sent for integers beyond 2^53. JavaScript
+ * rounds them. Objects that this process parsed keep the text of their numbers (exact-json.ts);
+ * objects from a cache, copies and new objects do not. For these the object is read from the
+ * server, and a number that this does not tell is refused.
  */
 
 import { CapstanError } from '../base/errors.ts';
@@ -18,7 +18,7 @@ import type { KubeObject } from '../cache/rest/keys.ts';
 import { StatusError } from '../cache/rest/status-error.ts';
 import { requireJsonText } from './paths.ts';
 
-/** What is written, as text. */
+/** A body as text. */
 export interface Body {
   readonly what: string;
   readonly value: object;
@@ -27,10 +27,13 @@ export interface Body {
   readonly doubts: readonly NumberAt[];
 }
 
-/** In the text of a number that may have been rounded, and of one that JSON cannot say. */
+/**
+ * Finds numbers that may have been rounded, and null, which stands for a number that JSON cannot
+ * express.
+ */
 const SUSPECT = /[:,[](?:null|-?\d{16})/;
 
-/** Throws CapstanError INVALID_ARGUMENT for what is no JSON, NaN and Infinity among it. */
+/** Throws CapstanError INVALID_ARGUMENT for a value that JSON cannot express, such as NaN. */
 export function bodyFor(what: string, value: object): Body {
   const text = requireJsonText(what, value);
   if (!SUSPECT.test(text)) return { what, value, text, doubts: [] };
@@ -44,12 +47,12 @@ export function bodyFor(what: string, value: object): Body {
   return { what, value, text, doubts: unknown.filter((number) => mayBeRounded(number.value)) };
 }
 
-/** Whether an object has integers of which it is not known whether they have been rounded. */
+/** Whether an object has integers that may have been rounded. */
 export const isDoubtful = (object: object): boolean => bodyFor('object', object).doubts.length > 0;
 
 /**
- * The text of a body with doubts, each number as the server has it where it was before, or in the
- * only place where it has one that JavaScript takes for the same.
+ * The text of a body in which a rounded number gets the digits that the server has: at the same
+ * place, or at the only place whose number is the same to JavaScript.
  *
  * @param current what the server has, as it came; undefined: nothing
  * @throws CapstanError INVALID_ARGUMENT for a number that the server does not have; StatusError of
@@ -83,7 +86,10 @@ export function settled(
   return jsonText(value, known) as string;
 }
 
-/** What has another version has other numbers; the server would refuse it too. */
+/**
+ * An object of another version has other numbers. The server would answer the update with a
+ * conflict.
+ */
 function requireSameVersion(value: KubeObject, current: KubeObject | undefined): void {
   const version = value.metadata?.resourceVersion;
   const now = current?.metadata?.resourceVersion;
@@ -99,7 +105,7 @@ function requireSameVersion(value: KubeObject, current: KubeObject | undefined):
 
 const textOf = ({ text, value }: NumberAt): string => text ?? String(value);
 
-/** A place in a list is the same as before only in the same list, or where it has grown. */
+/** A place in a list is the same only if the list is the same, or has grown at its end. */
 function isInPlace({ path }: NumberAt, value: unknown, current: unknown): boolean {
   let [now, before] = [value, current];
   for (const name of path) {

@@ -1,9 +1,9 @@
 /**
- * Finalizers: names on an object that keep it from going, although it is deleted, until whoever put
- * a name there has cleaned up and takes it off. What must hold: the name is on the object before
- * anything outside exists that has to be cleaned up, and goes only after the clean-up succeeded.
+ * Finalizers: names in an object's metadata. A deleted object stays until all of them are removed.
  * controller-runtime: pkg/controller/controllerutil and pkg/finalizer; kube-rs: runtime::finalizer.
- * Nothing here changes the objects it is given; see metadata.ts.
+ *
+ * Invariants: the name is on the object before anything is created that needs clean-up, and is
+ * removed only after the clean-up succeeded. The objects that are passed in are never changed.
  */
 
 import { textOfError } from '../base/error-text.ts';
@@ -21,7 +21,7 @@ export function containsFinalizer(object: object, finalizer: string): boolean {
 }
 
 /**
- * The object with the finalizer, which comes last; the same object if it was there.
+ * Adds the finalizer at the end. Returns the same object if it has the finalizer.
  *
  * @example
  * const next = addFinalizer(pod, 'example.com/cleanup');
@@ -34,7 +34,10 @@ export function addFinalizer<T extends object>(object: T, finalizer: string): T 
   return withMetadata(object, { finalizers: [...finalizers, finalizer] });
 }
 
-/** The object without the finalizer, however often it is there; the same object if it was not. */
+/**
+ * Removes the finalizer, also if it is there several times. Returns the same object if it was not
+ * there.
+ */
 export function removeFinalizer<T extends object>(object: T, finalizer: string): T {
   const finalizers = finalizersOf(object);
   const rest = finalizers.filter((each) => each !== finalizer);
@@ -56,17 +59,17 @@ function requireFinalizer(name: string, finalizer: unknown): void {
     throw invalid(name, 'a name such as "example.com/cleanup"', finalizer);
 }
 
-/** What a {@link Finalizer} did to the object. */
+/** The result of a {@link Finalizer}. */
 export interface FinalizerResult<T extends object> {
-  /** The object as it is now; none: as it was given. */
+  /** The changed object. Default: the object that was passed in. */
   readonly object?: T;
-  /** The object has to be written. Once the finalizer succeeded that is so anyway. */
+  /** Whether the object must be written. After a success it must be, whatever this says. */
   readonly updated?: boolean;
-  /** The object's status has to be written. */
+  /** Whether the object's status must be written. */
   readonly statusUpdated?: boolean;
   /**
-   * It failed, and yet the object has to be written, with a condition that says so for example.
-   * Throwing says less.
+   * The clean-up failed, but the object must be written, for example with a condition. A thrown
+   * error cannot say that.
    */
   readonly error?: unknown;
 }
@@ -78,7 +81,7 @@ const RESULT_NAMES = namesOf<FinalizerResult<never>>()({
   error: 1,
 });
 
-/** Cleans up after an object that is being deleted. It may be called again for the same object. */
+/** Cleans up for an object that is being deleted. It may be called again for the same object. */
 export type Finalizer<T extends object> = (
   object: T,
   options: { readonly signal?: AbortSignal | undefined },
@@ -89,7 +92,7 @@ export type Finalizer<T extends object> = (
   | undefined
   | void;
 
-/** The object after all finalizers, and which parts of it have to be written. */
+/** The object after all finalizers, and which parts of it must be written. */
 export interface FinalizeResult<T extends object> {
   readonly object: T;
   readonly updated: boolean;
@@ -97,11 +100,11 @@ export interface FinalizeResult<T extends object> {
 }
 
 /**
- * Some finalizers failed, the others did their work: `result` may have to be written all the same.
- * Code `FINALIZE`.
+ * Some finalizers failed. `result` has what the others did, which may have to be written. Code
+ * `FINALIZE`.
  */
 export class FinalizeError<T extends object = object> extends CapstanError {
-  /** By the finalizers' keys. */
+  /** The errors by the finalizers' keys. */
   readonly errors: ReadonlyMap<string, unknown>;
   readonly result: FinalizeResult<T>;
 
@@ -124,9 +127,10 @@ export class FinalizeError<T extends object = object> extends CapstanError {
 }
 
 /**
- * Finalizers by name, for a controller with several: each is put on objects that live, and called
- * for objects that are being deleted, one after the other in the order of their registration. A
- * failed one stays on the object and does not keep the others from running.
+ * Several finalizers for one controller. All are added to objects that are not deleted; for an
+ * object that is being deleted they are called one after the other, in the order of registration. A
+ * finalizer that fails stays on the object; the others still run. controller-runtime:
+ * finalizer.Finalizers.
  *
  * @example
  * const finalizers = new Finalizers<V1Pod>();
@@ -150,8 +154,8 @@ export class Finalizers<T extends object> {
   }
 
   /**
-   * Puts every finalizer on an object that lives; runs and takes off those that are on an object
-   * that is being deleted.
+   * Adds all finalizers to an object that is not deleted; for one that is being deleted, runs and
+   * removes those that it has.
    *
    * @throws FinalizeError if some failed; its `result` has what the others did
    */
@@ -202,16 +206,16 @@ async function runFinalizer<T extends object>(
   }
 }
 
-/** What to do with an object that lives, and with one that is being deleted. */
+/** The handlers of {@link finalizer}. */
 export interface FinalizerHandlers<T extends object, R> {
   /**
-   * The object lives and has the finalizer: whatever is made now will be cleaned up. It is given
-   * the object as it is then, which is a newer one than the frame was given where the finalizer had
-   * to be written first.
+   * Called for an object that is not deleted and has the finalizer. If the finalizer was just
+   * added, it is the object that the server answered.
    */
   apply(object: T): Promise<R> | R;
   /**
-   * The object is being deleted. Once this succeeds, the finalizer goes. It may be called again.
+   * Called for an object that is being deleted. After it succeeds the finalizer is removed. It may
+   * be called again.
    */
   cleanup(object: T): Promise<R> | R;
 }
@@ -219,14 +223,14 @@ export interface FinalizerHandlers<T extends object, R> {
 const HANDLER_NAMES = namesOf<FinalizerHandlers<never, never>>()({ apply: 1, cleanup: 1 });
 
 /**
- * One finalizer as the frame of a reconcile: an object that lives gets it first, and is then
- * applied as the server answered; an object that is being deleted is cleaned up, and then loses it.
- * Both writes are JSON patches that hold only for this very object (its uid) and for the finalizers
- * that were seen: where either has changed since, the server refuses with 422 and the next try sees
- * it.
+ * Runs a reconcile with one finalizer. An object that is not deleted first gets the finalizer, then
+ * `apply` is called with the server's answer. For an object that is being deleted `cleanup` is
+ * called, then the finalizer is removed.
  *
- * kube-rs applies in the reconcile that follows from the event of its write. That event changes no
- * generation: a predicate may drop it, and then nothing would ever be applied.
+ * Both writes are JSON patches that test the object's uid and the finalizers that were read. If
+ * either has changed, the server answers 422 and the next try reads it. kube-rs calls `apply` in
+ * the reconcile after the event of the patch; that event does not change the generation, so a
+ * predicate may drop it and nothing would be applied. kube-rs: runtime::finalizer.
  *
  * @returns what `apply` or `cleanup` gave; undefined for an object that is being deleted and does
  *   not have the finalizer
@@ -264,7 +268,7 @@ export async function finalizer<T extends object, R>(
   try {
     await patchFinalizers(client, resource, object, removing(object, name), options.signal);
   } catch (error) {
-    // somebody else took the finalizer off, and the object went
+    // another client removed the finalizer and the object is gone
     if (!isNotFound(error)) throw error;
   }
   return result;
@@ -291,9 +295,7 @@ async function patchFinalizers<T extends object>(
   );
 }
 
-/**
- * A member that is not there equals null: to the server's library, and in its answer to this test.
- */
+/** In the server's JSON patch library a missing member equals null in a test. */
 function adding(object: object, name: string): JsonPatchOperation[] {
   const finalizers = finalizersOf(object);
   if (finalizers.length === 0)

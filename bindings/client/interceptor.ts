@@ -1,7 +1,6 @@
 /**
- * A client with functions in place of some of its methods, for tests and for what is to be seen or
- * changed on the way. What it keeps true: what is not intercepted goes to the client as it came,
- * and an interceptor gets that client to go on with. controller-runtime: pkg/client/interceptor.
+ * A client whose methods can be replaced, for tests and to observe or change calls. Methods that
+ * are not intercepted go to the inner client unchanged. controller-runtime: pkg/client/interceptor.
  */
 
 import { requireFunction } from '../base/errors.ts';
@@ -26,9 +25,9 @@ import type {
 import { noteWrapper, requireClient } from './wrapped-client.ts';
 
 /**
- * Functions that are called instead of a client's methods, any of them. `inner` is the client
- * without interceptors. Those that begin with `subResource` get the subresource's name, `status`
- * among them; they are not called where `subResource` is given, whose client counts then.
+ * Functions that are called instead of a client's methods. `inner` is the client without
+ * interceptors. Those that begin with `subResource` get the subresource's name, also `status`; they
+ * are not called if `subResource` is set, because its client is used.
  */
 export interface Interceptors {
   get?<T extends object>(
@@ -136,7 +135,8 @@ const NAMES = namesOf<Interceptors>()({
 });
 
 /**
- * A client whose calls go through the interceptors. Wrapped again, the outer ones come first.
+ * Wraps a client with interceptors. If the result is wrapped again, the outer interceptors are
+ * called first.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -155,8 +155,8 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
     if (interceptor !== undefined) requireFunction(`interceptors.${name}`, interceptor);
   const subResourceClient = (name: string): SubResourceClient =>
     interceptors.subResource?.(client, name) ?? intercepted(client, interceptors, name);
-  // Methods are looked up at each call, as with any object: interceptors may be changed while a
-  // test goes on. What one throws rejects the call.
+  // Interceptors are looked up at each call, so a test can change them. An error that one throws
+  // rejects the call.
   const wrapper: Client = {
     get: async (resource, key, options) =>
       interceptors.get

@@ -1,4 +1,4 @@
-/** Lists in pages, as an iterable: no more than a page is held. client-go: tools/pager. */
+/** Iterates over lists page by page; one page is in memory at a time. client-go: tools/pager. */
 
 import { requireInteger } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
@@ -9,9 +9,9 @@ import type { ListOptions, ObjectList, Reader } from './types.ts';
 /** client-go: tools/pager/pager.go defaultPageSize. */
 const PAGE_SIZE = 500;
 
-/** Which objects, and how many in one answer. */
+/** Options of `listAll` and `listPages`. */
 export interface ListAllOptions extends Omit<ListOptions, 'live' | 'limit' | 'continue' | 'index'> {
-  /** Objects a page. Default 500. */
+  /** Objects per page. Default 500. */
   readonly pageSize?: number | undefined;
 }
 
@@ -27,9 +27,9 @@ const NAMES = namesOf<ListAllOptions>()({
 });
 
 /**
- * All objects, one by one, asked from the server page by page as the loop goes on. If the pages
- * expire meanwhile, the loop ends with a StatusError of reason Expired (see `isResourceExpired`):
- * what was given is a part.
+ * Iterates over all objects; the server is asked for the next page when the loop needs it. If the
+ * continue token expires, the loop ends with a StatusError of reason Expired (see
+ * `isResourceExpired`), after a part of the objects.
  *
  * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with,
  *   and DECODE for a continue token that comes again
@@ -45,7 +45,7 @@ export async function* listAll<T extends object>(
 }
 
 /**
- * The pages themselves, with their versions and how much remains.
+ * Iterates over the pages, with their resourceVersion and remainingItemCount.
  *
  * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with,
  *   and DECODE for a continue token that comes again

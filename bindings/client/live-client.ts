@@ -1,7 +1,8 @@
 /**
- * The client that asks the server each time. What it keeps true: each call is one request (with its
- * repeats), checked before it is sent, and each write that was carried out is told to the observer
- * with what the server answered.
+ * The client that sends each call to the server.
+ *
+ * Invariants: a call is checked before it is sent, and is one request (with its repeats). The
+ * observer is called for each write that the server carried out, with the server's answer.
  */
 
 import {
@@ -59,22 +60,19 @@ import type {
 } from './types.ts';
 import { tellWritten } from './written.ts';
 
-/** Is told of writes that the server carried out; never of dry runs. */
+/** Is called for writes that the server carried out, but not for dry runs. */
 export interface WriteObserver {
-  /** @param answer the object as it is now, or what the subresource answered */
+  /** @param answer the object after the write, or the answer of the subresource */
   wrote(resource: AnyResource, answer: object): void;
-  /**
-   * A subresource was written, and the server said no more than that it was: a binding, an
-   * eviction.
-   */
+  /** A subresource was written and the server answered with a Status: a binding, an eviction. */
   touched(resource: AnyResource, key: ObjectKey): void;
   /** @param answer the object, or a Status */
   deleted(resource: AnyResource, key: ObjectKey, answer: object): void;
-  /** @param answer the list of what was deleted, as it was before, or a Status */
+  /** @param answer the list of the deleted objects before their deletion, or a Status */
   deletedAll(resource: AnyResource, answer: object): void;
 }
 
-/** What counts where a call does not say otherwise. */
+/** The defaults of writes. */
 export interface WriteDefaults {
   readonly fieldOwner?: string | undefined;
   readonly fieldValidation?: WriteOptions['fieldValidation'] | undefined;
@@ -85,7 +83,7 @@ const MEDIA_TYPES = {
   merge: 'application/merge-patch+json',
   strategic: 'application/strategic-merge-patch+json',
 } as const;
-/** JSON is YAML, and the server knows this name on all versions. */
+/** The body is JSON, which is YAML too. All versions of the server know this content type. */
 const APPLY = 'application/apply-patch+yaml';
 
 export class LiveClient implements Client {
@@ -107,7 +105,7 @@ export class LiveClient implements Client {
     return this.#read<T>(objectPath(resource, key), { resource, key }, options);
   }
 
-  /** @param others parameters that a cache sends and that are not known here */
+  /** @param others more query parameters, which a cache sends */
   async list<T extends object>(
     resource: Resource<T, string>,
     options: ListOptions = {},
@@ -249,8 +247,8 @@ export class LiveClient implements Client {
       ) => {
         const path = objectPath(resource, key, name);
         const sentKind = (body as KubeObject).kind;
-        // Bindings and evictions are answered with a Status of success. controller-runtime, too,
-        // leaves the body as it was sent.
+        // The server answers bindings and evictions with a Status. The body is sent without kind
+        // and apiVersion checks, as in controller-runtime.
         const answer = await this.#write<B>(
           { resource, key, subresource: name, sentKind, mayBeStatus: true },
           { method: 'POST', path, body: bodyFor('body', body) },
@@ -311,8 +309,8 @@ export class LiveClient implements Client {
   }
 
   /**
-   * Refuses an object that was read as metadata alone: an update would delete the rest. Some kinds
-   * have no more than metadata, so that the server is asked.
+   * Rejects an object that was read as metadata alone, because an update would delete the rest.
+   * Some kinds have nothing but metadata; for these the server is asked.
    */
   async #requireWhole(
     resource: AnyResource,
@@ -346,7 +344,7 @@ export class LiveClient implements Client {
         `"fieldOwner" expected a name, as server-side apply keeps who owns which field: give it to newClient or to this call`,
       );
     }
-    // Apply is strict on the server by itself; the client's default is for the other writes, as in
+    // The server validates an apply strictly. The client's default is for the other writes, as in
     // controller-runtime.
     const sent = { method: 'PATCH', path, body, contentType: APPLY, force: options.force };
     return this.#write<T>(wanted, sent, options, {});
@@ -394,7 +392,7 @@ export class LiveClient implements Client {
     return object;
   }
 
-  /** What the server has is asked for only where numbers may have been rounded. */
+  /** Reads the object from the server only if a number may have been rounded. */
   async #textOf(
     body: Body | string,
     { resource, key, subresource = '' }: Wanted,
@@ -415,7 +413,7 @@ export class LiveClient implements Client {
   }
 }
 
-/** Which object is written, or which part of it. */
+/** The object or subresource that a call writes. */
 type Target = Wanted & { readonly key: ObjectKey };
 
 interface Sent {
@@ -426,7 +424,7 @@ interface Sent {
   readonly force?: boolean | undefined;
 }
 
-/** Of a body of its own, else of the object. */
+/** The kind of the body, else of the object. */
 function sentKindOf(resource: AnyResource, { body }: { body?: object | undefined }): unknown {
   return body === undefined ? resource.kind : (body as KubeObject).kind;
 }
@@ -466,8 +464,9 @@ function patchBody(patch: Patch): { body: Body | string; contentType: string } {
 }
 
 /**
- * No object can lose its kind or apiVersion. A difference of two states says so all the same where
- * one of them lacks them, as an item of a list that a program has read by itself does.
+ * Removes null for kind and apiVersion, which no object can lose. A merge patch between two states
+ * has it if one of them lacks these members, such as an item of a list that was read without this
+ * client.
  */
 function withoutNullKind(body: object): object {
   const { kind, apiVersion, ...rest } = body as KubeObject;
@@ -475,7 +474,7 @@ function withoutNullKind(body: object): object {
   return { ...rest, ...(kind && { kind }), ...(apiVersion && { apiVersion }) };
 }
 
-/** The same of an operation of a JSON patch. */
+/** The same for an operation of a JSON patch. */
 function keepsKind(operation: unknown): boolean {
   const { op, path, value } = (operation ?? {}) as { op?: string; path?: string; value?: unknown };
   const removes = op === 'remove' || ((op === 'add' || op === 'replace') && value === null);
@@ -493,7 +492,7 @@ function selectorsOf({
   };
 }
 
-/** The dry run stands in the query too, as there are proxies that drop the body of a DELETE. */
+/** `dryRun` is in the query as well, because some proxies drop the body of a DELETE. */
 function deletion({
   dryRun,
   gracePeriodSeconds,

@@ -1,7 +1,7 @@
 /**
- * Patches from two states of an object. What it keeps true: the patch, applied to the first state,
- * gives the second (RFC 7386), and names nothing that is the same in both. controller-runtime:
- * pkg/client/patch.go MergeFrom, RawPatch.
+ * Merge patches from two states of an object. Applied to the first state the patch gives the second
+ * (RFC 7386); it has no member that is the same in both. controller-runtime: pkg/client/patch.go
+ * MergeFrom, RawPatch.
  */
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
@@ -12,21 +12,21 @@ import type { KubeObject } from '../cache/rest/keys.ts';
 import { requireJsonText } from './paths.ts';
 import type { Patch } from './types.ts';
 
-/** Of {@link mergeFrom}. */
+/** Options of {@link mergeFrom}. */
 export interface MergeFromOptions {
   /**
-   * The patch carries the version of the first state: it is a conflict where the object has changed
-   * since. Default false.
+   * The patch has the resourceVersion of the first state, and is a conflict if the object has
+   * changed since. Default false.
    */
   readonly optimisticLock?: boolean | undefined;
 }
 
 const NAMES = namesOf<MergeFromOptions>()({ optimisticLock: 1 });
 
-/** A state to patch from. */
+/** The first state. */
 export interface PatchBase<T extends object> {
   /**
-   * The patch to another state.
+   * The patch to the second state.
    *
    * @throws CapstanError INVALID_ARGUMENT for a null in it that the first state does not have, and
    *   for one in an object of a list that changes: in a merge patch null removes
@@ -35,8 +35,8 @@ export interface PatchBase<T extends object> {
 }
 
 /**
- * Begins a JSON merge patch. The state is copied, so that the object itself may be changed
- * afterwards. Lists are replaced as a whole.
+ * Copies the first state of a JSON merge patch; the object itself may then be changed. Lists are
+ * replaced as a whole. controller-runtime: client.MergeFrom.
  *
  * @throws CapstanError INVALID_ARGUMENT, also with `optimisticLock` for an object without a version
  * @example
@@ -69,8 +69,8 @@ export function mergeFrom<T extends object>(
 }
 
 /**
- * A patch in one's own words, sent to the byte: for numbers beyond 2^53, or for text that came from
- * elsewhere.
+ * A patch as text that is sent unchanged: for numbers beyond 2^53, or a patch from elsewhere.
+ * controller-runtime: client.RawPatch.
  *
  * @param type `'json'`, `'merge'`, `'strategic'`, or a media type
  * @throws CapstanError INVALID_ARGUMENT
@@ -99,8 +99,8 @@ type Json = null | boolean | number | string | Json[] | { [member: string]: Json
 type JsonObject = { [member: string]: Json };
 
 /**
- * As JSON says it: members that are undefined are none. Without kind and apiVersion, which no patch
- * changes: a state may lack them, and a server refuses to have them removed.
+ * The object as JSON, without members that are undefined, and without kind and apiVersion: a state
+ * may lack them, and a server refuses to remove them.
  */
 function plain(what: string, object: object): JsonObject {
   const copy = copyOf(object, requireJsonText(what, object)) as JsonObject;
@@ -112,7 +112,7 @@ function plain(what: string, object: object): JsonObject {
 function difference(before: JsonObject, after: JsonObject, path: string): JsonObject {
   const changes = new Map<string, Json>();
   for (const name of Object.keys(before)) {
-    // which the server keeps, and caches leave out
+    // the server keeps it, and caches leave it out
     if (path === '.metadata' && name === 'managedFields') continue;
     if (!Object.hasOwn(after, name)) changes.set(name, null);
   }
@@ -133,8 +133,8 @@ function difference(before: JsonObject, after: JsonObject, path: string): JsonOb
 }
 
 /**
- * As a member a null would remove, or be dropped, also from an object in a list; as an item of a
- * list it stays.
+ * Throws for a null member, which would remove something or be dropped, also in an object of a
+ * list. A null item of a list stays.
  */
 function withoutNulls(value: Json, path: string): Json {
   if (Array.isArray(value)) {

@@ -1,12 +1,12 @@
 /**
- * The metadata that helpers read and change. One rule for all of them: objects of a cache are
- * read-only and shared, so a helper takes an object and returns one. What comes back is the very
- * same object where nothing had to change, and otherwise a new one that shares every part that did
- * not change with the old; `next !== object` therefore says whether there is anything to write.
+ * Reads and changes metadata for the helpers of this folder. Objects of a cache are read-only and
+ * shared, so a helper takes an object and returns one: the same object if nothing had to change,
+ * else a new one that shares all unchanged parts. `next !== object` says whether there is something
+ * to write.
  */
 import { invalid, requireObject } from '../base/errors.ts';
 
-/** A reference to what an object belongs to, in its own namespace or cluster-scoped. */
+/** A reference to an owner in the object's namespace, or cluster-scoped. metav1.OwnerReference. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -14,14 +14,11 @@ export interface OwnerReference {
   uid: string;
   /** At most one owner is the controller. */
   controller?: boolean | undefined;
-  /** The owner, deleted in the foreground, waits until this object is gone. */
+  /** An owner that is deleted in the foreground waits until this object is gone. */
   blockOwnerDeletion?: boolean | undefined;
 }
 
-/**
- * What the API server keeps about every object. Times are RFC 3339 strings, as they are on the
- * wire.
- */
+/** The metadata of an object. Times are RFC 3339 strings, as on the wire. metav1.ObjectMeta. */
 export interface ObjectMeta {
   name?: string | undefined;
   generateName?: string | undefined;
@@ -40,8 +37,8 @@ export interface ObjectMeta {
 }
 
 /**
- * The metadata of an object, of whatever type its user gave it. Throws CapstanError
- * INVALID_ARGUMENT for what is no object.
+ * The metadata of an object of any type. Throws CapstanError INVALID_ARGUMENT if it is not an
+ * object.
  */
 export function checkedMetadata(object: object, name = 'object'): Readonly<ObjectMeta> {
   requireObject(name, object);
@@ -52,7 +49,7 @@ export function checkedMetadata(object: object, name = 'object'): Readonly<Objec
   return metadata as ObjectMeta;
 }
 
-/** A new object with these members of its metadata; one that is undefined is left out. */
+/** A new object with these members of its metadata. A member that is undefined is removed. */
 export function withMetadata<T extends object>(object: T, changed: Partial<ObjectMeta>): T {
   const metadata: Record<string, unknown> = { ...checkedMetadata(object), ...changed };
   for (const [member, value] of Object.entries(changed))
@@ -61,8 +58,8 @@ export function withMetadata<T extends object>(object: T, changed: Partial<Objec
 }
 
 /**
- * A list of an object, which has what its kind allows: a list that is not there is empty, and its
- * elements may be null. Throws CapstanError INVALID_ARGUMENT for what is no list.
+ * A list of an object. A missing list is empty, and elements may be null. Throws CapstanError
+ * INVALID_ARGUMENT if it is not a list.
  */
 export function listOf<E>(
   path: string,

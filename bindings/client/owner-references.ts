@@ -1,9 +1,9 @@
 /**
- * Owner references: whom an object belongs to. The garbage collector deletes it with its owners,
- * and a controller hears of it by the one owner that is marked as its controller; there is never
- * more than one. Two references name the same owner when group, kind and name are equal: the
- * version may differ, and so may the uid, for an owner that was made anew. controller-runtime:
- * pkg/controller/controllerutil. Nothing here changes the objects it is given; see metadata.ts.
+ * Owner references. The garbage collector deletes an object with its owners, and a controller
+ * watches the objects whose one controller reference names its owner. Two references name the same
+ * owner if group, kind and name are equal: version and uid may differ, for an owner that was
+ * created again. controller-runtime: pkg/controller/controllerutil. The objects that are passed in
+ * are never changed; see metadata.ts.
  */
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
@@ -18,7 +18,7 @@ import {
 } from './metadata.ts';
 import type { AnyResource } from './types.ts';
 
-/** The object has another controller already, which is `owner`. Code `ALREADY_OWNED`. */
+/** The object already has another controller, `owner`. Code `ALREADY_OWNED`. */
 export class AlreadyOwnedError extends CapstanError {
   readonly owner: OwnerReference;
 
@@ -36,12 +36,12 @@ export class AlreadyOwnedError extends CapstanError {
   }
 }
 
-/** What a reference says beside who the owner is. */
+/** Options of a reference. */
 export interface OwnerReferenceOptions {
   /**
    * Whether a foreground deletion of the owner waits for this object. Default: true for a
-   * controller, and for another owner not set, which the server takes for false. Setting it needs
-   * the right to update the owner's finalizers where the cluster checks that.
+   * controller; for another owner not set, which the server takes for false. Setting it may need
+   * the permission to update the owner's finalizers.
    */
   readonly blockOwnerDeletion?: boolean | undefined;
 }
@@ -49,8 +49,8 @@ export interface OwnerReferenceOptions {
 const NAMES = namesOf<OwnerReferenceOptions>()({ blockOwnerDeletion: 1 });
 
 /**
- * The object with `owner` as its controller. An older reference to that owner is replaced, in its
- * place.
+ * Sets `owner` as the controller. An older reference to that owner is replaced in its place.
+ * controller-runtime: SetControllerReference.
  *
  * @param ownerResource what `owner` is: objects do not always say
  * @returns a new object; the same one if it has exactly this reference
@@ -81,8 +81,8 @@ export function setControllerReference<T extends object>(
 }
 
 /**
- * The object with `owner` among its owners, but not as its controller. An older reference to that
- * owner is replaced, in its place, also one as controller.
+ * Adds `owner` as an owner that is not the controller. An older reference to that owner is replaced
+ * in its place, also if it was the controller. controller-runtime: SetOwnerReference.
  *
  * @returns a new object; the same one if it has exactly this reference
  * @throws CapstanError INVALID_OWNER, INVALID_ARGUMENT as {@link setControllerReference}
@@ -105,7 +105,7 @@ export function setOwnerReference<T extends object>(
 }
 
 /**
- * The object without its reference to `owner`, whether as controller or not.
+ * Removes the reference to `owner`, controller or not. controller-runtime: RemoveOwnerReference.
  *
  * @throws CapstanError NOT_OWNED if there is none
  */
@@ -125,7 +125,8 @@ export function removeOwnerReference<T extends object>(
 }
 
 /**
- * The object without its reference to `owner`, which has to be its controller.
+ * Removes the reference to `owner`, which must be the controller. controller-runtime:
+ * RemoveControllerReference.
  *
  * @throws CapstanError NOT_OWNED if it is not
  */
@@ -144,7 +145,7 @@ export function removeControllerReference<T extends object>(
   return without(object, owners, at);
 }
 
-/** Whether an object has a controller, whichever. */
+/** Whether an object has a controller. */
 export function hasControllerReference(object: object): boolean {
   return getControllerOf(object) !== undefined;
 }
@@ -163,7 +164,7 @@ export function hasOwnerReference(
   return indexOf(ownersOf(object), owner, ownerResource) >= 0;
 }
 
-/** As they are on the object: one that is null refers to nothing, and stays. */
+/** The references as they are on the object. A null refers to nothing, and stays. */
 type Owners = readonly (OwnerReference | null | undefined)[];
 
 function ownersOf(object: object): Owners {
@@ -186,8 +187,8 @@ function referenceTo(owner: object, object: object, ownerResource: AnyResource):
 }
 
 /**
- * The garbage collector looks for an owner in the object's namespace and among what is
- * cluster-scoped, and takes one that is elsewhere for gone.
+ * The garbage collector looks for an owner in the object's namespace and among cluster-scoped
+ * objects; an owner elsewhere counts as gone.
  */
 function checkNamespaces(ownerNamespace: string, object: object, ownerResource: AnyResource): void {
   if (ownerNamespace === '') return;

@@ -1,7 +1,6 @@
 /**
- * Where an object is on a server, and what may be sent there. What this file keeps true: no name,
- * namespace or subresource leaves its place in the path, and an object is only ever sent to the
- * resource that it says it is of.
+ * Paths and bodies of requests. Names, namespaces and subresources are checked so that none changes
+ * the path around it, and an object is sent only to the resource of its apiVersion and kind.
  */
 
 import { CapstanError, invalid, requireObject, show } from '../base/errors.ts';
@@ -18,7 +17,10 @@ export function requireResource(resource: AnyResource): void {
     throw invalid('resource', 'what defineResource returns', resource);
 }
 
-/** The path of a collection; none or "" is all namespaces. Throws CapstanError INVALID_ARGUMENT. */
+/**
+ * The path of a collection; no namespace or "" for all namespaces. Throws CapstanError
+ * INVALID_ARGUMENT.
+ */
 export function collectionPath(resource: AnyResource, namespace = ''): string {
   requireResource(resource);
   const scope =
@@ -29,8 +31,8 @@ export function collectionPath(resource: AnyResource, namespace = ''): string {
 }
 
 /**
- * The path of an object. The namespace of a key counts where the resource has namespaces, so that a
- * reconcile request serves for both. Throws CapstanError INVALID_ARGUMENT.
+ * The path of an object. The key's namespace is ignored for a cluster-scoped resource, so that a
+ * reconcile request is a key for both. Throws CapstanError INVALID_ARGUMENT.
  */
 export function objectPath(resource: AnyResource, key: ObjectKey, subresource = ''): string {
   requireResource(resource);
@@ -42,7 +44,9 @@ export function objectPath(resource: AnyResource, key: ObjectKey, subresource = 
     : `${collection}/${name}/${pathSegment('subresource', subresource)}`;
 }
 
-/** "" for a resource without namespaces. Throws CapstanError INVALID_ARGUMENT. */
+/**
+ * The namespace of a key; "" for a cluster-scoped resource. Throws CapstanError INVALID_ARGUMENT.
+ */
 export function requireNamespace(resource: AnyResource, namespace: unknown): string {
   requireResource(resource);
   if (!resource.namespaced) return '';
@@ -52,8 +56,8 @@ export function requireNamespace(resource: AnyResource, namespace: unknown): str
 }
 
 /**
- * The key of an object: its namespace where the resource has any, and its name. Throws CapstanError
- * INVALID_ARGUMENT.
+ * The key of an object. Throws CapstanError INVALID_ARGUMENT. controller-runtime:
+ * client.ObjectKeyFromObject.
  */
 export function objectKeyOf(
   resource: AnyResource,
@@ -74,8 +78,8 @@ export function requireMetadata(object: object): NonNullable<KubeObject['metadat
 }
 
 /**
- * What is sent for an object: with apiVersion and kind, which a program may leave out. Throws
- * CapstanError INVALID_ARGUMENT for an object of another kind.
+ * The body of an object: a missing apiVersion and kind are added. Throws CapstanError
+ * INVALID_ARGUMENT for an object of another kind.
  */
 export function bodyOf<T extends object>(
   resource: Resource<T, string>,
@@ -99,8 +103,8 @@ export function bodyOf<T extends object>(
 }
 
 /**
- * With numbers as they came, and BigInts as numbers. Throws CapstanError INVALID_ARGUMENT for what
- * JSON cannot say, such as a cycle.
+ * The text of a value, with the digits of its numbers as they were parsed. Throws CapstanError
+ * INVALID_ARGUMENT for what JSON cannot express, such as a cycle.
  */
 export function requireJsonText(what: string, value: unknown): string {
   try {

@@ -1,6 +1,6 @@
 /**
- * A limit on how many requests go out. What it keeps true: requests go in the order in which they
- * came, each takes one token, and one whose signal fires while it waits takes none. client-go:
+ * A client-side rate limit. Requests go out in the order in which they arrived and take one token
+ * each; a request whose signal fires while it waits takes none. client-go:
  * util/flowcontrol/throttle.go, rest/request.go tryThrottle.
  */
 
@@ -15,11 +15,11 @@ import { BucketRateLimiter } from '../workqueue/index.ts';
 const QPS = 5;
 const BURST = 10;
 
-/** A token bucket; the defaults are client-go's. */
+/** Options of a token bucket. The defaults are client-go's. */
 export interface RateLimitOptions {
-  /** Requests a second in the long run. Default 5. */
+  /** The sustained rate, in requests per second. Default 5. */
   readonly qps?: number | undefined;
-  /** Requests at once after a pause. Default 10. */
+  /** The largest burst after a pause. Default 10. */
   readonly burst?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -27,7 +27,7 @@ export interface RateLimitOptions {
 const NAMES = namesOf<RateLimitOptions>()({ qps: 1, burst: 1, clock: 1 });
 
 /**
- * A token bucket that several clients and transports may share.
+ * A token bucket. Several clients and transports may share one.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -38,13 +38,10 @@ const NAMES = namesOf<RateLimitOptions>()({ qps: 1, burst: 1, clock: 1 });
 export class RequestRateLimiter {
   readonly #bucket: BucketRateLimiter;
   readonly #clock: Clock;
-  /** Settles when whoever came last has had its turn. */
+  /** Settles after the last request of the queue. */
   #last: Promise<unknown> = Promise.resolve();
   #waiting = 0;
-  /**
-   * When the token is there that was taken for whoever comes first: who gives up before leaves it
-   * to the next.
-   */
+  /** When the next token is due. A request that gives up leaves it to the next one. */
   #due: number | undefined;
 
   constructor(options: RateLimitOptions = {}) {
@@ -56,13 +53,13 @@ export class RequestRateLimiter {
     this.#clock = clock;
   }
 
-  /** How many requests wait. */
+  /** The number of waiting requests. */
   waiting(): number {
     return this.#waiting;
   }
 
   /**
-   * Resolves when a request may go out; rejects with ABORTED when the signal fires before.
+   * Resolves when the request may go out. Rejects with ABORTED if the signal fires first.
    *
    * @param what waits, for that error
    */
@@ -71,8 +68,8 @@ export class RequestRateLimiter {
     this.#waiting++;
     const before = this.#last;
     const turn = this.#turn(before, signal);
-    // Whoever gives up must not let the next one overtake those before it. Without its outcome,
-    // which has that of the one before in it.
+    // A request that gives up must not let the next one overtake earlier ones. Its own outcome is
+    // dropped, because it would keep all earlier ones in memory.
     this.#last = Promise.allSettled([before, turn]).then(() => undefined);
     try {
       await turn;
@@ -96,14 +93,14 @@ export class RequestRateLimiter {
   }
 }
 
-/** Also one of another copy of the package, which is of another class. */
+/** Also true for a limiter of another copy of the package. */
 function isLimiter(
   rateLimit: true | RateLimitOptions | RequestRateLimiter,
 ): rateLimit is RequestRateLimiter {
   return typeof (rateLimit as Partial<RequestRateLimiter> | null)?.wait === 'function';
 }
 
-/** The limiter that an option means. */
+/** The limiter of an option. */
 export function limiterOf(
   rateLimit: boolean | RateLimitOptions | RequestRateLimiter | undefined,
   clock: Clock,
@@ -116,8 +113,8 @@ export function limiterOf(
 }
 
 /**
- * A transport whose requests wait for a token, watches excepted: for the lists of informers, which
- * then share the limit of a client.
+ * Wraps a transport so that its requests wait for a token, except watches. Use it for informers
+ * that share the limit of a client.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -136,7 +133,7 @@ export function rateLimitedTransport(
     async request(request) {
       if (request.query?.watch !== 'true')
         await limiter.wait(request.signal ?? never, `${request.method} ${request.path}`);
-      request.beforeSend?.(); // the transport may be one that does not call it
+      request.beforeSend?.(); // a transport need not call it
       return transport.request(request);
     },
     close: async () => transport.close?.(),

@@ -1,22 +1,22 @@
 /**
- * What a client has written to one resource and its cache may not show yet. What this file keeps
- * true: as long as a cache could give an older state of an object than the client's own last write,
- * the write is in here; as soon as it cannot, it is forgotten; and however many writes there are,
- * what is kept is bounded.
+ * Tracks a client's writes to one resource until the cache has them.
  *
- * A cache has caught up with a write when it holds that version of the object or a newer one, or
- * when it has taken over anything that is newer: the events of one resource come in the order of
- * their versions, so what is still missing then is gone, or is nothing for this cache. Versions are
- * compared as decimal numbers. Where a server's are not, a cache has caught up when it holds the very
- * version of the write; as that may be one which the cache never shows, because others wrote soon
- * after, a reader waits for it only for a while and then asks the server which version there is.
+ * Invariants: a write is kept as long as the cache could return an older state of the object; then
+ * it is forgotten. The number of writes is bounded.
+ *
+ * A cache has a write if it has that version of the object or a newer one, or if it has applied any
+ * newer version: events of a resource arrive in the order of their versions, so an object that is
+ * still missing then is deleted, or not selected by this cache. Versions are compared as decimal
+ * numbers. If a server's are not, the cache must have exactly the written version. It may never see
+ * that one, if others wrote soon after, so a reader waits for a while only and then asks the server
+ * for the current version.
  */
 import {
   compareResourceVersion,
   isComparableResourceVersion,
 } from '../cache/rest/resource-version.ts';
 
-/** The parts of an object that tell one state from another. */
+/** The members that identify a state of an object. */
 export interface WrittenObject {
   readonly metadata?: {
     readonly name?: string;
@@ -30,65 +30,62 @@ export interface WrittenObject {
   readonly spec?: unknown;
 }
 
-/** A cache, as far as it is asked here. */
+/** What is read of a cache. */
 export interface CacheView {
   object(key: string): WrittenObject | undefined;
-  /** The version of what it has taken over last; "" before anything. */
+  /** The last version that the cache has applied; "" before the first. */
   progress(): string;
 }
 
-/** A write that a cache may not show yet. */
+/** A write that a cache may not have yet. */
 export interface OwnWrite {
   readonly namespace: string;
   readonly key: string;
   /**
-   * Of an object that is there, its version; of one that was deleted, one that it had; of one that
-   * is lost, one from after its deletion. Undefined: the server does not say at which version it
-   * deleted the object, and the cache did not have it, or at which it bound or evicted one; so
-   * whatever the cache has may be from before or after. Who reads it has to ask: see `resolve`.
+   * The version after the write. For a deletion, a version that the object had; for `lost`, a
+   * version after the deletion. Undefined if the server did not answer a version: a deletion of an
+   * object that the cache did not have, a binding, an eviction. The cache may then be before or
+   * after the write, and a reader must ask the server: see `resolve`.
    */
   readonly version: string | undefined;
   readonly uid: string | undefined;
   /**
-   * `deleting`: deleted, though finalizers may still hold it. `lost`: deleted, and nobody was asked
-   * whether there is another of its name.
+   * `deleting`: deleted, but finalizers may hold it. `lost`: deleted, and the server was not asked
+   * whether there is a new object of that name.
    */
   readonly state: 'there' | 'deleting' | 'gone' | 'lost';
   /**
-   * Whether the object is expected in the cache: not where its selectors leave it out, and not
-   * where the server has said that it is gone.
+   * Whether the cache will have the object: not if its selectors exclude it or the server has said
+   * that it is gone.
    */
   expected: boolean;
-  /** A reader has waited for it in vain: the next one does not wait. */
+  /** A reader has waited in vain. The next reader does not wait. */
   late: boolean;
-  /** It is not known whether the cache gets the object at all: who reads it has to ask. */
+  /** It is unknown whether the cache will have the object: a reader must ask the server. */
   unsure?: boolean | undefined;
-  /** Of a deletion at a version that cannot be compared: the cache has shown the object. */
+  /** For a deletion at a version that cannot be compared: the cache has had the object. */
   shown?: boolean;
 }
 
-/** Writes that a cache has not caught up with. */
+/** The writes that a cache does not have yet. */
 export interface Missing {
   readonly all: OwnWrite[];
-  /**
-   * Those for which a read has to wait now. While it waits the cache goes on, and others of them
-   * may become such.
-   */
+  /** The writes that a read must wait for now. The cache may need others meanwhile. */
   readonly now: OwnWrite[];
-  /** Those of `now` that take asking the server. */
+  /** The writes of `now` that need a request to the server. */
   readonly unknown: OwnWrite[];
 }
 
 /**
- * So many writes to objects of one resource are told apart; beyond, the cache has to come past the
- * newest of the oldest.
+ * The most writes that are kept per resource. Beyond it the cache must pass the newest of the
+ * oldest writes.
  */
 const MOST = 4096;
 
 export class OwnWrites {
-  /** The newest of each object, in the order in which they were written. */
+  /** The newest write of each object, in the order of writing. */
   readonly #byKey = new Map<string, OwnWrite>();
-  /** The write, of no certain object, that stands for those that are too many to be kept. */
+  /** A write without an object that stands for all writes that were too many to keep. */
   #floor: OwnWrite | undefined;
   #sweepAt = 64;
   readonly #most: number;
@@ -110,7 +107,7 @@ export class OwnWrites {
     return this.#byKey.size + (this.#floor === undefined ? 0 : 1);
   }
 
-  /** @param cache undefined: there is none for the resource yet */
+  /** @param cache undefined if there is none for the resource yet */
   add(write: Omit<OwnWrite, 'late'>, cache: CacheView | undefined): void {
     const { key } = write;
     const before = this.#byKey.get(key);
@@ -122,12 +119,12 @@ export class OwnWrites {
     else if (this.#byKey.size >= this.#sweepAt) this.#sweep(cache);
   }
 
-  /** What a read of one object has to wait for; what has been caught up with is forgotten. */
+  /** The writes that a read of one object must wait for. Forgets those that the cache has. */
   missing(cache: CacheView, key: string): Missing {
     return this.stillMissing(cache, [this.#floor, this.#byKey.get(key)]);
   }
 
-  /** What a read of a namespace has to wait for; "" is all of them. */
+  /** The writes that a read of a namespace must wait for; "" for all namespaces. */
   missingIn(cache: CacheView, namespace: string): Missing {
     const entries = [...this.#byKey.values()].filter(
       (entry) => namespace === '' || entry.namespace === namespace,
@@ -136,11 +133,11 @@ export class OwnWrites {
   }
 
   /**
-   * What the server itself says of an object that was waited for in vain: `undefined` is that it
-   * has none. An older state than the one that was written comes from a server that was restored
-   * from a backup, and then there is nothing to wait for (one that has come as far again is not
-   * noticed). Of an object that others have deleted the cache may still have to show, and to lose,
-   * what was before the write.
+   * Applies the server's answer for an object that was waited for in vain; `undefined` if it does
+   * not exist. An older state than the write comes from a server that was restored from a backup:
+   * then nothing is waited for (unless the server has reached that version again, which is not
+   * noticed). If others have deleted the object, the cache may still have to show, and delete, the
+   * state before the write.
    */
   learn(writes: readonly OwnWrite[], object: WrittenObject | undefined): void {
     const { uid, resourceVersion } = object?.metadata ?? {};
@@ -155,11 +152,11 @@ export class OwnWrites {
   }
 
   /**
-   * What the server says of an object that was deleted or changed at no known version.
+   * Applies the server's answer for an object that was changed or deleted at an unknown version.
    *
-   * @param now the object, `undefined` for none, and the version at which that was so
-   * @param state `lost`: it was not asked for by name
-   * @returns what is to be waited for in its place
+   * @param now the object or `undefined`, and the version of that answer
+   * @param state `lost`: the server was not asked for this name
+   * @returns what must be waited for instead
    */
   resolve(
     write: OwnWrite,
@@ -185,7 +182,7 @@ export class OwnWrites {
     else if (this.#byKey.get(write.key) === write) this.#byKey.delete(write.key);
   }
 
-  /** Which of these are still waited for. */
+  /** The writes of these that are still missing. */
   stillMissing(cache: CacheView, writes: readonly (OwnWrite | undefined)[]): Missing {
     const missing: Missing = { all: [], now: [], unknown: [] };
     for (const write of writes) {
@@ -199,7 +196,7 @@ export class OwnWrites {
     return missing;
   }
 
-  /** Nobody may ever read what was written, so that it is looked through when it has doubled. */
+  /** The map is cleaned when it has doubled, because the writes may never be read. */
   #sweep(cache: CacheView): void {
     this.stillMissing(cache, [...this.#byKey.values()]);
     this.#bound();
@@ -217,15 +214,15 @@ export class OwnWrites {
 }
 
 /**
- * What two writes to one name leave. They may have been under way at once and answered in either
- * order, so that neither is simply the later: an object that was deleted stays so, and of its
- * versions the newest counts; of two objects the newer one does.
+ * Combines two writes to one name. They may have run at the same time and been answered in either
+ * order: a deleted object stays deleted, and the newest version counts; of two objects the newer
+ * one.
  */
 function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   const older = write.version !== undefined && isOlder(write.version, before.version);
   if (write.uid === undefined || write.uid !== before.uid) {
-    // Beside a deletion at no known version nothing can be called newer: whoever reads asks the
-    // server for all of it, and no object counts as gone.
+    // With a deletion at an unknown version neither write is known to be newer: a reader asks the
+    // server, and no object counts as gone.
     const kept = older || before.version === undefined ? before : { ...write, late: false };
     if (kept.version !== undefined && kept.state !== 'lost') return kept;
     return before.state === write.state ? kept : { ...kept, version: undefined, state: 'there' };
@@ -234,7 +231,7 @@ function both(before: OwnWrite, write: Omit<OwnWrite, 'late'>): OwnWrite {
   const states = [before.state, write.state];
   const state =
     (['lost', 'gone', 'deleting'] as const).find((each) => states.includes(each)) ?? 'there';
-  // What changed nothing is waited for no more than what it found.
+  // A write that changed nothing has the version that was there, which needs no more waiting.
   const isNew = newest !== before && (write.version !== before.version || state !== before.state);
   return { ...newest, state, late: before.late && !isNew };
 }
@@ -247,9 +244,8 @@ export function isMissing(cache: CacheView, write: OwnWrite): boolean {
 }
 
 /**
- * Whether this is a deletion at no known version, and nothing that the cache shows came after it:
- * then the object need not be asked for, as any version from after the deletion is one at which
- * there was none of its.
+ * Whether this is a deletion at an unknown version and the cache shows nothing newer. Then the
+ * object need not be requested: at any version after the deletion it did not exist.
  */
 export function isLost(cache: CacheView, { key, uid, version, state }: OwnWrite): boolean {
   if (version !== undefined || state !== 'gone') return false;
@@ -258,18 +254,18 @@ export function isLost(cache: CacheView, { key, uid, version, state }: OwnWrite)
 }
 
 /**
- * `stale`: the cache would give an older state. `early`: it would not now, and yet might once it
- * has gone on. `unknown`: it takes asking, and no waiting.
+ * `stale`: the cache has an older state. `early`: not now, but perhaps after more events.
+ * `unknown`: only the server can tell.
  */
 function stateIn(cache: CacheView, write: OwnWrite): State {
   const state = isOpaque(write) ? opaqueState(cache, write) : comparedState(cache, write);
   return state === 'stale' && write.unsure ? 'unknown' : state;
 }
 
-/** What the server said has to do, as it told no version. */
+/** The server's answer has no version, so any version counts. */
 const ANY_VERSION = '0';
 
-/** Whether the write has a version that can only be told from others, and not compared. */
+/** Whether the version can only be compared for equality. */
 export function isOpaque({ version }: OwnWrite): boolean {
   return version !== undefined && version !== ANY_VERSION && !isComparableResourceVersion(version);
 }
@@ -282,7 +278,7 @@ function opaqueState(cache: CacheView, write: OwnWrite): State {
     return metadata === undefined && !write.expected ? 'early' : 'stale';
   }
   if (metadata === undefined) return write.shown ? 'caught up' : 'early';
-  if (metadata.uid !== write.uid) return 'unknown'; // from before or from after the deletion
+  if (metadata.uid !== write.uid) return 'unknown'; // before or after the deletion
   write.shown = true;
   return write.state === 'deleting' && metadata.deletionTimestamp ? 'caught up' : 'stale';
 }
@@ -290,7 +286,7 @@ function opaqueState(cache: CacheView, write: OwnWrite): State {
 function comparedState(cache: CacheView, write: OwnWrite): State {
   if (write.version === undefined) return 'unknown';
   const past = !isOlder(cache.progress(), write.version);
-  // mostly, and the object need not be looked up
+  // the usual case, which needs no look-up of the object
   if (past && write.state === 'there') return 'caught up';
   const metadata = cache.object(write.key)?.metadata;
   if (write.state === 'there') {
@@ -300,11 +296,10 @@ function comparedState(cache: CacheView, write: OwnWrite): State {
   }
   if (past && write.state === 'lost') return 'caught up';
   if (metadata === undefined) return past ? 'caught up' : 'early';
-  // What has the name of one that is lost may be from before it, if the cache is that far behind,
-  // as well as from after it.
+  // An object with the name of a lost one may be from before the deletion or from after it.
   if (write.state === 'lost') return metadata.uid === write.uid ? 'stale' : 'unknown';
-  // An object of this name with another uid is what came after, unless it is older than the deleted
-  // one was.
+  // An object of this name with another uid was created after the deletion, unless it is older than
+  // the deleted one.
   if (metadata.uid !== write.uid)
     return isOlder(metadata.resourceVersion, write.version) ? 'stale' : 'caught up';
   const marked =
@@ -312,21 +307,18 @@ function comparedState(cache: CacheView, write: OwnWrite): State {
   return write.state === 'deleting' && marked ? 'caught up' : 'stale';
 }
 
-/** Whether `a` is known to be older than `b`; nothing is older than anything that is known. */
+/** Whether `a` is known to be older than `b`. An undefined version is older than any known one. */
 function isOlder(a: string | undefined, b: string | undefined): boolean {
   if (!isComparableResourceVersion(b)) return false;
   return !isComparableResourceVersion(a) || compareResourceVersion(a, b) < 0;
 }
 
-/**
- * Whether a write, a deletion too, left nothing: the object is marked, and nothing holds it any
- * more.
- */
+/** Whether an object is completely deleted: it is marked, and no finalizer holds it. */
 export function isFullyDeleted({ metadata, spec }: WrittenObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = metadata ?? {};
   if (!deletionTimestamp || (deletionGracePeriodSeconds ?? 0) > 0 || (finalizers?.length ?? 0) > 0)
     return false;
-  // what holds a Namespace
+  // the finalizers of a Namespace
   const held = (spec as { finalizers?: unknown } | null | undefined)?.finalizers;
   return !Array.isArray(held) || held.length === 0;
 }

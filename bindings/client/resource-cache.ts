@@ -1,7 +1,6 @@
 /**
- * The cache of one resource, as a client reads it. What it keeps true: nothing is read before the
- * cache has synced, and nothing that is older than what the client itself wrote, unless the reader
- * asked for that.
+ * The cache of one resource, as a client reads it. Reads wait until it has synced, and until it has
+ * this client's writes unless the reader opts out.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -48,31 +47,31 @@ type Ask = (
 
 type AnyInformer = SharedIndexInformer<never, string>;
 
-/** How often a read that waits for a write looks whether the cache still follows the server. */
+/** How often a waiting read checks that the cache still follows the server, in milliseconds. */
 const LOOK_MS = 200;
 
 /**
- * Milliseconds. A server that takes longer to say whether it has a kind is left to the informer,
- * which has its own ways with it.
+ * Milliseconds. If the server takes longer to say whether it serves the kind, the informer goes on
+ * without an answer.
  */
 const SERVED_MS = 10_000;
 
 /**
- * So many deletions at no known version are asked for one by one; for more, one version from after
- * all of them does.
+ * Up to this many deletions at unknown versions are looked up one by one. For more, one later
+ * version is requested.
  */
 const FEW = 4;
 
-/** So many conflicts are remembered, each until the cache shows what led to it. */
+/** The most conflicts that are kept, each until the cache has the newer state. */
 const MOST_REFUSED = 1024;
 
-/** Milliseconds that a read waits for a version that cannot be compared, until the server is asked. */
+/**
+ * How long a read waits for a version that cannot be compared, in milliseconds, before it asks the
+ * server.
+ */
 const OPAQUE_MS = 1000;
 
-/**
- * Not while the informer waits before it tries again: until then nothing will come, for as long as
- * half a minute.
- */
+/** False while the informer waits before a retry: then nothing arrives for up to half a minute. */
 function follows(informer: AnyInformer): boolean {
   const { state } = informer.status();
   return state !== 'waiting' && state !== 'parked';
@@ -81,15 +80,18 @@ function follows(informer: AnyInformer): boolean {
 export class ResourceCache {
   readonly writes = new OwnWrites();
   readonly #options: ResourceCacheOptions;
-  /** Its namespace, where the resource is cached by namespaces. */
+  /** The namespace, if the cache has several. */
   readonly asked: InformerSelection;
   readonly #describe: string;
   #informer: AnyInformer | undefined;
-  /** A watch has been opened: before, the server may yet refuse it, and the cache would be blind. */
+  /**
+   * Whether a watch has been opened. Before that the server may refuse it, and the cache would stay
+   * behind.
+   */
   #watched = false;
   #view: CacheView | undefined;
   #belongs: (object: WrittenObject) => boolean | undefined = () => true;
-  /** Versions of writes that the server refused as conflicts, by key. */
+  /** Versions of writes that were conflicts, by key. */
   readonly #refused = new Map<string, string | undefined>();
   #selection: Selection = { namespace: '', labelSelector: '', fieldSelector: '' };
 
@@ -99,10 +101,7 @@ export class ResourceCache {
     this.#describe = options.factory.nameOf(resource as Resource<never, never>, asked);
   }
 
-  /**
-   * The indexer where nothing has to be waited for to read an object, not even what was written;
-   * else undefined.
-   */
+  /** The indexer if a read of the object needs no waiting, else undefined. */
   ready(key: ObjectKey): Indexer<never, string> | undefined {
     const informer = this.#informer;
     if (informer === undefined || !informer.hasSynced() || informer.isStopped()) return;
@@ -112,7 +111,7 @@ export class ResourceCache {
       : undefined;
   }
 
-  /** Whether the cache has the objects of a namespace; "" is all that it has. */
+  /** Whether the cache has the objects of a namespace; "" for all of its namespaces. */
   holds(namespace: string): boolean {
     return (
       namespace === '' ||
@@ -121,21 +120,21 @@ export class ResourceCache {
     );
   }
 
-  /** What the cache is restricted to. */
+  /** The selection of the cache. */
   selection(): Selection {
     return this.#selection;
   }
 
   /**
-   * What the cache keeps of an object of the server; `undefined`: all of it, or there is no cache
-   * yet that an object could be from.
+   * The function that removes what the cache leaves out of an object. Undefined if it keeps
+   * everything or there is no informer yet.
    */
   kept(): ((object: object) => object) | undefined {
     this.look();
     return this.#informer?.keeps() as ((object: object) => object) | undefined;
   }
 
-  /** What leaves objects out of the cache, in words; "" is nothing. */
+  /** The selectors of the cache, for messages; "" if there are none. */
   selectors(): string {
     const { labelSelector, fieldSelector, others = {} } = this.#selection;
     const more = Object.entries(others).map(([name, value]) => `${name} ${value}`);
@@ -149,10 +148,10 @@ export class ResourceCache {
   }
 
   /**
-   * The server has refused a write as a conflict: what the cache shows of the object is too old,
-   * until it shows something newer.
+   * Notes that the server refused a write as a conflict: the cached object is too old until the
+   * cache has a newer version.
    *
-   * @param version of the object that was written; undefined: it was taken not to be there
+   * @param version of the object that was written; undefined if it was taken not to exist
    */
   refused(key: ObjectKey, version: string | undefined): void {
     const of = cacheKey(key);
@@ -169,7 +168,7 @@ export class ResourceCache {
     return this.#refused.size > 0;
   }
 
-  /** Whether it is known that the server has a newer state of an object than this one. */
+  /** Whether the server is known to have a newer state of the object. */
   isStale(key: string, object: WrittenObject | undefined): boolean {
     if (this.#refused.size === 0 || !this.#refused.has(key)) return false;
     const version = this.#refused.get(key);
@@ -183,16 +182,15 @@ export class ResourceCache {
     return isOlder;
   }
 
-  /** Whether the selectors of the cache select an object; true where that cannot be told here. */
+  /** Whether the cache's selectors select an object. True if that cannot be decided here. */
   belongs(object: WrittenObject): boolean {
     return this.#belongs(object) !== false;
   }
 
   /**
-   * Makes and starts the informer where that has not been done, adds the indices of the resource to
-   * it, and waits until it has synced. Rejects with CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT,
-   * STOPPED or ABORTED, with the server's 404 where it turns out not to have the resource, and with
-   * its 403 as long as it forbids to list or to watch it.
+   * Starts the informer, adds the resource's indices, and waits until it has synced. Rejects with
+   * CapstanError NOT_CACHED, CACHE_SYNC_TIMEOUT, STOPPED or ABORTED, with the server's 404 if it
+   * does not serve the resource, and with its 403 while it forbids listing or watching.
    */
   async open<T extends object>(
     resource: Resource<T, string>,
@@ -207,8 +205,8 @@ export class ResourceCache {
     }
     const informer = factory.informerFor(resource, this.asked);
     this.#use(informer as unknown as AnyInformer);
-    // By itself, as others of the factory may not be meant to start yet. Who shuts the factory down
-    // ends it too.
+    // Starts this informer alone, because others of the factory may not be meant to start yet. The
+    // factory's shutdown ends it.
     if (!informer.hasStarted())
       informer.run().catch((error) => handleError(error, `informer of ${this.#describe}`));
     const deadline = clock.now() + syncTimeout;
@@ -232,7 +230,7 @@ export class ResourceCache {
           { cause: informer.status().lastFailure?.error },
         );
       }
-      // Of a failure nobody is told.
+      // The informer does not notify of failures.
       const ms = Math.min(left, LOOK_MS);
       await waitForChange(
         informer,
@@ -250,14 +248,14 @@ export class ResourceCache {
   }
 
   /**
-   * Whether the server has the resource, for which an informer would wait in vain otherwise. It is
-   * asked before there is one, and when that has found nothing to list.
+   * Whether the server serves the resource; an informer would wait for it for ever. Asked before
+   * the informer starts, and when it found nothing to list.
    */
   async isServed<T extends object>(
     resource: Resource<T, string>,
     signal: AbortSignal | undefined,
   ): Promise<boolean> {
-    // as for every read but the first, without a look for it in the factory
+    // every read but the first takes this way, without the factory
     if (this.#informer?.hasSynced()) return true;
     const { factory, clock, failOnMissingInformer } = this.#options;
     const there = factory.has(resource, this.asked);
@@ -277,13 +275,13 @@ export class ResourceCache {
   }
 
   /**
-   * Waits until the cache has what this client has written, to the object or in the namespace, so
-   * far. Resolves with what it still does not have when the time is over; rejects with ABORTED.
+   * Waits until the cache has this client's writes to the object or in the namespace. Resolves with
+   * what is still missing after the time; rejects with ABORTED.
    *
-   * @param where `patient`: nobody else can tell, so that a cache whose watch is down is waited for
-   *   as well
-   * @param ask asks the server for an object that was deleted at no known version; without a name,
-   *   at which version there is whatever there is
+   * @param where `patient`: waits also while the cache's watch is down, because the server cannot
+   *   answer instead
+   * @param ask asks the server for an object that was deleted at an unknown version; without a
+   *   name, for the current version
    */
   async catchUp(
     where: { key: string } | { namespace: string; patient: boolean },
@@ -302,7 +300,7 @@ export class ResourceCache {
     );
     const { clock, readYourWritesTimeout } = this.#options;
     const patient = 'patient' in where && where.patient;
-    // A version that cannot be compared may be one that the cache never shows.
+    // The cache may never reach a version that cannot be compared.
     const most = missing.now.some(isOpaque) ? OPAQUE_MS : readYourWritesTimeout;
     const deadline = clock.now() + Math.min(most, readYourWritesTimeout);
     const inVain = (): boolean => missing.now.some((write) => write.late);
@@ -310,8 +308,7 @@ export class ResourceCache {
       let last = missing.now.at(-1);
       last !== undefined && !informer.isStopped() && !inVain();
     ) {
-      // Of the one that was written last the cache nearly always hears last: the others are gone
-      // through when it has.
+      // The cache usually gets the last write last. The others are checked after it.
       const write = last;
       const come = (): boolean => informer.isStopped() || write.late || !isMissing(view, write);
       await waitForChange(informer, come, clock, Math.min(deadline - clock.now(), LOOK_MS), signal);
@@ -324,7 +321,10 @@ export class ResourceCache {
     return this.#stillThere(view, missing.now, ask);
   }
 
-  /** Of versions that cannot be compared and did not come, less those that are no longer the last. */
+  /**
+   * The writes whose version cannot be compared and did not arrive, without those that have been
+   * overwritten.
+   */
   async #stillThere(view: CacheView, late: OwnWrite[], ask: Ask): Promise<OwnWrite[]> {
     const opaque = late.filter(isOpaque);
     if (opaque.length === 0 || opaque.length > FEW) return late;
@@ -340,10 +340,10 @@ export class ResourceCache {
     return this.writes.resolve(write, await ask({ namespace, name }));
   }
 
-  /** With what the server says in place of what takes asking. */
+  /** Replaces the writes that need a request by the server's answer. */
   async #known(view: CacheView, found: Missing, namespace: string, ask: Ask): Promise<Missing> {
     let missing = found;
-    // A second time for those that the cache shows meanwhile.
+    // Again for writes that the cache has reached meanwhile.
     while (missing.unknown.length > 0) {
       const unknown = new Set(missing.unknown);
       const lost = new Set(missing.all.filter((write) => isLost(view, write)));
@@ -357,14 +357,14 @@ export class ResourceCache {
     return missing;
   }
 
-  /** The version up to which the cache shows everything. */
+  /** The version up to which the cache is complete. */
   progress(): string {
     return this.#view?.progress() ?? '';
   }
 
   /**
-   * Before a write is noted: others may have made the informer, and what it is restricted to says
-   * which writes it will never show.
+   * Looks for the informer before a write is noted: others may have started it, and its selection
+   * says which writes it will never show.
    */
   look(): void {
     const there =
@@ -373,9 +373,8 @@ export class ResourceCache {
   }
 
   /**
-   * @param object as it is now
-   * @param whole false: it has the version of the object, and nothing else by which it could be
-   *   judged
+   * @param object after the write
+   * @param whole false if it has the object's version and nothing else of it
    */
   wrote(object: WrittenObject, whole = true): void {
     const { name, namespace = '', uid, resourceVersion } = object.metadata ?? {};
@@ -386,12 +385,14 @@ export class ResourceCache {
     this.#add({ namespace, name }, { uid, version: resourceVersion, state, expected, unsure });
   }
 
-  /** It was changed, or deleted, at a version that the server did not say. */
+  /** Notes a change or deletion at a version that the server did not answer. */
   touched(key: ObjectKey): void {
     this.#add(key, { uid: undefined, version: undefined, state: 'there', expected: true });
   }
 
-  /** @param object the answer to its deletion: marked if something holds it, else its last state */
+  /**
+   * @param object the answer to the deletion: marked if a finalizer holds it, else its last state
+   */
   wroteDeletion(object: WrittenObject): void {
     const { name, namespace, uid, resourceVersion, deletionTimestamp } = object.metadata ?? {};
     if (name === undefined) return;
@@ -399,7 +400,7 @@ export class ResourceCache {
     else this.deleted({ namespace, name }, 'gone', uid, resourceVersion);
   }
 
-  /** @param uid of the object that was deleted, where the server said it */
+  /** @param uid of the deleted object, if the server answered it */
   deleted(
     key: ObjectKey,
     state: 'gone' | 'deleting',
@@ -412,7 +413,7 @@ export class ResourceCache {
     this.#add(key, { uid, version: had, state, expected: true });
   }
 
-  /** By more than its namespace. */
+  /** Whether the selection has more than a namespace. */
   #isRestricted(): boolean {
     const { labelSelector, fieldSelector, isUnknown = false } = this.#selection;
     return labelSelector !== '' || fieldSelector !== '' || isUnknown;

@@ -1,7 +1,7 @@
 /**
- * Requests with one JSON answer: what every call of a client comes down to. What it keeps true: an
- * answer is either the JSON that was asked for or an error; a request is repeated only where
- * rest.ts says that this is safe; each sending waits for its token.
+ * Sends requests that have one JSON answer, for all calls of a client. An answer is the JSON that
+ * was requested or an error. A request is repeated only if rest.ts says that this is safe; each
+ * sending waits for the rate limiter.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -19,12 +19,12 @@ import type { AnyResource } from './types.ts';
 import { type Warning, warningsIn } from './warnings.ts';
 
 /**
- * kube-apiserver answers within 60 s (--request-timeout), if only with 504; beyond that the
+ * kube-apiserver answers within 60 s (--request-timeout), at least with a 504. After that the
  * connection is dead.
  */
 const IDLE_MS = 90_000;
 
-/** Resources that a tenant names may be any number. */
+/** A tenant may name any number of resources. */
 const MOST_ADVICE = 1000;
 
 const TOO_LONG =
@@ -35,12 +35,12 @@ export interface RestClientOptions {
   readonly clock: Clock;
   readonly limiter?: RequestRateLimiter | undefined;
   readonly onWarning: (warning: Warning) => void;
-  /** Told of waits that the server asks for. Default: see `RepeatOptions.onRepeat`. */
+  /** Logs waits that the server asks for. Default: see `RepeatOptions.onRepeat`. */
   readonly logger?: Logger | undefined;
 }
 
 export interface JsonRequest {
-  /** What the path is of, where it is of a resource. */
+  /** The resource of the path, if there is one. */
   readonly resource?: AnyResource | undefined;
   readonly method: string;
   readonly path: string;
@@ -54,7 +54,7 @@ export interface JsonRequest {
 export class RestClient {
   readonly #transport: Transport;
   readonly #options: RestClientOptions;
-  /** By resource: what the server has in place of those that it does not serve. */
+  /** The served versions, by resources that the server does not serve. */
   readonly #advice = new Map<string, string>();
 
   constructor(transport: Transport, options: RestClientOptions) {
@@ -63,8 +63,7 @@ export class RestClient {
   }
 
   /**
-   * The object in the answer. Rejects with StatusError, TransportError, or CapstanError ABORTED and
-   * DECODE.
+   * Sends a request. Rejects with StatusError, TransportError, or CapstanError ABORTED and DECODE.
    */
   async send(asked: JsonRequest): Promise<object> {
     const { clock, limiter, onWarning, logger, maxAnswerBytes } = this.#options;
@@ -97,7 +96,7 @@ export class RestClient {
     }
   }
 
-  /** Asked for once a resource, as there are programs that look for kinds that may not be there. */
+  /** Discovery is asked once per resource: some programs look for kinds that may not exist. */
   async #instead({ resource }: JsonRequest, text: string, signal: AbortSignal): Promise<string> {
     if (resource === undefined) return '';
     const id = resourceId(resource);
@@ -121,7 +120,7 @@ function requestOf({
   const given = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
-  // Identity: not every transport unpacks what it gets.
+  // `identity`, because not every transport decompresses.
   const headers: Record<string, string> = {
     accept: 'application/json',
     'accept-encoding': 'identity',
@@ -136,7 +135,7 @@ function requestOf({
   };
 }
 
-/** A Status of failure under a code of success, which client-go takes as what it says. */
+/** A Status of failure with a 2xx code. client-go treats it as an error too. */
 function isFailure(body: object): boolean {
   const { kind, status } = body as { kind?: unknown; status?: unknown };
   return kind === 'Status' && typeof status === 'string' && status !== 'Success';

@@ -1,10 +1,10 @@
 /**
- * What requests to the API server cost, in Prometheus' text format, with the names and buckets that
- * Kubernetes gives them. client-go: tools/metrics, rest/request.go; controller-runtime:
+ * Metrics of requests to the API server in Prometheus' text format, with the names and buckets of
+ * Kubernetes. client-go: tools/metrics, rest/request.go; controller-runtime:
  * pkg/metrics/client_go_adapter.go.
  *
- * The transport below is asked for nothing else and later than it would be without: a watch passes
- * through untouched.
+ * Requests are passed to the inner transport unchanged and without delay; a watch's body is not
+ * touched.
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -37,11 +37,11 @@ const BUCKETS: readonly number[] = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15
  * console.log(metrics.text()); // rest_client_requests_total{code="200",host="10.0.0.1:6443",method="GET"} 1 …
  */
 export class RestClientMetrics {
-  /** By labels, as they are written. */
+  /** By label pairs. */
   readonly #requests = new Map<string, number>();
   readonly #seconds = new Map<string, Histogram>();
 
-  /** @param code the status, or `<error>` where there was no answer */
+  /** @param code the status, or `<error>` if there was no answer */
   counted(code: string, method: string, host: string): void {
     const labels = labelPairs({ code, host, method });
     this.#requests.set(labels, (this.#requests.get(labels) ?? 0) + 1);
@@ -57,7 +57,7 @@ export class RestClientMetrics {
     observe(BUCKETS, histogram, seconds);
   }
 
-  /** In the text format (version 0.0.4). */
+  /** All metrics in the text format (version 0.0.4). */
   text(): string {
     return expositionText([
       ...metricFamily(
@@ -79,9 +79,9 @@ export class RestClientMetrics {
 }
 
 /**
- * A transport that tells the metrics of each request. The time of one is until its answer has been
- * read, and each try counts, where client-go adds the tries of a call up. Watches are counted, and
- * not timed: they last as long as they are wanted.
+ * Wraps a transport and counts its requests. The duration of a request ends when its answer has
+ * been read. Each try counts; client-go adds up the tries of a call. Watches are counted but not
+ * timed.
  *
  * @throws CapstanError INVALID_ARGUMENT
  */

@@ -1,6 +1,6 @@
 /**
- * Trying again after a conflict. client-go: util/retry, and apimachinery: pkg/util/wait Backoff and
- * ExponentialBackoff, whose steps are counted here the same way: so many calls, and one wait less.
+ * Retries calls that fail with a conflict. client-go: util/retry; apimachinery: pkg/util/wait
+ * Backoff and ExponentialBackoff. `steps` is the number of calls, with one wait less.
  */
 import { guardRandom } from '../base/backoff.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -9,27 +9,24 @@ import { namesOf, requireNames } from '../base/names.ts';
 import { abortable, sleep } from '../base/wait.ts';
 import { isConflict } from './status-errors.ts';
 
-/** How often to try, and how long to wait in between. apimachinery: wait.Backoff. */
+/** How often to try and how long to wait in between. apimachinery: wait.Backoff. */
 export interface RetryBackoff {
-  /** How often it is tried, at least once. */
+  /** The most calls, at least 1. */
   readonly steps: number;
   /** The first wait, in milliseconds. */
   readonly duration: number;
-  /**
-   * What a wait is multiplied by for the next. Default 1; 0 is Go's for waits that stay as they
-   * are.
-   */
+  /** The factor from one wait to the next. Default 1. 0 also means constant waits, as in Go. */
   readonly factor?: number | undefined;
   /** Each wait d is random in [d, (1 + jitter) d). Default 0. */
   readonly jitter?: number | undefined;
   /**
-   * The longest wait without jitter, in milliseconds; after it nothing is tried again. Default 0:
-   * none.
+   * The longest wait without jitter, in milliseconds. A longer one ends the retries. Default 0: no
+   * limit.
    */
   readonly cap?: number | undefined;
 }
 
-/** What ends the tries, and what they go by. */
+/** Options of the retries. */
 export interface RetryOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
@@ -57,12 +54,10 @@ export const defaultRetry: RetryBackoff = { steps: 5, duration: 10, factor: 1, j
 export const defaultBackoff: RetryBackoff = { steps: 4, duration: 10, factor: 5, jitter: 0.1 };
 
 /**
- * Calls `fn` until it does not fail with a conflict. It must read the object anew each time, or it
- * would have the same conflict again; a cached read by the client that wrote will do: after a
- * conflict it asks the server for that object until the cache shows something newer.
- *
- * Gives what `fn` gives; rejects with its last error when the steps are used up, with any other
- * error at once, and with ABORTED.
+ * Calls `fn` until it does not fail with a conflict. `fn` must read the object at each call. A
+ * cached read by the client that wrote is fine: after a conflict it asks the server until the cache
+ * has a newer version. Resolves with what `fn` returns. Rejects with the last conflict after all
+ * steps, with any other error at once, and with ABORTED. client-go: retry.RetryOnConflict.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

@@ -1,7 +1,7 @@
 /**
- * Which failure of the server it was. The reason decides, and the HTTP code only where the reason
- * is none of the known, as in apimachinery: pkg/api/errors. None of the `is` functions throws,
- * whatever it is given.
+ * Predicates for errors of the server. apimachinery: pkg/api/errors. The reason decides; the HTTP
+ * code counts only if the reason is unknown. None of the `is` functions throws, whatever it is
+ * passed.
  */
 import {
   hasReason,
@@ -18,17 +18,17 @@ export {
   isTooManyRequests,
 } from '../cache/rest/status-error.ts';
 
-/** An object of that name is there already. */
+/** An object of that name exists. */
 export function isAlreadyExists(error: unknown): error is StatusError {
   return isStatusError(error) && error.reason === 'AlreadyExists';
 }
 
-/** The object has changed since it was read, or another owns the fields that were applied. */
+/** The object has changed since it was read, or another manager owns fields of an apply. */
 export function isConflict(error: unknown): error is StatusError {
   return hasReason(error, 'Conflict', 409);
 }
 
-/** The object is not valid: `error.body.details.causes` says where. */
+/** The object is invalid: `error.body.details.causes` says where. */
 export function isInvalid(error: unknown): error is StatusError {
   return hasReason(error, 'Invalid', 422);
 }
@@ -38,7 +38,7 @@ export function isBadRequest(error: unknown): error is StatusError {
   return hasReason(error, 'BadRequest', 400);
 }
 
-/** The server does not know who asks. */
+/** The request is not authenticated. */
 export function isUnauthorized(error: unknown): error is StatusError {
   return hasReason(error, 'Unauthorized', 401);
 }
@@ -48,46 +48,46 @@ export function isMethodNotSupported(error: unknown): error is StatusError {
   return hasReason(error, 'MethodNotAllowed', 405);
 }
 
-/** The server has no answer in a form that was asked for. */
+/** The server cannot answer in a requested format. */
 export function isNotAcceptable(error: unknown): error is StatusError {
   return hasReason(error, 'NotAcceptable', 406);
 }
 
-/** What was asked for is no longer there, and will not be again. */
+/** The resource or version is permanently gone. */
 export function isGone(error: unknown): error is StatusError {
   return hasReason(error, 'Gone', 410);
 }
 
-/** The object is bigger than the server takes. */
+/** The object is larger than the server accepts. */
 export function isRequestEntityTooLarge(error: unknown): error is StatusError {
   return isStatusError(error) && (error.reason === 'RequestEntityTooLarge' || error.status === 413);
 }
 
-/** The server does not take such a body, as a strategic patch of a custom resource. */
+/** The server does not accept this content type, such as a strategic patch of a custom resource. */
 export function isUnsupportedMediaType(error: unknown): error is StatusError {
   return hasReason(error, 'UnsupportedMediaType', 415);
 }
 
-/** The server, or what stands before it, cannot serve now. */
+/** The server, or a proxy before it, cannot serve now. */
 export function isServiceUnavailable(error: unknown): error is StatusError {
   return hasReason(error, 'ServiceUnavailable', 503);
 }
 
-/** The server took too long: whether it has done what was asked is not known. */
+/** The server took too long. It may have carried out the request. */
 export function isTimeout(error: unknown): error is StatusError {
   return hasReason(error, 'Timeout', 504);
 }
 
 /**
- * The server cannot answer now, and asks to try again. No code of its own tells this, so the reason
- * alone counts.
+ * The server cannot answer now and asks for a retry. No HTTP code is its own, so only the reason
+ * counts.
  */
 export function isServerTimeout(error: unknown): error is StatusError {
   return isStatusError(error) && error.reason === 'ServerTimeout';
 }
 
 /**
- * Whether a cause of this type is given: `FieldManagerConflict`, `FieldValueInvalid`,
+ * Whether the error has a cause of this type: `FieldManagerConflict`, `FieldValueInvalid`,
  * `NamespaceTerminating` and others.
  */
 export function hasStatusCause(error: unknown, type: string): boolean {
@@ -96,7 +96,7 @@ export function hasStatusCause(error: unknown, type: string): boolean {
 }
 
 /**
- * How long the server asks to wait, in milliseconds; undefined where it does not. apimachinery:
+ * How long the server asks to wait, in milliseconds; `undefined` if it does not. apimachinery:
  * SuggestsClientDelay.
  */
 export function suggestsClientDelay(error: unknown): number | undefined {
@@ -107,8 +107,8 @@ export function suggestsClientDelay(error: unknown): number | undefined {
 }
 
 /**
- * For `catch`: an object that is not there gives undefined; any other error is thrown again.
- * (client-go's returns it instead, which as the handler of a promise would swallow it.)
+ * For `catch`: returns undefined if the object does not exist, and throws any other error again.
+ * (client-go's returns it, which would swallow it in a promise's handler.)
  *
  * @throws the error itself, unless it is `isNotFound`
  * @example
@@ -119,7 +119,7 @@ export function ignoreNotFound(error: unknown): undefined {
   if (error !== undefined && !isNotFound(error)) throw error;
 }
 
-/** As {@link ignoreNotFound}, for an object that is there already. */
+/** As {@link ignoreNotFound}, for an object that exists already. */
 export function ignoreAlreadyExists(error: unknown): undefined {
   if (error !== undefined && !isAlreadyExists(error)) throw error;
 }

@@ -1,8 +1,9 @@
 /**
- * The client as its users and its stand-ins know it: the real one, the one with interceptors and
- * the fake one for tests have this shape. controller-runtime: pkg/client/interfaces.go. Failures of
- * the server reject with StatusError (see `isNotFound` and its like), those of the way to it with
- * TransportError.
+ * The types of the client. `newClient`, the client with interceptors and the fake client for tests
+ * all have this shape. controller-runtime: pkg/client/interfaces.go.
+ *
+ * An error that the server answers rejects with StatusError (see `isNotFound`); a request without
+ * an answer rejects with TransportError.
  */
 
 import type { LabelSelector } from '../base/selectors.ts';
@@ -12,59 +13,60 @@ import type { Resource } from '../cache/rest/resource.ts';
 /** Any resource, whatever its objects and indices. */
 export type AnyResource = Resource<never, string>;
 
-/** Which object: a reconcile request is one, and an object's metadata too. */
+/** The key of an object. A reconcile request is one, and so is an object's metadata. */
 export interface ObjectKey {
   readonly namespace?: string | undefined;
   readonly name: string;
 }
 
-/** Of every call. */
+/** Options of every call. */
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Where a read looks. */
+/** Options of `get`, and of every read. */
 export interface ReadOptions extends CallOptions {
   /**
-   * Asks the server, past the cache. Where there is no cache for the resource, that is done anyway.
+   * Asks the server instead of the cache. Default false. Without a cache for the resource every
+   * read does so.
    */
   readonly live?: boolean | undefined;
   /**
-   * Whether a read from the cache waits until the cache has what this client has written. Default:
-   * the client's option of the same name, which is true.
+   * Whether a read from the cache waits until the cache has the writes of this client. Default: the
+   * client's option of the same name, which is true by default.
    */
   readonly readYourWrites?: boolean | undefined;
   /**
-   * The object is read to be written back: `get` asks the server where the cache has less of it
-   * (`drop`, a transform, `metadataOnly`), and for an object that its selectors may leave out.
-   * Default false. `createOrUpdate` and `createOrPatch` read so.
+   * Says that the object will be written back. `get` then asks the server if the cache keeps less
+   * than the server has (`drop`, a transform, `metadataOnly`) or if its selectors may exclude the
+   * object. Default false. `createOrUpdate` and `createOrPatch` set it.
    */
   readonly forUpdate?: boolean | undefined;
-  /** The version that a live read asks for, as the API server understands it. */
+  /** The resourceVersion that a live read sends. It has the API server's semantics. */
   readonly resourceVersion?: string | undefined;
 }
 
-/** Which objects. All conditions have to hold. */
+/** Options of `list`. An object must meet all of them. */
 export interface ListOptions extends ReadOptions {
   readonly namespace?: string | undefined;
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. */
   readonly labelSelector?: string | LabelSelector | undefined;
   /**
-   * From the cache: only `metadata.name`, `metadata.namespace`, paths that are indexed, and names
-   * of indices, which a server does not know.
+   * A cache accepts only `metadata.name`, `metadata.namespace`, indexed paths and names of indices.
+   * A server does not know names of indices.
    */
   readonly fieldSelector?: string | undefined;
-  /** From the cache: objects under a value of an index. */
+  /** Selects the objects that a cache has under a value of an index. */
   readonly index?: { readonly name: string; readonly value: string } | undefined;
   /**
-   * Of a live list: how many in one answer; go on with `continue`. A list from a cache gives
-   * everything at once, whatever the limit, and refuses `continue` with INVALID_ARGUMENT.
+   * The most objects in one answer of a live list; pass `continue` to read the next page. A list
+   * from a cache ignores `limit` and rejects `continue` with INVALID_ARGUMENT.
    */
   readonly limit?: number | undefined;
   readonly continue?: string | undefined;
 }
 
-/** Objects, which are read-only, and what the server said of the list. */
+/** A list: read-only objects, and the metadata of the list. */
 export interface ObjectList<T> {
   readonly items: T[];
   readonly metadata: {
@@ -74,22 +76,24 @@ export interface ObjectList<T> {
   };
 }
 
-/** How to write. */
+/** Options of every write. */
 export interface WriteOptions extends CallOptions {
   readonly dryRun?: boolean | undefined;
   /** Default: the client's. */
   readonly fieldOwner?: string | undefined;
-  /** Default: the client's, or the server's (`Warn`). */
+  /**
+   * What the server does with unknown fields. Default: the client's, else the server's (`Warn`).
+   */
   readonly fieldValidation?: 'Ignore' | 'Warn' | 'Strict' | undefined;
 }
 
-/** Of a server-side apply. */
+/** Options of a server-side apply. */
 export interface ApplyOptions extends WriteOptions {
-  /** Takes fields over from other owners. */
+  /** Takes ownership of fields that another manager owns, instead of a conflict. Default false. */
   readonly force?: boolean | undefined;
 }
 
-/** How to delete. The server's defaults count where an option is left out. */
+/** Options of `delete`. The server's defaults apply to options that are left out. */
 export interface DeleteOptions extends CallOptions {
   readonly dryRun?: boolean | undefined;
   readonly gracePeriodSeconds?: number | undefined;
@@ -99,7 +103,7 @@ export interface DeleteOptions extends CallOptions {
     | undefined;
 }
 
-/** Which objects to delete, and how; without a selector all of the namespace. */
+/** Options of `deleteAllOf`. Without a selector all objects of the namespace are deleted. */
 export interface DeleteAllOfOptions extends DeleteOptions {
   readonly namespace?: string | undefined;
   /** `app=web,tier in (front,back)`, or a selector as objects carry it. */
@@ -107,7 +111,7 @@ export interface DeleteAllOfOptions extends DeleteOptions {
   readonly fieldSelector?: string | undefined;
 }
 
-/** One JSON Patch operation, RFC 6902. */
+/** One JSON Patch operation. RFC 6902. */
 export interface JsonPatchOperation {
   readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
   readonly path: string;
@@ -115,7 +119,7 @@ export interface JsonPatchOperation {
   readonly value?: unknown;
 }
 
-/** What to change, and in which language; `raw` is sent as it is, see `rawPatch`. */
+/** A patch and its type. `raw` is sent as it is; see `rawPatch`. */
 export type Patch =
   | { readonly type: 'json'; readonly operations: readonly JsonPatchOperation[] }
   | { readonly type: 'merge'; readonly body: object }
@@ -123,8 +127,8 @@ export type Patch =
   | { readonly type: 'raw'; readonly contentType: string; readonly data: string };
 
 /**
- * The members of `T` that somebody wants to own, at any depth; lists whole, as what is in them is
- * told apart by members that must be there.
+ * All members of `T` optional, at any depth. Lists stay whole, because the server tells their items
+ * apart by members that must be there.
  */
 type Some<T> = T extends readonly unknown[]
   ? T
@@ -133,18 +137,20 @@ type Some<T> = T extends readonly unknown[]
     : T;
 
 /**
- * What is applied: any of an object's fields. Go: the apply configurations, in which every member
- * may be left out.
+ * The configuration of a server-side apply: any of an object's fields. client-go:
+ * applyconfigurations, in which every member is optional.
  */
 export type Applied<T> = Some<T> & KubeObject;
 
 /**
- * Reads, from a cache where the client has one, else from the server. What a read gives is
- * read-only, from every client and also with `live`: a write to it throws a TypeError. Change a
- * copy (`structuredClone`), or use `createOrUpdate`, which makes one. What a write gives is the
- * caller's own.
+ * Reads from a cache if the client has one for the resource, else from the server.
+ *
+ * What a read returns is read-only, with `live` too: a write to it throws a TypeError. Change a
+ * copy (`structuredClone`), or use `createOrUpdate`, which passes you one. controller-runtime:
+ * client.Reader.
  */
 export interface Reader {
+  /** Rejects with a StatusError 404 if there is no such object (`isNotFound`). */
   get<T extends object>(
     resource: Resource<T, string>,
     key: ObjectKey,
@@ -157,24 +163,26 @@ export interface Reader {
 }
 
 /**
- * Writes, to the server. What comes back is the object as the server has it then. None of the
- * objects that are given is changed.
+ * Writes to the server. A write returns the object that the server answered, which is the caller's
+ * to change. The objects that are passed in are never changed. controller-runtime: client.Writer.
  */
 export interface Writer {
+  /** Creates an object; 409 if it exists (`isAlreadyExists`). */
   create<T extends object>(
     resource: Resource<T, string>,
     object: NoInfer<T>,
     options?: WriteOptions,
   ): Promise<T>;
   /**
-   * Replaces the object; a conflict unless its `metadata.resourceVersion` is the newest, where it
-   * has one.
+   * Replaces an object. With a `metadata.resourceVersion` that is not the newest the server answers
+   * a conflict (409).
    *
-   * Numbers that were not touched go back as they came, integers beyond 2^53 among them; one whose
-   * origin is not known costs a read of the object, and is refused where that does not tell it. To
-   * set one, give a BigInt. An object from a cache that has less of it than the server (`drop`, a
-   * transform) is looked up as well, and refused where the update would lose something: read with
-   * `forUpdate`, use `createOrUpdate`, or patch.
+   * Numbers that were not changed are sent with the digits that the server sent, also integers
+   * beyond 2^53. If the digits are not known, the client reads the object first, and rejects the
+   * update if that read does not tell them. Pass a BigInt to set such a number. An object from a
+   * cache that keeps less than the server (`drop`, a transform) is read first too; the update is
+   * rejected if it would delete something. Then read with `forUpdate`, use `createOrUpdate`, or
+   * patch.
    */
   update<T extends object>(
     resource: Resource<T, string>,
@@ -187,7 +195,9 @@ export interface Writer {
     patch: Patch,
     options?: WriteOptions,
   ): Promise<T>;
-  /** Server-side apply of the fields that `object` has; it needs a field owner. */
+  /**
+   * Server-side apply of the fields in `object`. Needs a field owner: the client's or the option's.
+   */
   apply<T extends object>(
     resource: Resource<T, string>,
     object: Applied<NoInfer<T>>,
@@ -205,8 +215,8 @@ export interface Writer {
 }
 
 /**
- * With a `body`, that is sent instead of the object, which then only says where to.
- * controller-runtime: WithSubResourceBody.
+ * Options of a write to a subresource. `body` is sent instead of the object, whose key is still
+ * used. controller-runtime: WithSubResourceBody.
  */
 export interface SubResourceWriteOptions<B extends object> extends WriteOptions {
   readonly body?: B | undefined;
@@ -218,8 +228,8 @@ export interface SubResourceApplyOptions<B extends object> extends ApplyOptions 
 }
 
 /**
- * One subresource, such as `status` or `scale`; `B` is what it sends and takes, the object itself
- * for `status`.
+ * Reads and writes one subresource, such as `status` or `scale`. `B` is the type of its body: the
+ * object itself for `status`. controller-runtime: client.SubResourceClient.
  */
 export interface SubResourceClient {
   get<T extends object, B extends object = T>(
@@ -251,9 +261,16 @@ export interface SubResourceClient {
   ): Promise<B>;
 }
 
-/** Reads and writes objects of any resource. controller-runtime: client.Client. */
+/**
+ * Reads and writes objects of any resource. controller-runtime: client.Client.
+ *
+ * @example
+ * const pod = await client.get(Pod, { namespace: 'default', name: 'web-0' });
+ * await client.patch(Pod, pod.metadata, { type: 'merge', body: { metadata: { labels: { a: '1' } } } });
+ */
 export interface Client extends Reader, Writer {
-  /** The status subresource. */
+  /** The client of the status subresource. */
   status(): SubResourceClient;
+  /** The client of another subresource, such as `scale`, `eviction` or `token`. */
   subResource(name: string): SubResourceClient;
 }

@@ -1,6 +1,6 @@
 /**
- * Writes of objects out of a cache that has less of them than the server: none deletes what the
- * cache has left out, as whoever wrote it has never seen that.
+ * Rejects writes of cached objects that would delete what the cache has left out: the program has
+ * never seen it.
  */
 import { CapstanError } from '../base/errors.ts';
 import { sameExactJson } from '../base/exact-json.ts';
@@ -8,27 +8,27 @@ import { isJsonObject, ownMember } from '../base/json-value.ts';
 import { describeObject } from './metadata.ts';
 import type { AnyResource } from './types.ts';
 
-/** Objects that were made from what the server has. */
+/** Objects that were made from the server's state. */
 const whole = new WeakSet<object>();
 
-/** What such an object does not have is meant to go. */
+/** Marks an object whose missing members are to be deleted. */
 export function markWhole(object: object): void {
   whole.add(object);
 }
 
 export const isWhole = (object: object): boolean => whole.has(object);
 
-/** What is written, beside what the server has and what the cache keeps of that. */
+/** The object to write, the server's object, and what the cache keeps of it. */
 export interface WrittenStates {
   readonly now: object;
   readonly kept: object;
   readonly given: object;
-  /** A merge patch: members that it does not have stay. */
+  /** Whether it is a merge patch, which keeps members that it does not have. */
   readonly isPatch: boolean;
 }
 
 /**
- * Refuses a write that would delete or overwrite what the cache has left out or changed.
+ * Throws for a write that would delete or overwrite what the cache has left out or changed.
  *
  * @param what such as `an update`
  * @param part the member that is written, where the write is to nothing else
@@ -53,8 +53,8 @@ export function requireNothingLost(
 }
 
 /**
- * The path of the first part that the server has and would lose: what is written there is what the
- * cache has kept, or nothing where it has kept nothing.
+ * The path of the first member that the server has and would lose: the write has there what the
+ * cache kept, or nothing.
  */
 function lostAt(
   now: unknown,
@@ -80,7 +80,7 @@ function lostAt(
   return sameExactJson(given, kept) && !sameExactJson(given, now) ? path : undefined;
 }
 
-/** Elements are told apart by their places, and by what the cache has kept of them. */
+/** Elements are matched by their place, and by what the cache has kept of them. */
 function lostInList(
   now: readonly unknown[],
   kept: readonly unknown[],
@@ -103,7 +103,9 @@ function lostInList(
 const has = (list: readonly unknown[], element: unknown): boolean =>
   list.some((each) => sameExactJson(each, element));
 
-/** Whether a merge patch may replace what a cache has changed: it has a list, or names a member. */
+/**
+ * Whether a merge patch could overwrite what a cache has changed: it has a list, or names a member.
+ */
 export function mayReplace(body: unknown): boolean {
   return (
     isJsonObject(body) &&
@@ -112,8 +114,8 @@ export function mayReplace(body: unknown): boolean {
 }
 
 /**
- * The object with its status as the server has it, where it is as the cache has kept it: whether a
- * write to the object writes its status is up to its kind.
+ * The object with the server's status, if its status is what the cache has kept. The kind decides
+ * whether a write to the object writes its status.
  */
 export function withStatusOf<T extends object>(object: T, now: object, kept: object): T {
   const [given, before, status] = [object, kept, now].map((of) => (of as WithStatus).status);

@@ -1,7 +1,6 @@
 /**
- * A client over another, with what it passes on changed on the way. What it keeps true: a wrapper
- * says once what it does to keys, objects and options, and that then holds for every verb and for
- * every subresource.
+ * A client over another one that changes keys, objects or options, the same way for every verb and
+ * subresource.
  */
 
 import { requireFunction, requireObject } from '../base/errors.ts';
@@ -26,21 +25,21 @@ import type {
 } from './types.ts';
 
 /**
- * What is done to calls; what is left out is passed on as it is. Each may throw, which rejects the
+ * Changes to calls. What is left out is passed on unchanged. An error that one throws rejects the
  * call before anything is sent.
  */
 export interface Changes {
   key?(resource: AnyResource, key: ObjectKey): ObjectKey;
   object?<T extends object>(resource: AnyResource, object: T): T;
   list?(resource: AnyResource, options: ListOptions): ListOptions;
-  /** Of create, update and patch, also of subresources. */
+  /** For create, update and patch, of subresources too. */
   write?<O extends WriteOptions>(options: O): O;
   apply?<O extends ApplyOptions>(options: O): O;
   delete?<O extends DeleteOptions>(options: O): O;
   deleteAllOf?(resource: AnyResource, options: DeleteAllOfOptions): DeleteAllOfOptions;
 }
 
-/** Throws CapstanError INVALID_ARGUMENT for what is no client. */
+/** Throws CapstanError INVALID_ARGUMENT if the value is not a client. */
 export function requireClient(client: Client): void {
   requireObject('client', client);
   for (const name of [
@@ -58,14 +57,14 @@ export function requireClient(client: Client): void {
     requireFunction(`client.${name}`, client[name]);
 }
 
-/** Clients by what wraps them. */
+/** The inner client of each wrapper. */
 const wrapped = new WeakMap<Client, Client>();
 
 export function noteWrapper(wrapper: Client, inner: Client): void {
   wrapped.set(wrapper, inner);
 }
 
-/** The client that all wrappers around it have in common. */
+/** The client without its wrappers. */
 export function innermost(client: Client): Client {
   let inner = client;
   for (let next = wrapped.get(inner); next !== undefined; next = wrapped.get(inner)) inner = next;

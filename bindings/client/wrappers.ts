@@ -1,7 +1,6 @@
 /**
- * Clients that do one thing to all that goes through them. controller-runtime:
- * pkg/client/namespaced_client.go, dryrun.go, fieldowner.go, fieldvalidation.go. They wrap any
- * client, one another's too.
+ * Clients that change one thing in every call. They can wrap each other. controller-runtime:
+ * pkg/client/namespaced_client.go, dryrun.go, fieldowner.go, fieldvalidation.go.
  */
 
 import { CapstanError, invalid, requireObject } from '../base/errors.ts';
@@ -12,9 +11,9 @@ import type { AnyResource, Client, ObjectKey, WriteOptions } from './types.ts';
 import { WrappedClient } from './wrapped-client.ts';
 
 /**
- * A client of one namespace: keys, objects and lists without a namespace get it, and others than it
- * are refused. Resources that have no namespaces pass through. Unlike controller-runtime's, which
- * lists in its own namespace whatever the call names, it refuses a list in another one too.
+ * Makes a client of one namespace: keys, objects and lists without a namespace get it, another
+ * namespace is rejected. Cluster-scoped resources pass unchanged. It rejects a list in another
+ * namespace; controller-runtime's lists in its own.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -58,7 +57,7 @@ export function newNamespacedClient(client: Client, namespace: string): Client {
 }
 
 /**
- * A client whose writes change nothing: the server does all but store them.
+ * Makes a client whose writes are dry runs: the server does everything but store the object.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -70,7 +69,7 @@ export function newDryRunClient(client: Client): Client {
 }
 
 /**
- * A client whose writes are owned by `fieldOwner`, unless a call says otherwise.
+ * Makes a client whose writes have this field manager. A call can set another.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
@@ -87,8 +86,8 @@ export function withFieldOwner(client: Client, fieldOwner: string): Client {
 }
 
 /**
- * A client whose writes are validated so, unless a call says otherwise; apply excepted, which is
- * always strict.
+ * Makes a client whose writes have this field validation. A call can set another; apply is always
+ * strict.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
