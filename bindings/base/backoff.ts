@@ -85,3 +85,30 @@ export class Backoff {
     return delay;
   }
 }
+
+/** client-go: reflector.go watch. */
+const WINDOW_RESET_MS = 60_000;
+
+export class RetryWithDeadline {
+  readonly #clock: Clock;
+  readonly #maxMs: number;
+  #first: number | undefined;
+  #last = Number.NEGATIVE_INFINITY;
+
+  /** `maxMs` <= 0 never retries. */
+  constructor(clock: Clock, maxMs: number) {
+    this.#clock = clock;
+    this.#maxMs = maxMs;
+  }
+
+  /** Whether to retry after a failure that has just happened. */
+  again(): boolean {
+    const now = this.#clock.now();
+    if (this.#first === undefined || now - this.#last >= WINDOW_RESET_MS) this.#first = now;
+    this.#last = now;
+    if (this.#maxMs <= 0) return false;
+    if (now - this.#first <= this.#maxMs) return true;
+    this.#first = undefined;
+    return false;
+  }
+}

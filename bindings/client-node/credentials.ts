@@ -10,7 +10,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { CapstanError, invalid } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
-import { type ServerURL, serverURL } from '../base/server-url.ts';
+import { type ServerURL, serverURL } from '../base/urls.ts';
 import { TransportError } from '../cache/rest/transport.ts';
 import { Kept, type KubeConfigUser } from './auth-cache.ts';
 import type { Destination } from './node-transport.ts';

@@ -3,7 +3,7 @@
 import { invalid } from '../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../base/http-headers.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { serverURL } from '../base/server-url.ts';
+import { serverURL } from '../base/urls.ts';
 import type { Transport } from '../cache/rest/transport.ts';
 import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-transport.ts';
 import { TLS_NAMES, type TlsMaterial, tlsMaterial } from './tls.ts';

@@ -2,7 +2,7 @@
  * `capstan/client-node`: transports over node:http2, node:https and node:http, by kubeconfig or by
  * plain URL.
  */
-import { requireNode } from '../base/node-version.ts';
+import { requireNode } from '../base/environment.ts';
 
 export type { Transport } from '../cache/rest/transport.ts';
 export type { KubeConfigLike } from './credentials.ts';

@@ -5,9 +5,9 @@
 
 import type { Agent as HttpAgent } from 'node:http';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { requireNode } from '../base/environment.ts';
 import { invalid, requireFunction } from '../base/errors.ts';
 import { namesOf } from '../base/names.ts';
-import { requireNode } from '../base/node-version.ts';
 import { onAbort } from '../base/wait.ts';
 import {
   type Transport,

@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIPv6 } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CapstanError } from '../base/errors.ts';
-import { basicOf } from '../base/server-url.ts';
+import { basicOf } from '../base/urls.ts';
 import { connectOptions, hostOf } from './tls.ts';
 
 const SCHEMES = ['http:', 'https:', 'socks:', 'socks4:', 'socks4a:', 'socks5:', 'socks5h:'];

@@ -5,7 +5,7 @@
 
 import { CapstanError, invalid, requireObject, show } from '../base/errors.ts';
 import { jsonText } from '../base/exact-json.ts';
-import { pathSegment } from '../base/path-segment.ts';
+import { pathSegment } from '../base/urls.ts';
 import { groupVersionPath } from '../cache/reflector/discovery.ts';
 import type { KubeObject } from '../cache/rest/keys.ts';
 import { groupVersion, type Resource } from '../cache/rest/resource.ts';

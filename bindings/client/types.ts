@@ -265,8 +265,9 @@ export interface SubResourceClient {
  * Reads and writes objects of any resource. controller-runtime: client.Client.
  *
  * @example
- * const pod = await client.get(Pod, { namespace: 'default', name: 'web-0' });
- * await client.patch(Pod, pod.metadata, { type: 'merge', body: { metadata: { labels: { a: '1' } } } });
+ * const key = { namespace: 'default', name: 'web-0' };
+ * const pod = await client.get(Pod, key);
+ * await client.patch(Pod, key, { type: 'merge', body: { metadata: { labels: { node: pod.spec?.nodeName } } } });
  */
 export interface Client extends Reader, Writer {
   /** The client of the status subresource. */

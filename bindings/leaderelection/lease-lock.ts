@@ -7,7 +7,7 @@
 
 import { CapstanError, invalid, requireFunction } from '../base/errors.ts';
 import { namesOf, requireNames } from '../base/names.ts';
-import { pathSegment } from '../base/path-segment.ts';
+import { pathSegment } from '../base/urls.ts';
 import type { Transport } from '../cache/rest/transport.ts';
 import { requestJson } from './lease-requests.ts';
 import {

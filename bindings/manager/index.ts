@@ -2,7 +2,7 @@
  * `capstan/manager`: controller-runtime's manager, which runs controllers in a process with HTTP
  * servers, leader election and signals. It needs `node:` modules: Node or Deno.
  */
-import { requireNode } from '../base/node-version.ts';
+import { requireNode } from '../base/environment.ts';
 
 export type { SharedInformerFactory } from '../cache/informer/factory.ts';
 export type { Transport } from '../cache/rest/transport.ts';

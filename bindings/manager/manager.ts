@@ -13,13 +13,13 @@
  */
 
 import type { Clock } from '../base/clock.ts';
+import { requireNode } from '../base/environment.ts';
 import { textOfError } from '../base/error-text.ts';
 import { CapstanError, invalid, isAbort, requireFunction } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { omitUndefined } from '../base/json-value.ts';
 import type { Logger } from '../base/logger.ts';
 import { requireNames, requireSignalOptions } from '../base/names.ts';
-import { requireNode } from '../base/node-version.ts';
 import { onAbort, whenAborted } from '../base/wait.ts';
 import { InformerPrometheusProvider, type Transport } from '../cache/index.ts';
 import {

@@ -3,9 +3,9 @@
  * retry_with_deadline_test.go) and of Tables, against Reflector.
  */
 import { describe, expect, test } from 'vitest';
+import { RetryWithDeadline } from '../../bindings/base/backoff.ts';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
-import { RetryWithDeadline } from '../../bindings/base/retry-with-deadline.ts';
 import { configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
 import { answer, ConfigMaps } from './live-server.ts';
 import { reflect } from './reflecting.ts';

@@ -12,7 +12,7 @@ import {
   show,
 } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import { pathSegment } from '../../base/path-segment.ts';
+import { pathSegment } from '../../base/urls.ts';
 import { isThenable } from '../../base/wait.ts';
 import {
   describeKind,

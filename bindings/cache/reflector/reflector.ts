@@ -9,12 +9,11 @@
  * not reached: after a silence it is asked whether it has.
  */
 
-import { Backoff, guardRandom } from '../../base/backoff.ts';
+import { Backoff, guardRandom, RetryWithDeadline } from '../../base/backoff.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { CapstanError, hasCode } from '../../base/errors.ts';
 import { handleError, tell } from '../../base/handle-error.ts';
 import { requireSignalOptions } from '../../base/names.ts';
-import { RetryWithDeadline } from '../../base/retry-with-deadline.ts';
 import { abortable, sleep, TimeSlice } from '../../base/wait.ts';
 import { type Decoder, jsonDecoder } from '../decode/decoder.ts';
 import { type Caller, goesOn, isConnectionReset, isLongWait } from '../rest/rest.ts';

@@ -5,7 +5,7 @@
 import { invalid, requireFunction } from '../../base/errors.ts';
 import { parsePath } from '../../base/json-path.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import { pathSegment } from '../../base/path-segment.ts';
+import { pathSegment } from '../../base/urls.ts';
 
 /** The values under which an index finds an object. They may repeat or be none. */
 export type IndexFunc<T> = (object: T) => readonly string[];

@@ -7,7 +7,7 @@
 import { CapstanError, hasCode, requireFunction } from '../../base/errors.ts';
 import { requireHeaders, requireUnshown } from '../../base/http-headers.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import { serverURL } from '../../base/server-url.ts';
+import { serverURL } from '../../base/urls.ts';
 import { abortable, onAbort } from '../../base/wait.ts';
 
 /**

@@ -5,8 +5,7 @@
  * not reported for each.
  */
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { handleError } from '../../base/handle-error.ts';
-import { Seldom } from '../../base/seldom.ts';
+import { handleError, Seldom } from '../../base/handle-error.ts';
 import type { ExpectedKind } from '../decode/decoder.ts';
 import { deletionHandlingMetaNamespaceKeyFunc, type KubeObject } from '../rest/keys.ts';
 import type { IndexSpec } from '../rest/resource.ts';

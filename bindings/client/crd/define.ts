@@ -1,8 +1,7 @@
 /**
- * One schema, and from it the TypeScript type of a custom resource, the CustomResourceDefinition
- * that makes an API server check the same, and the check in the program. Types come from what the
- * schema gives (with defaults filled in, as the server stores them), the definition from what it
- * takes.
+ * Custom resources from a schema: the TypeScript type, the CustomResourceDefinition, and the
+ * validation in the program. The type is the schema's output (with defaults filled in, as the
+ * server stores objects); the definition is made from its input.
  */
 
 import { CapstanError, invalid } from '../../base/errors.ts';
@@ -48,7 +47,7 @@ export interface CustomObject<Spec, Status = never> {
   status?: Status | undefined;
 }
 
-/** What {@link defineCustomResource} takes. */
+/** Options of {@link defineCustomResource}. */
 export interface CustomResourceOptions<
   Spec extends StandardSchema,
   Status extends StandardSchema | undefined,
@@ -58,42 +57,42 @@ export interface CustomResourceOptions<
   readonly group: string;
   /** Such as `v1` or `v1beta1`. */
   readonly version: string;
-  /** In CamelCase and singular, such as `Website`. */
+  /** The kind in CamelCase and singular, such as `Website`. */
   readonly kind: string;
-  /** Default: the English plural of the kind, in small letters. */
+  /** The plural. Default: the English plural of the kind in lower case. */
   readonly plural?: string | undefined;
   readonly scope: 'Namespaced' | 'Cluster';
-  /** Has to be one of objects. */
+  /** A schema of objects. */
   readonly spec: Spec;
-  /** Has to be one of objects. With it there is a status subresource. */
+  /** A schema of objects. It adds the status subresource. */
   readonly status?: Status | undefined;
   readonly subresources?:
     | { readonly status?: boolean | undefined; readonly scale?: ScaleSubresource | undefined }
     | undefined;
   readonly shortNames?: readonly string[] | undefined;
-  /** Such as `all`, for `kubectl get all`. */
+  /** Categories, such as `all` for `kubectl get all`. */
   readonly categories?: readonly string[] | undefined;
   readonly additionalPrinterColumns?: readonly PrinterColumn[] | undefined;
   /** Fields for field selectors, such as `.spec.host`. */
   readonly selectableFields?: readonly string[] | undefined;
-  /** What the server says of the kind (`kubectl explain`). */
+  /** The description of the kind, for `kubectl explain`. */
   readonly description?: string | undefined;
   /**
-   * CEL rules by the path of what they are about: `''` for the object, `spec`, `spec.ports[]`,
-   * `spec.labels.*`. The server alone checks them.
+   * CEL rules by path: `''` for the object, `spec`, `spec.ports[]`, `spec.labels.*`. Only the
+   * server checks them.
    */
   readonly validations?: Readonly<Record<string, readonly ValidationRule[]>> | undefined;
   /**
-   * Members of the structural schema by path, for what the schema library has no words for, such as
-   * `x-kubernetes-list-type`. One with a `type` (or that preserves unknown fields) stands in place
-   * of what the schema says, and is not looked into.
+   * Members of the structural schema by path, for what the schema library cannot express, such as
+   * `x-kubernetes-list-type`. One with a `type`, or that preserves unknown fields, replaces the
+   * translated schema.
    */
   readonly overrides?: Overrides | undefined;
   /** Default true. */
   readonly served?: boolean | undefined;
-  /** True, or what `kubectl` warns with. */
+  /** Marks the version as deprecated; a text is the warning of `kubectl`. */
   readonly deprecated?: boolean | string | undefined;
-  /** Of the resource, as in defineResource. */
+  /** The indexers of the resource, as in defineResource. */
   readonly indexers?:
     | Readonly<Record<I, IndexSpec<CustomObject<InferOutput<Spec>, StatusOf<Status>>>>>
     | undefined;
@@ -143,7 +142,7 @@ export type StatusOf<S extends StandardSchema | undefined> = S extends StandardS
   ? InferOutput<S>
   : never;
 
-/** What {@link CustomResource.parse} takes: what may be written. */
+/** The input of {@link CustomResource.parse}. */
 export interface CustomObjectInput<Spec> {
   apiVersion?: string | undefined;
   kind?: string | undefined;
@@ -154,19 +153,17 @@ export interface CustomObjectInput<Spec> {
 
 /** A custom resource in one version. */
 export interface CustomResource<Input, Spec, Status = never, I extends string = never> {
-  /** For informers, clients and controllers. */
+  /** The resource, for informers, clients and controllers. */
   readonly resource: Resource<CustomObject<Spec, Status>, I>;
   /**
-   * The manifest, with this as its one version. It is plain data: `JSON.stringify(crd)` is what
-   * `kubectl apply -f` takes.
+   * The CustomResourceDefinition with this version alone. Plain data: `JSON.stringify(crd)` is a
+   * manifest for `kubectl apply -f`.
    */
   readonly crd: CustomResourceDefinition;
-  /**
-   * Whether a value is such an object, by the schemas; with their defaults, if so. Never throws.
-   */
+  /** Validates an object by the schemas, and fills in their defaults. Never throws. */
   validate(object: unknown): Promise<ValidationResult<CustomObject<Spec, Status>>>;
   /**
-   * An object that may be written, with apiVersion, kind and defaults filled in.
+   * Validates an object and fills in apiVersion, kind and defaults.
    *
    * @throws InvalidObjectError
    */
@@ -191,16 +188,21 @@ export type ObjectOf<R extends AnyResource | { readonly resource: AnyResource }>
   : never;
 
 /**
- * A custom resource from schemas of any library that has Standard Schema and Standard JSON Schema.
+ * Defines a custom resource by schemas of any library with Standard Schema and Standard JSON
+ * Schema.
  *
- * What the server checks is what the JSON Schema says; refinements in code are checked by
- * `validate` alone, and so are formats that mean something else to the server (`hostname`,
- * `duration`) or nothing; of `uri` it takes some that `z.url()` refuses, and the other way round.
- * Transformations have no place in a schema of stored objects. Unknown members are pruned by the
- * server, whether the schema is strict or not, and so is a null where none may be, which counts as
- * a member that is not there. A member of one alternative of a union is checked in the others, too,
- * if it is there; strict alternatives refuse it. Zod's JSON Schema has no flags of a pattern, so
- * that to the server `/a/i` is as `/a/`; it counts characters, not halves of them.
+ * What the server validates is the JSON Schema:
+ *
+ * - Refinements in code are checked by `validate` alone. So are formats that the server does not
+ *   know or reads differently (`hostname`, `duration`). For `uri` server and `z.url()` differ
+ *   slightly.
+ * - Transformations are rejected: the server stores the input.
+ * - The server prunes unknown members, whether the schema is strict or not, and a null that is not
+ *   allowed, which counts as absent.
+ * - A member of one alternative of a union is checked in the others too, if it is present; strict
+ *   alternatives reject it.
+ * - Zod's JSON Schema has no flags of a pattern: to the server `/a/i` is `/a/`. The server counts
+ *   characters, not UTF-16 units.
  *
  * @throws SchemaError for what a CustomResourceDefinition cannot say, with the path
  * @throws CapstanError SCHEMA for a schema without a JSON Schema, INVALID_ARGUMENT
@@ -293,7 +295,7 @@ function checkNames(options: Omit<AnyOptions, 'indexers'>): void {
     throw invalid('scope', '"Namespaced" or "Cluster"', scope);
 }
 
-/** As controller-gen guesses it, for the regular cases. */
+/** The plural that controller-gen guesses, for regular words. */
 function pluralOf(kind: string): string {
   const singular = kind.toLowerCase();
   if (/(s|x|z|ch|sh)$/.test(singular)) return `${singular}es`;
@@ -338,8 +340,8 @@ function objectSchema(options: Omit<AnyOptions, 'indexers'>): StructuralSchema {
 }
 
 /**
- * What is stored is what was written, so a schema whose values come out as others would give
- * objects a type that they do not have.
+ * Requires that values stay what they are: the server stores the input, so a schema that transforms
+ * values would give stored objects a wrong type.
  */
 function checkStored(name: string, written: StructuralSchema, read: StructuralSchema): void {
   if (canonical(withoutDefaults(written)) !== canonical(withoutDefaults(read)))
@@ -351,8 +353,8 @@ function checkStored(name: string, written: StructuralSchema, read: StructuralSc
 }
 
 /**
- * A member that may be left out and yet is always read has a default, which the server has to know:
- * ArkType does not tell its defaults.
+ * Throws for an optional input member that the output always has, unless the server knows its
+ * default: ArkType does not export its defaults.
  */
 function checkDefaults(path: string, written: StructuralSchema, read: StructuralSchema): void {
   for (const name of read.required ?? [])
@@ -374,8 +376,8 @@ function checkDefaults(path: string, written: StructuralSchema, read: Structural
 }
 
 /**
- * A member with a default may be left out, and is there nonetheless. A member may have the name of
- * a keyword, too.
+ * A member with a default is optional in the input and present in the output. A member may have the
+ * name of a keyword.
  */
 function withoutDefaults({
   default: _,
@@ -471,8 +473,8 @@ function* checkIdentity(
 type CustomObjectLike = { apiVersion?: unknown; kind?: unknown; metadata?: unknown };
 
 /**
- * The CustomResourceDefinition of several versions of one kind. Objects are stored in the first
- * one's; that one's names and metadata count.
+ * The CustomResourceDefinition of several versions of one kind. The first one is the storage
+ * version; its names and metadata are used.
  *
  * @throws CapstanError INVALID_ARGUMENT for versions of different kinds, or one that comes twice
  * @example

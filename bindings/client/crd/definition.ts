@@ -1,6 +1,6 @@
 /**
- * The CustomResourceDefinition as an object: apiextensions.k8s.io/v1, as far as it is made and read
- * here.
+ * The type and resource of CustomResourceDefinitions: apiextensions.k8s.io/v1, as far as they are
+ * used here.
  */
 import { defineResource, type Resource } from '../../cache/rest/resource.ts';
 import type { Condition } from '../conditions.ts';
@@ -15,11 +15,11 @@ export interface PrinterColumn {
   jsonPath: string;
   description?: string;
   format?: string;
-  /** Above 0: only with `-o wide`. */
+  /** With a value above 0 the column is shown with `-o wide` only. */
   priority?: number;
 }
 
-/** The scale subresource, which autoscalers use. */
+/** The scale subresource, for autoscalers. */
 export interface ScaleSubresource {
   /** Such as `.spec.replicas`. */
   specReplicasPath: string;
@@ -40,7 +40,7 @@ export interface CRDVersion {
   selectableFields?: { jsonPath: string }[];
 }
 
-/** How objects of one version become those of another; `None` changes `apiVersion` alone. */
+/** The conversion between versions; `None` changes `apiVersion` alone. */
 export interface CRDConversion {
   strategy: 'None' | 'Webhook';
   webhook?: { conversionReviewVersions: string[]; clientConfig?: object };
@@ -73,7 +73,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-/** CustomResourceDefinitions, as a resource. */
+/** The resource of CustomResourceDefinitions. */
 export const crdResource: Resource<CustomResourceDefinition> =
   defineResource<CustomResourceDefinition>()({
     group: 'apiextensions.k8s.io',

@@ -1,7 +1,7 @@
 /**
- * CustomResourceDefinitions into a server and out of it. Installed means served: the server has
- * accepted names and schema, says so in the definition's conditions, and answers for each of its
- * versions. controller-runtime: pkg/envtest InstallCRDs, UninstallCRDs.
+ * Installs and removes CustomResourceDefinitions. A definition is installed when the server has
+ * accepted its names and schema, says so in its conditions, and answers for each of its versions.
+ * controller-runtime: pkg/envtest InstallCRDs, UninstallCRDs.
  */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -14,12 +14,12 @@ import { isBeingDeleted } from '../finalizers.ts';
 import type { Client } from '../types.ts';
 import { type CustomResourceDefinition, crdResource } from './definition.ts';
 
-/** Of {@link installCRDs} and {@link uninstallCRDs}. */
+/** Options of {@link installCRDs} and {@link uninstallCRDs}. */
 export interface InstallCRDsOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long all of them may take, in milliseconds. Default 10 000, as in envtest. */
+  /** The time limit for all of them, in milliseconds. Default 10 000, as in envtest. */
   readonly timeoutMs?: number | undefined;
-  /** Who owns the fields of the definitions in the server's books. Default `capstan`. */
+  /** The field manager of the definitions. Default `capstan`. */
   readonly fieldOwner?: string | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -32,11 +32,11 @@ const NAMES = namesOf<InstallCRDsOptions>()({
 });
 
 /**
- * The server does not serve a definition, or does not let it go; `conditions` are what it says.
+ * The server does not serve a definition, or does not delete it. `conditions` are the definition's.
  * Code `CRD`.
  */
 export class CRDError extends CapstanError {
-  /** Of the definition, such as `websites.example.com`. */
+  /** The name of the definition, such as `websites.example.com`. */
   readonly definition: string;
   readonly conditions: readonly {
     readonly type: string;
@@ -63,8 +63,8 @@ export class CRDError extends CapstanError {
 const POLL_MS = 100;
 const TIMEOUT_MS = 10_000;
 /**
- * How long the server may keep saying that names are taken before it is believed: it says so of the
- * names before, too.
+ * How long the server must report that names are taken, in milliseconds: it also reports that
+ * before it has checked them.
  */
 const REFUSAL_MS = 1000;
 
@@ -95,7 +95,7 @@ export async function installCRDs(
     return client.apply(crdResource, wanted, { fieldOwner, force: true, signal });
   };
   const applied: CustomResourceDefinition[] = [];
-  // one after the other: a second of the same name is the last word
+  // one after the other, so that the last definition of a name wins
   for (const crd of crds) applied.push(await apply(crd));
   return Promise.all(
     applied.map((crd, at) =>
@@ -105,8 +105,8 @@ export async function installCRDs(
 }
 
 /**
- * Deletes definitions, and with them every object of theirs, and waits until they are gone. What is
- * not there is gone.
+ * Deletes definitions with all of their objects, and waits until they are gone. A missing
+ * definition counts as deleted.
  *
  * @throws CRDError when the time is over: an object may have a finalizer; StatusError; CapstanError
  *   ABORTED, INVALID_ARGUMENT
@@ -130,7 +130,7 @@ export async function uninstallCRDs(
         .get(crdResource, { name: nameOf(crd) }, { live: true, signal })
         .catch(unlessNotFound);
       uid ??= now?.metadata.uid;
-      if (now === undefined || now.metadata.uid !== uid) break; // gone, or another one of its name
+      if (now === undefined || now.metadata.uid !== uid) break; // deleted, or created again
       await wait.more(now, 'is not gone');
     }
   }
@@ -151,7 +151,7 @@ function nameOf(crd: CustomResourceDefinition): string {
   return name;
 }
 
-/** One deadline for all definitions of a call. */
+/** The deadline for all definitions of a call. */
 class Wait {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
@@ -170,7 +170,7 @@ class Wait {
     return this.#clock.now();
   }
 
-  /** Until it is time to look again. */
+  /** Waits until the next poll. */
   async more(crd: CustomResourceDefinition, how: string): Promise<void> {
     if (this.#clock.now() >= this.#end)
       throw new CRDError(`${nameOf(crd)} ${how} after ${this.#timeoutMs} ms: ${saidOf(crd)}`, crd);
@@ -225,8 +225,8 @@ async function untilServed(
 }
 
 /**
- * Whether the server answers for each version. Whoever may not list still learns that there is
- * something.
+ * Whether the server answers for each version. A client that may not list still sees that the
+ * resource exists.
  */
 async function served(
   client: Client,
@@ -249,7 +249,8 @@ async function served(
       await client.list(resource, { live: true, limit: 1, signal });
     } catch (error) {
       if (!isStatusError(error)) throw error;
-      // 429 while storage is made, as after a definition of the same name was deleted
+      // 429 while the storage is created, for example after a definition of the same name was
+      // deleted
       if (isNotFound(error) || error.status === 429 || error.status >= 500) return false;
     }
   }

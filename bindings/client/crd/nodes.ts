@@ -1,7 +1,6 @@
 /**
- * JSON Schema before it is translated: references put in place, `allOf` folded into its schema.
- * What comes out says the same, in one object, of which only its sub-schemas may still have
- * references.
+ * Prepares JSON Schema for translation: resolves the references of a schema and merges its `allOf`.
+ * The result means the same and is one object; only its sub-schemas may still have references.
  */
 import { isJsonObject } from '../../base/json-value.ts';
 import type { JsonSchema } from './standard-schema.ts';
@@ -9,7 +8,7 @@ import { SchemaError } from './structural-schema.ts';
 
 export type Node = Record<string, unknown>;
 
-/** The whole document, and the references on the way to the schema that is looked at. */
+/** The document, and the references that lead to the current schema. */
 export interface Scope {
   readonly root: JsonSchema;
   readonly refs: readonly string[];
@@ -17,7 +16,7 @@ export interface Scope {
 
 export const sameValue = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
 
-/** JSON with members in one order. */
+/** JSON with sorted members, to compare schemas by. */
 export function canonical(value: unknown): string {
   return JSON.stringify(value, (_, member: unknown) =>
     isJsonObject(member)
@@ -26,7 +25,7 @@ export function canonical(value: unknown): string {
   );
 }
 
-/** Speaks of the schema, not of values. */
+/** Keywords that describe the schema and not its values. */
 const ANNOTATIONS = new Set([
   '$schema',
   '$id',
@@ -39,7 +38,7 @@ const ANNOTATIONS = new Set([
   'id',
 ]);
 
-/** The schema with its reference and its `allOf` put in place. */
+/** Resolves the reference of a schema and merges its `allOf`. */
 export function normalise(
   value: unknown,
   scope: Scope,
@@ -75,9 +74,7 @@ function resolve($ref: string, root: JsonSchema, path: string): unknown {
   return at;
 }
 
-/**
- * Restrictions that may be given twice stay in `allOf`; everything else becomes part of the schema.
- */
+/** Restrictions that may occur twice stay in `allOf`; all other keywords are merged. */
 function foldAllOf(value: Node, scope: Scope, path: string): Node {
   const { allOf, ...own } = value;
   if (!Array.isArray(allOf)) return value;
@@ -108,7 +105,7 @@ const RESTRICTIONS = new Set([
 const isRestriction = (node: Node): boolean =>
   Object.keys(node).every((keyword) => RESTRICTIONS.has(keyword));
 
-/** Both at once. */
+/** Merges two schemas. */
 function merge(a: Node, b: Node, path: string): Node {
   const both: Node = { ...a };
   for (const [keyword, value] of Object.entries(b)) {
@@ -120,7 +117,7 @@ function merge(a: Node, b: Node, path: string): Node {
   return both;
 }
 
-/** What both say of one keyword; throws SchemaError where they cannot both hold. */
+/** Merges the values of one keyword. Throws SchemaError if they contradict each other. */
 export function mergeKeyword(keyword: string, a: unknown, b: unknown, path: string): unknown {
   if (ANNOTATIONS.has(keyword)) return a;
   if (keyword === 'required' && Array.isArray(a) && Array.isArray(b))

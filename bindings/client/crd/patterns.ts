@@ -1,13 +1,13 @@
 /**
- * Patterns and formats on their way to the API server: its regular expressions are Go's (RE2),
- * which match in linear time and so have neither lookaround nor back-references, and it knows a
- * certain set of formats. k8s.io/apiextensions-apiserver: pkg/apiserver/validation/formats.go.
+ * Translates patterns and formats for the API server. Its regular expressions are Go's (RE2), which
+ * match in linear time and have no lookaround and no back-references; it knows a fixed set of
+ * formats. k8s.io/apiextensions-apiserver: pkg/apiserver/validation/formats.go.
  */
 
 /**
- * The formats that the server checks. A format of another name is not sent, as the server takes no
- * notice of it; nor are `duration`, which means "1h30m" to it, and "PT1H30M" to JSON Schema, and
- * `hostname`, of which it refuses `web-1`, `a.b` and `10.0.0.1` (1.36.3).
+ * The formats that the server checks. Others are not sent, because it ignores them. Neither are
+ * `duration`, which is "1h30m" to the server and "PT1H30M" in JSON Schema, and `hostname`, of which
+ * it refuses `web-1`, `a.b` and `10.0.0.1` (1.36.3).
  */
 const FORMATS = new Set([
   ...[
@@ -40,45 +40,45 @@ const FORMATS = new Set([
   ...['int32', 'int64', 'float', 'double'],
 ]);
 
-/** The server's name of a format, or undefined where it has none. */
+/** The server's name of a format; undefined if it has none. */
 export function serverFormat(format: string): string | undefined {
   if (format === 'base64') return 'byte';
   return FORMATS.has(format) ? format : undefined;
 }
 
 /**
- * The pieces of a JavaScript pattern: an escape, a class, the head of a group, a repetition, or a
- * character.
+ * The tokens of a JavaScript pattern: an escape, a class, the beginning of a group, a repetition,
+ * or a character.
  */
 const PIECES =
   /\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|k<[^>]*>|c[A-Za-z]|[\s\S])|\[\^?(?:\\[\s\S]|[^\]\\])*\]|\(\?(?:<?[=!]|<[A-Za-z]\w*>|[a-z-]*:)|\{\d+(?:,\d*)?\}|[\s\S]/g;
 const ESCAPES =
   /\\(?:u\{[0-9a-fA-F]+\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[pP]\{[^}]*\}|c[A-Za-z]|[\s\S])/g;
 
-/** Properties of characters that both know, by the name that RE2 has for them. */
+/** Unicode properties that both know, by their names in RE2. */
 const PROPERTY = /^\\([pP])\{(?:(?:Script|sc|General_Category|gc)=(\w+)|([A-Z][a-z]?))\}$/;
 
-/** Escapes of letters that mean the same to both. */
+/** Escapes of letters with the same meaning in both. */
 const SAME = /^\\(?:[dDsSwWbBfnrtv0]|x[0-9a-fA-F]{2}|[^A-Za-z0-9])$/;
 
 /**
- * What `\s` is to JavaScript; RE2's has neither `\v` nor what is beyond ASCII. It ends in a class:
- * `[\s-z]` is no range.
+ * The characters of JavaScript's `\s`; RE2's has no `\v` and only ASCII. It ends in a class,
+ * because `[\s-z]` is not a range.
  */
 const SPACE = '\\x{feff}\\v\\p{Z}\\s';
 
 /**
- * `[[:a]` is of three characters to JavaScript, `[a-\d]` of `a`, `-` and digits; RE2 knows
- * `[:alpha:]`, and no such range.
+ * In JavaScript `[[:a]` has three characters, and `[a-\d]` has `a`, `-` and digits. RE2 reads
+ * `[:alpha:]` and has no such range.
  */
 const IN_CLASS = new RegExp(`${ESCAPES.source}|\\[|-(?=\\\\[dDwWsSpP])`, 'g');
 
-/** Go's limit for repetitions within each other, multiplied. */
+/** Go's limit for nested repetitions, multiplied. */
 const MOST_REPETITIONS = 1000;
 
 /**
- * What JavaScript has and RE2 has not; undefined for a pattern that RE2 takes, as far as can be
- * told without it.
+ * The feature of a pattern that RE2 does not have; undefined if RE2 accepts the pattern, as far as
+ * can be seen.
  */
 export function notInRE2(pattern: string): string | undefined {
   const pieces = pattern.match(PIECES) ?? [];
@@ -88,7 +88,7 @@ export function notInRE2(pattern: string): string | undefined {
     if (piece === '[]') return 'a class of no characters';
     const isClass = piece.length > 1 && piece.startsWith('[');
     const escapes = isClass ? (piece.match(ESCAPES) ?? []) : piece.startsWith('\\') ? [piece] : [];
-    // Where both stand in one class it is of all characters, whatever they mean.
+    // A class with both contains all characters.
     if (isClass && escapes.includes('\\S') && !escapes.includes('\\s'))
       return 'the escape \\S in a class';
     for (const escaped of escapes) {
@@ -106,7 +106,7 @@ export function notInRE2(pattern: string): string | undefined {
   return repetitions(pieces) > MOST_REPETITIONS ? 'more than 1000 repetitions' : undefined;
 }
 
-/** The most repetitions of anything, those of the groups around it multiplied in. */
+/** The largest number of repetitions, multiplied over nested groups. */
 function repetitions(pieces: readonly string[]): number {
   const outer: number[] = [];
   let most = 1;
@@ -127,7 +127,7 @@ function repetitions(pieces: readonly string[]): number {
   return most;
 }
 
-/** The same pattern in RE2's words. */
+/** Translates a pattern to RE2. */
 export function toRE2(pattern: string): string {
   return pattern.replaceAll(PIECES, (piece) => {
     if (piece === '[^]') return '(?s:.)';

@@ -1,7 +1,4 @@
-/**
- * What restricts the values of a schema, in the words of OpenAPI 3.0, and what is said of them
- * beside that.
- */
+/** Translates the restrictions and annotations of a schema to OpenAPI 3.0. */
 import type { Node } from './nodes.ts';
 import { notInRE2, serverFormat, toRE2 } from './patterns.ts';
 import { SchemaError, type StructuralSchema } from './structural-schema.ts';
@@ -12,7 +9,7 @@ export function valuesOf(node: Node): unknown[] | undefined {
   return Array.isArray(node.enum) ? node.enum : undefined;
 }
 
-/** What is kept although it restricts nothing. */
+/** The annotations, which restrict nothing. */
 export function annotations(node: Node): StructuralSchema {
   const kept: StructuralSchema = {};
   if (typeof node.title === 'string') kept.title = node.title;
@@ -34,8 +31,9 @@ const PLAIN = [
 ];
 
 /**
- * What restricts values, in the words of OpenAPI 3.0. @param type of the values, as far as it is
- * known
+ * The restrictions of a schema in OpenAPI 3.0.
+ *
+ * @param type the type of the values, if it is known
  */
 export function restrictions(node: Node, path: string, type: unknown): StructuralSchema {
   const schema: Node = {};
@@ -43,8 +41,8 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
   const whole = type === 'number' ? values?.filter(Number.isSafeInteger).length : 0;
   const mixed = values !== undefined && whole !== 0 && whole !== values.length;
   if (values !== undefined && !mixed) schema.enum = values;
-  // The server cuts the fraction off a value that it looks for among whole ones (1.36.3): it takes
-  // 2.7 for 2.
+  // The server ignores the fraction of a value when it compares it with integers of an enum
+  // (1.36.3): it accepts 2.7 for 2.
   if (whole && !mixed) schema.multipleOf = 1;
   if (typeof node.multipleOf === 'number' && !Number.isInteger(node.multipleOf))
     throw new SchemaError(
@@ -61,8 +59,7 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
   if (typeof node.pattern === 'string') {
     const why = notInRE2(node.pattern);
     if (why === undefined) schema.pattern = toRE2(node.pattern);
-    // The pattern by which a library checks a format is its own affair; one that a user wrote is a
-    // promise.
+    // A library's pattern for a format is an implementation detail; a user's pattern is kept.
     else if (typeof node.format !== 'string')
       throw new SchemaError(
         path,
@@ -70,7 +67,7 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
       );
   }
   const format = typeof node.format === 'string' ? serverFormat(node.format) : undefined;
-  // The server takes an empty text for no base64: a library's pattern says better what it accepts.
+  // The server rejects an empty text as base64, so a library's pattern is more precise.
   if (format !== undefined && !(format === 'byte' && schema.pattern !== undefined))
     schema.format = format;
   if (Array.isArray(node.allOf))
@@ -79,17 +76,17 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
   return schema as StructuralSchema;
 }
 
-/** One of these numbers, said by bounds. */
+/** An enum of numbers, as bounds. */
 const among = (values: readonly unknown[], path: string, type: unknown): StructuralSchema => ({
   anyOf: values.map((value) => restrictions({ minimum: value, maximum: value }, path, type)),
 });
 
 /**
- * JSON Schema has a number for each; OpenAPI 3.0 one number, and whether it is itself excluded. The
- * server holds a whole value against the bound without its fraction, and refuses all integers where
- * a bound has one (1.36.3): an integer's is rounded inwards; of others what is left has to be
- * excluded where it lies outside, and must not be where it lies inside. Gives what is said of that
- * apart.
+ * JSON Schema has a number for an exclusive bound; OpenAPI 3.0 has one number and a flag. The
+ * server compares an integer with the bound without its fraction, and rejects all integers if the
+ * bound has one (1.36.3). So a bound of integers is rounded inwards; of other numbers the rest must
+ * be exclusive if it lies outside of the range, and not if it lies inside. Returns these
+ * restrictions apart.
  */
 function bound(
   node: Node,
@@ -117,9 +114,9 @@ function bound(
 }
 
 /**
- * The server asks null to be among the values of an enum too, and takes a null that is among them
- * for the text "null" (seen at 1.36.3): where a value may be null, its enum is said in restrictions
- * that null is not asked to meet.
+ * The server requires null to be in the enum of a nullable value, and reads a null in an enum as
+ * the text "null" (seen at 1.36.3). So the enum of a nullable value is written as restrictions that
+ * null need not meet.
  */
 export function nullableEnum(schema: StructuralSchema, path: string): StructuralSchema {
   const { enum: values, ...rest } = schema;

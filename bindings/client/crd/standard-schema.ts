@@ -1,15 +1,14 @@
 /**
- * What schema libraries have in common: the interfaces of https://standardschema.dev, restated, so
- * that no library is depended on. Every one of them validates (`~standard.validate`); those that
- * also give a JSON Schema have `~standard.jsonSchema`: Zod from 4.2, ArkType from 2.1.28, Valibot
- * through `toStandardJsonSchema` of `@valibot/to-json-schema`.
+ * The interfaces of https://standardschema.dev, copied so that no library is a dependency. All
+ * libraries validate (`~standard.validate`). Those that also export JSON Schema have
+ * `~standard.jsonSchema`: Zod from 4.2, ArkType from 2.1.28, Valibot through `toStandardJsonSchema`
+ * of `@valibot/to-json-schema`.
  */
 import { textOfError } from '../../base/error-text.ts';
 import { CapstanError, invalid, requireFunction, requireObject } from '../../base/errors.ts';
 
 /**
- * A schema of any library. `Input` is what may be written, `Output` what is there after defaults
- * were filled in.
+ * A schema of any library. `Input` is the type before validation, `Output` after it, with defaults.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {
@@ -20,20 +19,20 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-/** A value as the schema gives it, or what is wrong with it. */
+/** The validated value, or its issues. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-/** What a schema has to say against a value. */
+/** One issue of a value. */
 export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** What a schema takes. */
+/** The input type of a schema. */
 export type InferInput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['input'];
-/** What a schema gives. */
+/** The output type of a schema. */
 export type InferOutput<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output'];
 
 /** A JSON Schema, of any draft. */
@@ -55,8 +54,8 @@ export function requireSchema(name: string, schema: unknown): void {
 }
 
 /**
- * The JSON Schemas of what may be written, and of what is there after validation. Throws
- * CapstanError SCHEMA for a schema that has none, with the library's words as its cause.
+ * The JSON Schemas of input and output. Throws CapstanError SCHEMA if the schema has none; the
+ * cause is the library's error.
  */
 export function jsonSchemasOf(
   name: string,
@@ -92,8 +91,7 @@ export function jsonSchemasOf(
 }
 
 /**
- * A schema with a JSON Schema that comes from elsewhere: of a library that gives none, or because
- * another one is wanted.
+ * Adds a JSON Schema to a schema whose library exports none, or replaces it.
  *
  * @param jsonSchema draft 2020-12 or 7, of what may be written
  * @throws CapstanError INVALID_ARGUMENT

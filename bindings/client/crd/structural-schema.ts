@@ -1,13 +1,13 @@
 /**
- * The OpenAPI v3 subset that a CustomResourceDefinition takes, as a type, and the error for what is
- * beyond it.
+ * The type of structural schemas, the OpenAPI v3 subset of CustomResourceDefinitions, and the error
+ * for schemas that it cannot express.
  * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
  */
 import { CapstanError } from '../../base/errors.ts';
 
 /** A CEL rule: `x-kubernetes-validations`. */
 export interface ValidationRule {
-  /** Such as `self.min <= self.max`, or with `oldSelf` for what a change may do. */
+  /** The rule, such as `self.min <= self.max`. With `oldSelf` it restricts updates. */
   rule: string;
   message?: string;
   messageExpression?: string;
@@ -20,7 +20,7 @@ export interface ValidationRule {
   optionalOldSelf?: boolean;
 }
 
-/** apiextensions.k8s.io/v1 JSONSchemaProps, as far as schemas are made of it here. */
+/** apiextensions.k8s.io/v1 JSONSchemaProps, as far as they are used here. */
 export interface StructuralSchema {
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   title?: string;
@@ -59,8 +59,8 @@ export interface StructuralSchema {
 }
 
 /**
- * A schema says what a CustomResourceDefinition cannot; `path` is where, such as
- * `spec.ports[].name`. Code `SCHEMA`.
+ * A schema has something that a CustomResourceDefinition cannot express. `path` is its place, such
+ * as `spec.ports[].name`. Code `SCHEMA`.
  */
 export class SchemaError extends CapstanError {
   readonly path: string;
@@ -75,7 +75,7 @@ export class SchemaError extends CapstanError {
   }
 }
 
-/** The parts of a schema that only restrict values: what may stand in `allOf` and `anyOf`. */
+/** The keywords that only restrict values and may be in `allOf` and `anyOf`. */
 export const VALUE_VALIDATIONS = [
   ...([
     'format',
@@ -98,7 +98,7 @@ export const VALUE_VALIDATIONS = [
   ...(['allOf', 'anyOf', 'oneOf', 'not'] as const),
 ] as const;
 
-/** The restrictions of a schema alone. */
+/** The restrictions of a schema. */
 export function validationsOf(schema: StructuralSchema): StructuralSchema {
   const entries = VALUE_VALIDATIONS.filter((name) => schema[name] !== undefined).map((name) => [
     name,
@@ -107,7 +107,7 @@ export function validationsOf(schema: StructuralSchema): StructuralSchema {
   return Object.fromEntries(entries) as StructuralSchema;
 }
 
-/** The same schema without its restrictions. */
+/** The schema without its restrictions. */
 export function withoutValidations(schema: StructuralSchema): StructuralSchema {
   const rest = { ...schema };
   for (const name of VALUE_VALIDATIONS) delete rest[name];

@@ -1,10 +1,12 @@
 /**
- * JSON Schema (draft 2020-12 or 7) as the structural schema that a CustomResourceDefinition needs:
- * every value has one type, nothing is referred to, and what only restricts stands beside. What
- * cannot be said so is refused with its path, rather than left out: a server that accepts what a
- * controller's types exclude is the worse failure. Left out are annotations, formats that the
- * server does not know, and `additionalProperties: false`, as unknown members are pruned anyway;
- * those of other alternatives of a union are known.
+ * Translates JSON Schema (draft 2020-12 or 7) to the structural schema of a
+ * CustomResourceDefinition: every value has one type, there are no references, and restrictions are
+ * separate.
+ *
+ * What cannot be expressed is an error with its path and is not left out, because a server must not
+ * accept objects that the controller's types exclude. Left out are annotations, formats that the
+ * server does not know, and `additionalProperties: false`, because unknown members are pruned;
+ * members of other alternatives of a union are known.
  */
 import { isJsonObject } from '../../base/json-value.ts';
 import { type Node, normalise, type Scope } from './nodes.ts';
@@ -13,19 +15,22 @@ import type { JsonSchema } from './standard-schema.ts';
 import { SchemaError, type StructuralSchema } from './structural-schema.ts';
 import { branchesOf, union } from './unions.ts';
 
-/** What a user says of a place in the schema; see the option `overrides` of a custom resource. */
+/** Schemas by path that the user sets; see the option `overrides` of a custom resource. */
 export type Overrides = Readonly<Record<string, StructuralSchema>>;
 
-/** Translates; remembers which overrides were used. */
+/** Translates one schema, and keeps which overrides were used. */
 export class Translation {
   readonly #overrides: Overrides;
   readonly used = new Set<string>();
   /**
-   * Whether objects that may have no other members are meant so. Of what comes out of a schema each
-   * is said to be: others were left out.
+   * Whether `additionalProperties: false` is meant. Output schemas have it on every object, because
+   * other members were dropped.
    */
   readonly strict: boolean;
-  /** Of what comes out: only there a record says whether its named members are always there. */
+  /**
+   * Whether this is an output schema: only these say whether the named members of a record are
+   * always there.
+   */
   readonly #reads: boolean;
 
   constructor(overrides: Overrides, strict: boolean, reads = false) {
@@ -34,7 +39,7 @@ export class Translation {
     this.strict = strict;
   }
 
-  /** The schema of a whole document, which stands at `path` of the object. */
+  /** Translates a document whose path in the object is `path`. */
   document(root: JsonSchema, path: string): StructuralSchema {
     return this.schema(root, { root, refs: [] }, path);
   }
@@ -95,7 +100,7 @@ export class Translation {
     return { ...annotations(node), ...this.ofType(type, node, scope, path), ...nullable };
   }
 
-  /** The schema of one type, with its restrictions. */
+  /** Translates a schema of one type, with its restrictions. */
   ofType(type: string, node: Node, scope: Scope, path: string): StructuralSchema {
     const schema: StructuralSchema = {
       type: type as StructuralSchema['type'],
@@ -163,8 +168,8 @@ export class Translation {
       };
     }
     const open = more === true || (isJsonObject(more) && Object.keys(more).length === 0);
-    // `{ type: 'object' }` alone says nothing of members, and so allows them all; with
-    // `properties`, even none, the others are pruned.
+    // `{ type: 'object' }` alone allows all members. With `properties`, even an empty one, the
+    // others are pruned.
     if (open || (more === undefined && properties === undefined))
       return { ...schema, 'x-kubernetes-preserve-unknown-fields': true };
     if (!isJsonObject(more)) return schema;
@@ -177,7 +182,7 @@ export class Translation {
   }
 }
 
-/** Null too: without `nullable` the server drops a member that is null. */
+/** With `nullable`, because the server drops a member that is null without it. */
 const ANYTHING: StructuralSchema = { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
 
 /** Keywords that no structural schema has. */
@@ -218,7 +223,7 @@ const SPEAKS_OF_VALUES = new Set([
   ],
 ]);
 
-/** The names that the keys of a record are restricted to; undefined for any. */
+/** The allowed keys of a record; undefined if any key is allowed. */
 function namesOf(propertyNames: unknown, path: string): string[] | undefined {
   if (propertyNames === undefined || propertyNames === true || !isJsonObject(propertyNames))
     return undefined;

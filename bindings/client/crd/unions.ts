@@ -1,12 +1,11 @@
 /**
- * Unions, as far as they can be structural: a value has one type, so the alternatives of a union
- * have to be of one type too. Then the parent has all that any of them has, and `anyOf` says which
- * combinations are allowed, or `oneOf` where several could be. Values that may be an integer or a
- * string are the one exception that Kubernetes has. Null is no alternative but `nullable`.
+ * Translates unions to structural schemas. A value has one type, so all alternatives must have the
+ * same type. The parent gets the members of all alternatives, and `anyOf` lists the allowed
+ * combinations, or `oneOf` if exactly one may match. Kubernetes has one exception: values that are
+ * an integer or a string. An alternative that is null becomes `nullable`.
  */
 import { mergeKeyword, type Node, normalise, type Scope, sameValue } from './nodes.ts';
 import { annotations, restrictions, valuesOf } from './restrictions.ts';
-import type { Translation } from './structural.ts';
 import {
   SchemaError,
   type StructuralSchema,
@@ -14,7 +13,13 @@ import {
   withoutValidations,
 } from './structural-schema.ts';
 
-/** The alternatives of a schema that is a union. */
+/** What a union needs of the translation that it is a part of. */
+interface Translator {
+  readonly strict: boolean;
+  schema(value: unknown, scope: Scope, path: string): StructuralSchema;
+}
+
+/** The alternatives of a union; undefined if the schema is none. */
 export function branchesOf({ anyOf, oneOf }: Node, path: string): readonly unknown[] | undefined {
   if (anyOf !== undefined && oneOf !== undefined)
     throw new SchemaError(
@@ -25,9 +30,12 @@ export function branchesOf({ anyOf, oneOf }: Node, path: string): readonly unkno
   return Array.isArray(branches) ? branches : undefined;
 }
 
-/** @param node what stands beside the union @param branches its alternatives */
+/**
+ * @param node the keywords beside the union
+ * @param branches its alternatives
+ */
 export function union(
-  translation: Translation,
+  translation: Translator,
   node: Node,
   branches: readonly unknown[],
   scope: Scope,
@@ -91,7 +99,7 @@ export function union(
       path,
       `the alternatives of a union have to be of one type, and not arrays: these are ${schemas.map(describe).join(', ')}`,
     );
-  // Scalars of one type: each alternative is what it allows.
+  // Scalars of one type: an alternative is its restrictions.
   const each = schemas.map(validationsOf);
   const vague = alternatives.find(
     ({ node: { format } }, at) => format !== undefined && isEmpty(each[at]),
@@ -104,7 +112,7 @@ export function union(
   return { type, ...restrictions(beside, path, type), ...restriction(each, exclusive), ...said };
 }
 
-/** An alternative that asks for nothing allows everything, unless another one must not match. */
+/** An alternative without restrictions allows everything, unless exactly one may match. */
 function restriction(branches: StructuralSchema[], exclusive: boolean): StructuralSchema {
   if (exclusive) return { oneOf: branches };
   return !branches.some(isEmpty) ? { anyOf: branches } : {};
@@ -137,8 +145,8 @@ const isNull = (node: Node): boolean =>
   node.type === 'null' || (node.const === null && 'const' in node);
 
 /**
- * A union within a union is one, unless one of them counts. What is said of the type beside a union
- * holds for its alternatives.
+ * A union inside of a union is flattened, unless it has restrictions of its own. The type beside a
+ * union holds for its alternatives.
  */
 function alternativesOf(
   branch: unknown,
@@ -166,8 +174,8 @@ function alternativesOf(
 }
 
 /**
- * Restrictions of numbers do not touch strings, nor the other way: they may stand side by side. An
- * enum would.
+ * Restrictions of numbers do not affect strings, nor the other way round, so both may be combined.
+ * An enum would.
  */
 function intOrString(schemas: readonly StructuralSchema[], path: string): StructuralSchema {
   const parts = schemas.map(validationsOf);
@@ -188,7 +196,7 @@ function intOrString(schemas: readonly StructuralSchema[], path: string): Struct
   return { 'x-kubernetes-int-or-string': true, ...Object.assign({}, ...parts) };
 }
 
-/** Whether an alternative has no members but its own. */
+/** Whether an alternative forbids other members. */
 function isClosed(branch: unknown, outer: Scope, path: string): boolean {
   const { node, scope } = normalise(branch, outer, path);
   if (node.additionalProperties === false) return true;
@@ -197,8 +205,8 @@ function isClosed(branch: unknown, outer: Scope, path: string): boolean {
 }
 
 /**
- * All members of any alternative in the parent; which go together in `anyOf`, or in `oneOf` where
- * several alternatives could match.
+ * The parent has the members of all alternatives; `anyOf` lists which go together, or `oneOf` if
+ * several could match.
  */
 function objects(
   schemas: readonly StructuralSchema[],
@@ -239,7 +247,7 @@ function objects(
     const branch = branches[index] as StructuralSchema;
     const rest = (schema.required ?? []).filter((name) => !common.includes(name));
     if (rest.length > 0) branch.required = rest;
-    // The members of the others are known, and so not pruned.
+    // Members of the other alternatives are known to the parent, so they are not pruned.
     const foreign = closed[index]
       ? [...names].filter((name) => !ownMember(schema, name) && !ownMember(parent, name))
       : [];
@@ -265,8 +273,10 @@ const ownMember = (
 ): StructuralSchema | undefined => (Object.hasOwn(properties, name) ? properties[name] : undefined);
 
 /**
- * One member that some alternatives have. @param beside what is said of it for all @param restrict
- * what an alternative adds to the common schema
+ * One member that some alternatives have.
+ *
+ * @param beside its schema beside the union
+ * @param restrict the restrictions that an alternative adds
  */
 function member(
   own: readonly (StructuralSchema | undefined)[],

@@ -1,17 +1,18 @@
 /**
- * What is wrong with an object, by the schemas of its resource, in the words of the schema library.
+ * The issues of an object that does not match the schemas of its resource, with the messages of the
+ * schema library.
  */
 import { CapstanError } from '../../base/errors.ts';
 import { describeObject } from '../metadata.ts';
 import type { StandardIssue } from './standard-schema.ts';
 
-/** One thing that is wrong; `path` is such as `spec.ports[0].name`. */
+/** One issue. `path` is its place, such as `spec.ports[0].name`. */
 export interface Issue {
   readonly path: string;
   readonly message: string;
 }
 
-/** An object with its defaults, or what is wrong with it. */
+/** The object with its defaults, or its issues. */
 export type ValidationResult<T> =
   | { readonly value: T; readonly issues?: undefined }
   | { readonly issues: readonly Issue[] };
@@ -39,7 +40,7 @@ export function invalidObjectError(
   try {
     what = describeObject({ kind, ...(object as object) });
   } catch {
-    // no metadata: that is among the issues
+    // no metadata, which is one of the issues
   }
   const each = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
   return new InvalidObjectError(`${what} is not valid: ${each.join('; ')}`, issues);

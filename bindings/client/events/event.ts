@@ -1,6 +1,5 @@
 /**
- * An Event of events.k8s.io/v1 as it is sent: what the API server demands of one is made true here,
- * so that a recorder's write is refused for nothing that was known before. client-go:
+ * Builds Events of events.k8s.io/v1 so that they pass the API server's validation. client-go:
  * tools/events/event_recorder.go makeEvent, tools/reference, tools/record/util; the limits:
  * kubernetes pkg/apis/core/validation/events.go.
  */
@@ -11,7 +10,7 @@ import { defineResource, groupVersion, type Resource } from '../../cache/rest/re
 import { checkedMetadata, type ObjectMeta } from '../metadata.ts';
 import type { AnyResource } from '../types.ts';
 
-/** core/v1 ObjectReference: an object, or a part of it. */
+/** A reference to an object, or to a part of it. core/v1 ObjectReference. */
 export interface ObjectReference {
   apiVersion?: string | undefined;
   kind?: string | undefined;
@@ -19,14 +18,14 @@ export interface ObjectReference {
   name?: string | undefined;
   uid?: string | undefined;
   resourceVersion?: string | undefined;
-  /** Such as `spec.containers{web}`. */
+  /** A part of the object, such as `spec.containers{web}`. */
   fieldPath?: string | undefined;
 }
 
-/** Whether somebody should look at it. */
+/** The type: `Warning` needs attention. */
 export type EventType = 'Normal' | 'Warning';
 
-/** How often an event happened, and when for the last time. */
+/** How often an event happened, and when last. */
 export interface EventSeries {
   count: number;
   lastObservedTime: string;
@@ -37,14 +36,14 @@ export interface KubeEvent {
   apiVersion?: string;
   kind?: string;
   metadata: ObjectMeta;
-  /** When it happened first: RFC 3339 with microseconds. */
+  /** The time of the first occurrence: RFC 3339 with microseconds. */
   eventTime: string;
   type: EventType;
-  /** Why, in one word in CamelCase. */
+  /** The reason, one word in CamelCase. */
   reason: string;
-  /** What was done or has failed, in one word. */
+  /** The action that was done or failed, in one word. */
   action: string;
-  /** For people. */
+  /** A message for people. */
   note?: string;
   regarding: ObjectReference;
   related?: ObjectReference;
@@ -53,10 +52,7 @@ export interface KubeEvent {
   series?: EventSeries;
 }
 
-/**
- * Events of events.k8s.io/v1, as a resource: what a recorder writes, and what a cache or a client
- * can read.
- */
+/** The resource of Events of events.k8s.io/v1. */
 export const eventResource: Resource<KubeEvent> = defineResource<KubeEvent>()({
   group: 'events.k8s.io',
   version: 'v1',
@@ -66,8 +62,8 @@ export const eventResource: Resource<KubeEvent> = defineResource<KubeEvent>()({
 });
 
 /**
- * A reference to an object whose own text does not say what it is, as in lists, or to a part of it.
- * client-go: tools/reference GetReference and GetPartialReference.
+ * Makes a reference to an object without apiVersion and kind, such as an item of a list, or to a
+ * part of an object. client-go: tools/reference GetReference and GetPartialReference.
  *
  * @example
  * const container = objectReference(Pod, pod, { fieldPath: 'spec.containers{web}' });
@@ -100,8 +96,8 @@ function referenceFrom(
 }
 
 /**
- * Of an object that says what it is, or of what is a reference already. Throws CapstanError
- * INVALID_ARGUMENT.
+ * Makes a reference from an object with apiVersion and kind; a reference is returned as it is.
+ * Throws CapstanError INVALID_ARGUMENT.
  */
 export function referenceTo(what: string, object: unknown): ObjectReference {
   if (typeof object !== 'object' || object === null)
@@ -128,25 +124,26 @@ function isText(value: unknown): value is string {
 }
 
 /**
- * Longest note, and longest reason, action and reporting instance, in bytes of UTF-8: Go's len().
+ * The longest note, and the longest reason, action and reporting instance, in bytes of UTF-8 (Go's
+ * len).
  */
 const NOTE_BYTES = 1024;
 export const WORD_BYTES = 128;
 
-/** What happened, beside the object that it happened to. */
+/** An event to record. */
 export interface EventDetails {
   /** Default `Normal`. */
   readonly type?: EventType | undefined;
   readonly reason: string;
   readonly action: string;
   /**
-   * Cut to 1024 bytes. Events that differ in nothing else are an Event for each of the first ten
-   * notes, and one series for all others: its note is `(combined from similar events): ` and the
-   * first of them, as the server lets no note change. That ends when none of them has come for 360
-   * 000 ms.
+   * The note, cut to 1024 bytes. Of events that differ only in their note, the first ten notes get
+   * an Event each. All others share one series, with the note `(combined from similar events): `
+   * and the first of them, because the server does not allow a note to change. That ends when none
+   * of them has happened for 360 000 ms.
    */
   readonly note?: string | undefined;
-  /** A second object, such as the one that was made. */
+  /** A second object, such as one that was created. */
   readonly related?: object | undefined;
   readonly annotations?: Record<string, string> | undefined;
 }
@@ -157,8 +154,8 @@ export interface Reporter {
 }
 
 /**
- * @param wallMs when it happened, milliseconds since 1970 @param name of the Event itself. Throws
- * CapstanError INVALID_ARGUMENT.
+ * @param wallMs the time of the event, milliseconds since 1970
+ * @param name the name of the Event. Throws CapstanError INVALID_ARGUMENT.
  */
 export function makeEvent(
   reporter: Reporter,
@@ -176,8 +173,8 @@ export function makeEvent(
   return {
     metadata: {
       name: name(regarding.name ?? ''),
-      // The server wants the Event in the namespace of its object, and one for an object in none in
-      // this.
+      // The server requires the Event in the namespace of its object, and in this one for a
+      // cluster-scoped object.
       namespace: regarding.namespace || 'default',
       ...(annotations === undefined ? {} : { annotations }),
     },
@@ -193,8 +190,8 @@ export function makeEvent(
 }
 
 /**
- * The Event that stands for all whose notes have none of their own. client-go:
- * tools/record/events_cache.go EventAggregatorByReasonMessageFunc.
+ * The Event of all notes that have none of their own. client-go: tools/record/events_cache.go
+ * EventAggregatorByReasonMessageFunc.
  */
 export function combined(event: KubeEvent): KubeEvent {
   return { ...event, note: cut(`(combined from similar events): ${event.note}`, NOTE_BYTES) };
@@ -206,8 +203,8 @@ export function requireWord(name: string, value: unknown, what: string): void {
 }
 
 /**
- * The text in at most so many bytes of UTF-8, never cut within a character; an ellipsis where
- * something is missing.
+ * Cuts a text to at most so many bytes of UTF-8, never within a character, and ends it with an
+ * ellipsis.
  */
 function cut(text: string, bytes: number): string {
   if (text.length * 3 <= bytes) return text;
@@ -221,9 +218,9 @@ function cut(text: string, bytes: number): string {
 const SUBDOMAIN = /^(?=.{1,253}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 /**
- * Names of Events: that of the object and the time in nanoseconds, in hexadecimal; where that is no
- * name (the object's is too long, or has colons), a random one. Two of one recorder never get the
- * same; the time's last six digits are random, so that those of two hardly do.
+ * Names of Events: the object's name and the time in nanoseconds, in hexadecimal; a random name if
+ * that is not valid (a long name, or colons). One recorder never uses a name twice; the last six
+ * digits are random, so that two recorders hardly do.
  */
 export class EventNames {
   readonly #wallNow: () => number;
@@ -251,8 +248,8 @@ export class EventNames {
 }
 
 /**
- * Go's verbs that notes are written with: %s and %v (as text), %d, %q (quoted), %% itself. What is
- * left over is appended, nothing is lost.
+ * Formats a note with Go's verbs: %s and %v (as text), %d, %q (quoted) and %%. Arguments that are
+ * left over are appended.
  */
 export function formatNote(note: string, args: readonly unknown[]): string {
   let next = 0;

@@ -1,7 +1,7 @@
 /**
- * The event recorder: says in the cluster what a controller did or could not do, in a way that
- * never costs the controller anything. A recorder neither blocks nor throws; what it cannot write
- * is counted, and reported to its logger or through handleError. client-go: tools/events.
+ * The event recorder: writes Events about what a controller did or failed to do. It never blocks
+ * and never throws; Events that it cannot write are counted and reported to its logger or through
+ * handleError. client-go: tools/events.
  */
 
 import { guardRandom } from '../../base/backoff.ts';
@@ -31,35 +31,35 @@ import { EventWriter } from './writer.ts';
 
 const SAY_FULL_MS = 60_000;
 
-/** Of {@link newEventRecorder}. */
+/** Options of {@link newEventRecorder}. */
 export interface EventRecorderOptions {
-  /** Where Events go. It needs the right to create and patch `events` of `events.k8s.io`. */
+  /** The client. It needs the permission to create and patch `events` of `events.k8s.io`. */
   readonly client: Pick<Writer, 'create' | 'patch'>;
-  /** Who says so, a qualified name such as `example.com/website-controller`. */
+  /** The reporting controller, a qualified name such as `example.com/website-controller`. */
   readonly reportingController: string;
   /**
-   * Which one of several, such as `website-controller-<host>`; at most 128 bytes of UTF-8. Default:
-   * the controller and eight random digits.
+   * The reporting instance, such as `website-controller-<host>`; at most 128 bytes of UTF-8.
+   * Default: the controller and eight random digits.
    */
   readonly reportingInstance?: string | undefined;
-  /** Events that one source may write about one object at once. Default 25. */
+  /** The burst of Events of one source about one object. Default 25. */
   readonly burst?: number | undefined;
-  /** Milliseconds until it may write one more. Default 300 000. */
+  /** Milliseconds until one more is allowed. Default 300 000. */
   readonly refillMs?: number | undefined;
   /**
-   * New Events that may wait to be written; one that finds no room is dropped. Series that go on or
-   * end need none, nor does what failed or waits in a namespace whose last write failed, of which
+   * The most new Events that wait to be written; more are dropped. Series that continue or end do
+   * not count, nor do Events that failed or wait in a namespace whose last write failed, of which
    * 4096 may wait. Default 1000.
    */
   readonly maxQueued?: number | undefined;
   /**
-   * Its `error` is told of events that are lost, once a minute of those that find no room. Default:
-   * the hook of `setErrorHandler` of `capstan/workqueue` is.
+   * Its `error` is called for lost events; for dropped ones at most once a minute. Default: the
+   * hook of `setErrorHandler` of `capstan/workqueue`.
    */
   readonly logger?: Logger | undefined;
   readonly clock?: Clock | undefined;
   readonly wallNow?: (() => number) | undefined;
-  /** In [0, 1). Default Math.random. */
+  /** Random numbers in [0, 1). Default Math.random. */
   readonly random?: (() => number) | undefined;
 }
 
@@ -84,26 +84,26 @@ const DETAIL_NAMES = namesOf<EventDetails>()({
   annotations: 1,
 });
 
-/** What became of the events so far. */
+/** The counters of a recorder. */
 export interface EventCounts {
-  /** Asked for. */
+  /** Calls. */
   readonly recorded: number;
   /** Written, as Events or as new counts of series. */
   readonly written: number;
-  /** Counted in a series, without a write of their own. */
+  /** Counted in a series without a write. */
   readonly aggregated: number;
-  /** Left out, as their source says too much about their object. */
+  /** Suppressed, because their source wrote too much about their object. */
   readonly filtered: number;
-  /** Not written: refused, given up, without room, or no event at all. */
+  /** Lost: refused, given up, dropped, or invalid. */
   readonly lost: number;
 }
 
-/** What controllers need of a recorder. */
+/** The recorder interface of controllers. */
 export interface EventSink {
   event(regarding: object, details: EventDetails): void;
 }
 
-/** Made by {@link newEventRecorder}. */
+/** The recorder. Made by {@link newEventRecorder}. */
 export class EventRecorder implements EventSink {
   readonly #reporter: { readonly reportingController: string; readonly reportingInstance: string };
   readonly #clock: Clock;
@@ -137,14 +137,14 @@ export class EventRecorder implements EventSink {
     if (typeof refillMs !== 'number' || !(refillMs > 0))
       throw invalid('refillMs', 'milliseconds > 0', refillMs);
     if (logger !== undefined) requireLogger('logger', logger);
-    // The server refuses other controllers, and with them each event.
+    // The server refuses other names of controllers, and with them each event.
     if (typeof reportingController !== 'string' || qualifiedName(reportingController).length > 0)
       throw invalid(
         'reportingController',
         'a qualified name such as "example.com/website-controller"',
         reportingController,
       );
-    // A controller's name is in ASCII.
+    // A controller's name is ASCII.
     const { reportingInstance = `${reportingController}-${digits(random)}`.slice(-WORD_BYTES) } =
       options;
     requireWord('reportingInstance', reportingInstance, 'a name');
@@ -169,7 +169,7 @@ export class EventRecorder implements EventSink {
   }
 
   /**
-   * Records that something happened to an object.
+   * Records an event of an object.
    *
    * @param regarding an object with apiVersion and kind, or a reference as {@link objectReference}
    *   makes one
@@ -186,7 +186,7 @@ export class EventRecorder implements EventSink {
   }
 
   /**
-   * As client-go's Eventf: the note is a format with %s, %d, %v and %q.
+   * Records an event whose note is a format with %s, %d, %v and %q. client-go: Eventf.
    *
    * @example
    * const tell = (recorder: EventRecorder) =>
@@ -221,9 +221,9 @@ export class EventRecorder implements EventSink {
   }
 
   /**
-   * Takes no more events, writes what waits and the last counts of all series, and leaves no timer
-   * behind. A write that fails is tried once more, without a pause; a request without an answer has
-   * failed after 60 000 ms. Again: no effect but to wait.
+   * Stops the recorder: writes the waiting Events and the last counts of all series, and clears its
+   * timers. A failed write is tried once more at once; a request fails after 60 000 ms without an
+   * answer. A second call waits for the same end.
    *
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */
@@ -264,13 +264,16 @@ export class EventRecorder implements EventSink {
       else this.#writer.add(this.#series.add(event, now));
       return;
     }
-    // The second one makes it a series, which is written; later ones are only counted, unless the
-    // last one is long ago. Where that is too much said, the end of the series tells.
+    // The second occurrence starts a series, which is written. Later ones are counted, and written
+    // only after a long time. If the source is suppressed, the end of the series has the count.
     this.#counts.aggregated++;
     if ((entry.count === 2 || entry.gap >= FINISH_MS) && accepted()) this.#writer.add(entry);
   }
 
-  /** Reported once a minute: a server that is gone would fill the log instead of the queue. */
+  /**
+   * Reported once a minute, because with an unreachable server the log would fill instead of the
+   * queue.
+   */
   #noRoom(message: string, cause?: unknown): void {
     const now = this.#clock.now();
     if (now - this.#saidFull < SAY_FULL_MS) {
@@ -292,7 +295,7 @@ export class EventRecorder implements EventSink {
     else this.#logger.error('event recorder', { reportingController, error });
   }
 
-  /** An event without its second object says more than none. */
+  /** An event without its second object is better than none. */
   #relatedTo(object: object | undefined): ObjectReference | undefined {
     if (object === undefined) return undefined;
     try {
@@ -311,7 +314,8 @@ function digits(random: () => number): string {
 }
 
 /**
- * A recorder of events (events.k8s.io/v1). Its timers keep a process alive: shut it down.
+ * Makes an event recorder (events.k8s.io/v1). Its timers keep the process alive: shut it down.
+ * client-go: events.NewEventBroadcaster.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

@@ -1,14 +1,15 @@
 /**
- * Which Events are the same one again. Events of the same kind, reason, action, reporter and
- * objects are a group, which ends when none of them has come for six minutes. In it each note has
- * an Event, up to ten, and all others together have one with the note of its first, as the server
- * lets no note change. Such an Event is written when it happens first and when it happens again;
- * from then on it is only counted here, as a series, and written every half an hour, as the server
- * forgets an Event after an hour, when it comes again after six minutes, and at the end of its
- * group. Were notes forgotten one by one, an object that fails slowly with a new text each time
- * would go on to have Events of its own, which the spam filter refuses. client-go:
- * tools/events/event_broadcaster.go; tools/record/events_cache.go EventAggregator. Unlike in the
- * former, the resource version of the object is no part of what is compared: an object whose status
+ * Groups Events that repeat into series. Events of the same kind, reason, action, reporter and
+ * objects are a group, which ends after six minutes without one. Each note of a group has an Event,
+ * up to ten; all other notes share one Event with the note of the first of them, because the server
+ * does not allow a note to change. An Event is written at its first and second occurrence. From
+ * then on it is counted here, as a series, and written every half hour (the server forgets an Event
+ * after an hour), when it happens again after six minutes, and at the end of its group. Notes do
+ * not expire one by one: an object that fails slowly with a new text each time would keep getting
+ * Events of its own, until the spam filter refuses them.
+ *
+ * client-go: tools/events/event_broadcaster.go; tools/record/events_cache.go EventAggregator.
+ * Unlike in the former, the resourceVersion of the object is not compared: an object whose status
  * changes at each failure would never have a series.
  */
 
@@ -16,39 +17,39 @@ import type { Clock } from '../../base/clock.ts';
 import { formatMicroTime } from '../../base/times.ts';
 import { combined, type KubeEvent, type ObjectReference } from './event.ts';
 
-/** client-go: finishTime, refreshTime. */
+/** In milliseconds. client-go: finishTime, refreshTime. */
 export const FINISH_MS = 6 * 60_000;
 export const REFRESH_MS = 30 * 60_000;
 /**
- * As many as tools/record remembers; tools/events has no bound. The group that was silent longest
- * ends early. Bounds the writes of series, too.
+ * The most groups, as in tools/record; tools/events has no bound. The group that was silent longest
+ * ends early. It also bounds the writes of series.
  */
 export const MAX_ENTRIES = 4096;
 /**
- * Notes of a group that have an Event of their own. client-go: tools/record
+ * The most notes of a group with an Event of their own. client-go: tools/record
  * defaultAggregateMaxEvents.
  */
 const MAX_NOTES = 10;
 
-/** An Event, how often it has happened, and what of that the server knows. */
+/** An Event with its count, and what the server has of it. */
 export interface EventEntry {
   readonly event: KubeEvent;
   count: number;
-  /** By the clock. */
+  /** By the monotonic clock. */
   lastSeen: number;
-  /** Between the last two times, in ms. */
+  /** The time between the last two occurrences, in milliseconds. */
   gap: number;
-  /** By the time of day. */
+  /** The time of day. */
   lastObserved: number;
-  /** The count that the server has; 0: it has no such Event. */
+  /** The count that the server has; 0 if it does not have the Event. */
   written: number;
-  /** What its writer does with it; `new`: it waits to be written for the first time. */
+  /** Its state in the writer; `new`: it waits for its first write. */
   state: 'idle' | 'new' | 'queued' | 'writing' | 'again';
 }
 
 interface Group {
   lastSeen: number;
-  /** By their notes; undefined: the one for all other notes. */
+  /** By note; undefined for the entry of all other notes. */
   readonly entries: Map<string | undefined, EventEntry>;
 }
 
@@ -71,7 +72,7 @@ function refParts(reference: ObjectReference): (string | undefined)[] {
   return [apiVersion, kind, namespace, name, uid, fieldPath];
 }
 
-/** The Event as it is to be on the server. */
+/** The Event to write. */
 export function eventOf(entry: EventEntry): KubeEvent {
   return entry.count > 1 ? { ...entry.event, series: seriesOf(entry) } : entry.event;
 }
@@ -90,22 +91,22 @@ function slotOf({ entries }: Group, { note }: KubeEvent): string | undefined {
 export class SeriesCache {
   readonly #clock: Clock;
   readonly #write: (entry: EventEntry) => void;
-  /** From the one that has been silent longest on. */
+  /** Ordered by silence, the longest first. */
   readonly #groups = new Map<string, Group>();
-  /** Entries of all groups. */
+  /** The number of entries of all groups. */
   #size = 0;
   #finishing: unknown;
   #refreshing: unknown;
 
-  /** @param write asks for the entry to be written soon */
+  /** @param write called to have an entry written soon */
   constructor(clock: Clock, write: (entry: EventEntry) => void) {
     this.#clock = clock;
     this.#write = write;
   }
 
   /**
-   * The entry of an event that was seen again now; undefined for one that has none. Either way its
-   * group was not silent.
+   * The entry of an event that happened again; undefined if it has none. Its group counts as active
+   * in both cases.
    */
   seenAgain(event: KubeEvent, wallMs: number): EventEntry | undefined {
     const key = groupOf(event);
@@ -121,7 +122,7 @@ export class SeriesCache {
     return entry;
   }
 
-  /** What was not seen again begins. */
+  /** The oldest time that counts as active. */
   add(event: KubeEvent, wallMs: number): EventEntry {
     const key = groupOf(event);
     const group = this.#groups.get(key) ?? { lastSeen: 0, entries: new Map() };
@@ -150,7 +151,7 @@ export class SeriesCache {
     this.#groups.set(key, group);
   }
 
-  /** Ends every series and sets no timer any more. */
+  /** Ends all series and clears the timer. */
   finishAll(): void {
     for (const [key, group] of this.#groups) this.#finish(key, group.entries);
     this.#clock.clearTimer(this.#finishing);
@@ -164,8 +165,8 @@ export class SeriesCache {
   }
 
   /**
-   * A single one was written, is about to be, or was given up; nor is it news what the server has,
-   * and may forget.
+   * A single Event was written, is about to be, or was given up. A count that the server has, or
+   * has forgotten, need not be written.
    */
   #writeNews(entries: Group['entries']): void {
     for (const entry of entries.values())

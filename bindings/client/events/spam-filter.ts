@@ -1,7 +1,7 @@
 /**
- * How many Events one source may write about one object: a burst, and then one at a time as tokens
- * come back, so that an object that is always unhealthy does not fill the server. client-go:
- * tools/record/events_cache.go EventSourceObjectSpamFilter.
+ * Limits the Events of one source about one object: a burst, then one per refill, so that an object
+ * that is always unhealthy does not fill the server. client-go: tools/record/events_cache.go
+ * EventSourceObjectSpamFilter.
  */
 
 import type { Clock } from '../../base/clock.ts';
@@ -12,9 +12,7 @@ interface Bucket {
   at: number;
 }
 
-/**
- * client-go: maxLruCacheEntries. An object that is not among so many others is taken for a new one.
- */
+/** client-go: maxLruCacheEntries. An object beyond these counts as new. */
 const MAX_OBJECTS = 4096;
 
 export class SpamFilter {
@@ -23,7 +21,7 @@ export class SpamFilter {
   readonly #refillMs: number;
   readonly #buckets: LRUExpire<Bucket>;
 
-  /** @param refillMs how long a token takes to come back */
+  /** @param refillMs milliseconds per token */
   constructor(clock: Clock, burst: number, refillMs: number) {
     this.#clock = clock;
     this.#burst = burst;

@@ -1,11 +1,12 @@
 /**
- * Writes Events, a few at a time and each of them by one request at a time, so that an Event is
- * never created twice and no older count overtakes a newer. What fails on the way is tried again,
- * twelve times; what the server refuses is given up, as it would be refused again. However slowly
- * writes fail, other namespaces do not wait for them: two workers of eight have all that has
- * failed, and all of a namespace whose last write failed, until one comes through there. Before its
- * first failure is known a namespace may hold every worker for one try, and so again what is new in
- * one where some come through and others hang. client-go: tools/events/event_broadcaster.go
+ * Writes Events, several at a time, but one request at a time for each Event, so that it is never
+ * created twice and an older count never overwrites a newer one. Failures are retried up to twelve
+ * times; a write that the server refuses is given up.
+ *
+ * Slow failures in one namespace do not delay others: two of eight workers do all retries, and all
+ * writes to a namespace whose last write failed, until one succeeds there. Before its first failure
+ * is known, a namespace may occupy every worker for one try; so may new Events of a namespace where
+ * some writes succeed and others hang. client-go: tools/events/event_broadcaster.go
  * attemptRecording, recordEvent.
  */
 
@@ -18,18 +19,17 @@ import type { Writer } from '../types.ts';
 import { eventResource } from './event.ts';
 import { type EventEntry, eventOf, MAX_ENTRIES, seriesOf } from './series.ts';
 
-/** client-go: maxTriesPerEvent, defaultSleepDuration, recordWorkers. */
+/** client-go: maxTriesPerEvent, defaultSleepDuration, recordWorkers. Times in milliseconds. */
 const MAX_TRIES = 12;
 const SLEEP_MS = 10_000;
 const WORKERS = 8;
 /**
- * Of them, for what is likely to fail. Where each try waits ten seconds for a webhook, tries are
- * further apart than SLEEP_MS.
+ * The workers for writes that are likely to fail. If each try waits ten seconds for a webhook,
+ * tries are further apart than SLEEP_MS.
  */
 const SLOW_WORKERS = 2;
 /**
- * kube-apiserver's --request-timeout: a later answer is none of its own. Webhooks, which have 30 s
- * at most, may still let a write pass.
+ * kube-apiserver's --request-timeout. Webhooks, which have at most 30 s, may still admit a write.
  */
 const ANSWER_MS = 60_000;
 
@@ -37,34 +37,34 @@ export interface EventWriterOptions {
   readonly client: Pick<Writer, 'create' | 'patch'>;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Of an Event that will not be written. Must not throw. */
+  /** Called for an Event that will not be written. Must not throw. */
   readonly onLost: (error: CapstanError) => void;
-  /** Of one that is given up because too many others have failed. Must not throw. */
+  /** Called for one that is given up because too many others have failed. Must not throw. */
   readonly onFull: (message: string, cause: unknown) => void;
   readonly onWritten: () => void;
 }
 
 export class EventWriter {
   readonly #options: EventWriterOptions;
-  /** Those that have not failed. */
+  /** Entries that have not failed. */
   #queue: EventEntry[] = [];
   /**
-   * How often those failed in a row that are tried again. They keep their place until they are
-   * through: no more than are remembered.
+   * Failures in a row of entries that are retried. An entry keeps its place until it is written;
+   * there are no more than are remembered.
    */
   readonly #tries = new Map<EventEntry, number>();
-  /** Those of them whose time has not come, with their timers. */
+  /** Retries that are not due yet, with their timers. */
   readonly #later = new Map<EventEntry, unknown>();
-  /** Those of them whose time has come. */
+  /** Retries that are due. */
   readonly #again: EventEntry[] = [];
-  /** When the last write of a namespace failed, from the one where that was longest ago on. */
+  /** The time of the last failure by namespace, the oldest first. */
   readonly #failing = new Map<string, number>();
-  /** Ends everything. */
+  /** Ends all requests and waits. */
   readonly #stop = new AbortController();
   readonly #idle: (() => void)[] = [];
   #hurried = false;
   #working = 0;
-  /** How many of these have what is likely to fail. */
+  /** How many workers have a write that is likely to fail. */
   #slow = 0;
   #waitingNew = 0;
 
@@ -73,14 +73,14 @@ export class EventWriter {
   }
 
   /**
-   * How many Events wait to be written for the first time. Who adds has to bound it; of the others
-   * there are no more than are remembered.
+   * The number of Events that wait for their first write. The caller bounds it; of the others there
+   * are no more than are remembered.
    */
   get waitingNew(): number {
     return this.#waitingNew;
   }
 
-  /** An entry that waits already is written once, as it is by then. */
+  /** An entry that is already waiting is written once, in its newest state. */
   add(entry: EventEntry): void {
     if (entry.state === 'writing') entry.state = 'again';
     if (entry.state !== 'idle') return;
@@ -91,8 +91,8 @@ export class EventWriter {
   }
 
   /**
-   * Resolves when nothing is left to write. From now on nothing waits before it is tried again, and
-   * it is so once.
+   * Resolves when nothing is left to write. From now on each entry is retried once, without a
+   * pause.
    */
   async drain(): Promise<void> {
     this.#hurried = true;
@@ -105,8 +105,8 @@ export class EventWriter {
   }
 
   /**
-   * After `drain`: gives up what is left, and says how many waited; those that are being written
-   * are reported one by one.
+   * After `drain`: gives up what is left and returns how many waited. Entries that are being
+   * written are reported one by one.
    */
   stop(): number {
     this.#stop.abort();
@@ -119,11 +119,11 @@ export class EventWriter {
 
   async #work(): Promise<void> {
     this.#working++;
-    // nothing of a request happens within the call that records; what is said at once is written at
-    // once
+    // no request starts within the call that records; all that is recorded in one turn is written
+    // together
     await undefined;
     for (let entry = this.#next(); entry !== undefined; entry = this.#next()) {
-      this.#wake(); // a write that came through may have let many go on
+      this.#wake(); // a success may have unblocked many
       const slow =
         (this.#tries.get(entry) ?? 0) > 0 || this.#failing.has(namespaceOf(entry)) ? 1 : 0;
       if (entry.state === 'new') this.#waitingNew--;
@@ -136,9 +136,9 @@ export class EventWriter {
   }
 
   /**
-   * What nothing speaks against, or else, while there is a worker for it, what waits in the
-   * namespace where the last failure is longest ago: each has its turn, and one that failed in
-   * passing is not behind all of one that hangs.
+   * The next entry: one that is not likely to fail; else, while a worker is free for it, one of the
+   * namespace whose last failure is the oldest. So each namespace has its turn, and a transient
+   * failure does not wait behind a namespace that hangs.
    */
   #next(): EventEntry | undefined {
     let from = this.#queue;
@@ -155,7 +155,7 @@ export class EventWriter {
   }
 
   async #try(entry: EventEntry): Promise<void> {
-    const most = this.#hurried ? 2 : MAX_TRIES; // a try that began before the end has one after it
+    const most = this.#hurried ? 2 : MAX_TRIES; // one more after a try that began before the end
     try {
       await this.#send(entry);
     } catch (error) {
@@ -165,13 +165,13 @@ export class EventWriter {
     this.#tries.delete(entry);
     this.#failing.delete(namespaceOf(entry));
     this.#options.onWritten();
-    // Whoever added it meanwhile may have had nothing to say that was not in this write.
+    // It may have been added again after this write had its state.
     const again = entry.state === 'again' && entry.count > entry.written;
     entry.state = 'idle';
     if (again) this.add(entry);
   }
 
-  /** Its worker goes on with others while it waits for its next try. */
+  /** The worker continues with other entries while this one waits for its next try. */
   #failed(entry: EventEntry, error: unknown, most: number): void {
     const { clock, random, onLost } = this.#options;
     const tries = (this.#tries.get(entry) ?? 0) + 1;
@@ -192,7 +192,7 @@ export class EventWriter {
       );
   }
 
-  /** What waits there to be written for the first time leaves the room of new ones to others. */
+  /** Entries that wait there for their first write free the room of new ones. */
   #suspect(namespace: string, cause: unknown): void {
     this.#failing.delete(namespace);
     this.#failing.set(namespace, this.#options.clock.now());
@@ -206,7 +206,7 @@ export class EventWriter {
     });
   }
 
-  /** Whether there is room for it among those that are tried again. */
+  /** Whether there is room among the retries. */
   #keep(entry: EventEntry, tries: number, cause: unknown): boolean {
     const full = this.#tries.size >= MAX_ENTRIES && !this.#hurried;
     entry.state = full ? 'idle' : 'queued';
@@ -226,8 +226,8 @@ export class EventWriter {
   }
 
   /**
-   * One try: an Event that the server has not is created, with its series if it has one by now; one
-   * that it has gets its series.
+   * One try: creates an Event that the server does not have, with its series if it has one; patches
+   * the series of others.
    */
   async #send(entry: EventEntry): Promise<void> {
     const { count } = entry;
@@ -236,7 +236,7 @@ export class EventWriter {
         entry.written = count;
         return;
       }
-      entry.written = 1; // an earlier try came through, and its answer did not
+      entry.written = 1; // an earlier try succeeded and its answer was lost
       if (count === 1) return;
     }
     try {
@@ -252,7 +252,7 @@ export class EventWriter {
     entry.written = count;
   }
 
-  /** False if it is there already. */
+  /** Returns false if it exists. */
   async #created(entry: EventEntry): Promise<boolean> {
     try {
       await this.#ask((signal) =>
@@ -274,8 +274,8 @@ export class EventWriter {
   }
 
   /**
-   * One request, which ends with its time or with everything; it is not waited for where the client
-   * does not heed that.
+   * One request. It ends after its time limit or with the writer, also if the client ignores the
+   * signal.
    */
   async #ask(request: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     const stop = this.#stop.signal;
@@ -300,10 +300,7 @@ function namespaceOf({ event }: EventEntry): string {
   return event.metadata.namespace ?? '';
 }
 
-/**
- * The Event was not there to be patched, and was there when it was to be created: the next patch
- * will find it.
- */
+/** A patch did not find the Event, and then it existed at the create: the next patch finds it. */
 class Overtaken extends CapstanError {
   constructor(message: string, cause: unknown) {
     super('EVENT', message, { cause });
@@ -311,7 +308,7 @@ class Overtaken extends CapstanError {
 }
 
 /**
- * Whether the next try may go better. client-go gives up at any Status, as its REST client has
+ * Whether a retry may succeed. client-go gives up at any Status, because its REST client has
  * repeated 429 and 5xx before.
  */
 function isPassing(error: unknown): boolean {

@@ -13,11 +13,10 @@
 import { calls } from '../../base/calls.ts';
 import { type Clock, requireClock, systemClock } from '../../base/clock.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
-import { handleError } from '../../base/handle-error.ts';
+import { handleError, Seldom } from '../../base/handle-error.ts';
 import type { Logger } from '../../base/logger.ts';
 import { namesOf } from '../../base/names.ts';
 import type { Request } from '../../base/request.ts';
-import { Seldom } from '../../base/seldom.ts';
 import { deferred, isThenable } from '../../base/wait.ts';
 import type { Change } from '../../cache/bytes/change.ts';
 import type { ResourceEventHandler } from '../../cache/informer/handler.ts';

@@ -1,5 +1,5 @@
-/** Parses the address of a server, which may contain a user and password. */
-import { CapstanError, show } from './errors.ts';
+/** Parts of URLs: the address of a server, which may contain a user and password, and segments. */
+import { CapstanError, invalid, show } from './errors.ts';
 
 export interface ServerURL {
   /** The URL without user, password, query and fragment. */
@@ -57,4 +57,17 @@ function wrong(what: string, expected: string, got: unknown): CapstanError {
 function bare(text: string): string {
   const at = text.lastIndexOf('@');
   return (at < 0 ? text : `…${text.slice(at)}`).replace(/[?#].*$/s, '');
+}
+
+/**
+ * The text as a path segment. Rejects only what has another meaning in a path; the server checks
+ * the rest. apimachinery: api/validation/path IsValidPathSegmentName.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ */
+export function pathSegment(what: string, text: unknown): string {
+  // \p{Cs} is half of a surrogate pair, which no URL can express.
+  if (typeof text !== 'string' || /^\.{0,2}$|[/%\p{Cs}]/u.test(text))
+    throw invalid(what, 'a name without "/", "%" and half a surrogate pair', text);
+  return encodeURIComponent(text);
 }
