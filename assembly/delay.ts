@@ -1,4 +1,5 @@
-// Delayed adds: a key waits in the heap of waiting.ts until its time, and is then added to the queue.
+// Delayed adds: a key waits in the heap of waiting.ts until its time, and is then added to the
+// queue.
 
 import {
   NOTHING, NO_MEMORY, SLOT_FLAG, STATE_WAITING, WAIT_EARLIEST, WAIT_IS_BACKOFF, WAIT_LATEST,

@@ -29,8 +29,8 @@ import { addPlain, backInLine, takeByLevel } from "./priority";
 import { STATE_BACKOFF, STATE_MASK, KeyState, Table, peekState, recordOf, timesOf } from "./record";
 
 /**
- * A queue, or null when there is no memory. order: ORDER_LISTED, ORDER_BY_LEVEL, or ORDER_BY_HOST: the host is told what
- * is ready and chooses by queueTake.
+ * A queue, or null when there is no memory. order: ORDER_LISTED, ORDER_BY_LEVEL, or ORDER_BY_HOST:
+ * the host is told what is ready and chooses by queueTake.
  */
 export function queueNew(timed: bool, order: u32): Table | null {
   const queue = keysNew();

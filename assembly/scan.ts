@@ -166,8 +166,8 @@ export function scannedSlot(keys: Table): i32 {
 }
 
 /**
- * Where the stored version of the key that was scanned last lies, or null. What a scan finds equal to
- * it, byte by byte, it need not check again.
+ * Where the stored version of the key that was scanned last lies, or null. What a scan finds equal
+ * to it, byte by byte, it need not check again.
  */
 function storedLike(objects: Objects, keys: Table): StoredObject | null {
   if (metaShape == NO_SHAPE || metaValue(NAME) === null || !isNamed()) return null;

@@ -82,7 +82,9 @@ function sameBytes(a: usize, b: usize, length: u32): bool {
   return length == 0 || ((load<u64>(a) ^ load<u64>(b)) << ((8 - length) << 3)) == 0;
 }
 
-/** Whether a shape has this name at a place; the name may be read for eight bytes behind its end. */
+/**
+ * Whether a shape has this name at a place; the name may be read for eight bytes behind its end.
+ */
 @inline
 function isName(shape: Shape, entry: NameAt, name: usize, length: u32): bool {
   return entry.length == length && sameBytes(name, changetype<usize>(shape) + entry.offset, length);

@@ -1,5 +1,5 @@
-// What happens to a key's record when it is handed out, when it is done, and when its wait ends: the
-// states, the times and the counters, for queues of every order.
+// What happens to a key's record when it is handed out, when it is done, and when its wait ends:
+// the states, the times and the counters, for queues of every order.
 
 import {
   STATE_DIRTY, STATE_PINNED, STATE_PROCESSING, STATE_WAITING, STATS_BUCKETS, STATS_WAITS,

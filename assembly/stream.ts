@@ -213,8 +213,8 @@ function scan(what: u32, p: usize): usize {
 }
 
 /**
- * The value at Stream.start, which begins with a brace. VALUE: it is checked, and lies from valueStart
- * to valueEnd.
+ * The value at Stream.start, which begins with a brace. VALUE: it is checked, and lies from
+ * valueStart to valueEnd.
  */
 function next(stream: Stream, what: u32): i32 {
   const limit = stream.limit;

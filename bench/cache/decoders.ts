@@ -26,7 +26,7 @@ const indexers = { [namespaceIndex]: metaNamespaceIndexFunc };
 export const seams: Record<SeamName, () => Seam> = {
   bytes: () => {
     const store = new Indexer<Pod>(undefined, indexers, POD);
-    return { decoder: store.decoder(POD, { versions: true }), store };
+    return { decoder: store.decoder(POD, { storedObjects: true }), store };
   },
   json: () => ({ decoder: jsonDecoder<Pod>(POD), store: new Indexer<Pod>(undefined, indexers) }),
 };

@@ -6,8 +6,8 @@
 import { isObjectLike } from '../base/json-value.ts';
 import type { Request } from '../base/request.ts';
 import { type Change, LazyChange, sameResourceVersion } from '../cache/bytes/change.ts';
-import { nameOfVersion, versionOf } from '../cache/bytes/lazy.ts';
-import type { Version } from '../cache/bytes/version.ts';
+import { nameOfStored, storedObjectOf } from '../cache/bytes/lazy.ts';
+import type { StoredObject } from '../cache/bytes/stored-object.ts';
 import type { CauseObject } from './source.ts';
 
 export interface Metadata {
@@ -33,7 +33,7 @@ export function objectMetadata(object: unknown): Metadata | undefined {
  */
 export function hasMetadata(object: unknown): object is object {
   if (!isObjectLike(object)) return false;
-  return versionOf(object) !== undefined || objectMetadata(object) !== undefined;
+  return storedObjectOf(object) !== undefined || objectMetadata(object) !== undefined;
 }
 
 /**
@@ -41,8 +41,8 @@ export function hasMetadata(object: unknown): object is object {
  * for any other object.
  */
 export function storedRequest(object: unknown): Request | undefined {
-  const version = isObjectLike(object) ? versionOf(object) : undefined;
-  return version && nameOfVersion(version);
+  const version = isObjectLike(object) ? storedObjectOf(object) : undefined;
+  return version && nameOfStored(version);
 }
 
 /**
@@ -50,14 +50,14 @@ export function storedRequest(object: unknown): Request | undefined {
  * keeps as bytes is not decoded.
  */
 export function causeObject(ofKind: string | undefined, object: unknown): CauseObject | undefined {
-  const version = isObjectLike(object) ? versionOf(object) : undefined;
-  const known = version && nameOfVersion(version);
+  const version = isObjectLike(object) ? storedObjectOf(object) : undefined;
+  const known = version && nameOfStored(version);
   const metadata = known === undefined ? objectMetadata(object) : undefined;
   const { namespace = '', name } = known ?? metadata ?? {};
   if (name === undefined) return undefined;
   const resourceVersion =
     metadata === undefined
-      ? (version as Version).metadataMember('resourceVersion')
+      ? (version as StoredObject).metadataMember('resourceVersion')
       : metadata.resourceVersion;
   const kind = ofKind ?? (object as { kind?: string }).kind ?? '';
   return { kind, namespace, name, resourceVersion: resourceVersion as string | undefined };

@@ -6,9 +6,9 @@
 import { expect, test } from 'vitest';
 import { CapstanError } from '../../bindings/base/errors.ts';
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
-import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
-import type { Version } from '../../bindings/cache/bytes/version.ts';
-import { Versions } from '../../bindings/cache/bytes/versions.ts';
+import { storedObjectOf } from '../../bindings/cache/bytes/lazy.ts';
+import type { StoredObject } from '../../bindings/cache/bytes/stored-object.ts';
+import { StoredObjects } from '../../bindings/cache/bytes/stored-objects.ts';
 import type { IndexSpec } from '../../bindings/cache/rest/resource.ts';
 import {
   labelIndex,
@@ -220,16 +220,16 @@ test('an index function that throws leaves a store of bytes as it was, and the p
 test('memory that ends while values are read from bytes is a typed error, and the object keeps the values it had', () => {
   const expected = { apiVersion: 'v1', kind: 'Thing' };
   const core = new CacheCore();
-  const versions = new Versions(core, core.exports.keysNew(), expected);
+  const versions = new StoredObjects(core, core.exports.keysNew(), expected);
   const frames = new ByteDecoder<Thing>(core, versions, expected).frames();
-  const version = (labels: object): Version => {
+  const version = (labels: object): StoredObject => {
     const object = { kind: 'Thing', apiVersion: 'v1', metadata: { name: 'a', labels } };
     frames.push(encoder.encode(JSON.stringify({ type: 'ADDED', object })));
-    return versionOf((frames.next() as { object: Thing }).object) as Version;
+    return storedObjectOf((frames.next() as { object: Thing }).object) as StoredObject;
   };
   const path = new PathBlock(core, ['metadata', 'labels']);
   const map = new IndexMap(core, true);
-  const put = ({ id }: Version): boolean =>
+  const put = ({ id }: StoredObject): boolean =>
     map.setFromBytes(3, versions.handle, id, path.handle, false);
   expect(put(version({ old: '1', older: '2' }))).toBe(true);
   const many = version(

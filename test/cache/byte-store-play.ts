@@ -8,8 +8,8 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import type { Request } from '../../bindings/base/request.ts';
 import { LazyChange } from '../../bindings/cache/bytes/change.ts';
-import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
-import { NOBODY } from '../../bindings/cache/bytes/version.ts';
+import { nameOfStored, storedObjectOf, toObject } from '../../bindings/cache/bytes/lazy.ts';
+import { NOT_HANDED_OUT } from '../../bindings/cache/bytes/stored-object.ts';
 import { DeletedFinalStateUnknown } from '../../bindings/cache/rest/keys.ts';
 import type { Random } from '../random.ts';
 import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
@@ -81,11 +81,11 @@ export class BytePlay {
       Object.fromEntries(this.#indices.map((name) => [name, indexers[name]])),
       random.chance(0.5),
     );
-    const { versions } = this.world.decoder;
-    const supersede = versions.supersede.bind(versions);
-    versions.supersede = (...args) => {
+    const { storedObjects } = this.world.decoder;
+    const supersede = storedObjects.supersede.bind(storedObjects);
+    storedObjects.supersede = (...args) => {
       const old = supersede(...args);
-      if (!versions.superseded) return old;
+      if (!storedObjects.superseded) return old;
       this.seen.short++;
       const long = ['mine', 'data', 'version'] as const;
       assert.ok(
@@ -171,10 +171,10 @@ export class BytePlay {
    * Namespace and name are the object's own, though they may have been read of a version before it.
    */
   #judgeName(object: Thing, json: string): void {
-    const version = versionOf(object);
+    const version = storedObjectOf(object);
     if (version === undefined || this.#random.chance(0.3)) return;
     const { namespace = '', name } = (JSON.parse(json) as Thing).metadata;
-    const given = nameOfVersion(version) as Request;
+    const given = nameOfStored(version) as Request;
     assert.deepEqual(given, { namespace, name });
     this.#names[this.#random.int(8)] = given;
     this.seen.names++;
@@ -229,11 +229,11 @@ export class BytePlay {
     if (kind < 4) {
       const json = JSON.stringify(this.#make());
       const given = this.#decoded(json);
-      const untold = random.chance(0.5);
+      const noListeners = random.chance(0.5);
       const before = this.#model.get(keyOf(given));
-      const old = store.exchange(given, untold);
-      if (!untold) {
-        const object = shown(given);
+      const old = store.exchange(given, noListeners);
+      if (!noListeners) {
+        const object = toObject(given);
         if (object !== given)
           assert.equal(
             store.getByKey(keyOf(object)),
@@ -252,7 +252,7 @@ export class BytePlay {
       const json = this.#again();
       const given = this.#decoded(json);
       store.delete(given);
-      const object = shown(given);
+      const object = toObject(given);
       this.#holds(object, json);
       this.#model.delete(keyOf(object));
       this.#resourceVersion = object.metadata.resourceVersion as string;
@@ -284,7 +284,7 @@ export class BytePlay {
         const before = this.#model.get(keyOf(object));
         // Of an object that was told of alone, as a deletion's, the store does not know that
         // somebody has it: nobody says then that nobody listens.
-        const isKnown = versionOf(object)?.seen !== NOBODY;
+        const isKnown = storedObjectOf(object)?.seen !== NOT_HANDED_OUT;
         const old = store.exchange(object, isKnown && random.chance(0.3));
         if (old !== undefined) this.#judgeChange(old, object, before as string, json);
         if (random.chance(0.3)) store.exchange(object, random.chance(0.3)); // and once more
@@ -356,16 +356,16 @@ export class BytePlay {
     const { replaced, gone } = store.compare(objects);
     replaced.forEach((old, i) => {
       const was = before.get(keyOf(objects[i] as Thing));
-      assert.equal(old === undefined ? undefined : JSON.stringify(shown(old)), was);
+      assert.equal(old === undefined ? undefined : JSON.stringify(toObject(old)), was);
       if (old !== undefined && was !== undefined && this.#random.chance(0.3))
-        this.#holds(shown(old), was);
+        this.#holds(toObject(old), was);
     });
     for (const { key, obj } of gone) this.#holds(obj, before.get(key) as string);
     store.replace(objects, 'listed');
     this.#model.clear();
     for (const [object, json] of list) {
       this.#model.set(keyOf(object), json);
-      if (this.#random.chance(0.3)) this.#holds(shown(object), json);
+      if (this.#random.chance(0.3)) this.#holds(toObject(object), json);
     }
     this.#resourceVersion = 'listed';
   }

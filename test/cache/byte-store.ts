@@ -51,9 +51,9 @@ export class ByteStore {
    * @param versions whether what comes stands for objects that are yet to be made, as in an
    * informer
    */
-  constructor(indexers: Record<string, IndexSpec<Thing>> = {}, versions = false) {
+  constructor(indexers: Record<string, IndexSpec<Thing>> = {}, storedObjects = false) {
     this.store = new Indexer<Thing, string>(undefined, indexers, expected);
-    this.decoder = this.store.decoder(expected, { versions });
+    this.decoder = this.store.decoder(expected, { storedObjects });
     this.frames = this.decoder.frames();
   }
 

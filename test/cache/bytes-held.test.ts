@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import { CapstanError } from '../../bindings/base/errors.ts';
 import { LazyChange } from '../../bindings/cache/bytes/change.ts';
-import { nameOfVersion, shown, versionOf } from '../../bindings/cache/bytes/lazy.ts';
-import type { Version } from '../../bindings/cache/bytes/version.ts';
+import { nameOfStored, storedObjectOf, toObject } from '../../bindings/cache/bytes/lazy.ts';
+import type { StoredObject } from '../../bindings/cache/bytes/stored-object.ts';
 import { DeletedFinalStateUnknown, ExplicitKey } from '../../bindings/cache/rest/keys.ts';
 import { ByteStore, type Thing, thing } from './byte-store.ts';
 
@@ -63,13 +63,13 @@ test('a store knows its version when a list has failed and what there was could 
   world.decoder.gather(true);
   const list = world.items(thing('b', 8));
   world.decoder.gather(false);
-  const { versions } = world.decoder;
-  const { ready } = versions;
-  versions.ready = () => {
+  const { storedObjects } = world.decoder;
+  const { ready } = storedObjects;
+  storedObjects.ready = () => {
     throw new Error('no room');
   };
   expect(() => world.store.replace(list, '9')).toThrow('no room');
-  versions.ready = ready;
+  storedObjects.ready = ready;
   world.store.settle();
   expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
 });
@@ -81,7 +81,7 @@ test('an object that left the core while it waited is one for who is told and fo
   const given = world.object(thing('a', 1));
   world.store.settle();
   world.store.exchange(given, false);
-  expect(world.store.getByKey('n/a')).toBe(shown(given));
+  expect(world.store.getByKey('n/a')).toBe(toObject(given));
 });
 
 // Versions of one object share what was read of its name. An object without a namespace that calls
@@ -93,7 +93,7 @@ test('an object that takes the place of another one of its key has a name of its
   const named = (of: Thing): unknown => {
     const object = world.object(of);
     world.store.exchange(object, false);
-    return nameOfVersion(versionOf(object) as Version);
+    return nameOfStored(storedObjectOf(object) as StoredObject);
   };
   const first = named(inNamespace);
   expect(first).toEqual({ namespace: 'n', name: 'a' });
@@ -122,16 +122,16 @@ test.each([
     `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a",${json}},"spec":1}`,
   );
   for (const isNamed of [false, true]) {
-    const version = versionOf(given); // none where it is decoded whole
-    if (isNamed && version !== undefined) nameOfVersion(version);
+    const version = storedObjectOf(given); // none where it is decoded whole
+    if (isNamed && version !== undefined) nameOfStored(version);
     world.store.exchange(given, false);
-    expect({ ...shown(given).metadata }).toEqual({ name: 'a', ...expected });
+    expect({ ...toObject(given).metadata }).toEqual({ name: 'a', ...expected });
     expect(world.store.lastStoreSyncResourceVersion()).toEqual(
       JSON.parse(`{${json}}`).resourceVersion ?? '',
     );
   }
   world.store.exchange(world.object(thing('a', 6)), false); // so that it has left the core
-  expect({ ...shown(given).metadata }).toEqual({ name: 'a', ...expected });
+  expect({ ...toObject(given).metadata }).toEqual({ name: 'a', ...expected });
 });
 
 // A member's accessor asks the object that it is called for. A Proxy, or an object that the

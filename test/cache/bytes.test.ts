@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
-import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
-import type { Version } from '../../bindings/cache/bytes/version.ts';
-import { Versions } from '../../bindings/cache/bytes/versions.ts';
+import { storedObjectOf } from '../../bindings/cache/bytes/lazy.ts';
+import type { StoredObject } from '../../bindings/cache/bytes/stored-object.ts';
+import { StoredObjects } from '../../bindings/cache/bytes/stored-objects.ts';
 import type { Frame } from '../../bindings/cache/decode/decoder.ts';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { asShown } from './as-shown.ts';
@@ -31,7 +31,7 @@ const expected = { apiVersion: 'v1', kind: 'Thing' };
 
 class World {
   readonly core = new CacheCore();
-  readonly versions = new Versions(this.core, this.core.exports.keysNew(), expected);
+  readonly versions = new StoredObjects(this.core, this.core.exports.keysNew(), expected);
   readonly decoder = new ByteDecoder<Thing>(this.core, this.versions, expected);
   readonly frames = this.decoder.frames();
 
@@ -51,8 +51,8 @@ class World {
   }
 }
 
-function versionIn(object: object): Version {
-  const version = versionOf(object);
+function versionIn(object: object): StoredObject {
+  const version = storedObjectOf(object);
   if (version === undefined) throw new Error('not an object kept as bytes');
   return version;
 }
@@ -71,7 +71,7 @@ const PARSED = {
 describe('an object kept as bytes', () => {
   test('is what JSON.parse gives, less managedFields, to all that looks at it', () => {
     const object = new World().object(TEXT);
-    expect(versionOf(object)).toBeDefined();
+    expect(storedObjectOf(object)).toBeDefined();
     assert.deepStrictEqual(object, PARSED);
     expect(object).toStrictEqual(PARSED);
     expect(JSON.stringify(object)).toBe(JSON.stringify(PARSED));
@@ -114,7 +114,7 @@ describe('an object kept as bytes', () => {
       const managed = `[${'1'.repeat(length - 2)}]`;
       for (const fields of [managed, managed, managed.replace('1', '2'), '[]']) {
         const object = world.object(TEXT.replace('[{"manager":"m"}]', fields));
-        expect(versionOf(object), `${length} bytes`).toBeDefined();
+        expect(storedObjectOf(object), `${length} bytes`).toBeDefined();
         expect(object, `${length} bytes`).toStrictEqual(PARSED);
       }
       world.versions.settle();
@@ -284,7 +284,7 @@ describe('what is not an ordinary object', () => {
         Uint8Array.from([0x3c, ...some, 0x3e]),
       );
       expect(object.metadata.name).toBe(name);
-      expect(versionOf(object) !== undefined, name).toBe(wellFormed.includes(some));
+      expect(storedObjectOf(object) !== undefined, name).toBe(wellFormed.includes(some));
       world.store.add(object);
       expect(world.store.listKeys()).toEqual([name]);
       expect(world.store.getByKey(name)).toBeDefined();
@@ -297,7 +297,7 @@ describe('what is not an ordinary object', () => {
     for (let i = 0; i < 3_000; i++) {
       const text = `{"metadata":{"name":"a"${i % 2 === 0 ? '' : ',"uid":"u"'}},"${['spec', 'data', 'status'][i % 3]}":${i}}`;
       const object = world.object(text);
-      expect(versionOf(object), text).toBeDefined();
+      expect(storedObjectOf(object), text).toBeDefined();
       if (i % 100 === 0) expect(object).toStrictEqual(asShown(JSON.parse(text), expected));
       world.versions.settle();
     }
@@ -314,7 +314,7 @@ describe('what is not an ordinary object', () => {
         const world = new ByteStore();
         const object = world.object(text);
         expect(object, text).toStrictEqual(asShown(JSON.parse(text), expected));
-        expect(versionOf(object) !== undefined, text).toBe(count <= 64);
+        expect(storedObjectOf(object) !== undefined, text).toBe(count <= 64);
         world.store.add(object);
         expect(world.store.listKeys(), text).toEqual(['n/a']);
         expect(world.store.getByKey('n/a'), text).toStrictEqual(object);

@@ -1,6 +1,6 @@
 /** The decoders there are, for tests that hold for every one of them. */
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
-import { Versions } from '../../bindings/cache/bytes/versions.ts';
+import { StoredObjects } from '../../bindings/cache/bytes/stored-objects.ts';
 import {
   type Decoder,
   type ExpectedKind,
@@ -29,15 +29,19 @@ export const decoders: readonly TestedDecoder[] = [
 ];
 
 let core: CacheCore | undefined;
-let versions: Versions | undefined;
+let versions: StoredObjects | undefined;
 
 /** All in one core, as in an informer, whose streams follow each other. */
 function onBytes(of = expectedKind): Decoder<KubeObject> {
   if (of !== expectedKind) {
     const other = new CacheCore();
-    return new ByteDecoder<KubeObject>(other, new Versions(other, other.exports.keysNew(), of), of);
+    return new ByteDecoder<KubeObject>(
+      other,
+      new StoredObjects(other, other.exports.keysNew(), of),
+      of,
+    );
   }
   core ??= new CacheCore();
-  versions ??= new Versions(core, core.exports.keysNew(), expectedKind);
+  versions ??= new StoredObjects(core, core.exports.keysNew(), expectedKind);
   return new ByteDecoder<KubeObject>(core, versions, { ...expectedKind });
 }

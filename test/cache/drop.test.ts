@@ -5,8 +5,8 @@
 import { CapstanError } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { ByteDecoder } from '../../bindings/cache/bytes/decoder.ts';
-import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
-import { Versions } from '../../bindings/cache/bytes/versions.ts';
+import { storedObjectOf } from '../../bindings/cache/bytes/lazy.ts';
+import { StoredObjects } from '../../bindings/cache/bytes/stored-objects.ts';
 import { type Decoder, jsonDecoder } from '../../bindings/cache/decode/decoder.ts';
 import type { DecoderOptions } from '../../bindings/cache/decode/limits.ts';
 import type { KubeObject } from '../../bindings/cache/rest/keys.ts';
@@ -29,7 +29,7 @@ function onBytes(options: DecoderOptions): Decoder<KubeObject> {
   if (++made % 500 === 0) core = new CacheCore();
   return new ByteDecoder<KubeObject>(
     core,
-    new Versions(core, core.exports.keysNew(), expected),
+    new StoredObjects(core, core.exports.keysNew(), expected),
     expected,
     options,
   );
@@ -259,7 +259,7 @@ test('an object of which there is room for the metadata alone has apiVersion, ki
     const parsed = JSON.parse(text) as Record<string, unknown>;
     for (const each of [path, ['metadata', 'managedFields']]) without(parsed, each);
     const object = framed(onBytes(options), event(text));
-    if (versionOf(object) === undefined) {
+    if (storedObjectOf(object) === undefined) {
       expectSameAsParsed(object, asShown(parsed, expected)); // decoded whole: it counts for nothing
       continue;
     }
@@ -299,13 +299,13 @@ test('dropped members are absent in updates too, of which a scan checks only wha
 });
 
 test('an object stays bytes without what is dropped, which takes no memory', () => {
-  const versions = new Versions(core, core.exports.keysNew(), expected);
+  const versions = new StoredObjects(core, core.exports.keysNew(), expected);
   const decoder = new ByteDecoder<KubeObject>(core, versions, expected, { drop: ['spec'] });
   const object = framed(
     decoder,
     event(`{"metadata":{"name":"n"},"spec":"${'x'.repeat(10_000)}","data":{}}`),
   );
-  expect(versionOf(object)?.id).toBeGreaterThanOrEqual(0);
+  expect(storedObjectOf(object)?.id).toBeGreaterThanOrEqual(0);
   expect(versions.bytes().live).toBeLessThan(200);
 });
 

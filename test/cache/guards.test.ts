@@ -6,7 +6,7 @@ import type { DeletedFinalStateUnknown, SharedIndexInformerOptions } from 'capst
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { deepFreeze, freezeParsed } from '../../bindings/base/freeze.ts';
-import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { storedObjectOf } from '../../bindings/cache/bytes/lazy.ts';
 import { MutationDetector } from '../../bindings/cache/store/mutation-detector.ts';
 import { answer, type ConfigMap, statusBody } from './live-server.ts';
 import { reports, setUp, teller } from './told.ts';
@@ -244,8 +244,8 @@ describe('objects of a cache', () => {
     // Where bytes are asked for, they count: a variable for a whole process had switched the limit
     // of a cache off, without a word.
     process.env.KUBE_CACHE_MUTATION_DETECTOR = 'true';
-    expect(versionOf(await stored({ maxBytes: 10_000 }))).toBeDefined();
-    expect(versionOf(await stored({ keep: 'bytes' }))).toBeDefined();
+    expect(storedObjectOf(await stored({ maxBytes: 10_000 }))).toBeDefined();
+    expect(storedObjectOf(await stored({ keep: 'bytes' }))).toBeDefined();
     process.env.KUBE_CACHE_MUTATION_DETECTOR = 'yes';
     expect(Object.isFrozen(await stored({}))).toBe(true);
     expect(Object.isFrozen(await stored({ mutationDetector: true }))).toBe(false);

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
-import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { storedObjectOf } from '../../bindings/cache/bytes/lazy.ts';
 import { Random, testSeed } from '../random.ts';
 import { asShown } from './as-shown.ts';
 import { ByteStore, bytes, expected, type Thing } from './byte-store.ts';
@@ -130,7 +130,7 @@ describe('an object that is read in parts', () => {
       about(text, () => {
         const object = world.object(text) as Large;
         const parsed = JSON.parse(text) as Large;
-        assert.ok(versionOf(object), 'kept as bytes');
+        assert.ok(storedObjectOf(object), 'kept as bytes');
         const parts = ['spec', 'status'] as const;
         for (const part of random.chance(0.5) ? parts : [...parts].reverse()) {
           assert.equal(object[part], object[part], `${part} is one object each time`);
@@ -200,7 +200,7 @@ describe('an object that is read in parts', () => {
     const world = new ByteStore();
     const text = textOf('a', spec, spec);
     const object = world.object(text) as Large;
-    expect(versionOf(object)).toBeDefined();
+    expect(storedObjectOf(object)).toBeDefined();
     expect(isLazy(object.spec as object)).toBe(lazy);
     world.store.add(object);
     const read = world.store.getByKey('n/a') as Large;
@@ -245,7 +245,7 @@ describe('an object that is read in parts', () => {
       const names = Object.keys(before);
       const some = names.filter((_, i) => i % 2 === 0).map((name) => [name, before[name]] as const);
       world.store.exchange(world.object(textOf('a', '1', '1', version)), false);
-      expect(versionOf(object)).toBeDefined();
+      expect(storedObjectOf(object)).toBeDefined();
       assert.equal(object.spec, before);
       for (const [name, value] of some) assert.ok(Object.is(before[name], value), name);
       for (const name of names) assert.ok(Object.is(before[name], before[name]), name);
@@ -312,11 +312,11 @@ class Readers {
         ++this.#version,
       );
       const before = this.#model.get(key);
-      const untold = random.chance(0.3);
+      const noListeners = random.chance(0.3);
       const object = (this.#world as ByteStore).object(text);
-      if (!untold) this.#hold(object, JSON.parse(text));
-      const old = store.exchange(object, untold);
-      if (!untold && before !== undefined) this.#hold(old, JSON.parse(before));
+      if (!noListeners) this.#hold(object, JSON.parse(text));
+      const old = store.exchange(object, noListeners);
+      if (!noListeners && before !== undefined) this.#hold(old, JSON.parse(before));
       this.#model.set(key, text);
     } else if (kind === 4) {
       const text =
@@ -350,11 +350,11 @@ class Readers {
 
   /** Whether blocks have moved since the last look. */
   #look(): void {
-    const { core, versions } = (this.#world as ByteStore).decoder;
+    const { core, storedObjects } = (this.#world as ByteStore).decoder;
     for (const { value } of this.#held) {
-      const version = isObject(value) ? versionOf(value) : undefined;
+      const version = isObject(value) ? storedObjectOf(value) : undefined;
       if (version === undefined || version.id < 0) continue;
-      const at = core.exports.objectAt(versions.handle, version.id);
+      const at = core.exports.objectAt(storedObjects.handle, version.id);
       if ((this.#addresses.get(version) ?? at) !== at) this.moved++;
       this.#addresses.set(version, at);
     }
@@ -374,7 +374,7 @@ class Readers {
       assert.deepEqual(value, parsed);
       return;
     }
-    const version = versionOf(value);
+    const version = storedObjectOf(value);
     if (version !== undefined && version.id < 0) this.readsOfCopies++;
     const name = random.pick(Object.keys(parsed));
     if (isObject(parsed[name])) this.#hold(value[name], parsed[name]);
@@ -555,7 +555,7 @@ describe('sets of names', () => {
       for (let i = 0; i < 1200; i++) {
         const text = named(i, version);
         const object = world.object(text) as Large;
-        expect(versionOf(object), `object ${i} is kept as bytes`).toBeDefined();
+        expect(storedObjectOf(object), `object ${i} is kept as bytes`).toBeDefined();
         assert.deepEqual(object, JSON.parse(text));
         for (const part of [object.spec, object.status]) if (isLazy(part)) lazy++;
         store.exchange(object, false);
@@ -567,7 +567,10 @@ describe('sets of names', () => {
     for (let i = 0; i < 350; i++) {
       const text = `{"metadata":{"name":"w${i}","l${i}":1},"x${i}":2,"spec":{"y":"${'x'.repeat(300)}"}}`;
       const object = world.object(text);
-      expect(versionOf(object), `object ${i} with names of its own is kept as bytes`).toBeDefined();
+      expect(
+        storedObjectOf(object),
+        `object ${i} with names of its own is kept as bytes`,
+      ).toBeDefined();
       store.exchange(object, false);
     }
     for (let i = 0; i < 1200; i++)
@@ -584,7 +587,7 @@ describe('sets of names', () => {
     let kept = 0;
     for (const text of texts) {
       const object = world.object(text);
-      if (versionOf(object) !== undefined) kept++;
+      if (storedObjectOf(object) !== undefined) kept++;
       if (kept % 2 === 0) assert.deepEqual(object, shownOf(text));
       world.store.exchange(object, false);
     }
@@ -602,8 +605,8 @@ describe('sets of names', () => {
     const object = world.object(text) as Large;
     requireLikeParsed(object, shownOf(text));
     expect(isLazy(object.spec)).toBe(true);
-    expect(versionOf(object.spec), 'a part is no object of the store').toBeUndefined();
-    expect(versionOf(object.spec.metadata as object)).toBeUndefined();
+    expect(storedObjectOf(object.spec), 'a part is no object of the store').toBeUndefined();
+    expect(storedObjectOf(object.spec.metadata as object)).toBeUndefined();
     world.store.add(object);
     // named like an object: it is kept as a plain one
     world.store.add(object.spec as unknown as Thing);

@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
 import { CapstanError } from '../../bindings/base/errors.ts';
-import { versionOf } from '../../bindings/cache/bytes/lazy.ts';
+import { storedObjectOf } from '../../bindings/cache/bytes/lazy.ts';
 import { type Frame, type FrameReader, jsonDecoder } from '../../bindings/cache/decode/decoder.ts';
 import type { DecoderOptions } from '../../bindings/cache/decode/limits.ts';
 import { Random, testSeed } from '../random.ts';
@@ -66,7 +66,7 @@ function read(
       for (let frame = reader.next(); frame !== undefined; frame = reader.next()) {
         outcome.push(shown(frame));
         if ('object' in frame) {
-          kept.push(versionOf(frame.object) !== undefined);
+          kept.push(storedObjectOf(frame.object) !== undefined);
           assert.ok(Object.isFrozen(frame.object));
         }
       }

@@ -21,7 +21,7 @@ import {
 } from 'capstan/controller';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LazyChange } from '../../bindings/cache/bytes/change.ts';
-import { Versions } from '../../bindings/cache/bytes/versions.ts';
+import { StoredObjects } from '../../bindings/cache/bytes/stored-objects.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
 import { ByteStore, type Thing as ByteThing } from '../cache/byte-store.ts';
 import { reports } from '../cache/told.ts';
@@ -243,7 +243,7 @@ describe('what is decoded', () => {
    */
   function decodes(run: () => unknown): number[] {
     const spies = [
-      vi.spyOn(Versions.prototype, 'decode'),
+      vi.spyOn(StoredObjects.prototype, 'decode'),
       vi.spyOn(JSON, 'parse'),
       vi.spyOn(Object, 'freeze'),
     ];

@@ -11,13 +11,13 @@
 import { CapstanError } from '../../base/errors.ts';
 import { tell } from '../../base/handle-error.ts';
 import type { Budget as BudgetOptions } from '../decode/limits.ts';
-import type { Version } from './version.ts';
-import type { Versions } from './versions.ts';
+import type { StoredObject } from './stored-object.ts';
+import type { StoredObjects } from './stored-objects.ts';
 
 const MARK = 0.8;
 
 export class Budget {
-  readonly #versions: Versions;
+  readonly #storedObjects: StoredObjects;
   readonly #max: number;
   readonly #options: BudgetOptions;
   readonly #mark: number;
@@ -39,13 +39,13 @@ export class Budget {
    * @param what for messages: `v1 Pod`
    */
   constructor(
-    versions: Versions,
+    storedObjects: StoredObjects,
     max: number,
     options: BudgetOptions,
     trim: () => boolean | undefined,
     what: string,
   ) {
-    this.#versions = versions;
+    this.#storedObjects = storedObjects;
     this.#max = max;
     this.#options = options;
     this.#mark = max * (options.onBytes?.at ?? MARK);
@@ -65,18 +65,19 @@ export class Budget {
    * metadata alone. `undefined`: the host has to decode it. Throws CapstanError CACHE_FULL; then
    * the object is not staged.
    */
-  stage(): Version | undefined {
-    const versions = this.#versions;
-    const isListed = versions.gathering;
-    if (!isListed && this.#wasTold() && versions.bytes().live < this.#mark) this.#next = this.#mark;
-    const version = versions.stage();
-    const bytes = isListed ? this.#listed + versions.sizeOf(version) : this.#live();
+  stage(): StoredObject | undefined {
+    const storedObjects = this.#storedObjects;
+    const isListed = storedObjects.gathering;
+    if (!isListed && this.#wasTold() && storedObjects.bytes().live < this.#mark)
+      this.#next = this.#mark;
+    const stored = storedObjects.stage();
+    const bytes = isListed ? this.#listed + storedObjects.sizeOf(stored) : this.#live();
     if (bytes <= this.#max) {
       if (isListed) this.#listed = bytes;
       if (bytes >= this.#next) this.#tell(bytes);
-      return version;
+      return stored;
     }
-    versions.discard(version);
+    storedObjects.discard(stored);
     if (!this.#wasTold()) this.#tell(bytes);
     if (this.#options.whenFull !== 'metadata') {
       this.refused = true;
@@ -85,25 +86,25 @@ export class Budget {
     }
     const isCut = this.#trim();
     if (isCut === undefined) return undefined;
-    const rest = versions.stage();
-    if (isCut) versions.mark(rest);
-    if (isListed) this.#listed += versions.sizeOf(rest);
+    const rest = storedObjects.stage();
+    if (isCut) storedObjects.mark(rest);
+    if (isListed) this.#listed += storedObjects.sizeOf(rest);
     const kept = isListed ? this.#listed : this.#live();
     if (kept >= this.#next) this.#tell(kept);
     return rest;
   }
 
   /** What the list has brought is replaced, or gone, before its end. */
-  forget(version: Version): void {
-    this.#listed -= this.#versions.sizeOf(version);
+  forget(stored: StoredObject): void {
+    this.#listed -= this.#storedObjects.sizeOf(stored);
   }
 
   /** Exact only from the mark on, as what will be replaced has to be looked for. */
   #live(): number {
-    const { live } = this.#versions.bytes();
+    const { live } = this.#storedObjects.bytes();
     return live < this.#mark || (this.#wasTold() && live <= this.#max)
       ? live
-      : live - this.#versions.replacing();
+      : live - this.#storedObjects.replacing();
   }
 
   #wasTold(): boolean {

@@ -1,8 +1,8 @@
 /**
  * What an update changed, part by part, found out only when a handler asks. False proves that the
- * part is the same; true may also mean that it could not be told. Of two versions that a store has
- * kept as bytes the bytes were compared when one replaced the other; any other two objects are
- * compared by structure.
+ * part is the same; true may also mean that it could not be told. Of two stored objects that a
+ * store has kept as bytes the bytes were compared when one replaced the other; any other two
+ * objects are compared by structure.
  */
 import { ownMember, sameJson } from '../../base/json-value.ts';
 import {

@@ -1,13 +1,13 @@
 /**
- * What a version was, outside of the core: the spans of its members and its JSON behind them, all
- * in one piece.
+ * A stored object outside of the core: the spans of its members and its JSON behind them, in one
+ * piece.
  *
- * Where the JSON is ASCII, the piece is a string: that lies on the engine's own heap and costs
- * nothing once it is dropped, where bytes of its own, or a part of a larger array, cost a major
- * collection for every 64 MB. For that the spans are written with seven bits a byte. Nothing else
- * is made, and no literal of an object or array: the engine notes which of those live long, took
- * these for such, and made them old from the start, where each kept its text until the next major
- * collection (10 of 24 MB survived every minor one, and copying them cost 1.5 µs an event).
+ * Where the JSON is ASCII, the piece is a string, on the engine's own heap: it costs nothing once
+ * it is dropped. Bytes of its own, or a part of a larger array, cost a major collection for every
+ * 64 MB. For that the spans are written with seven bits a byte. No other object is made, and no
+ * literal: the engine notes which literals live long, took these for such, and made them old from
+ * the start, so that each kept its text until the next major collection (10 of 24 MB survived every
+ * minor one, and copying them cost 1.5 µs an event).
  */
 import { freezeParsed } from '../../base/freeze.ts';
 import { type Shape, SPANS_OFFSET } from './shapes.ts';
@@ -19,7 +19,7 @@ export type Copy = string | Uint8Array;
 const TOO_FAR = 2 ** 28;
 
 /**
- * Copies a version that is about to be given back: its spans are written over where they lie.
+ * Copies a stored object that is about to be given back: its spans are written over where they lie.
  *
  * @param at where it lies
  * @param length of its JSON

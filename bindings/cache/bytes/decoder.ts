@@ -58,12 +58,12 @@ import {
 } from '../decode/limits.ts';
 import { type Trim, trimOf, trimToMetadata, trimValue } from '../decode/trim.ts';
 import { Budget } from './budget.ts';
-import { lazyObject, versionOf } from './lazy.ts';
+import { lazyObject, storedObjectOf } from './lazy.ts';
+import type { StoredObject } from './stored-object.ts';
+import type { StoredObjects } from './stored-objects.ts';
 import { ByteStream, type ValueLimits } from './stream.ts';
 import { jsonAt } from './text.ts';
 import { TrimBlock } from './trim-block.ts';
-import type { Version } from './version.ts';
-import type { Versions } from './versions.ts';
 
 /** By EVENT_TYPE of the report. */
 type Change = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -75,15 +75,15 @@ const TYPES: readonly (Change | undefined)[] = Object.assign(new Array(4).fill(u
 
 export interface ByteDecoderOptions extends DecoderOptions, BudgetOptions {
   /**
-   * What it gives are versions, which stand for their objects until a store has made these: lazy.ts
-   * `shown`.
+   * It gives stored objects, which stand for their objects until a store has taken them over
+   * (lazy.ts `toObject`).
    */
-  versions?: boolean | undefined;
+  storedObjects?: boolean | undefined;
 }
 
 export class ByteDecoder<T extends object> implements Decoder<T> {
   readonly core: CacheCore;
-  readonly versions: Versions;
+  readonly storedObjects: StoredObjects;
   readonly expected: ExpectedKind;
   readonly limits: ValueLimits;
   readonly #trim: Trim;
@@ -94,12 +94,12 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
   constructor(
     core: CacheCore,
-    versions: Versions,
+    storedObjects: StoredObjects,
     expected: ExpectedKind,
     options: ByteDecoderOptions = {},
   ) {
     this.core = core;
-    this.versions = versions;
+    this.storedObjects = storedObjects;
     this.expected = expected;
     const {
       keepManagedFields = false,
@@ -108,10 +108,10 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
       maxDepth = MAX_DEPTH,
     } = options;
     this.limits = { maxObjectBytes, maxDepth };
-    this.#givesVersions = options.versions ?? false;
+    this.#givesVersions = options.storedObjects ?? false;
     this.#trim = trimOf(drop, keepManagedFields);
     this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
-    this.#budget = budgetOf(core, versions, options, this.#trim, describeKind(expected));
+    this.#budget = budgetOf(core, storedObjects, options, this.#trim, describeKind(expected));
     core.exports.scanKeepManaged(keepManagedFields);
     core.exports.jsonDepth(maxDepth);
     expect(core, expected);
@@ -122,8 +122,8 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
    * cut out, there is a budget, or a list is collected.
    */
   get objects(): number {
-    return this.#drop === undefined && this.#budget === undefined && !this.versions.gathering
-      ? this.versions.handle
+    return this.#drop === undefined && this.#budget === undefined && !this.storedObjects.gathering
+      ? this.storedObjects.handle
       : 0;
   }
 
@@ -136,18 +136,18 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
   }
 
   gather(on: boolean): void {
-    this.versions.gather(on);
+    this.storedObjects.gather(on);
     // What came before the object that had no room would lie there until everything is asked for
     // again.
-    if (!on && this.#budget?.refused) this.versions.settle();
+    if (!on && this.#budget?.refused) this.storedObjects.settle();
     this.#budget?.begin();
   }
 
   forget(object: T): void {
-    const version = versionOf(object);
-    if (version === undefined || version.owner !== this.versions || version.staged < 0) return;
-    this.#budget?.forget(version);
-    this.versions.unwanted(version);
+    const stored = storedObjectOf(object);
+    if (stored === undefined || stored.owner !== this.storedObjects || stored.staged < 0) return;
+    this.#budget?.forget(stored);
+    this.storedObjects.unwanted(stored);
   }
 
   /**
@@ -164,13 +164,13 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
    *
    * @param leaves it is told to be deleted, and needs no room
    */
-  stage(leaves: boolean): Version | undefined {
+  stage(leaves: boolean): StoredObject | undefined {
     if (this.#drop !== undefined && this.#drop.apply() === undefined) return undefined;
-    return this.#budget === undefined || leaves ? this.versions.stage() : this.#budget.stage();
+    return this.#budget === undefined || leaves ? this.storedObjects.stage() : this.#budget.stage();
   }
 
-  objectOf(version: Version): T {
-    return (this.#givesVersions ? version : lazyObject(version)) as T;
+  objectOf(stored: StoredObject): T {
+    return (this.#givesVersions ? stored : lazyObject(stored)) as T;
   }
 
   /** Of an object that was parsed whole: as it would be, had it stayed bytes. */
@@ -182,14 +182,14 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
 
 function budgetOf(
   core: CacheCore,
-  versions: Versions,
+  storedObjects: StoredObjects,
   options: BudgetOptions,
   trim: Trim,
   what: string,
 ): Budget | undefined {
   if (options.maxBytes === undefined) return undefined;
   const toMetadata = new TrimBlock(core, trimToMetadata(trim));
-  return new Budget(versions, options.maxBytes, options, () => toMetadata.apply(), what);
+  return new Budget(storedObjects, options.maxBytes, options, () => toMetadata.apply(), what);
 }
 
 /**
@@ -257,26 +257,26 @@ class ByteFrameReader<T extends object> implements FrameReader<T> {
     const type = isEvent ? TYPES[words[report + EVENT_TYPE] as number] : undefined;
     if (type === undefined || !decoder.isPlain(report)) return this.#parsed(report);
     const resourceVersion = textOf(this.#versionIn(words, report));
-    const version = decoder.stage(type === 'DELETED');
-    if (version === undefined) return this.#parsed(report);
+    const stored = decoder.stage(type === 'DELETED');
+    if (stored === undefined) return this.#parsed(report);
     stream.take();
-    return new ObjectFrame(type, decoder.objectOf(version), resourceVersion);
+    return new ObjectFrame(type, decoder.objectOf(stored), resourceVersion);
   }
 
   /** The event that the core has staged and taken. */
   #staged(): Frame<T> {
-    const { core, versions } = this.#decoder;
+    const { core, storedObjects } = this.#decoder;
     const report = this.#report;
     const words = core.words();
     const type = TYPES[words[report + EVENT_TYPE] as number] as Change;
     const resourceVersion = this.#versionIn(words, report);
     const text = typeof resourceVersion === 'string' ? resourceVersion : undefined;
-    const version = versions.staged(
+    const stored = storedObjects.staged(
       words[report + STAGED_OBJECT] as number,
       words[report + STAGED_SHAPES] as number,
       text,
     );
-    return new ObjectFrame(type, this.#decoder.objectOf(version), text ?? textOf(resourceVersion));
+    return new ObjectFrame(type, this.#decoder.objectOf(stored), text ?? textOf(resourceVersion));
   }
 
   /** As it stands in the object; `undefined` where it has none. */
@@ -398,9 +398,9 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const report = this.#stream.report();
     const items = this.#items ?? [];
     if (items.length === 0) this.#first();
-    const version = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
-    if (version !== undefined) {
-      items.push(decoder.objectOf(version));
+    const stored = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
+    if (stored !== undefined) {
+      items.push(decoder.objectOf(stored));
       return;
     }
     items.push(this.#parsed(this.#json(), items.length));

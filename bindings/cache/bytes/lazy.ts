@@ -11,7 +11,7 @@
 import { CapstanError } from '../../base/errors.ts';
 import type { Request } from '../../base/request.ts';
 import { copiedValue, offsetAt } from './copy.ts';
-import { Version } from './version.ts';
+import { StoredObject } from './stored-object.ts';
 
 /**
  * As a base class it lets the fields of the class go onto the object that its constructor is given.
@@ -21,7 +21,7 @@ function given(object: object): object {
 }
 const Given = given as unknown as new (object: object) => object;
 
-/** `first` of an object inside of a version, which has spans of its own. */
+/** `first` of an object inside of a stored object, which has spans of its own. */
 const NESTED = -1;
 /**
  * Arrays of values are slices of it: an array that is made empty grows to places for 17, and one of
@@ -34,9 +34,9 @@ const NO_VALUES: readonly undefined[] = new Array(64).fill(undefined);
  * larger.
  */
 class Source {
-  readonly version: Version;
+  readonly stored: StoredObject;
   /**
-   * Where the spans of this object's members begin among those of the version: 0 for the root; or
+   * Where the spans of this object begin among those of the stored object: 0 for the root; or
    * NESTED.
    */
   readonly first: number;
@@ -50,8 +50,8 @@ class Source {
    */
   #values: unknown[] | undefined;
 
-  constructor(version: Version, first: number, count: number, spans: string | undefined) {
-    this.version = version;
+  constructor(stored: StoredObject, first: number, count: number, spans: string | undefined) {
+    this.stored = stored;
     this.first = first;
     this.count = count;
     this.spans = spans;
@@ -62,7 +62,7 @@ class Source {
     const known = this.#values[index];
     if (known !== undefined) return known;
     const value =
-      this.spans === undefined ? decode(this, index) : nestedValue(this.version, this.spans, index);
+      this.spans === undefined ? decode(this, index) : nestedValue(this.stored, this.spans, index);
     this.#values[index] = value;
     return value;
   }
@@ -85,8 +85,8 @@ class Laziness extends Given {
     this.#source = source;
   }
 
-  static versionOf(object: object): Version | undefined {
-    return #source in object && object.#source.first === 0 ? object.#source.version : undefined;
+  static storedObjectOf(object: object): StoredObject | undefined {
+    return #source in object && object.#source.first === 0 ? object.#source.stored : undefined;
   }
 
   /** Throws for an object that is none of ours: any value would be a wrong one. */
@@ -104,26 +104,26 @@ class Laziness extends Given {
   }
 }
 
-function decode({ version, first }: Source, index: number): unknown {
-  const { shape, copy } = version;
+function decode({ stored, first }: Source, index: number): unknown {
+  const { shape, copy } = stored;
   if (first === 0) {
-    if (index === shape.metadataIndex) return metadataOf(version);
+    if (index === shape.metadataIndex) return metadataOf(stored);
     const span = index - shape.implied;
     if (copy === undefined && shape.large[index] === true) {
-      const members = version.owner.members(version, span);
+      const members = stored.owner.members(stored, span);
       if (members !== undefined) {
         const { names, spans } = members;
-        return makeObject(new Source(version, NESTED, names.length, spans), names);
+        return makeObject(new Source(stored, NESTED, names.length, spans), names);
       }
     }
-    return version.member(span);
+    return stored.member(span);
   }
-  return version.member(first + index);
+  return stored.member(first + index);
 }
 
 /**
  * In place of a model, of which nobody has had any use yet; and once somebody has read the metadata
- * of such a version.
+ * of such an object.
  */
 const UNREAD: Record<string, unknown> = {};
 const READ: Record<string, unknown> = {};
@@ -133,30 +133,30 @@ const READ: Record<string, unknown> = {};
  * they are a copy of what was decoded once. With the reading of name and version 0.2 µs, where
  * accessors take 1.3.
  */
-function metadataOf(version: Version): object {
-  const { shape, model } = version;
+function metadataOf(stored: StoredObject): object {
+  const { shape, model } = stored;
   if (model === undefined || model === UNREAD) {
-    if (model === UNREAD) version.model = READ;
-    return lazyMetadata(version);
+    if (model === UNREAD) stored.model = READ;
+    return lazyMetadata(stored);
   }
-  if (model === READ) version.model = { ...lazyMetadata(version) };
+  if (model === READ) stored.model = { ...lazyMetadata(stored) };
   const resourceVersion =
-    version.known(shape.versionIndex) ?? version.member(shape.spans + shape.versionIndex);
-  return Object.freeze({ ...version.model, resourceVersion });
+    stored.known(shape.versionIndex) ?? stored.member(shape.spans + shape.versionIndex);
+  return Object.freeze({ ...stored.model, resourceVersion });
 }
 
-function lazyMetadata(version: Version): object {
-  const { spans, metadataNames } = version.shape;
-  return makeObject(new Source(version, spans, metadataNames.length, undefined), metadataNames);
+function lazyMetadata(stored: StoredObject): object {
+  const { spans, metadataNames } = stored.shape;
+  return makeObject(new Source(stored, spans, metadataNames.length, undefined), metadataNames);
 }
 
-function nestedValue(version: Version, spans: string, index: number): unknown {
+function nestedValue(stored: StoredObject, spans: string, index: number): unknown {
   const from = offsetAt(spans, 8 * index);
   const to = offsetAt(spans, 8 * index + 4);
-  const { copy } = version;
+  const { copy } = stored;
   return copy === undefined
-    ? version.owner.valueAt(version, from, to)
-    : copiedValue(copy, version.shape, from, to);
+    ? stored.owner.valueAt(stored, from, to)
+    : copiedValue(copy, stored.shape, from, to);
 }
 
 const getters: (() => unknown)[] = [];
@@ -209,11 +209,11 @@ const denoInspector = {
 function makeObject(source: Source, names: readonly string[]): object {
   const object = new Plain();
   new Laziness(object, source);
-  const { version, first } = source;
-  const { constants } = version.shape;
+  const { stored, first } = source;
+  const { constants } = stored.shape;
   for (let i = 0; i < names.length; i++) {
     const name = names[i] as string;
-    const known = first === 0 ? constants[i] : first > 0 ? version.known(i) : undefined;
+    const known = first === 0 ? constants[i] : first > 0 ? stored.known(i) : undefined;
     if (known !== undefined) object[name] = known;
     else defineGetter.call(object, name, getterAt(i));
   }
@@ -222,15 +222,17 @@ function makeObject(source: Source, names: readonly string[]): object {
   return Object.freeze(object);
 }
 
-/** The object of a version; another one at each call. */
-export function lazyObject(version: Version): object {
-  const { names } = version.shape;
-  return makeObject(new Source(version, 0, names.length, undefined), names);
+/** The object of a stored object; another one at each call. */
+export function lazyObject(stored: StoredObject): object {
+  const { names } = stored.shape;
+  return makeObject(new Source(stored, 0, names.length, undefined), names);
 }
 
-/** The object that a version stands for on its way into a store; anything else is what it is. */
-export function shown<T extends object>(object: T): T {
-  if (!(object instanceof Version)) return object;
+/**
+ * The object itself, where a stored object stands for it on its way into a store.
+ */
+export function toObject<T extends object>(object: T): T {
+  if (!(object instanceof StoredObject)) return object;
   const known = object.object;
   if (known !== undefined) return known as T;
   const made = lazyObject(object);
@@ -240,32 +242,31 @@ export function shown<T extends object>(object: T): T {
 }
 
 /**
- * The version behind an object that `lazyObject` made, or that stands for one; `undefined` for any
- * other, also for such an object's metadata.
+ * The stored object of an object that `lazyObject` made. `undefined` for any other, also for the
+ * metadata of such an object.
  */
-export function versionOf(object: object): Version | undefined {
-  return object instanceof Version ? object : Laziness.versionOf(object);
+export function storedObjectOf(object: object): StoredObject | undefined {
+  return object instanceof StoredObject ? object : Laziness.storedObjectOf(object);
 }
 
 /**
- * Namespace and name of the object behind a version; one and the same for all versions of it that
- * replaced each other, so that its strings are decoded, and made unique by the engine where they
- * are keys of a Map (500 ns for two that are new each time), only once. `undefined`: the namespace
- * is no text.
+ * Namespace and name. All stored objects of one key share them, so that the strings are decoded
+ * once and the engine makes them unique once, where they are keys of a Map (500 ns for two new
+ * ones). `undefined`: the namespace is no text.
  */
-export function nameOfVersion(version: Version): Request | undefined {
-  if (version.name !== undefined) return version.name;
-  const namespace = namespaceOf(version);
-  const name = version.metadataMember('name');
+export function nameOfStored(stored: StoredObject): Request | undefined {
+  if (stored.name !== undefined) return stored.name;
+  const namespace = namespaceOf(stored);
+  const name = stored.metadataMember('name');
   if (typeof namespace !== 'string' || typeof name !== 'string') return undefined;
   const request = { namespace, name };
   new Place(request);
-  version.name = Object.freeze(request);
-  return version.name;
+  stored.name = Object.freeze(request);
+  return stored.name;
 }
 
 /**
- * Where the object of a name was found last: a guess, which is right if the version that lies there
+ * Where the object of a name was found last. A guess: it is right if the stored object at the slot
  * has this very name.
  */
 class Place extends Given {
@@ -285,31 +286,31 @@ export function slotOfName(name: object): number {
   return Place.of(name);
 }
 
-/** Where the object of a name is; of names that `nameOfVersion` gave. */
+/** Where the object of a name is; of names that `nameOfStored` gave. */
 export function noteSlot(name: object, slot: number): void {
   Place.note(name, slot);
 }
 
 /**
- * A version takes the place of another one of the same key, and has its name, and its metadata if
- * that one was handed out a short while ago. Where the metadata are not the same, that is only sure
- * when the namespace is: the key `a/b` is that of `b` in `a`, and of an object without a namespace
- * that calls itself `a/b`.
+ * A stored object that replaces another of the same key takes over its name, and its metadata if
+ * that one was handed out a short while ago. Where the metadata changed, it takes the name only if
+ * the namespace is the same: the key `a/b` is that of `b` in `a`, and of an object without a
+ * namespace whose name is `a/b`.
  *
- * @param sameMetadata but for what changes with each version
+ * @param sameMetadata nothing in the metadata changed but resourceVersion
  */
 export function inherit(
-  version: Version,
-  { name, model, place }: Version,
+  stored: StoredObject,
+  { name, model, place }: StoredObject,
   sameMetadata: boolean,
 ): void {
-  if (sameMetadata && place >= 0 && version.shape.isModel) version.model = model ?? UNREAD;
-  if (name === undefined || version.name !== undefined) return;
-  if (sameMetadata || namespaceOf(version) === name.namespace) version.name = name;
+  if (sameMetadata && place >= 0 && stored.shape.isModel) stored.model = model ?? UNREAD;
+  if (name === undefined || stored.name !== undefined) return;
+  if (sameMetadata || namespaceOf(stored) === name.namespace) stored.name = name;
 }
 
-function namespaceOf(version: Version): unknown {
-  return version.metadataMember('namespace') ?? '';
+function namespaceOf(stored: StoredObject): unknown {
+  return stored.metadataMember('namespace') ?? '';
 }
 
 /**
@@ -317,10 +318,10 @@ function namespaceOf(version: Version): unknown {
  * other as bytes.
  */
 export function changesBetween(old: object, now: object): number | undefined {
-  const version = Laziness.versionOf(now);
-  if (version === undefined || version.replaced === 0) return undefined;
-  const before = Laziness.versionOf(old);
-  return before?.serial === version.replaced && before.owner === version.owner
-    ? version.changes
+  const stored = Laziness.storedObjectOf(now);
+  if (stored === undefined || stored.replaced === 0) return undefined;
+  const before = Laziness.storedObjectOf(old);
+  return before?.serial === stored.replaced && before.owner === stored.owner
+    ? stored.changes
     : undefined;
 }

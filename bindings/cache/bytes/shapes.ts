@@ -5,10 +5,32 @@
 import { SHAPE_COUNT, SHAPE_NAMES, STORED_SPANS } from '../../generated/abi.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { textAt } from './text.ts';
-import type { Versions } from './versions.ts';
+
+/** An object whose bytes are in the core, by its number there. */
+export interface Located {
+  readonly id: number;
+  readonly shape: Shape;
+}
+
+/** What reads objects out of the core: stored-objects.ts. */
+export interface ObjectReader {
+  readonly core: CacheCore;
+  readonly handle: number;
+  /** The object for a caller of the store: the same one as long as somebody holds it. */
+  objectOf(stored: Located): object;
+  /** A member, by its place among the spans. */
+  decode(stored: Located, span: number): unknown;
+  /**
+   * The members of an object that is a member, by its place among the spans. `undefined`: it is no
+   * object, or too small, or it has to be decoded whole.
+   */
+  members(stored: Located, span: number): { names: readonly string[]; spans: string } | undefined;
+  /** A value, by where it lies in the JSON. */
+  valueAt(stored: Located, from: number, to: number): unknown;
+}
 
 export interface Shape {
-  readonly owner: Versions;
+  readonly owner: ObjectReader;
   /** With the first {@link implied}, which no bytes say. */
   readonly names: readonly string[];
   readonly metadataNames: readonly string[];
@@ -36,15 +58,15 @@ export interface Shape {
   readonly large: readonly boolean[];
   /** Values that are the same in every object of the kind, by member: kind and apiVersion. */
   readonly constants: readonly (string | undefined)[];
-  /** From where a version lies to the first byte of its JSON. */
+  /** From where a stored object lies to the first byte of its JSON. */
   readonly jsonOffset: number;
 }
 
-/** Bytes in front of a version's spans. */
+/** Bytes in front of a stored object's spans. */
 export const SPANS_OFFSET: number = STORED_SPANS << 2;
 
 export class Shapes {
-  readonly #owner: Versions;
+  readonly #owner: ObjectReader;
   readonly #core: CacheCore;
   readonly #constants: ReadonlyMap<string, string>;
   readonly #names: (readonly string[] | undefined)[] = [];
@@ -54,13 +76,13 @@ export class Shapes {
   #last: Shape | undefined;
 
   /** @param constants the value of a member that is the same in all objects, which all have */
-  constructor(owner: Versions, core: CacheCore, constants: ReadonlyMap<string, string>) {
+  constructor(owner: ObjectReader, core: CacheCore, constants: ReadonlyMap<string, string>) {
     this.#owner = owner;
     this.#core = core;
     this.#constants = constants;
   }
 
-  /** Of the number that a version has in the core: two u16. */
+  /** Of the number that a stored object has in the core: two u16. */
   get(number: number): Shape {
     if (number === this.#lastNumber && this.#last !== undefined) return this.#last;
     let shape = this.#shapes.get(number);

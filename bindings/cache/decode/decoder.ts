@@ -276,8 +276,9 @@ interface ListHead {
 
 /**
  * Throws CapstanError DECODE for what is not the list that was asked for. Kubernetes names the list
- * of a kind by appending `List`; `v1 List` is any. A CustomResourceDefinition may name it otherwise, which is believed
- * where its items say their kind, and of an empty list until a list with another name has come.
+ * of a kind by appending `List`; `v1 List` is any. A CustomResourceDefinition may name it
+ * otherwise, which is believed where its items say their kind, and of an empty list until a list
+ * with another name has come.
  */
 export function requireList(head: ListHead, expected: ExpectedKind, what: string): void {
   const { items, proven } = head;

@@ -19,8 +19,8 @@ import type { DeletedFinalStateUnknown } from '../rest/keys.ts';
  * Any of the three may be left out, and any may be async: then the next notification comes when its
  * promise has settled. Objects are read-only. What a handler throws or rejects with goes to
  * handleError, is counted (`informer.status()`, metrics) and costs this handler this one
- * notification; who must not miss one adds to a queue and fails there. (client-go waits a second after a
- * panic, and such a handler never counts as synced; here neither.)
+ * notification; who must not miss one adds to a queue and fails there. (client-go waits a second
+ * after a panic, and such a handler never counts as synced; here neither.)
  */
 export interface ResourceEventHandler<T> {
   /**

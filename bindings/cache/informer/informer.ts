@@ -467,7 +467,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     // A queue that gathers by key has to look at the objects.
     return this.#indexer.decoder(expected, {
       ...options,
-      versions: fifoOf(this.#options) !== 'delta',
+      storedObjects: fifoOf(this.#options) !== 'delta',
     });
   }
 

@@ -5,7 +5,7 @@
  * processReplacedAllInfo.
  */
 import { invalid } from '../../base/errors.ts';
-import { shown } from '../bytes/lazy.ts';
+import { toObject } from '../bytes/lazy.ts';
 import type { Delta, Deltas } from '../queue/deltas.ts';
 import { DeletedFinalStateUnknown, deletionHandlingMetaNamespaceKeyFunc } from '../rest/keys.ts';
 import {
@@ -39,14 +39,14 @@ export interface DeltaStore<T> {
   listKeys(): string[];
   update(object: T): void;
   delete(object: T | DeletedFinalStateUnknown<T>): void;
-  /** `untold`: as for `exchange`. */
-  replace(list: readonly T[], resourceVersion: string, untold?: boolean): void;
+  /** `noListeners`: as for `exchange`. */
+  replace(list: readonly T[], resourceVersion: string, noListeners?: boolean): void;
   bookmark(resourceVersion: string): void;
   /**
-   * `get` and `update` in one, where the store has that. `untold`: nobody will see the object or
-   * what it gives.
+   * `get` and `update` in one, where the store has that. `noListeners`: nobody will see the object
+   * or what it gives.
    */
-  exchange?(object: T, untold: boolean): T | undefined;
+  exchange?(object: T, noListeners: boolean): T | undefined;
   /** What the last `exchange` changed, as bits, where it compared bytes. */
   readonly exchanged?: number | undefined;
   /** What a replace would do, where the store knows without asking for every key. */
@@ -79,7 +79,7 @@ export function processDelta<T extends object>(
       return;
     case 'Deleted':
       store.delete(delta.object);
-      if (handler.isIdle?.() !== true) handler.onDelete(shown(delta.object));
+      if (handler.isIdle?.() !== true) handler.onDelete(toObject(delta.object));
       return;
     case 'ReplacedAll':
       replaceAll(handler, store, delta.objects, delta.resourceVersion, isInInitialList, keyFunc);
@@ -109,7 +109,7 @@ export function processObject<T extends object>(
     old = store.get(given);
     store.update(given);
   }
-  const object = shown(given);
+  const object = toObject(given);
   const { exchanged } = store;
   if (old === undefined) handler.onAdd(object, isInInitialList);
   else if (exchanged !== undefined && handler.onCompared !== undefined)
@@ -212,7 +212,7 @@ function replaceAll<T extends object>(
   store.replace(objects, resourceVersion);
   for (const tombstone of gone) handler.onDelete(tombstone);
   objects.forEach((listed, i) => {
-    const object = shown(listed);
+    const object = toObject(listed);
     const old = replaced[i];
     if (old === undefined) handler.onAdd(object, isInInitialList);
     else handler.onUpdate(old === listed ? object : old, object);

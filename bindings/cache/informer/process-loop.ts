@@ -14,7 +14,7 @@ import type { Clock } from '../../base/clock.ts';
 import { hasCode } from '../../base/errors.ts';
 import { handleError } from '../../base/handle-error.ts';
 import { TimeSlice } from '../../base/wait.ts';
-import { Version } from '../bytes/version.ts';
+import { StoredObject } from '../bytes/stored-object.ts';
 import type { Deltas } from '../queue/deltas.ts';
 import type { Queue } from '../queue/queue.ts';
 import type { ReflectorStore } from '../reflector/reflector.ts';
@@ -116,9 +116,9 @@ export class ProcessLoop<T extends object> implements ReflectorStore<T> {
     return this.#deltas > MOST_DELTAS ? this.#running : this.#options.toldBehind();
   }
 
-  /** Versions are what objects are that nobody has to look at. */
+  /** Stored objects are what objects are that nobody has to look at. */
   #passes(object: T): boolean {
-    return this.#mayPass && object instanceof Version && this.#queue.len() === 0;
+    return this.#mayPass && object instanceof StoredObject && this.#queue.len() === 0;
   }
 
   #take(object: T): void {

@@ -9,7 +9,7 @@ import { textOfError } from '../../base/error-text.ts';
 import { CapstanError, invalid } from '../../base/errors.ts';
 import { deepFreeze } from '../../base/freeze.ts';
 import { handleError } from '../../base/handle-error.ts';
-import { versionOf } from '../bytes/lazy.ts';
+import { storedObjectOf } from '../bytes/lazy.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import type { TransformFunc } from './queue.ts';
 
@@ -24,7 +24,7 @@ export function intake<T extends object>(options: {
     const transform = options.transform();
     const taken = transform === undefined ? object : transformed(object, transform, describe);
     // objects of bytes are frozen
-    return freeze && versionOf(taken) === undefined ? deepFreeze(taken) : taken;
+    return freeze && storedObjectOf(taken) === undefined ? deepFreeze(taken) : taken;
   };
 }
 

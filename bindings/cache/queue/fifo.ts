@@ -14,7 +14,7 @@ import { Backlog } from '../../base/backlog.ts';
 import { invalid, requireFunction } from '../../base/errors.ts';
 import { namesOf, requireNames, requireSignalOptions } from '../../base/names.ts';
 import type { DoneChecker } from '../../base/wait.ts';
-import { versionOf } from '../bytes/lazy.ts';
+import { storedObjectOf } from '../bytes/lazy.ts';
 import { DeletedFinalStateUnknown, metaNamespaceKeyFunc } from '../rest/keys.ts';
 import type { Delta, Deltas, DeltaType } from './deltas.ts';
 import {
@@ -352,7 +352,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
 
   #checked(object: T): T {
     // An object of bytes has been found to have a name; asking for its key would decode it.
-    if (this.#keyFunction !== metaNamespaceKeyFunc || versionOf(object) === undefined)
+    if (this.#keyFunction !== metaNamespaceKeyFunc || storedObjectOf(object) === undefined)
       this.#keyFunction(object);
     return this.#transformer === undefined ? object : this.#transformer(object);
   }

@@ -63,10 +63,10 @@ export interface ListWatchOptions {
    */
   idleTimeout?: number | undefined;
   /**
-   * The longest answer to one request for a list, in bytes; a longer one is a failure with CapstanError
-   * TOO_LARGE (class `decode`), and what is cached stays. Default 2 GiB where objects are kept as
-   * bytes, 512 MiB where they are decoded at once. kube-apiserver answers a list from its watch
-   * cache in one piece, whatever its limit. See also `maxObjectBytes` of informers.
+   * The longest answer to one request for a list, in bytes; a longer one is a failure with
+   * CapstanError TOO_LARGE (class `decode`), and what is cached stays. Default 2 GiB where objects
+   * are kept as bytes, 512 MiB where they are decoded at once. kube-apiserver answers a list from
+   * its watch cache in one piece, whatever its limit. See also `maxObjectBytes` of informers.
    */
   maxListBytes?: number | undefined;
 }
@@ -274,8 +274,8 @@ export class ListWatch<T, I extends string = never> {
   }
 
   /**
-   * What the requests are restricted to, as the server is asked: lists and watches, which a tweak may
-   * treat in different ways.
+   * What the requests are restricted to, as the server is asked: lists and watches, which a tweak
+   * may treat in different ways.
    */
   selection(): Required<Selection> & { metadataOnly: boolean } {
     const query: Record<string, string> = { ...this.#selectors };

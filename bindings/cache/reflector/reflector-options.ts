@@ -56,9 +56,9 @@ export interface ReflectorOptions<T = object> {
   /**
    * Gets every failure, with its class and what happens next. The default reports through
    * handleError those after which everything is asked for again, connections that stay refused, and
-   * waits of more than 5 s, with the time at which it goes on; it is silent about a healthy life: an
-   * expired version, a connection that was reset, a watch closed at once, a request repeated soon as
-   * the server asked, a server without streams.
+   * waits of more than 5 s, with the time at which it goes on; it is silent about a healthy life:
+   * an expired version, a connection that was reset, a watch closed at once, a request repeated
+   * soon as the server asked, a server without streams.
    */
   watchErrorHandler?: WatchErrorHandler | undefined;
   /**
@@ -89,8 +89,8 @@ export interface ReflectorOptions<T = object> {
    * deletions, and the reflector goes on asking with back-off until the resource is there again.
    * False, as in client-go: the store keeps what it had until then. Only the server's own word
    * counts: its discovery has the resource in no version of the group. A proxy's page does not, nor
-   * the end of one version alone, nor any 404 for a kind of Kubernetes' own groups, which are always
-   * served.
+   * the end of one version alone, nor any 404 for a kind of Kubernetes' own groups, which are
+   * always served.
    */
   parkWhenGone?: boolean | undefined;
   /** @internal What turns bytes into objects. Default: JSON.parse. */

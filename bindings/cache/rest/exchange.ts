@@ -121,8 +121,8 @@ export class Exchange {
   }
 
   /**
-   * The rest of the body as text. A byte order mark stays, so that JSON.parse refuses it as Go does.
-   * Rejects with CapstanError TOO_LARGE beyond `maxBytes`, before more is read.
+   * The rest of the body as text. A byte order mark stays, so that JSON.parse refuses it as Go
+   * does. Rejects with CapstanError TOO_LARGE beyond `maxBytes`, before more is read.
    *
    * @param advice what to do about an answer that is too long
    */

@@ -1,6 +1,7 @@
 /**
  * Which resources this process reads as metadata alone. Their objects show their own kind, so that
- * nothing but what is missing tells them from whole ones; who writes one back would delete the rest.
+ * nothing but what is missing tells them from whole ones; who writes one back would delete the
+ * rest.
  */
 import { type Resource, resourceId } from './resource.ts';
 

@@ -37,7 +37,9 @@ export interface RepeatOptions extends ExchangeOptions {
   repeats?: number | undefined;
 }
 
-/** What the caller of a list, a watch or discovery gives: a clock, the signal that ends it, hooks. */
+/**
+ * What the caller of a list, a watch or discovery gives: a clock, the signal that ends it, hooks.
+ */
 export interface Caller {
   clock: Clock;
   signal: AbortSignal;

@@ -1,31 +1,31 @@
 /**
  * The objects of a store by slot: as they were given, or as bytes in the core.
  *
- * Invariants: a slot in use has an object or a version, never both; a slot below `end` that has
- * neither is free. A key has a slot or stands in `spare`, never both.
+ * Invariants: a slot in use has an object or a stored object, never both; a slot below `end` that
+ * has neither is free. A key has a slot or stands in `spare`, never both.
  */
 
 import { hasCode } from '../../base/errors.ts';
 import type { CacheCore } from '../../wasm/cache-core.ts';
 import { keyText } from '../../wasm/key-text.ts';
-import { versionOf } from '../bytes/lazy.ts';
-import type { Version } from '../bytes/version.ts';
-import type { Versions } from '../bytes/versions.ts';
+import { storedObjectOf } from '../bytes/lazy.ts';
+import type { StoredObject } from '../bytes/stored-object.ts';
+import type { StoredObjects } from '../bytes/stored-objects.ts';
 import { DeletedFinalStateUnknown } from '../rest/keys.ts';
 
 /** What a column held, to be put back. */
 export interface Held<T> {
   readonly objects: readonly (readonly [string, T])[];
-  readonly versions: readonly number[];
+  readonly storedObjects: readonly number[];
 }
 
 export class Column<T extends object> {
   readonly #core: CacheCore;
   readonly #table: number;
   readonly #keyOf: (object: T) => string;
-  readonly versions: Versions | undefined;
+  readonly storedObjects: StoredObjects | undefined;
   readonly objects: (T | undefined)[] = [];
-  /** Of the slots with an object; those of versions are in the core alone. */
+  /** Of the slots with an object; those of stored objects are in the core alone. */
   readonly keys: (string | undefined)[] = [];
   /**
    * Objects for which the end of memory left no slot, by key: no index knows them. Only after a
@@ -38,44 +38,44 @@ export class Column<T extends object> {
   constructor(
     core: CacheCore,
     table: number,
-    versions: Versions | undefined,
+    storedObjects: StoredObjects | undefined,
     keyOf: (object: T) => string,
   ) {
     this.#core = core;
     this.#table = table;
     this.#keyOf = keyOf;
-    this.versions = versions;
+    this.storedObjects = storedObjects;
   }
 
   /**
-   * The version behind an object that a decoder of this store made, as long as its bytes are in the
-   * core.
+   * The stored object behind an object that a decoder of this store made, as long as its bytes are
+   * in the core.
    */
-  versionOf(object: T): Version | undefined {
-    if (this.versions === undefined) return undefined;
-    const version = versionOf(object);
-    return version !== undefined && version.owner === this.versions && version.id >= 0
-      ? version
+  storedObjectOf(object: T): StoredObject | undefined {
+    if (this.storedObjects === undefined) return undefined;
+    const stored = storedObjectOf(object);
+    return stored !== undefined && stored.owner === this.storedObjects && stored.id >= 0
+      ? stored
       : undefined;
   }
 
   has(slot: number): boolean {
-    return this.objects[slot] !== undefined || (this.versions?.has(slot) ?? false);
+    return this.objects[slot] !== undefined || (this.storedObjects?.has(slot) ?? false);
   }
 
   at(slot: number): T | undefined {
     const object = this.objects[slot];
-    if (object !== undefined || this.versions === undefined || slot < 0) return object;
-    const version = this.versions.at(slot);
-    return version === undefined ? undefined : (this.versions.objectOf(version) as T);
+    if (object !== undefined || this.storedObjects === undefined || slot < 0) return object;
+    const stored = this.storedObjects.at(slot);
+    return stored === undefined ? undefined : (this.storedObjects.objectOf(stored) as T);
   }
 
   /** As `at`, for an object that is about to be replaced or removed. */
   last(slot: number): T | undefined {
     const object = this.objects[slot];
-    if (object !== undefined || this.versions === undefined || slot < 0) return object;
-    const version = this.versions.at(slot);
-    return version === undefined ? undefined : (this.versions.lastObjectOf(version) as T);
+    if (object !== undefined || this.storedObjects === undefined || slot < 0) return object;
+    const stored = this.storedObjects.at(slot);
+    return stored === undefined ? undefined : (this.storedObjects.lastObjectOf(stored) as T);
   }
 
   keyAt(slot: number): string {
@@ -120,7 +120,7 @@ export class Column<T extends object> {
   /** The objects of slots in use. */
   all(slots: Uint32Array): T[] {
     const all: T[] = [];
-    if (this.versions === undefined) {
+    if (this.storedObjects === undefined) {
       for (let i = 0; i < slots.length; i++) all.push(this.objects[slots[i] as number] as T);
     } else {
       // a copy: each object is a call into the core
@@ -130,7 +130,7 @@ export class Column<T extends object> {
   }
 
   putObject(slot: number, key: string, object: T): void {
-    if (this.objects[slot] === undefined) this.versions?.remove(slot);
+    if (this.objects[slot] === undefined) this.storedObjects?.remove(slot);
     this.objects[slot] = object;
     // else the one that is there has been flattened and lives long by now
     if (this.keys[slot] === undefined) this.keys[slot] = key;
@@ -139,11 +139,11 @@ export class Column<T extends object> {
   }
 
   /**
-   * @param changes against the version that is there
-   * @param untold nobody gets the object that was decoded for it
+   * @param changes against the stored object that is there
+   * @param noListeners nobody gets the object that was decoded for it
    */
-  putVersion(slot: number, version: Version, changes: number, untold: boolean): void {
-    this.versions?.put(slot, version, changes, untold);
+  putStored(slot: number, stored: StoredObject, changes: number, noListeners: boolean): void {
+    this.storedObjects?.put(slot, stored, changes, noListeners);
     if (this.objects[slot] !== undefined) {
       this.objects[slot] = undefined;
       this.keys[slot] = undefined;
@@ -153,7 +153,7 @@ export class Column<T extends object> {
   }
 
   remove(slot: number): void {
-    this.versions?.remove(slot);
+    this.storedObjects?.remove(slot);
     this.objects[slot] = undefined;
     this.keys[slot] = undefined;
   }
@@ -173,9 +173,9 @@ export class Column<T extends object> {
         return old;
       }
       kept[slot] = true;
-      const version = this.versionOf(object);
-      // A list keeps nothing twice: what did not change is the stored version.
-      const same = version !== undefined && this.versions?.at(slot) === version;
+      const stored = this.storedObjectOf(object);
+      // A list keeps nothing twice: what did not change is the stored object.
+      const same = stored !== undefined && this.storedObjects?.at(slot) === stored;
       return same ? object : this.last(slot);
     });
     const gone: DeletedFinalStateUnknown<T>[] = [];
@@ -194,11 +194,11 @@ export class Column<T extends object> {
     this.objects.forEach((object, slot) => {
       if (object !== undefined) objects.push([this.keys[slot] as string, object]);
     });
-    return { objects, versions: this.versions?.hold(this.end) ?? [] };
+    return { objects, storedObjects: this.storedObjects?.hold(this.end) ?? [] };
   }
 
   letGo(held: Held<T>): void {
-    this.versions?.letGo(held.versions);
+    this.storedObjects?.letGo(held.storedObjects);
   }
 
   /**
@@ -206,7 +206,7 @@ export class Column<T extends object> {
    * may have cut blocks that its index entries need, and halves are not merged again
    * (assembly/memory.ts): an object that finds none is spare.
    *
-   * @param put throws OUT_OF_MEMORY; a version's object comes without its key
+   * @param put throws OUT_OF_MEMORY; a stored object's object comes without its key
    */
   restore(held: Held<T>, put: (object: T, key?: string) => void): void {
     const putBack = (object: T, key?: string): void => {
@@ -218,7 +218,8 @@ export class Column<T extends object> {
       }
     };
     for (const [key, object] of held.objects) putBack(object, key);
-    const versions = this.versions as Versions;
-    for (const id of held.versions) putBack(versions.lastObjectOf(versions.held(id)) as T);
+    const storedObjects = this.storedObjects as StoredObjects;
+    for (const id of held.storedObjects)
+      putBack(storedObjects.lastObjectOf(storedObjects.held(id)) as T);
   }
 }

@@ -10,8 +10,8 @@ import type { CacheCore } from '../../wasm/cache-core.ts';
 import { IndexMap } from '../../wasm/index-map.ts';
 import { PathBlock } from '../../wasm/path-block.ts';
 import { ANY } from '../bytes/change.ts';
-import type { Version } from '../bytes/version.ts';
-import type { Versions } from '../bytes/versions.ts';
+import type { StoredObject } from '../bytes/stored-object.ts';
+import type { StoredObjects } from '../bytes/stored-objects.ts';
 import type { KubeObject } from '../rest/keys.ts';
 import { type IndexFunc, type IndexSpec, requireIndexSpec } from '../rest/resource.ts';
 import type { Column } from './column.ts';
@@ -22,7 +22,7 @@ export type Values = string | readonly string[];
 /** Room for the pairs and the sets of an object with a hundred values. */
 const SPARE_BYTES = 8192;
 
-/** In place of values: the core reads them out of the bytes of the version. */
+/** In place of values: the core reads them out of the bytes of the stored object. */
 const fromBytes = Symbol('values of a version');
 
 /**
@@ -103,13 +103,13 @@ export class Indices<T extends object> {
   }
 
   /**
-   * The same for an object whose version has its bytes in the core: what a path says is left to
-   * `set`, and where that part of the object did not change, nothing is to be done.
+   * The same for an object whose stored object has its bytes in the core: what a path says is left
+   * to `set`, and where that part of the object did not change, nothing is to be done.
    *
-   * @param changes against the version that is there (assembly/changes.ts); all bits where there is
-   *   none
+   * @param changes against the stored object that is there (assembly/changes.ts); all bits where
+   *   there is none
    */
-  valuesOfVersion(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
+  valuesOfStored(object: T, changes: number): (Values | typeof fromBytes | undefined)[] {
     const all: (Values | typeof fromBytes | undefined)[] = [];
     for (const index of this.each) {
       // The bits know of metadata, spec and status alone: no bit at all is no proof that nothing
@@ -126,13 +126,13 @@ export class Indices<T extends object> {
    * @param before the slot's values so far, asked for only when the memory ended at an index: those
    *   before it get back what they had. What they gave up for it may be part of a larger table by
    *   then, so the spare block is there for them
-   * @param version whose bytes have the values that are in none of the lists
+   * @param stored whose bytes have the values that are in none of the lists
    */
   set(
     slot: number,
     values: readonly (Values | typeof fromBytes | undefined)[],
     before: () => readonly Values[],
-    version?: Version,
+    stored?: StoredObject,
   ): void {
     const { each } = this;
     let done = 0;
@@ -144,13 +144,13 @@ export class Indices<T extends object> {
         const index = each[done] as Index<T>;
         if (of !== fromBytes) setValues(index.map, slot, of);
         else {
-          const { owner, id } = version as Version;
+          const { owner, id } = stored as StoredObject;
           setFromBytes(
             index,
             slot,
             owner.handle,
             id,
-            () => owner.objectOf(version as Version) as T,
+            () => owner.objectOf(stored as StoredObject) as T,
           );
         }
       }
@@ -185,13 +185,13 @@ export class Indices<T extends object> {
     try {
       const added = specs.map(([name, spec]) => {
         const valuesOf = this.#checked(name, typeof spec === 'string' ? pathIndexFunc(spec) : spec);
-        const { versions } = column;
-        const block = versions === undefined ? undefined : this.#pathOf(spec);
+        const { storedObjects } = column;
+        const block = storedObjects === undefined ? undefined : this.#pathOf(spec);
         if (block !== undefined) made.push(block);
         const path = block?.handle ?? 0;
         const values: [number, Values | typeof fromBytes][] = [];
         for (const slot of column.slots()) {
-          const inBytes = path !== 0 && versions?.has(slot) === true;
+          const inBytes = path !== 0 && storedObjects?.has(slot) === true;
           values.push([slot, inBytes ? fromBytes : valuesOf(column.at(slot) as T)]);
         }
         return { name, spec, valuesOf, path, values };
@@ -203,12 +203,12 @@ export class Indices<T extends object> {
         for (const [slot, of] of values) {
           if (of !== fromBytes) setValues(map, slot, of);
           else {
-            const versions = column.versions as Versions;
+            const storedObjects = column.storedObjects as StoredObjects;
             setFromBytes(
               index,
               slot,
-              versions.handle,
-              versions.numberAt(slot),
+              storedObjects.handle,
+              storedObjects.numberAt(slot),
               () => column.at(slot) as T,
             );
           }
@@ -305,10 +305,10 @@ function setFromBytes<T>(
   index: Index<T>,
   slot: number,
   objects: number,
-  version: number,
+  stored: number,
   object: () => T,
 ): void {
   const orEmpty = typeof index.spec !== 'string'; // the namespace: see #pathOf
-  if (index.map.setFromBytes(slot, objects, version, index.path, orEmpty)) return;
+  if (index.map.setFromBytes(slot, objects, stored, index.path, orEmpty)) return;
   setValues(index.map, slot, index.valuesOf(object()));
 }

@@ -14,9 +14,9 @@ import { CacheCore } from '../../wasm/cache-core.ts';
 import { hashesInWasm } from '../../wasm/key-mode.ts';
 import { type TextTable, textTable } from '../../wasm/text-table.ts';
 import { ByteDecoder, type ByteDecoderOptions } from '../bytes/decoder.ts';
-import { noteSlot, shown } from '../bytes/lazy.ts';
-import type { Version } from '../bytes/version.ts';
-import { Versions } from '../bytes/versions.ts';
+import { noteSlot, toObject } from '../bytes/lazy.ts';
+import type { StoredObject } from '../bytes/stored-object.ts';
+import { StoredObjects } from '../bytes/stored-objects.ts';
 import type { ExpectedKind } from '../decode/decoder.ts';
 import {
   DeletedFinalStateUnknown,
@@ -88,10 +88,12 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     const inWasm = bytes !== undefined || hashesInWasm(this.#core);
     this.#slots = textTable(this.#core, this.#table, inWasm);
     this.#indices = new Indices<T>(this.#core, inWasm, (...failed) => this.indexFailed(...failed));
-    const versions =
-      bytes === undefined ? undefined : new Versions(this.#core, this.#table, bytes.shown ?? bytes);
-    this.#column = new Column<T>(this.#core, this.#table, versions, (object) =>
-      this.#keyOf(shown(object)),
+    const storedObjects =
+      bytes === undefined
+        ? undefined
+        : new StoredObjects(this.#core, this.#table, bytes.shown ?? bytes);
+    this.#column = new Column<T>(this.#core, this.#table, storedObjects, (object) =>
+      this.#keyOf(toObject(object)),
     );
     this.#objects = this.#column.objects;
     this.#keys = this.#column.keys;
@@ -100,9 +102,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** Stores an object under its key, whether or not the key is there. */
   add(object: T): void {
-    const version = this.#column.versionOf(object);
-    if (version !== undefined) this.#meet(version, object);
-    else this.#putObject(shown(object));
+    const stored = this.#column.storedObjectOf(object);
+    if (stored !== undefined) this.#meet(stored, object);
+    else this.#putObject(toObject(object));
     this.#newest(object);
   }
 
@@ -117,13 +119,13 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    */
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     const tombstone = object instanceof DeletedFinalStateUnknown;
-    const version = tombstone ? undefined : this.#column.versionOf(object);
-    if (version !== undefined) version.hand(); // whoever deletes by it has it in hand
+    const stored = tombstone ? undefined : this.#column.storedObjectOf(object);
+    if (stored !== undefined) stored.markHandedOut(); // whoever deletes by it has it in hand
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
     if (slot >= 0) {
       // A tombstone and a key bring no version, and the object that brought the store's may be the
       // one that goes, with bytes that nobody else needs.
-      if (version === undefined) this.#resourceVersion = this.lastStoreSyncResourceVersion();
+      if (stored === undefined) this.#resourceVersion = this.lastStoreSyncResourceVersion();
       this.#removeSlot(slot);
     } else if (tombstone) this.#column.spare.delete(object.key);
     else this.#column.dropSpare(object);
@@ -134,19 +136,19 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
    * Makes the list the whole content. Of objects with one key the last wins. On an error nothing
    * has changed, save that indices may not find some objects where the memory ended: until they are
    * put again, or another list.
-   * @param untold for this package alone: nobody will see the objects
+   * @param noListeners for this package alone: nobody will see the objects
    */
-  replace(list: readonly T[], resourceVersion: string, untold = false): void {
+  replace(list: readonly T[], resourceVersion: string, noListeners = false): void {
     requireString('resourceVersion', resourceVersion);
     const objects = Array.from(list); // read once: key and index functions are a user's
     const keys: (string | undefined)[] = [];
     const values: (Values[] | undefined)[] = [];
     objects.forEach((object, i) => {
-      if (this.#column.versionOf(object) !== undefined) return;
+      if (this.#column.storedObjectOf(object) !== undefined) return;
       const key = this.#keyOf(object);
       keys[i] = key;
       this.unindexed.delete(key);
-      values[i] = this.#indices.valuesOf(shown(object));
+      values[i] = this.#indices.valuesOf(toObject(object));
     });
     // the object that brought it may go, and the list fail after that
     this.#resourceVersion = this.lastStoreSyncResourceVersion();
@@ -154,11 +156,11 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     try {
       this.#keepOnly(objects, keys); // first: what goes leaves room for what comes
       objects.forEach((object, i) => {
-        const version = this.#column.versionOf(object);
-        if (version !== undefined) this.#meet(version, object, untold);
-        // Without a key: its version has left the core since, as the list named it, then another of
-        // its key, and now it again.
-        else this.#putObject(shown(object), keys[i], values[i]);
+        const stored = this.#column.storedObjectOf(object);
+        if (stored !== undefined) this.#meet(stored, object, noListeners);
+        // Without a key: its stored object has left the core since, as the list named it, then
+        // another of its key, and now it again.
+        else this.#putObject(toObject(object), keys[i], values[i]);
       });
     } catch (error) {
       this.#restore(before);
@@ -198,14 +200,14 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * @internal As `getByKey`. Of a name that an object of this store gave (nameOfVersion) no key is
+   * @internal As `getByKey`. Of a name that an object of this store gave (nameOfStored) no key is
    * made and hashed a second time.
    */
   getByName(key: {
     readonly namespace?: string | undefined;
     readonly name: string;
   }): T | undefined {
-    const named = this.#column.versions?.objectNamed(key);
+    const named = this.#column.storedObjects?.objectNamed(key);
     if (named !== undefined) return named as T;
     const { namespace, name } = key;
     const object = this.getByKey(namespace ? `${namespace}/${name}` : name);
@@ -285,9 +287,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** The resource version that the last change or bookmark brought. */
   lastStoreSyncResourceVersion(): string {
-    const version = this.#resourceVersion;
-    if (typeof version === 'string') return version;
-    return resourceVersionOf(version) ?? '';
+    const stored = this.#resourceVersion;
+    if (typeof stored === 'string') return stored;
+    return resourceVersionOf(stored) ?? '';
   }
 
   /** Nothing: a store has nobody to send its content to again. */
@@ -299,26 +301,26 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   /**
-   * @internal As `add`; gives the object that was there before. `untold`: nobody will see either of
-   * them.
+   * @internal As `add`; gives the object that was there before. `noListeners`: nobody will see
+   *   either of them.
    */
-  exchange(object: T, untold: boolean): T | undefined {
-    const version = this.#column.versionOf(object);
-    if (version === undefined) {
+  exchange(object: T, noListeners: boolean): T | undefined {
+    const stored = this.#column.storedObjectOf(object);
+    if (stored === undefined) {
       this.exchanged = undefined;
       const old = this.get(object);
       this.add(object);
       return old;
     }
-    const versions = this.#column.versions as Versions;
-    const given = untold ? undefined : shown(object);
-    let old = versions.supersede(version, this.#indices.dependsOn, given) as T | undefined;
-    const { metSlot: slot, changes } = versions;
-    this.exchanged = versions.superseded ? changes : undefined;
-    if (!versions.superseded) {
-      if (!untold) old = this.#column.last(slot) ?? this.#column.spareOf(object);
-      this.#putVersion(version, given ?? object, slot, changes, untold);
-      if (given !== undefined) versions.handOut(version, given);
+    const storedObjects = this.#column.storedObjects as StoredObjects;
+    const given = noListeners ? undefined : toObject(object);
+    let old = storedObjects.supersede(stored, this.#indices.dependsOn, given) as T | undefined;
+    const { metSlot: slot, changes } = storedObjects;
+    this.exchanged = storedObjects.superseded ? changes : undefined;
+    if (!storedObjects.superseded) {
+      if (!noListeners) old = this.#column.last(slot) ?? this.#column.spareOf(object);
+      this.#putStored(stored, given ?? object, slot, changes, noListeners);
+      if (given !== undefined) storedObjects.handOut(stored, given);
     }
     this.#resourceVersion = object;
     return old;
@@ -339,24 +341,29 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
 
   /** @internal The decoder whose objects this store keeps as bytes. Made for such a store only. */
   decoder(expected: ExpectedKind, options?: ByteDecoderOptions): ByteDecoder<T> {
-    return new ByteDecoder<T>(this.#core, this.#column.versions as Versions, expected, options);
+    return new ByteDecoder<T>(
+      this.#core,
+      this.#column.storedObjects as StoredObjects,
+      expected,
+      options,
+    );
   }
 
   /** @internal Objects that were decoded and not stored by now are no longer kept for it. */
   settle(): void {
-    this.#column.versions?.settle();
+    this.#column.storedObjects?.settle();
   }
 
   /** Bytes of the objects that are kept as bytes, and of the memory they lie in. */
   bytes(): { live: number; total: number } {
-    return this.#column.versions?.bytes() ?? { live: 0, total: 0 };
+    return this.#column.storedObjects?.bytes() ?? { live: 0, total: 0 };
   }
 
   /**
    * @internal How many of the objects, or of this one of them, had room for their metadata alone.
    */
   metadataOnly(object?: T): number {
-    return this.#column.versions?.marked(object) ?? 0;
+    return this.#column.storedObjects?.marked(object) ?? 0;
   }
 
   /**
@@ -395,29 +402,35 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     this.#column.putObject(slot, key, object);
   }
 
-  #meet(version: Version, object: T, untold = false): void {
-    const versions = this.#column.versions as Versions;
-    const slot = versions.meet(version);
-    this.#putVersion(version, object, slot, versions.changes, untold);
+  #meet(stored: StoredObject, object: T, noListeners = false): void {
+    const storedObjects = this.#column.storedObjects as StoredObjects;
+    const slot = storedObjects.meet(stored);
+    this.#putStored(stored, object, slot, storedObjects.changes, noListeners);
   }
 
   /** @param known the slot, and the changes, that `meet` has found */
-  #putVersion(version: Version, object: T, known: number, changes: number, untold = false): void {
-    const versions = this.#column.versions as Versions;
-    if (this.unindexed.size > 0) this.unindexed.delete(this.#keyOf(shown(object)));
-    const values = this.#indices.valuesOfVersion(
-      this.#indices.showObjects ? shown(object) : object,
+  #putStored(
+    stored: StoredObject,
+    object: T,
+    known: number,
+    changes: number,
+    noListeners = false,
+  ): void {
+    const storedObjects = this.#column.storedObjects as StoredObjects;
+    if (this.unindexed.size > 0) this.unindexed.delete(this.#keyOf(toObject(object)));
+    const values = this.#indices.valuesOfStored(
+      this.#indices.showObjects ? toObject(object) : object,
       changes,
     );
-    const slot = known < 0 ? versions.slot(version, true) : known;
+    const slot = known < 0 ? storedObjects.slot(stored, true) : known;
     try {
-      versions.ready(slot);
-      this.#indices.set(slot, values, () => this.#valuesAt(slot), version);
+      storedObjects.ready(slot);
+      this.#indices.set(slot, values, () => this.#valuesAt(slot), stored);
     } catch (error) {
       if (known < 0) this.#release(slot);
       throw error;
     }
-    this.#column.putVersion(slot, version, changes, untold && !this.#indices.showObjects);
+    this.#column.putStored(slot, stored, changes, noListeners && !this.#indices.showObjects);
   }
 
   #valuesAt(slot: number): readonly Values[] {
@@ -425,7 +438,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
     return object === undefined ? [] : this.#indices.valuesOf(object);
   }
 
-  /** Removes what is not among these; `keys` has those of the objects that are no versions. */
+  /**
+   * Removes what is not among these; `keys` has those of the objects that are no stored objects.
+   */
   #keepOnly(objects: readonly T[], keys: readonly (string | undefined)[]): void {
     const kept: true[] = [];
     objects.forEach((object, i) => {
@@ -440,9 +455,9 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   #restore(before: Held<T>): void {
     this.#keepOnly([], []);
     this.#column.restore(before, (object, key) => {
-      const version = this.#column.versionOf(object);
-      if (version === undefined) this.#putObject(object, key);
-      else this.#meet(version, object);
+      const stored = this.#column.storedObjectOf(object);
+      if (stored === undefined) this.#putObject(object, key);
+      else this.#meet(stored, object);
     });
   }
 
@@ -454,10 +469,10 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   }
 
   #slotOf(object: T): number {
-    const version = this.#column.versionOf(object);
-    return version === undefined
+    const stored = this.#column.storedObjectOf(object);
+    return stored === undefined
       ? this.#find(this.#keyOf(object))
-      : (this.#column.versions as Versions).slot(version, false);
+      : (this.#column.storedObjects as StoredObjects).slot(stored, false);
   }
 
   #find(key: string): number {
@@ -496,7 +511,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   /** An object brings the store's version with it; a version is decoded when it is asked for. */
   #newest(object: T): void {
     this.#resourceVersion =
-      this.#column.versionOf(object) !== undefined
+      this.#column.storedObjectOf(object) !== undefined
         ? object
         : (resourceVersionOf(object) ?? this.#resourceVersion);
   }

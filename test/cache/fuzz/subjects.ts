@@ -1,6 +1,6 @@
 /** The decoders that are fuzzed. */
 import { ByteDecoder } from '../../../bindings/cache/bytes/decoder.ts';
-import { Versions } from '../../../bindings/cache/bytes/versions.ts';
+import { StoredObjects } from '../../../bindings/cache/bytes/stored-objects.ts';
 import { jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
 import { EXPECTED } from './documents.ts';
@@ -8,7 +8,7 @@ import type { Subject } from './fuzz.ts';
 
 function byteDecoder(keepManagedFields: boolean): ByteDecoder<object> {
   const core = new CacheCore();
-  const versions = new Versions(core, core.exports.keysNew(), EXPECTED);
+  const versions = new StoredObjects(core, core.exports.keysNew(), EXPECTED);
   return new ByteDecoder<object>(core, versions, EXPECTED, { keepManagedFields });
 }
 

@@ -1,28 +1,27 @@
 /**
- * One state of one object, as bytes. They lie in the core as long as a store, a waiting delta or a
- * list needs them there; afterwards, if the version has been handed out, in JS memory: so an object
- * that someone holds stays what it was.
+ * One state of one object, as bytes. They lie in the core while a store, a waiting delta or a list
+ * needs them there. Afterwards, if the object has been handed out, a copy lies in JS memory, so
+ * that the object never changes for a caller that holds it.
  *
- * Invariant: `id` is the core's number while the bytes lie in the core, else -1; then `copy` has
- * them, unless nobody can hold an object of this version.
+ * Invariant: `id` is the core's number while the bytes lie in the core, else -1. Then `copy` has
+ * them, unless nobody can hold the object.
  */
 import type { Request } from '../../base/request.ts';
 import { IS_MARKED, STORED_FLAGS } from '../../generated/abi.ts';
 import { type Copy, copiedMember } from './copy.ts';
-import type { Shape } from './shapes.ts';
-import type { Versions } from './versions.ts';
+import type { ObjectReader, Shape } from './shapes.ts';
 
-/** Values of {@link Version.seen}. */
-export const NOBODY = 0;
-const HANDED = 1;
-export const ASKED = 2;
+/** Values of {@link StoredObject.seen}. */
+export const NOT_HANDED_OUT = 0;
+const HANDED_OUT = 1;
+export const REQUESTED = 2;
 
 /**
- * There is one for each object that was told of, so that each field is 8 bytes an object of the
- * cache. On the way into a store it stands for its object (lazy.ts `shown`), which is made only if
- * somebody is told of it: 560 ns.
+ * There is one for each object that an event brought, so each field costs 8 bytes an object of the
+ * cache. On the way into a store it stands for the object, which is made only when a handler gets
+ * it (`toObject` in lazy.ts): 560 ns saved.
  */
-export class Version {
+export class StoredObject {
   readonly shape: Shape;
   id: number;
   /** Place in the list of those that no store has taken yet, or -1. */
@@ -30,39 +29,39 @@ export class Version {
   /** copy.ts */
   copy: Copy | undefined;
   /**
-   * HANDED: some object of this version may be in a user's hands. ASKED: a store was asked for it,
-   * and gives the same one as long as somebody holds it. It never falls: nobody gives an object
-   * back.
+   * HANDED_OUT: a caller may hold the object. REQUESTED: a caller asked the store for it, and the
+   * store gives the same object while somebody holds it. It never goes back, as nobody tells when
+   * they drop an object.
    */
-  seen = NOBODY;
+  seen = NOT_HANDED_OUT;
   /**
-   * The object, while it is one of those that were handed out last (versions.ts); then, where it
-   * was asked for, what is left of it.
+   * The object, while it is among those that were handed out last (stored-objects.ts). Afterwards,
+   * if it was requested, a weak reference to it.
    */
   kept: object | WeakRef<object> | undefined;
   /** Place among those that were handed out last, or -1. */
   place = -1;
   /**
-   * What its metadata are but for resourceVersion, where versions of one object follow each other
-   * so fast that it pays (lazy.ts). Given up with the object.
+   * Its metadata without resourceVersion, where the object changes so often that a copy is cheaper
+   * than accessors (lazy.ts). Given up with `kept`.
    */
   model: Record<string, unknown> | undefined;
   /** Unlike `id` never used again. */
   readonly serial: number;
   /**
-   * Of the version that this one replaced in a store, and what changed then; 0: it replaced none.
+   * The serial of the stored object that this one replaced in a store (0: none), and what changed
+   * then.
    */
   replaced = 0;
   changes = 0;
   /**
-   * The object's own, where an event brought it along, so that it need not be decoded twice more:
-   * whoever is told of an object mostly asks for it, and so do causes. Given up with the object
-   * (versions.ts), as it costs 32 bytes.
+   * Its resourceVersion, where the event brought it, as most handlers read it next. Given up with
+   * `kept` (stored-objects.ts), as it costs 32 bytes.
    */
   resourceVersion: string | undefined;
   /**
-   * Namespace and name, once somebody has asked (lazy.ts); what takes the place of this version in
-   * a store has them from it.
+   * Namespace and name, once a caller has read them (lazy.ts). What replaces this in a store takes
+   * them over.
    */
   name: Request | undefined;
 
@@ -72,18 +71,18 @@ export class Version {
     this.serial = serial;
   }
 
-  get owner(): Versions {
+  get owner(): ObjectReader {
     return this.shape.owner;
   }
 
   /** Its object goes to somebody. */
-  hand(): void {
-    if (this.seen === NOBODY) this.seen = HANDED;
+  markHandedOut(): void {
+    if (this.seen === NOT_HANDED_OUT) this.seen = HANDED_OUT;
   }
 
   /** It goes to somebody who asked a store for it. */
-  ask(): void {
-    this.seen = ASKED;
+  markRequested(): void {
+    this.seen = REQUESTED;
   }
 
   /** The member with a place among the spans, decoded anew. */

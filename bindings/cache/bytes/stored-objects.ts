@@ -1,0 +1,525 @@
+/**
+ * The stored objects of one cache: a decoder stages them, a store takes them over and releases them
+ * when they are replaced.
+ *
+ * Each that a caller may hold has a StoredObject here: when the core gives the bytes back, they are
+ * copied out for it first.
+ */
+import {
+  CHANGED_METADATA,
+  IS_ASCII,
+  MET_CHANGES,
+  MET_OBJECT,
+  MET_REFERENCES,
+  NO_MEMORY,
+  NO_SHAPE,
+  NOTHING,
+  STORED_FLAGS,
+  STORED_LENGTH,
+  STORED_REFERENCES,
+  STORED_SHAPES,
+  STORED_SPANS,
+} from '../../generated/abi.ts';
+import type { CacheCore } from '../../wasm/cache-core.ts';
+import { ANY } from './change.ts';
+import { takeCopy } from './copy.ts';
+import { inherit, lazyObject, slotOfName, storedObjectOf } from './lazy.ts';
+import { type Located, type ObjectReader, Shapes } from './shapes.ts';
+import { NOT_HANDED_OUT, REQUESTED, StoredObject } from './stored-object.ts';
+import { jsonAt, latin1At } from './text.ts';
+
+/**
+ * How many objects are kept for those who will ask for them, and for who is told of what replaces
+ * them: a megabyte, or twenty where all of them are decoded whole.
+ */
+const RECENT = 2048;
+const OPEN_BRACE = 0x7b;
+/** Objects of fewer bytes are decoded whole: finding their members would take as long. */
+const LARGE = 256;
+
+export class StoredObjects implements ObjectReader {
+  readonly core: CacheCore;
+  readonly handle: number;
+  readonly #keys: number;
+  readonly #shapes: Shapes;
+  /**
+   * By number in the core: those that somebody may hold, and those of a list that is being
+   * collected. Others are made again when they are asked for: to look at each that is replaced cost
+   * 600 ns in a cache of 100 000 objects that nobody is told of, and to keep it 120 bytes an
+   * object.
+   */
+  readonly #byNumber: (StoredObject | undefined)[] = [];
+  /** Staged and not yet taken over, in no order. Each holds one reference in the core. */
+  readonly #staged: StoredObject[] = [];
+  #serial = 0;
+  /** Of objectMet: the index of its first word. */
+  readonly #met: number;
+  /** Of objectMembers: where it leaves spans. */
+  readonly #members: number;
+  /** Set by `meet` and `supersede`. */
+  metSlot = NOTHING;
+  changes = 0;
+  /** Set by `supersede`. */
+  superseded = false;
+  /** A list of everything is being collected. */
+  gathering = false;
+  #hasMarked = false; // some object was, once
+  /** A ring of those whose object is kept, each in its `place`. */
+  readonly #recent: (StoredObject | undefined)[] = new Array(RECENT).fill(undefined);
+  #nextRecent = 0;
+
+  /**
+   * @param keys the key table of the store
+   * @param constants what kind and apiVersion every object shows
+   */
+  constructor(
+    core: CacheCore,
+    keys: number,
+    { apiVersion, kind }: { apiVersion: string; kind: string },
+  ) {
+    this.core = core;
+    this.#keys = keys;
+    this.handle = core.exports.objectsNew();
+    if (this.handle === 0) throw core.outOfMemory();
+    core.exports.scanHint(this.handle, keys);
+    this.#met = core.exports.objectMet() >>> 2;
+    this.#members = core.exports.membersSpans() >>> 0;
+    this.#shapes = new Shapes(this, core, new Map(Object.entries({ kind, apiVersion })));
+  }
+
+  /**
+   * Stages the object that the core scanned last. While a list is collected, an object with the
+   * same bytes as the one that its key has is that stored object.
+   */
+  stage(): StoredObject {
+    const { exports } = this.core;
+    const id = this.gathering
+      ? exports.objectStageLike(this.handle, exports.scannedSlot(this.#keys))
+      : exports.objectStage(this.handle);
+    if (id === NO_MEMORY) throw this.core.outOfMemory();
+    const known = this.#byNumber[id];
+    if (known !== undefined && known.staged >= 0) {
+      exports.objectRelease(this.handle, id); // it stands twice in one list; one reference is enough
+      return known;
+    }
+    const stored = known ?? this.#make(id);
+    this.#stage(stored);
+    return stored;
+  }
+
+  /**
+   * An object that the core has staged by itself (`eventStage`).
+   *
+   * @param id its number in the core
+   * @param shapes the numbers of its two shapes, as one
+   */
+  staged(id: number, shapes: number, resourceVersion: string | undefined): StoredObject {
+    const stored = this.#makeOf(id, shapes);
+    stored.resourceVersion = resourceVersion;
+    this.#stage(stored);
+    return stored;
+  }
+
+  /** The object of a name that objects of this store gave, if it is where it was found last. */
+  objectNamed(name: object): object | undefined {
+    const slot = slotOfName(name);
+    if (slot < 0) return undefined;
+    const id = this.core.exports.objectOf(this.handle, slot);
+    const stored = id < 0 ? undefined : this.#byNumber[id];
+    return stored?.name === name ? this.objectOf(stored) : undefined;
+  }
+
+  /**
+   * The object of a stored object, for a caller of the store: the same one while somebody holds it.
+   */
+  objectOf(stored: StoredObject): object {
+    stored.markRequested();
+    const known = stored.object;
+    if (known !== undefined) return known;
+    const object = lazyObject(stored);
+    this.handOut(stored, object);
+    return object;
+  }
+
+  /**
+   * The same for the last time, before the stored object is replaced.
+   */
+  lastObjectOf(stored: StoredObject): object {
+    stored.markHandedOut();
+    return stored.object ?? lazyObject(stored);
+  }
+
+  /**
+   * Notes that a caller gets the object, and keeps it for a while, as handlers mostly read the
+   * object from the cache right after an event. Of one that was requested a weak reference stays
+   * afterwards, which is dear (670 ns, and work for each collection); most have been replaced by
+   * then.
+   */
+  handOut(stored: StoredObject, object: object): void {
+    stored.markHandedOut();
+    if (stored.object !== undefined) return;
+    const place = this.#nextRecent;
+    const oldest = this.#recent[place];
+    if (oldest !== undefined) this.#forget(oldest);
+    this.#recent[place] = stored;
+    this.#nextRecent = (place + 1) % RECENT;
+    stored.place = place;
+    stored.kept = object;
+  }
+
+  #forget(stored: StoredObject): void {
+    stored.place = -1;
+    stored.resourceVersion = undefined;
+    stored.model = undefined;
+    stored.kept = stored.seen === REQUESTED ? new WeakRef(stored.kept as object) : undefined;
+  }
+
+  /**
+   * The slot of a stored object's key, or NOTHING; with `intern` it gets one. Throws OUT_OF_MEMORY.
+   */
+  slot(stored: StoredObject, intern: boolean): number {
+    const slot = this.core.exports.objectSlot(this.handle, stored.id, this.#keys, intern);
+    if (slot === NO_MEMORY) throw this.core.outOfMemory();
+    return slot;
+  }
+
+  has(slot: number): boolean {
+    return this.numberAt(slot) >= 0;
+  }
+
+  /** The core's number of a slot's stored object, or a negative number. */
+  numberAt(slot: number): number {
+    return this.core.exports.objectOf(this.handle, slot);
+  }
+
+  /**
+   * The numbers of all stored objects at slots below `end`. Each has a reference more until
+   * `letGo`.
+   */
+  hold(end: number): number[] {
+    const { exports } = this.core;
+    const held: number[] = [];
+    for (let slot = 0; slot < end; slot++) {
+      const id = exports.objectOf(this.handle, slot);
+      if (id < 0) continue;
+      exports.objectRetain(this.handle, id);
+      held.push(id);
+    }
+    return held;
+  }
+
+  letGo(held: readonly number[]): void {
+    for (const id of held) this.#release(id);
+  }
+
+  /** The stored object of a number that is held. */
+  held(id: number): StoredObject {
+    return this.#byNumber[id] ?? this.#make(id);
+  }
+
+  bytes(): { live: number; total: number } {
+    const { exports } = this.core;
+    return {
+      live: exports.objectsLive(this.handle) >>> 0,
+      total: exports.objectsTotal(this.handle) >>> 0,
+    };
+  }
+
+  /** The stored object of a slot, if it has one. */
+  at(slot: number): StoredObject | undefined {
+    const id = this.core.exports.objectOf(this.handle, slot);
+    if (id < 0) return undefined;
+    return this.#byNumber[id] ?? this.#make(id);
+  }
+
+  /**
+   * Finds what a stored object will replace: the slot of its key, or NOTHING (also in `metSlot`).
+   * `changes` then has the bits of what changes (assembly/changes.ts), all bits where the key has
+   * no object. Both stand until the next call.
+   */
+  meet(stored: StoredObject): number {
+    const slot = this.core.exports.objectMeet(this.handle, stored.id, this.#keys);
+    const ints = this.core.ints();
+    this.metSlot = slot;
+    this.changes = ints[this.#met + MET_CHANGES] as number;
+    return slot;
+  }
+
+  /**
+   * Replaces the stored object of the same key, if there is one and no index has to be touched:
+   * then `superseded` is true. Otherwise nothing has changed, and all is as after `meet`. One
+   * function, as nearly every event takes this way: the engine compiles parts that call each other
+   * once each, and again into their callers (first 50 000 events: 15.7 → 15.0 µs for `meet` alone,
+   * medians of 13 in turn).
+   *
+   * @param dependsOn the bits of changes that touch an index (indices.ts)
+   * @param object of the new stored object, for the handlers; `undefined`: there are none
+   * @returns the object that was there, if `object` is given
+   */
+  supersede(
+    stored: StoredObject,
+    dependsOn: number,
+    object: object | undefined,
+  ): object | undefined {
+    const { exports } = this.core;
+    const slot = exports.objectMeet(this.handle, stored.id, this.#keys);
+    const ints = this.core.ints();
+    const met = this.#met;
+    const there = ints[met + MET_OBJECT] as number;
+    const changes = ints[met + MET_CHANGES] as number;
+    const references = ints[met + MET_REFERENCES] as number;
+    this.metSlot = slot;
+    this.changes = changes;
+    this.superseded =
+      there >= 0 && there !== stored.id && dependsOn !== ANY && (changes & dependsOn) === 0;
+    if (!this.superseded) return undefined;
+    if (stored.staged >= 0) this.#unstage(stored);
+    else exports.objectRetain(this.handle, stored.id);
+    let before = this.#byNumber[there];
+    let old: object | undefined;
+    if (object !== undefined) {
+      before ??= this.#make(there);
+      before.markHandedOut();
+      old = before.object ?? lazyObject(before);
+      stored.markHandedOut();
+    }
+    if (before !== undefined) {
+      inherit(stored, before, (changes & CHANGED_METADATA) === 0);
+      if (before.seen !== NOT_HANDED_OUT) {
+        stored.replaced = before.serial;
+        stored.changes = changes;
+      }
+      if (references === 1) this.#end(before);
+    }
+    this.#keep(stored);
+    exports.objectReplace(this.handle, slot, stored.id);
+    if (object !== undefined) this.handOut(stored, object);
+    return old;
+  }
+
+  /** Makes room for a stored object at a slot, so that `put` cannot fail; throws OUT_OF_MEMORY. */
+  ready(slot: number): void {
+    if (!this.core.exports.objectReady(this.handle, slot)) throw this.core.outOfMemory();
+  }
+
+  /**
+   * Puts a stored object, whose bytes are in the core, at a slot.
+   *
+   * @param changes against the one that is there
+   * @param noListeners no handler gets the object of this call. Another caller may hold it all the
+   *   same
+   */
+  put(slot: number, stored: StoredObject, changes = -1, noListeners = false): void {
+    const { exports } = this.core;
+    if (!noListeners) stored.markHandedOut();
+    if (stored.staged < 0) exports.objectRetain(this.handle, stored.id);
+    const old = exports.objectPut(this.handle, slot, stored.id);
+    if (old === NO_MEMORY) {
+      if (stored.staged < 0) this.#release(stored.id);
+      throw this.core.outOfMemory();
+    }
+    if (stored.staged >= 0) this.#unstage(stored);
+    this.#keep(stored);
+    if (old < 0) return;
+    const before = this.#byNumber[old];
+    if (before !== undefined) inherit(stored, before, (changes & CHANGED_METADATA) === 0);
+    if (before !== undefined && before.seen !== NOT_HANDED_OUT && old !== stored.id) {
+      stored.replaced = before.serial;
+      stored.changes = changes;
+    }
+    this.#release(old);
+  }
+
+  /**
+   * Removes what a slot has.
+   */
+  remove(slot: number): void {
+    const old = this.core.exports.objectTake(this.handle, slot);
+    if (old >= 0) this.#release(old);
+  }
+
+  /** Takes back what `stage` has just given, and nobody has seen. */
+  discard(stored: StoredObject): void {
+    const { exports } = this.core;
+    this.#unstage(stored);
+    if (exports.objectRelease(this.handle, stored.id) !== 0) this.#byNumber[stored.id] = undefined;
+  }
+
+  /** What a stored object adds to the live bytes. */
+  sizeOf(stored: StoredObject): number {
+    return this.core.exports.objectSize(this.handle, stored.id);
+  }
+
+  /** Live bytes that go when a store takes over what is staged. */
+  replacing(): number {
+    const { exports } = this.core;
+    let bytes = 0;
+    for (const stored of this.#staged) {
+      const slot = this.slot(stored, false);
+      const current = slot < 0 ? -1 : exports.objectOf(this.handle, slot);
+      if (current >= 0 && current !== stored.id) bytes += exports.objectSize(this.handle, current);
+    }
+    return bytes;
+  }
+
+  /**
+   * Marks an object of which more was cut out than of all.
+   */
+  mark(stored: StoredObject): void {
+    this.#hasMarked = true;
+    this.core.exports.objectMark(this.handle, stored.id);
+  }
+
+  /** How many objects of the store are marked; of a single one, whether it is. */
+  marked(object?: object): number {
+    if (!this.#hasMarked) return 0;
+    if (object === undefined) return this.core.exports.objectsMarked(this.handle);
+    return storedObjectOf(object)?.isMarked ? 1 : 0;
+  }
+
+  /**
+   * A list is being collected, or that is over. What an earlier one left, which nobody has taken
+   * over, goes.
+   */
+  gather(on: boolean): void {
+    this.gathering = false;
+    if (on) this.settle();
+    this.gathering = on;
+  }
+
+  /**
+   * What no store has taken over by now leaves the core, unless it may belong to a list that is
+   * being collected.
+   */
+  settle(): void {
+    if (this.gathering) return;
+    for (let stored = this.#staged.pop(); stored !== undefined; stored = this.#staged.pop()) {
+      stored.staged = -1;
+      stored.markHandedOut(); // told without ever being stored, as a deletion's object is
+      this.#release(stored.id, stored);
+    }
+  }
+
+  /** What was staged will not be taken over. Unlike with `discard`, somebody may have seen it. */
+  unwanted(stored: StoredObject): void {
+    this.#unstage(stored);
+    stored.markHandedOut();
+    this.#release(stored.id, stored);
+  }
+
+  /**
+   * How many staged objects no store has taken over yet.
+   */
+  waiting(): number {
+    return this.#staged.length;
+  }
+
+  /** A member of a stored object whose bytes are in the core, by its place among the spans. */
+  decode(stored: Located, span: number): unknown {
+    const at = this.core.exports.objectAt(this.handle, stored.id) >>> 0;
+    const words = this.core.words();
+    const entry = (at >>> 2) + STORED_SPANS + 2 * span;
+    const json = at + stored.shape.jsonOffset;
+    return jsonAt(
+      this.core.bytes(),
+      json + (words[entry] as number),
+      json + (words[entry + 1] as number),
+    );
+  }
+
+  /**
+   * The members of an object that is a member, by its place among the spans; its bytes are in the
+   * core. `undefined`: it is no object, or too small, or it has to be decoded whole.
+   */
+  members(stored: Located, span: number): { names: readonly string[]; spans: string } | undefined {
+    const at = this.core.exports.objectAt(this.handle, stored.id) >>> 0;
+    const words = this.core.words();
+    const entry = (at >>> 2) + STORED_SPANS + 2 * span;
+    const from = words[entry] as number;
+    if ((words[entry + 1] as number) - from < LARGE) return undefined;
+    if (this.core.bytes()[at + stored.shape.jsonOffset + from] !== OPEN_BRACE) return undefined;
+    const shape = this.core.exports.objectMembers(this.handle, stored.id, from);
+    if (shape === NO_SHAPE) return undefined;
+    const names = this.#shapes.namesOf(shape);
+    return {
+      names,
+      spans: latin1At(this.core.bytes(), this.#members, this.#members + 8 * names.length),
+    };
+  }
+
+  /** A value of a stored object whose bytes are in the core, by where it lies in its JSON. */
+  valueAt(stored: Located, from: number, to: number): unknown {
+    const json =
+      (this.core.exports.objectAt(this.handle, stored.id) >>> 0) + stored.shape.jsonOffset;
+    return jsonAt(this.core.bytes(), json + from, json + to);
+  }
+
+  #make(id: number): StoredObject {
+    const at = this.core.exports.objectAt(this.handle, id) >>> 0;
+    const stored = this.#makeOf(id, this.core.words()[(at >>> 2) + STORED_SHAPES] as number);
+    this.#byNumber[id] = stored;
+    return stored;
+  }
+
+  /** A store has taken a stored object over. */
+  #keep(stored: StoredObject): void {
+    if (stored.seen !== NOT_HANDED_OUT) this.#byNumber[stored.id] = stored;
+    else if (this.#byNumber[stored.id] !== undefined) this.#byNumber[stored.id] = undefined;
+  }
+
+  /** @param shapes their numbers, as one */
+  #makeOf(id: number, shapes: number): StoredObject {
+    this.#serial++;
+    return new StoredObject(this.#shapes.get(shapes), id, this.#serial);
+  }
+
+  #stage(stored: StoredObject): void {
+    stored.staged = this.#staged.length;
+    this.#staged.push(stored);
+  }
+
+  #unstage(stored: StoredObject): void {
+    const last = this.#staged.pop() as StoredObject;
+    if (last !== stored) {
+      this.#staged[stored.staged] = last;
+      last.staged = stored.staged;
+    }
+    stored.staged = -1;
+  }
+
+  /** One reference less. */
+  #release(id: number, stored = this.#byNumber[id]): void {
+    const { exports } = this.core;
+    if (stored !== undefined) {
+      const at = exports.objectAt(this.handle, id) >>> 0;
+      if (this.core.words()[(at >>> 2) + STORED_REFERENCES] === 1) this.#end(stored);
+    }
+    exports.objectRelease(this.handle, id);
+  }
+
+  /**
+   * Before the core gives the bytes of a stored object back: copies them out if it was handed out.
+   */
+  #end(stored: StoredObject): void {
+    if (stored.seen !== NOT_HANDED_OUT) {
+      const at = this.core.exports.objectAt(this.handle, stored.id) >>> 0;
+      const words = this.core.words();
+      const head = at >>> 2;
+      const isAscii = ((words[head + STORED_FLAGS] as number) & IS_ASCII) !== 0;
+      stored.copy = takeCopy(
+        this.core.bytes(),
+        words,
+        at,
+        stored.shape,
+        words[head + STORED_LENGTH] as number,
+        isAscii,
+      );
+    }
+    this.#byNumber[stored.id] = undefined;
+    stored.id = -1;
+    stored.kept = undefined;
+    if (stored.place < 0) return;
+    this.#recent[stored.place] = undefined; // which would keep the copy of one that nobody holds
+    stored.place = -1;
+  }
+}
