@@ -15,12 +15,37 @@ export const alias = [
   { find: '#cache-module', replacement: at('./bindings/wasm/cache-module.ts') },
 ];
 
+// A file that takes more than ten seconds by itself on an idle machine. `npm test` leaves these out.
+const LONG = 'test/**/*.long.test.ts';
+
+// Folders whose modules remember nothing for the whole process: many files share one, as starting a
+// process and loading the sources takes longer than most of these files do. `client` and
+// `controller` do remember (resources read as metadata alone, names of controllers); the others
+// start processes, listen, or measure what is left.
+const PURE = 'test/{base,cache,conformance,leaderelection,testing,wasm,workqueue}/**';
+
+// A file in one of these folders that measures the heap, and wants it for itself.
+const ISOLATED = 'test/**/*.isolated.test.ts';
+
+// With configurations of their own.
+const ELSEWHERE = 'test/{e2e,clients}/**';
+
+const project = (name: string, isolate: boolean, include: string[], exclude: string[]) => ({
+  extends: true as const,
+  test: { name, isolate, include, exclude: [ELSEWHERE, ...exclude] },
+});
+
 export default defineConfig({
   resolve: { alias },
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/e2e/**', 'test/clients/**'],
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    // By default Vitest leaves one core to itself, which on two cores is half of the machine.
+    maxWorkers: '100%',
+    projects: [
+      project('shared', false, [`${PURE}/*.test.ts`], [LONG, ISOLATED]),
+      project('isolated', true, ['test/**/*.test.ts'], [`${PURE}/!(*.isolated).test.ts`, LONG]),
+      project('long', true, [LONG], []),
+    ],
   },
 });

@@ -123,7 +123,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
     const random = new Random(seed);
     const documents = new Documents(random);
     let dropped = 0;
-    for (let i = 0; i < 1500; i++) {
+    for (let i = 0; i < 500; i++) {
       const paths = Array.from({ length: 1 + random.int(4) }, () => somePath(random));
       const text = documents.object(2 + random.int(8));
       const before = JSON.stringify(JSON.parse(text));
@@ -143,7 +143,7 @@ describe.each(decoders)('members that are dropped by the decoder $name', ({ make
         });
       }
     }
-    expect(dropped, 'documents that had any of it').toBeGreaterThan(300);
+    expect(dropped, 'documents that had any of it').toBeGreaterThan(100);
   });
 
   test.each([

@@ -93,6 +93,8 @@ class Store {
     if (resourceVersion !== undefined && resourceVersion !== String(this.version))
       return '{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,"message":"changed"}';
     this.version++;
+    for (const tell of this.#watches) tell(`{"type":"MODIFIED","object":${this.object()}}\n`);
+    this.#watches.clear();
     return this.object();
   }
 }
