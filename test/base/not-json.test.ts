@@ -17,7 +17,7 @@ import { LeaseLock } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { excerpt, notJson } from '../../bindings/base/not-json.ts';
-import { decoders } from '../cache/decoders.ts';
+import { decoders } from '../cache/decode/decoders.ts';
 import { at } from '../client/fixtures.ts';
 
 const Secrets = defineResource<KubeObject>()({

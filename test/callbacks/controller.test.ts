@@ -22,7 +22,7 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../cache/told.ts';
+import { reports } from '../cache/informer/recording-handlers.ts';
 import { FakeCluster, type TestObject } from '../controller/fake-cluster.ts';
 import { RecordingLogger } from '../controller/fake-manager.ts';
 import { Widget, widget } from '../controller/resources.ts';

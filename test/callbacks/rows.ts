@@ -126,7 +126,7 @@ export const CACHES: readonly Row[] = [
     rubbish:
       'the next notification of this handler waits for a promise, and a rejection counts as thrown; one that never settles shows in `pending`, and the end waits `shutdownTimeout` for it; else ignored',
     within: FREE,
-    tests: [INFORMER, 'cache/index-functions.test.ts', 'cache/informer.test.ts'],
+    tests: [INFORMER, 'cache/store/index-functions.test.ts', 'cache/informer/informer.test.ts'],
   },
   {
     functions: ['FilteringResourceEventHandler(options).filterFunc'],
@@ -158,7 +158,7 @@ export const CACHES: readonly Row[] = [
       'reported (TRANSFORM); the object is kept as it was by then, with its name, namespace and version; in a bare queue the add throws',
     rubbish: 'as if it threw',
     within: FREE,
-    tests: [INFORMER, CONTROLLER, 'cache/informer.test.ts'],
+    tests: [INFORMER, CONTROLLER, 'cache/informer/informer.test.ts'],
   },
   {
     functions: ['IndexSpec', 'indexFuncToKeyFuncAdapter(indexFunc)'],
@@ -167,7 +167,7 @@ export const CACHES: readonly Row[] = [
       'in an informer: reported once a minute, the object stays and is counted as not indexed (`status().notIndexed`, `capstan_informer_not_indexed`); it is asked again with the object’s next change, a resync, a list, and after a second with any event or bookmark, ever more seldom; in a bare store the change throws and has not happened',
     rubbish: 'as if it threw',
     within: FREE,
-    tests: ['cache/index-functions.test.ts', CONTROLLER, 'cache/store.test.ts'],
+    tests: ['cache/store/index-functions.test.ts', CONTROLLER, 'cache/store/store.test.ts'],
   },
   {
     functions: [
@@ -184,7 +184,7 @@ export const CACHES: readonly Row[] = [
     throws: 'the call throws and has changed nothing',
     rubbish: 'INVALID_ARGUMENT, and nothing has changed',
     within: 'allowed',
-    tests: ['cache/store.test.ts', 'cache/fifo.test.ts'],
+    tests: ['cache/store/store.test.ts', 'cache/queue/fifo.test.ts'],
   },
   {
     functions: [
@@ -214,7 +214,7 @@ export const CACHES: readonly Row[] = [
     rubbish:
       'ignored, a rejection is reported; `addReadings` has to answer with a function or nothing',
     within: FREE,
-    tests: [INFORMER, 'cache/informer-metrics.test.ts'],
+    tests: [INFORMER, 'cache/informer/informer-metrics.test.ts'],
   },
   {
     functions: [
@@ -227,7 +227,7 @@ export const CACHES: readonly Row[] = [
       'reported; `shouldResync` is asked again after the period, and the period stays what it was',
     rubbish: 'no resync where the answer is falsy, or the period no number above 0',
     within: FREE,
-    tests: ['cache/reflector.test.ts'],
+    tests: ['cache/reflector/reflector.test.ts'],
   },
   {
     functions: [
@@ -247,7 +247,7 @@ export const CACHES: readonly Row[] = [
       'the pop throws; the deltas are off the queue, as in client-go; the controller reports it and goes on',
     rubbish: '`pop` waits for a promise; else ignored',
     within: 'allowed',
-    tests: ['cache/cache-controller.test.ts', 'cache/fifo.test.ts'],
+    tests: ['cache/parity/cache-controller.test.ts', 'cache/queue/fifo.test.ts'],
   },
   {
     functions: ['ExpirationPolicy.isExpired'],
@@ -255,7 +255,7 @@ export const CACHES: readonly Row[] = [
     throws: CALLER,
     rubbish: 'truthy: expired',
     within: 'allowed',
-    tests: ['cache/upstream-stores.test.ts'],
+    tests: ['cache/store/upstream-stores.test.ts'],
   },
   {
     functions: ['listPages(fetchPage)', 'listPages(onExpired)', 'WatchOptions.matches'],
@@ -263,7 +263,7 @@ export const CACHES: readonly Row[] = [
     throws: CALLER,
     rubbish: 'decoding errors, for the caller',
     within: 'allowed',
-    tests: ['cache/upstream-pager.test.ts', 'cache/watch.test.ts'],
+    tests: ['cache/reflector/upstream-pager.test.ts', 'cache/reflector/watch.test.ts'],
   },
 ];
 
@@ -522,7 +522,7 @@ export const PARTS: readonly Row[] = [
     throws: 'a failure of that request, which informers try again with back-off',
     rubbish: 'a decoding error of that request',
     within: FREE,
-    tests: ['cache/transport.test.ts', 'cache/faults.test.ts'],
+    tests: ['cache/rest/transport.test.ts', 'cache/faults/faults.test.ts'],
   },
   {
     functions: ['ResourceLock.*'],
@@ -551,7 +551,7 @@ export const PARTS: readonly Row[] = [
     throws: 'the call gets it; a reflector reports it and lists again',
     rubbish: 'it is used as it is: the contracts are in the docstrings',
     within: 'allowed only if the docstring says so',
-    tests: ['cache/stand-ins.test.ts', 'cache/cache-controller.test.ts'],
+    tests: ['cache/bytes/deferred-objects.test.ts', 'cache/parity/cache-controller.test.ts'],
   },
   {
     functions: ['Client.*', 'SubResourceClient.*', 'Reader.*'],

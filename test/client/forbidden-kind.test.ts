@@ -15,8 +15,8 @@ import {
   type Reply,
   status,
   stream,
-} from '../cache/answers.ts';
-import { type Answer, answer, ConfigMaps } from '../cache/live-server.ts';
+} from '../cache/reflector/answers.ts';
+import { type Answer, answer, ConfigMaps } from '../cache/reflector/live-server.ts';
 
 const RULE = '{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }';
 const forbids: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));

@@ -15,7 +15,7 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { answer } from '../cache/live-server.ts';
+import { answer } from '../cache/reflector/live-server.ts';
 import { at, ConfigMaps, cached, configMap, lines, live } from './fixtures.ts';
 
 const { crd, resource } = defineCustomResource({

@@ -10,7 +10,7 @@ import {
 } from 'capstan/controller';
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../cache/told.ts';
+import { reports } from '../cache/informer/recording-handlers.ts';
 import { RecordingQueue, started, type Thing, telling, thing } from './source-rig.ts';
 
 const reported = reports();

@@ -17,7 +17,7 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../cache/told.ts';
+import { reports } from '../cache/informer/recording-handlers.ts';
 import { RecordingHandlerQueue, type Thing, thing, unknownChange } from './source-rig.ts';
 
 const reported = reports();

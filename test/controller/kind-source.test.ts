@@ -18,8 +18,8 @@ import {
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { answer, statusBody } from '../cache/live-server.ts';
-import { reports } from '../cache/told.ts';
+import { reports } from '../cache/informer/recording-handlers.ts';
+import { answer, statusBody } from '../cache/reflector/live-server.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { RecordingLogger } from './fake-manager.ts';
 import { started, type Thing, telling } from './source-rig.ts';

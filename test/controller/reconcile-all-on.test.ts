@@ -3,7 +3,7 @@ import { createController, newControllerManagedBy, timerSource } from 'capstan/c
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { ReconcileAllQueue } from '../../bindings/controller/reconcile-all-on.ts';
-import { reports } from '../cache/told.ts';
+import { reports } from '../cache/informer/recording-handlers.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { Widget, widget } from './resources.ts';

@@ -3,7 +3,7 @@ import { StatusError, type Transport } from 'capstan/cache';
 import { FakeClock } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { requestJson } from '../../bindings/leaderelection/lease-requests.ts';
-import { answer, statusBody } from '../cache/live-server.ts';
+import { answer, statusBody } from '../cache/reflector/live-server.ts';
 
 // Of a write that still waited for its credentials it was said that nobody knows whether it was
 // carried out.

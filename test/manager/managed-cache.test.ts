@@ -4,7 +4,7 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, onTestFinished, test } from 'vitest';
-import { reports } from '../cache/told.ts';
+import { reports } from '../cache/informer/recording-handlers.ts';
 import { RecordingLogger } from '../controller/fake-manager.ts';
 
 const reported = reports();

@@ -28,7 +28,7 @@ import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
 import { Stack } from '../stack-order.ts';
 import { drain, expectError, type Watched, watch } from '../workqueue/helpers.ts';
 
-const OF_BYTES = 'of the cache of bytes: test/cache/bytes-traps.test.ts';
+const OF_BYTES = 'of the cache of bytes: test/cache/bytes/traps.test.ts';
 
 /** Exports that no public call reaches, and why. */
 const UNREACHED: Record<string, string> = {

@@ -15,7 +15,7 @@ export interface Row {
   fault: string;
   /** What the informer does, or what keeps the fault from happening. */
   happens: string;
-  /** Names of tests in test/cache/faults.test.ts. */
+  /** Names of tests in test/cache/faults/faults.test.ts. */
   tests?: readonly string[];
   elsewhere?: readonly Elsewhere[];
   /** Why there is no test. */
@@ -147,7 +147,7 @@ export const FAULTS: readonly Row[] = [
     ],
     elsewhere: [
       {
-        file: 'test/cache/decoder-fuzz.test.ts',
+        file: 'test/cache/decode/decoder-fuzz.test.ts',
         name: 'every frame before the first bad byte comes out, and the bad one is an error',
       },
     ],
@@ -284,7 +284,7 @@ export const FAULTS: readonly Row[] = [
     tests: ['a client that is too slow has its watch ended, and goes on where it was'],
     elsewhere: [
       {
-        file: 'test/cache/informer.test.ts',
+        file: 'test/cache/informer/informer.test.ts',
         name: 'that are slow delay nobody else, are told one thing at a time, and miss nothing',
       },
     ],
@@ -294,11 +294,11 @@ export const FAULTS: readonly Row[] = [
     happens: 'One watch at a time, ended once; after the end no request and no timer.',
     elsewhere: [
       {
-        file: 'test/cache/reflector.test.ts',
+        file: 'test/cache/reflector/reflector.test.ts',
         name: 'stops at once in whatever it is doing, and leaves no timer behind',
       },
       {
-        file: 'test/cache/informer.test.ts',
+        file: 'test/cache/informer/informer.test.ts',
         name: 'ends with its signal, at any moment, and tells handlers nothing after that',
       },
     ],
@@ -309,7 +309,7 @@ export const FAULTS: readonly Row[] = [
       'The handler loses that one notification, which is reported. Other handlers are not affected.',
     elsewhere: [
       {
-        file: 'test/cache/informer.test.ts',
+        file: 'test/cache/informer/informer.test.ts',
         name: 'that throw or reject fail nobody else, and lose only the item they failed on',
       },
     ],
@@ -332,11 +332,11 @@ export const FAULTS: readonly Row[] = [
       'Time in which the reader was busy does not count as silence of the server. Long batches yield to timers and I/O.',
     elsewhere: [
       {
-        file: 'test/cache/silence.test.ts',
+        file: 'test/cache/reflector/idle-timeout.test.ts',
         name: 'does not count the time in which its reader was busy',
       },
       {
-        file: 'test/cache/informer.test.ts',
+        file: 'test/cache/informer/informer.test.ts',
         name: 'lets timers and I/O run in the middle of a long batch',
       },
     ],
@@ -437,7 +437,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     elsewhere: [
       { file: 'test/wasm/index-map.test.ts', name: 'hostile values stay apart' },
       {
-        file: 'test/cache/store.test.ts',
+        file: 'test/cache/store/store.test.ts',
         name: 'agrees with a naive model after every one of many random operations',
       },
     ],
@@ -446,7 +446,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     fault: 'a key or value called __proto__',
     happens: 'Maps are never plain objects; objects keep it as a member of their own.',
     elsewhere: [
-      { file: 'test/cache/store.test.ts', name: 'calls an index "__proto__" by that name' },
+      { file: 'test/cache/store/store.test.ts', name: 'calls an index "__proto__" by that name' },
     ],
   },
   {
@@ -454,7 +454,7 @@ export const MEMORY_FAULTS: readonly Row[] = [
     happens: 'Frames end where their JSON value ends, whatever stands between them.',
     elsewhere: [
       {
-        file: 'test/cache/frames.test.ts',
+        file: 'test/cache/decode/frames.test.ts',
         name: 'end where their value ends, with or without line feeds and space between them',
       },
     ],

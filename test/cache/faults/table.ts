@@ -4,7 +4,7 @@ import { FAULTS, MEMORY_FAULTS, type Row } from './rows.ts';
 const HEAD = `# What a watch meets
 
 No error ends an informer; only its signal does. Each fault below is injected into the embedded API server (\`capstan/testing\`) under a running
-informer, while writes go on. Tests without a file are in \`test/cache/faults.test.ts\`; they run after a list, after a watch list, over \`fetch\`, with decoded
+informer, while writes go on. Tests without a file are in \`test/cache/faults/faults.test.ts\`; they run after a list, after a watch list, over \`fetch\`, with decoded
 objects and with a \`DeltaFIFO\`.
 
 At the end of each of them the cache equals the server's list, handlers got each object's states in order, nothing was skipped, there was one delete for each

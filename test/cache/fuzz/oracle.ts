@@ -3,7 +3,7 @@
  * grammar of our own, byte by byte, its content by JSON.parse of all its text, and what counts as
  * an event said once more.
  */
-import { asShown, isForeign } from '../as-shown.ts';
+import { asShown, isForeign } from '../decode/shown-object.ts';
 import { EXPECTED } from './documents.ts';
 
 /** An event or an item as text that can be compared. */

@@ -1,0 +1,192 @@
+/**
+ * Objects that change often: their metadata are copied from what was decoded once where nothing but
+ * the version has changed, and what replaces one of them is told of with the very object that was
+ * told of before. Nobody must notice but by its speed.
+ */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { Random, testSeed } from '../../random.ts';
+import { expectReadOnly, expectSameAsParsed } from '../decode/same-as-parsed.ts';
+import { ByteStore, type Thing, thing } from './byte-store.ts';
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+const seed = testSeed();
+console.log(`test/cache/bytes/changing-often.test.ts: CAPSTAN_SEED=${seed}`);
+
+/** Objects that are told of until no earlier one is kept. */
+const ENOUGH = 2048;
+
+type Metadata = Record<string, unknown>;
+
+/** As an API server writes them: all that an object of the field has, labels and owners nested. */
+const metadata = (resourceVersion: unknown): Metadata => ({
+  name: 'a',
+  generateName: 'a-',
+  namespace: 'n',
+  uid: 'u-1',
+  resourceVersion,
+  generation: 1,
+  creationTimestamp: '2024-05-01T10:00:00Z',
+  labels: { app: 'x', 'a.b/c': 'é' },
+  annotations: {},
+  ownerReferences: [{ kind: 'Set', name: 's', controller: true }],
+  finalizers: ['f'],
+});
+
+const textOf = (of: unknown, spec = 1): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'Thing', metadata: of, spec });
+
+/** Tells of an object; gives what is told. */
+function tell(world: ByteStore, text: string): { old: Thing | undefined; now: Thing } {
+  const now = world.object(text);
+  return { old: world.store.exchange(now, false), now };
+}
+
+function isCopied(object: Thing): boolean {
+  return Object.values(Object.getOwnPropertyDescriptors(object.metadata)).every(
+    ({ get }) => get === undefined,
+  );
+}
+
+test('metadata of an object that changes often are what JSON.parse gives, whatever changes when', () => {
+  const random = new Random(seed);
+  const world = new ByteStore();
+  const held: [Thing, string][] = [];
+  let current = metadata('0');
+  let copied = 0;
+  for (let i = 1; i < 400; i++) {
+    const change = random.int(12);
+    if (change === 0) current = { ...current, labels: { app: `x${random.int(3)}` } };
+    else if (change === 1) current = { ...current, deletionTimestamp: 'now' };
+    else if (change === 2) current = metadata('0');
+    current = { ...current, resourceVersion: String(i) };
+    const text = textOf(current, random.int(3));
+    const { old, now } = tell(world, text);
+    if (old !== undefined) expect(old).toBe(held.at(-1)?.[0]);
+    if (random.chance(0.8)) expectSameAsParsed(now, JSON.parse(text));
+    if (isCopied(now)) copied++;
+    held.push([now, text]);
+  }
+  for (const [object, text] of held) {
+    expectSameAsParsed(object, JSON.parse(text));
+    expectReadOnly(object);
+  }
+  expect(copied).toBeGreaterThan(200);
+});
+
+test('what has not changed is one object in all versions', () => {
+  const world = new ByteStore();
+  const told = ['1', '2', '3', '4', '5'].map((version) => {
+    const { now } = tell(world, textOf(metadata(version)));
+    void now.metadata.labels;
+    return now;
+  });
+  expect(told.map(isCopied)).toEqual([false, false, true, true, true]);
+  expect(told[4]?.metadata.labels).toBe(told[3]?.metadata.labels);
+  expect(told.map((object) => object.metadata.resourceVersion)).toEqual(['1', '2', '3', '4', '5']);
+});
+
+// The bits of a change say nothing of managedFields and of the version itself.
+test.each<[string, (version: number) => Metadata]>([
+  [
+    'managedFields, which are kept',
+    (n) => ({ ...metadata(String(n)), managedFields: [{ manager: `m${n}` }] }),
+  ],
+  ['a version that is a number', (n) => metadata(n)],
+  [
+    'a version that comes and goes',
+    (n) => (n % 2 === 0 ? metadata('1') : { name: 'a', namespace: 'n' }),
+  ],
+  ['no version', () => ({ name: 'a', namespace: 'n' })],
+  [
+    'nothing but the version and names',
+    (n) => ({ name: 'a', namespace: 'n', resourceVersion: String(n) }),
+  ],
+  [
+    'names like integers',
+    (n) => ({ b: n, 10: 1, name: 'a', namespace: 'n', 1: 2, resourceVersion: String(n) }),
+  ],
+])('metadata with %s are those of each version', (_, of) => {
+  const world = new ByteStore();
+  const frames = world.store
+    .decoder({ apiVersion: 'v1', kind: 'Thing' }, { keepManagedFields: true })
+    .frames();
+  for (let i = 0; i < 8; i++) {
+    const text = textOf(of(i), i);
+    frames.push(new TextEncoder().encode(`{"type":"MODIFIED","object":${text}}`));
+    const { object } = frames.next() as { object: Thing };
+    world.store.exchange(object, false);
+    expectSameAsParsed(object, JSON.parse(text));
+  }
+});
+
+test('an object that was read again and again is what it was when so many others have changed that it is no longer kept', () => {
+  const world = new ByteStore();
+  const texts = ['1', '2', '3', '4'].map((version) => textOf(metadata(version), Number(version)));
+  const told = texts.map((text) => {
+    const { now } = tell(world, text);
+    void now.metadata.name;
+    return now;
+  });
+  for (let i = 0; i < ENOUGH; i++) tell(world, JSON.stringify(thing('other', i)));
+  const next = textOf(metadata('5'), 5);
+  const { old, now } = tell(world, next);
+  expect(old).not.toBe(told[3]);
+  expect(isCopied(now)).toBe(false);
+  expectSameAsParsed(old, JSON.parse(texts[3] as string));
+  expectSameAsParsed(now, JSON.parse(next));
+  for (const [i, object] of told.entries())
+    expectSameAsParsed(object, JSON.parse(texts[i] as string));
+});
+
+test('an object that somebody asked for is one and the same while it is held, though it is no longer kept', () => {
+  const world = new ByteStore();
+  tell(world, textOf(metadata('1')));
+  const held = world.store.getByKey('n/a');
+  for (let i = 0; i < ENOUGH; i++) tell(world, JSON.stringify(thing('other', i)));
+  expect(world.store.getByKey('n/a')).toBe(held);
+});
+
+/** How many are still there when what nobody holds has been collected. */
+async function left(all: readonly WeakRef<object>[]): Promise<number> {
+  await new Promise(setImmediate); // what a WeakRef was made of lives as long as its task
+  collect();
+  return all.filter((each) => each.deref() !== undefined).length;
+}
+
+// Of an object that is replaced, the place among those that were told of last kept its text:
+// thousands of them for a single object.
+test('what has been replaced is not kept', async () => {
+  const world = new ByteStore();
+  const told: WeakRef<object>[] = [];
+  for (let i = 0; i < 100; i++)
+    told.push(new WeakRef(tell(world, textOf(metadata(String(i)))).now));
+  expect(await left(told)).toBeLessThan(5);
+});
+
+test('of an object that is stored nothing is kept when so many others have been told of, whichever were replaced meanwhile', async () => {
+  const world = new ByteStore();
+  const told: WeakRef<object>[] = [];
+  const tellOf = (name: string, version: number): void => {
+    const { now } = tell(world, textOf({ ...metadata(String(version)), name }));
+    told.push(
+      new WeakRef(now),
+      new WeakRef(now.metadata),
+      new WeakRef(now.metadata.labels as object),
+    );
+  };
+  const others = (count: number): void => {
+    for (let i = 0; i < count; i++) tell(world, JSON.stringify(thing('other', i)));
+  };
+  for (const version of [1, 2, 3, 4]) tellOf('c', version);
+  tellOf('a', 1);
+  others(ENOUGH - 1);
+  tellOf('b', 1); // takes the place of `a`, which is then replaced
+  tellOf('a', 2);
+  others(ENOUGH);
+  expect(world.store.size()).toBe(4);
+  expect(await left(told)).toBe(0);
+});

@@ -1,0 +1,244 @@
+/** What anyone holds of a store of bytes stays what it was, whatever becomes of the store. */
+import { expect, test } from 'vitest';
+import { CapstanError } from '../../../bindings/base/errors.ts';
+import { LazyChange } from '../../../bindings/cache/bytes/change.ts';
+import { nameOfStored, storedObjectOf, toObject } from '../../../bindings/cache/bytes/lazy.ts';
+import type { StoredObject } from '../../../bindings/cache/bytes/stored-object.ts';
+import { DeletedFinalStateUnknown, ExplicitKey } from '../../../bindings/cache/rest/keys.ts';
+import { ByteStore, type Thing, thing } from './byte-store.ts';
+
+// Nobody listened while a list brought the same object again: the store took that for proof that
+// nobody had it, and let its bytes go with the next update. Whoever had asked for it by its key
+// before got an error of JSON.parse from its members.
+test('an object that was asked for stays readable when it is listed again while nobody listens', () => {
+  const world = new ByteStore();
+  world.store.exchange(world.object(thing('a', 1)), false);
+  const held = world.store.getByKey('n/a');
+  world.decoder.gather(true);
+  const [again] = world.items(thing('a', 1));
+  world.store.exchange(again as Thing, true);
+  world.decoder.gather(false);
+  world.store.settle();
+  for (let version = 2; version < 5; version++)
+    world.store.exchange(world.object(thing('a', version)), true);
+  expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
+});
+
+// The same the other way round: what came while nobody listened was then listed and told of, and
+// still counted as seen by nobody.
+test('an object that is told of by a list stays readable though nobody listened when it came', () => {
+  const world = new ByteStore();
+  world.store.exchange(world.object(thing('a', 1)), true);
+  const newer = world.object(thing('a', 2));
+  world.decoder.gather(true);
+  const [told] = world.items(thing('a', 1)); // from a replica that lags behind
+  world.decoder.gather(false);
+  world.store.exchange(newer, true);
+  world.store.replace([told as Thing], '9');
+  for (let version = 3; version < 5; version++)
+    world.store.exchange(world.object(thing('a', version)), true);
+  expect(JSON.stringify(told)).toBe(JSON.stringify(thing('a', 1)));
+});
+
+// The store's version is read from the object that brought it. When a tombstone or a key removed
+// that object, and nobody had seen it, its bytes were gone.
+test.each([
+  ['a tombstone', new DeletedFinalStateUnknown<Thing>('n/a', undefined as unknown as Thing)],
+  ['a key', new ExplicitKey('n/a') as unknown as Thing],
+])('a store knows its version when %s has removed the object that brought it', (_, removed) => {
+  const world = new ByteStore();
+  world.store.exchange(world.object(thing('a', 7)), true);
+  world.store.delete(removed);
+  expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
+  world.store.exchange(world.object(thing('a', 8)), true);
+  expect(world.store.lastStoreSyncResourceVersion()).toBe('8');
+});
+
+// A list found no memory, and what there had been found none either: the store's version was then
+// read from bytes that were gone, and an informer that asks for it before each list could never
+// list again.
+test('a store knows its version when a list has failed and what there was could not be put back', () => {
+  const world = new ByteStore({}, true);
+  world.store.exchange(world.object(thing('a', 7)), true);
+  world.decoder.gather(true);
+  const list = world.items(thing('b', 8));
+  world.decoder.gather(false);
+  const { storedObjects } = world.decoder;
+  const { ready } = storedObjects;
+  storedObjects.ready = () => {
+    throw new Error('no room');
+  };
+  expect(() => world.store.replace(list, '9')).toThrow('no room');
+  storedObjects.ready = ready;
+  world.store.settle();
+  expect([world.store.size(), world.store.lastStoreSyncResourceVersion()]).toEqual([0, '7']);
+});
+
+// A relist that begins while an event waits gives up what was staged for it: the object was then
+// made twice, for the store and for who was told.
+test('an object that left the core while it waited is one for who is told and for who asks', () => {
+  const world = new ByteStore({}, true);
+  const given = world.object(thing('a', 1));
+  world.store.settle();
+  world.store.exchange(given, false);
+  expect(world.store.getByKey('n/a')).toBe(toObject(given));
+});
+
+// Versions of one object share what was read of its name. An object without a namespace that calls
+// itself `n/a` has the key of `a` in `n`, and was taken for that one.
+test('an object that takes the place of another one of its key has a name of its own', () => {
+  const world = new ByteStore();
+  const inNamespace = thing('a', 1);
+  const { namespace: _, ...metadata } = thing('n/a', 2).metadata;
+  const named = (of: Thing): unknown => {
+    const object = world.object(of);
+    world.store.exchange(object, false);
+    return nameOfStored(storedObjectOf(object) as StoredObject);
+  };
+  const first = named(inNamespace);
+  expect(first).toEqual({ namespace: 'n', name: 'a' });
+  expect(named({ ...inNamespace, spec: 'other' })).toBe(first);
+  expect(named({ ...inNamespace, metadata })).toEqual({ namespace: '', name: 'n/a' });
+  expect(named(thing('a', 3))).toEqual({ namespace: 'n', name: 'a' });
+  expect(world.store.size()).toBe(1);
+});
+
+test.each([
+  ['a number', '"namespace":"n","resourceVersion":5', { namespace: 'n', resourceVersion: 5 }],
+  [
+    'written with an escape',
+    '"namespace":"n","resourceVersion":"\\u0035"',
+    { namespace: 'n', resourceVersion: '5' },
+  ],
+  [
+    'beside a namespace that is null',
+    '"namespace":null,"resourceVersion":"5"',
+    { namespace: null, resourceVersion: '5' },
+  ],
+  ['absent', '"namespace":"n"', { namespace: 'n' }],
+])('metadata are what the event says where its version is %s', (_, json, expected) => {
+  const world = new ByteStore({}, true);
+  const given = world.object(
+    `{"apiVersion":"v1","kind":"Thing","metadata":{"name":"a",${json}},"spec":1}`,
+  );
+  for (const isNamed of [false, true]) {
+    const version = storedObjectOf(given); // none where it is decoded whole
+    if (isNamed && version !== undefined) nameOfStored(version);
+    world.store.exchange(given, false);
+    expect({ ...toObject(given).metadata }).toEqual({ name: 'a', ...expected });
+    expect(world.store.lastStoreSyncResourceVersion()).toEqual(
+      JSON.parse(`{${json}}`).resourceVersion ?? '',
+    );
+  }
+  world.store.exchange(world.object(thing('a', 6)), false); // so that it has left the core
+  expect({ ...toObject(given).metadata }).toEqual({ name: 'a', ...expected });
+});
+
+// A member's accessor asks the object that it is called for. A Proxy, or an object that the
+// accessors were copied to, has no bytes to be asked for: both read `undefined` everywhere, which
+// is an answer, and a wrong one.
+test('a member that is read through a Proxy, or after its accessor was copied, is an error and not undefined', () => {
+  const object = new ByteStore().object(thing('a', 1, { x: 1 }));
+  const copied: Thing = Object.defineProperties(
+    {} as Thing,
+    Object.getOwnPropertyDescriptors(object),
+  );
+  for (const other of [new Proxy(object, {}), copied]) {
+    expect(() => other.spec).toThrow(CapstanError);
+    expect(other.kind).toBe('Thing');
+  }
+  expect(Object.create(object).spec).toEqual({ x: 1 });
+  expect({ ...object }.spec).toEqual({ x: 1 });
+});
+
+// A list shares what is stored. Where it named a stored object, then another of its key, then the
+// first again, the first had left the core by then, and the list failed for want of a key.
+test('a list that names an object, another of its key and the first again ends with the first', () => {
+  const world = new ByteStore({ node: 'spec' });
+  world.store.add(world.object(thing('a', 1, 'x')));
+  world.decoder.gather(true);
+  const list = world.items(thing('a', 1, 'x'), thing('a', 2, 'y'), thing('a', 1, 'x'));
+  world.decoder.gather(false);
+  world.store.delete(new DeletedFinalStateUnknown<Thing>('n/a', undefined));
+  world.store.replace(list, '9');
+  expect(world.content(['node'])).toEqual({
+    size: 1,
+    objects: [['n/a', JSON.stringify(thing('a', 1, 'x'))]],
+    byIndex: [[['x', ['n/a']]]],
+  });
+});
+
+// Versions are counted in each cache. An object of another cache that happened to have the number
+// of the one that was replaced was taken for it, and the change bits proved that nothing had
+// changed between two objects of which one had never been looked at.
+test('what changed against an object of another cache is found out by comparing', () => {
+  const [here, there] = [new ByteStore(), new ByteStore()];
+  here.store.exchange(here.object(thing('a', 1, 'same')), false);
+  const now = here.object(thing('a', 2, 'same'));
+  const old = here.store.exchange(now, false) as Thing;
+  expect(new LazyChange(old, now).spec).toBe(false);
+  expect(new LazyChange(there.object(thing('a', 1, 'other')), now).spec).toBe(true);
+});
+
+// Nobody listened, but an index function of the user's had seen the object, and kept it. It read as
+// an error of JSON.parse after the next update.
+test('an object that an index function has seen stays readable though nobody listens', () => {
+  const seen: Thing[] = [];
+  const index = (object: Thing): string[] => {
+    seen.push(object);
+    return [];
+  };
+  const world = new ByteStore({ seen: index });
+  for (let version = 1; version < 5; version++)
+    world.store.exchange(world.object(thing('a', version)), true);
+  expect(seen.map((object) => JSON.stringify(object))).toEqual(
+    [1, 2, 3, 4].map((n) => JSON.stringify(thing('a', n))),
+  );
+});
+
+// Who deletes by an object has it in hand. The same object was then stored again while nobody
+// listened, which counted as seen by nobody, and could not be read any more once it was replaced.
+test('an object that was deleted by stays readable when it is stored again while nobody listens', () => {
+  const world = new ByteStore();
+  const held = world.object(thing('a', 1));
+  world.store.delete(held);
+  world.store.exchange(held, true);
+  world.store.exchange(world.object(thing('a', 2)), true);
+  expect(JSON.stringify(held)).toBe(JSON.stringify(thing('a', 1)));
+});
+
+// Of an event that moved an index, the cache gave another object than the one that the handler had
+// been told of.
+test('the object that was told of is the one that the cache gives right after, whether or not an index moved', () => {
+  const world = new ByteStore({ spec: 'spec' });
+  for (const spec of ['a', 'a', 'b']) {
+    const told = world.object(thing('x', 1, spec));
+    world.store.exchange(told, false);
+    expect(world.store.getByKey('n/x')).toBe(told);
+  }
+});
+
+// Whether all of an object is ASCII decides how what is held of it is copied out of the core; of an
+// update, what is like the stored object is not looked at.
+test('text beyond ASCII that an update has from the object before it is right when that update is replaced, too', () => {
+  const world = new ByteStore();
+  const of = (version: number, spec: unknown, status: unknown): Thing => ({
+    ...thing('a', version, spec),
+    status,
+  });
+  const [plain, other] = [{ n: 'node-1' }, { n: 'é 日本 😀' }];
+  for (const [spec, status] of [
+    [plain, plain],
+    [other, plain],
+    [plain, other],
+  ]) {
+    const wanted = [1, 2, 3].map((version) => of(version, spec, status));
+    const held = wanted.map((each) => {
+      const object = world.object(each);
+      world.store.update(object);
+      return object;
+    });
+    world.store.settle();
+    expect(held).toStrictEqual(wanted);
+  }
+});

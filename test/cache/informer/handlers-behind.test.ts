@@ -1,0 +1,175 @@
+/**
+ * Handlers that need more of the thread than the reader of the watch: the reader lets them catch
+ * up, and none of them can hold it up for good.
+ *
+ * Story: reader and handlers had slices of one length, so that whatever a handler cost beyond the
+ * reading of an event waited in memory: 31 000 of 50 000 notifications, 296 MB that the collector
+ * took for long-lived, and an event cost 52 µs of CPU instead of 22.
+ */
+import { ListWatch, SharedIndexInformer } from 'capstan/cache';
+import { expect, test } from 'vitest';
+import { FakeClock, macrotask } from '../../../bindings/base/clock.ts';
+import { ProcessorListener } from '../../../bindings/cache/informer/listener.ts';
+import { SharedProcessor } from '../../../bindings/cache/informer/processor.ts';
+import { configMap, event, listBody, Replies } from '../reflector/answers.ts';
+import { answer, type ConfigMap, ConfigMaps } from '../reflector/live-server.ts';
+
+const FLOOD = 20_000;
+const CHUNK = 100;
+/** processor.ts: MOST_OVERDUE, STEADY, and what comes with it before the reader asks. */
+const MOST = 1000 + 256 + CHUNK;
+
+/**
+ * An informer whose server has all events at once. To read one takes 0.01 ms on the clock; `spend`
+ * is for what handlers take.
+ */
+function flooded(fifo: 'real' | 'delta' = 'real') {
+  let spent = 0;
+  const clock = new (class extends FakeClock {
+    override now(): number {
+      return super.now() + spent;
+    }
+  })();
+  async function* body(): AsyncGenerator<Uint8Array> {
+    for (let i = 0; i < FLOOD; i += CHUNK) {
+      const events = Array.from({ length: CHUNK }, (_, j) =>
+        event('MODIFIED', configMap('a', `${6 + i + j}`)),
+      );
+      yield new TextEncoder().encode(events.join(''));
+    }
+    await new Promise(() => undefined);
+  }
+  const server = new Replies(
+    () => answer(200, listBody('5', [configMap('a', '5')])),
+    () => ({ status: 200, headers: new Headers(), body: body() }),
+  );
+  const made = new SharedIndexInformer(new ListWatch(server, ConfigMaps), {
+    ...{ clock, random: () => 0, fifo },
+    transform: (object: ConfigMap) => {
+      spent += 0.01;
+      return object;
+    },
+  });
+  const spend = (ms: number): void => {
+    spent += ms;
+  };
+  const read = (): boolean =>
+    made.lastSyncResourceVersion() === `${5 + FLOOD}` && made.status().queued === 0;
+  return { clock, made, spend, read };
+}
+
+test.each(['real', 'delta'] as const)(
+  'a flood is read no faster than handlers take it that only want the thread: queue %s',
+  async (queue) => {
+    const { made, spend, read } = flooded(queue);
+    let most = 0;
+    const told: number[] = [];
+    const registration = made.addEventHandler({
+      onUpdate: (_, { metadata }) => {
+        spend(0.05);
+        most = Math.max(most, registration.pending());
+        told.push(Number(metadata.resourceVersion));
+      },
+    });
+    const running = made.run();
+    while (!read() || registration.pending() > 0) await macrotask();
+    await made.stop();
+    await running;
+    expect(most).toBeGreaterThan(500); // the handler was behind at all
+    expect(most).toBeLessThanOrEqual(MOST);
+    expect(told, 'everything, in order').toEqual(
+      queue === 'real' ? versions() : [...told].sort((a, b) => a - b),
+    );
+    expect(told.at(-1)).toBe(5 + FLOOD);
+  },
+);
+
+const versions = (): number[] => Array.from({ length: FLOOD }, (_, i) => 6 + i);
+
+test('a handler that never catches up delays the reading by some turns at a time, and others are told all of it', async () => {
+  const { made, spend, read } = flooded();
+  const quick: number[] = [];
+  const slow = made.addEventHandler({ onUpdate: () => spend(4) }, { name: 'slow' }); // one a turn
+  made.addEventHandler({
+    onUpdate: (_, { metadata }) => void quick.push(Number(metadata.resourceVersion)),
+  });
+  const running = made.run();
+  let turns = 0;
+  for (; !read() || quick.length < FLOOD; turns++) await macrotask();
+  expect(quick).toEqual(versions());
+  expect(slow.pending()).toBeGreaterThan(FLOOD / 2);
+  // 8 turns for each 256 events, beside those of the reader's own slices.
+  expect(turns).toBeLessThan(3 * 8 * (FLOOD / 256));
+  await made.stop();
+  await running;
+});
+
+test('a handler whose promise is waited for holds up nobody', async () => {
+  const { made, read } = flooded();
+  const gate = Promise.withResolvers<void>();
+  const hanging = made.addEventHandler({ onUpdate: () => gate.promise });
+  const running = made.run();
+  for (let turns = 0; !read(); turns++) {
+    expect(turns).toBeLessThan(8 * 10); // the reader's own, of 4 ms, are 50
+    await macrotask();
+  }
+  expect(hanging.pending()).toBe(FLOOD - 1);
+  gate.resolve();
+  await made.stop();
+  await running;
+});
+
+test('what is overdue is what waits for the thread alone', async () => {
+  const processor = new SharedProcessor<ConfigMap>();
+  const clock = new FakeClock();
+  let settle = (): void => undefined;
+  let answer: unknown;
+  const listener = new ProcessorListener<ConfigMap>(
+    { onAdd: () => answer as undefined },
+    { name: 'test', clock, resync: 0 },
+  );
+  processor.add(listener);
+  const add = (count: number): void => {
+    for (let i = 0; i < count; i++)
+      processor.distribute(
+        { type: 'add', object: configMap('a', '1'), isInInitialList: false, repeated: false },
+        false,
+      );
+  };
+  expect(processor.behind()).toBeUndefined();
+  add(1000);
+  expect(listener.overdue()).toBe(1000);
+  expect(processor.behind(), 'at the bound').toBeUndefined();
+  add(1);
+  const behind = processor.behind();
+  expect(behind, 'beyond it').toBeInstanceOf(Promise);
+  await behind;
+  expect(listener.overdue()).toBe(0);
+
+  answer = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  add(2000);
+  await macrotask();
+  expect(listener.pending()).toBe(1999);
+  expect(listener.overdue(), 'its promise is waited for').toBe(0);
+  expect(processor.behind()).toBeUndefined();
+  answer = undefined;
+  settle();
+  await clock.settle();
+  expect(listener.pending()).toBe(0);
+
+  add(2000);
+  processor.remove(listener);
+  expect(processor.behind(), 'it has gone').toBeUndefined();
+});
+
+test('stopping does not wait for handlers that are behind', async () => {
+  const { made, spend } = flooded();
+  const registration = made.addEventHandler({ onUpdate: () => spend(4) });
+  const running = made.run();
+  while (registration.pending() <= 1000) await macrotask();
+  await made.stop();
+  await running;
+  expect(registration.pending()).toBe(0);
+});

@@ -1,0 +1,89 @@
+/** Informers over each of the two queues. */
+import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capstan/cache';
+import { describe, expect, test } from 'vitest';
+import { FakeClock } from '../../../bindings/base/clock.ts';
+import { bookmark } from '../reflector/answers.ts';
+import { type ConfigMap, ConfigMaps, LiveServer, statusBody } from '../reflector/live-server.ts';
+import { reports } from './recording-handlers.ts';
+
+const reported = reports();
+
+describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (queue) => {
+  function setUp() {
+    const clock = new FakeClock();
+    const server = new LiveServer();
+    const listWatch = new ListWatch(server, ConfigMaps);
+    const informer = new SharedIndexInformer(listWatch, {
+      clock,
+      random: () => 0,
+      queue,
+      resyncPeriod: 30_000,
+    });
+    const told: string[] = [];
+    const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
+      object instanceof DeletedFinalStateUnknown
+        ? `(${object.obj?.metadata.name})`
+        : object.metadata.name;
+    const registration = informer.addEventHandler({
+      onAdd: (object, isInInitialList) =>
+        told.push(`${isInInitialList ? '+' : ''}${nameOf(object)}`),
+      onUpdate: (_, now) => told.push(`~${nameOf(now)}`),
+      onDelete: (object) => told.push(`-${nameOf(object)}`),
+    });
+    return { clock, server, informer, registration, told };
+  }
+
+  // A DeltaFIFO has nothing to pop after an empty list, so nothing used to wake the informer.
+  test('has synced, handlers included, after a list without objects', async () => {
+    const { clock, informer, registration } = setUp();
+    const running = informer.run();
+    await clock.settle();
+    expect([informer.hasSynced(), registration.hasSynced()]).toEqual([true, true]);
+    await informer.hasSyncedChecker().done;
+    await informer.stop();
+    await running;
+  });
+
+  test('tells of the list, of every later change, of a resync, and of what a new list lacks', async () => {
+    const { clock, server, informer, registration, told } = setUp();
+    server.put('a');
+    server.put('b');
+    void informer.run();
+    await clock.settle();
+    expect(told.splice(0)).toEqual(['+a', '+b']);
+    expect(registration.hasSynced()).toBe(true);
+    server.put('a', { data: { v: '2' } });
+    await clock.settle();
+    server.put('c');
+    await clock.settle();
+    server.remove('b');
+    server.send(bookmark('9'));
+    await clock.settle();
+    expect(told.splice(0)).toEqual(['~a', 'c', '-b']);
+    await clock.run(30_000);
+    expect(told.splice(0).sort()).toEqual(['~a', '~c']);
+    server.send(
+      `${JSON.stringify({ type: 'ERROR', object: JSON.parse(statusBody(410, 'Expired')) })}\n`,
+    );
+    server.closeWatches();
+    server.remove('c');
+    await clock.run(2_000);
+    expect(told.splice(0).filter((one) => !one.startsWith('~'))).toEqual(['-(c)']);
+    expect(informer.getIndexer().listKeys()).toEqual(['default/a']);
+    expect(reported).toEqual([]);
+    await informer.stop();
+  });
+
+  test('has handlers that leave out what they do not want to hear', async () => {
+    const { clock, server, informer } = setUp();
+    informer.addEventHandler({});
+    server.put('a');
+    void informer.run();
+    await clock.settle();
+    server.put('a');
+    server.remove('a');
+    await clock.settle();
+    expect(reported).toEqual([]);
+    await informer.stop();
+  });
+});

@@ -1,0 +1,111 @@
+/**
+ * What the tests of informers share: an informer on a server in the process, and handlers that
+ * write down what they are told.
+ */
+import {
+  DeletedFinalStateUnknown,
+  ListWatch,
+  type ResourceEventHandler,
+  SharedIndexInformer,
+  type SharedIndexInformerOptions,
+} from 'capstan/cache';
+import { afterEach, beforeEach, expect } from 'vitest';
+import { FakeClock, macrotask } from '../../../bindings/base/clock.ts';
+import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
+import { isExpired } from '../../../bindings/cache/rest/status-error.ts';
+import { type ConfigMap, ConfigMaps, LiveServer } from '../reflector/live-server.ts';
+
+export const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
+  object instanceof DeletedFinalStateUnknown ? `(${object.key})` : object.metadata.name;
+
+/**
+ * What a handler was told, in a word each: `+a` in the initial list, `a` added later, `~a` updated,
+ * `-a` deleted, `-(default/a)` a tombstone.
+ */
+export function teller(into: string[]): ResourceEventHandler<ConfigMap> {
+  return {
+    onAdd: (object, isInInitialList) =>
+      void into.push(`${isInInitialList ? '+' : ''}${nameOf(object)}`),
+    onUpdate: (_, now) => void into.push(`~${nameOf(now)}`),
+    onDelete: (object) => void into.push(`-${nameOf(object)}`),
+  };
+}
+
+/** An informer that watches a server; nothing runs yet. */
+export function setUp(
+  options: SharedIndexInformerOptions<ConfigMap> & { resource?: typeof ConfigMaps } = {},
+) {
+  const { resource = ConfigMaps, ...rest } = options;
+  const clock = (options.clock as FakeClock | undefined) ?? new FakeClock();
+  const server = new LiveServer();
+  const informer = new SharedIndexInformer(new ListWatch(server, resource), {
+    clock,
+    random: () => 0,
+    ...rest,
+  });
+  return { clock, server, informer };
+}
+
+/**
+ * A handler that takes one notification at a time, when `next` is called; what it was told is in
+ * `told`.
+ */
+export function heldHandler(): {
+  handler: ResourceEventHandler<ConfigMap>;
+  told: string[];
+  next(): void;
+} {
+  const told: string[] = [];
+  const waiting: (() => void)[] = [];
+  const hold = (): undefined =>
+    new Promise<void>((resolve) => waiting.push(resolve)) as unknown as undefined;
+  const value = (object: ConfigMap): string => `${object.metadata.name}${object.data?.v ?? ''}`;
+  return {
+    told,
+    next: () => waiting.shift()?.(),
+    handler: {
+      onAdd(object, isInInitialList) {
+        told.push(`${isInInitialList ? '+' : ''}${value(object)}`);
+        return hold();
+      },
+      onUpdate(old, now) {
+        told.push(`${value(old)}~${value(now)}`);
+        return hold();
+      },
+      onDelete(object) {
+        const last = object instanceof DeletedFinalStateUnknown ? object.obj : object;
+        told.push(`-${last === undefined ? '?' : value(last)}`);
+        return hold();
+      },
+    },
+  };
+}
+
+/**
+ * What is reported through handleError while a test runs; an unhandled rejection fails the test.
+ */
+export function reports(): { error: unknown; what: string }[] {
+  const reported: { error: unknown; what: string }[] = [];
+  const rejections: unknown[] = [];
+  const onRejection = (error: unknown): void => void rejections.push(error);
+  let previous: ReturnType<typeof setErrorHandler>;
+  beforeEach(() => {
+    reported.length = 0;
+    rejections.length = 0;
+    previous = setErrorHandler((error, what) => reported.push({ error, what }));
+    process.on('unhandledRejection', onRejection);
+  });
+  afterEach(async () => {
+    await macrotask();
+    setErrorHandler(previous);
+    process.off('unhandledRejection', onRejection);
+    expect(rejections).toEqual([]);
+  });
+  return reported;
+}
+
+/**
+ * Without versions that are gone, which are told where they come so often that the back-off grows.
+ */
+export const notExpired = (reported: readonly { error: unknown }[]): unknown[] =>
+  reported.filter(({ error }) => !isExpired(error));

@@ -1,0 +1,186 @@
+/**
+ * The decoder under a reflector: its readers hold memory that nobody else gives back, so each is
+ * closed, whatever happens.
+ */
+
+import { expect, test } from 'vitest';
+import { CapstanError } from '../../../bindings/base/errors.ts';
+import { type Decoder, jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from './answers.ts';
+import { answer, type ConfigMap } from './live-server.ts';
+import { reflect } from './run-reflector.ts';
+
+/**
+ * JSON, and how many of its readers were made and closed, and when it was told that all objects are
+ * collected. `refuse` makes every push of frames fail.
+ */
+function counting(refuse?: Error) {
+  const forgotten: string[] = [];
+  const json = jsonDecoder<ConfigMap>({ apiVersion: 'v1', kind: 'ConfigMap' });
+  const open = new Set<object>();
+  const made: string[] = [];
+  const counted = <R extends { close(): void }>(what: string, reader: R): R => {
+    const close = reader.close.bind(reader);
+    made.push(what);
+    open.add(reader);
+    reader.close = () => {
+      open.delete(reader);
+      close();
+    };
+    return reader;
+  };
+  const decoder: Decoder<ConfigMap> = {
+    gather: (on) => made.push(on ? 'gather' : 'done'),
+    forget: ({ metadata }) => forgotten.push(`${metadata.name} ${metadata.resourceVersion}`),
+    page: () => counted('page', json.page()),
+    frames() {
+      const reader = counted('frames', json.frames());
+      if (refuse !== undefined) {
+        reader.push = () => {
+          throw refuse;
+        };
+      }
+      return reader;
+    },
+  };
+  return { decoder, open, made, forgotten };
+}
+
+const lists: Reply = () => answer(200, listBody('5', [configMap('a', '1')]));
+const holds: Reply = ({ signal }) => stream([], 'hold', signal);
+
+test.each<[string, Reply[], string[]]>([
+  [
+    'a list and a watch',
+    [() => answer(422, JSON.stringify(status(422, 'Invalid'))), lists, holds],
+    ['gather', 'done', 'gather', 'page', 'done', 'frames'],
+  ],
+  [
+    'a stream that goes on as the watch',
+    [({ signal }) => stream([bookmark('5', 'true')], 'hold', signal)],
+    ['gather', 'frames', 'done'],
+  ],
+  [
+    'a list whose token expires',
+    [
+      () => answer(422, ''),
+      () => answer(200, listBody('5', [configMap('a', '1')], 'more')),
+      () => answer(410, JSON.stringify(status(410, 'Expired'))),
+      lists,
+      holds,
+    ],
+    ['gather', 'done', 'gather', 'page', 'page', 'gather', 'page', 'done', 'frames'],
+  ],
+  [
+    'a stream without an end, an ERROR, garbage, a cut list',
+    [
+      () => stream([event('ADDED', configMap('a', '1'))], 'close'),
+      () => stream(['<html>'], 'hold'),
+      () => stream(['{"items":['], 'reset'),
+      () => stream([event('ERROR', status(410, 'Expired'))], 'hold'),
+      () => stream([bookmark('5', 'true'), event('ERROR', status(410, 'Expired'))], 'close'),
+      holds,
+    ],
+    ['frames', 'frames', 'page', 'frames', 'frames']
+      .flatMap((reader) => ['gather', reader, 'done'])
+      .concat('gather', 'frames'),
+  ],
+])(
+  'closes each reader, and says when all objects are collected: %s',
+  async (_, replies, readers) => {
+    const { decoder, open, made } = counting();
+    const { clock, stop } = await reflect(new Replies(...replies), { decoder, watchList: true });
+    await clock.run(10_000);
+    expect([made, open.size <= 1]).toEqual([readers, true]);
+    await stop();
+    expect(open.size).toBe(0);
+  },
+);
+
+test('says which of the initial objects are no longer wanted: each that another or its deletion came for', async () => {
+  const { decoder, forgotten } = counting();
+  const frames = [
+    'ADDED a 1',
+    'ADDED b 2',
+    'ADDED c 3',
+    'MODIFIED a 4',
+    'DELETED b 5',
+    'MODIFIED a 6',
+  ].map((frame) => {
+    const [type = '', name = '', version = ''] = frame.split(' ');
+    return event(type, configMap(name, version));
+  });
+  const live: Reply = ({ signal }) => stream([...frames, bookmark('6', 'true')], 'hold', signal);
+  const { names, stop } = await reflect(new Replies(live), { decoder, watchList: true });
+  expect([names(), forgotten]).toEqual([
+    ['a', 'c'],
+    ['a 1', 'b 2', 'a 4'],
+  ]);
+  await stop();
+});
+
+test.each([
+  ['a watch is followed by a list', false, ['list 0 limit 500', 'watch 5', 'list 5', 'watch 5']],
+  // A list would need the memory as well.
+  ['a stream of the initial objects by a stream', true, ['stream ', 'stream ']],
+])(
+  'what a decoder has no memory for is told as full, and asked for again with back-off: %s',
+  async (_, watchList, asked) => {
+    const full = new CapstanError('OUT_OF_MEMORY', 'the cache is full');
+    const { decoder, open } = counting(full);
+    const lively: Reply = ({ signal }) => stream([bookmark('6')], 'hold', signal);
+    const server = watchList ? new Replies(lively) : new Replies(lists, lively, lists, lively);
+    const { clock, failures, stop } = await reflect(server, { decoder, watchList });
+    expect(failures).toMatchObject([{ class: 'full', next: 'relist', afterMs: 800, error: full }]);
+    await clock.run(800);
+    expect([failures.length, server.asked()]).toEqual([2, asked]);
+    await stop();
+    expect(open.size).toBe(0);
+  },
+);
+
+test('a decoder that cannot read a watch costs no connection', async () => {
+  const { decoder } = counting();
+  decoder.frames = () => {
+    throw new CapstanError('OUT_OF_MEMORY', 'no room to read');
+  };
+  let open = 0;
+  const watched: Reply = ({ signal }) => {
+    open++;
+    signal?.addEventListener('abort', () => open--);
+    return stream([], 'hold', signal);
+  };
+  const { clock, failures, stop } = await reflect(new Replies(lists, watched, lists, watched), {
+    decoder,
+  });
+  await clock.run(800);
+  expect([open, failures.map((failure) => failure.class)]).toEqual([0, ['full', 'full']]);
+  await stop();
+});
+
+test('options that are none are refused', async () => {
+  const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
+  const wrong = [
+    { backoff: { initialMs: 0 } },
+    { backoff: { factor: Number.NaN } },
+    { backoff: { capMs: Number.POSITIVE_INFINITY } },
+    { watchListPageSize: -1 },
+    { minWatchTimeout: Number.POSITIVE_INFINITY },
+    { resyncPeriod: Number.NaN },
+    { maxInternalErrorRetryDuration: 'x' as never },
+    { watchErrorHandler: 'x' as never },
+    { watchList: 'x' as never },
+    { parkWhenGone: 1 as never },
+  ];
+  for (const options of wrong)
+    await expect(reflect(new Replies(lists), options)).rejects.toEqual(invalid);
+});

@@ -1,0 +1,76 @@
+/**
+ * A reflector that runs in virtual time against a server of a test: what it was told, what it
+ * asked, what it says of itself.
+ */
+import {
+  Indexer,
+  ListWatch,
+  type ListWatchOptions,
+  Reflector,
+  type ReflectorOptions,
+  type Resource,
+  type Transport,
+  type WatchFailure,
+} from 'capstan/cache';
+import { expect } from 'vitest';
+import { FakeClock } from '../../../bindings/base/clock.ts';
+import { type ConfigMap, ConfigMaps } from './live-server.ts';
+
+export interface Reflecting {
+  clock: FakeClock;
+  store: Indexer<ConfigMap>;
+  reflector: Reflector<ConfigMap, 'byValue'>;
+  failures: (WatchFailure & { error: unknown })[];
+  /** `class → next`, in order. */
+  told(): string[];
+  names(): string[];
+  /** Ends it, and checks that nothing of it is left. */
+  stop(): Promise<void>;
+}
+
+/** Starts it, and lets it run as far as it goes without time passing. */
+export async function reflect(
+  server: Transport,
+  options: ReflectorOptions<ConfigMap> & {
+    lists?: ListWatchOptions;
+    resource?: Resource<ConfigMap, 'byValue'>;
+    clock?: FakeClock;
+    store?: Indexer<ConfigMap>;
+  } = {},
+): Promise<Reflecting> {
+  const {
+    lists,
+    resource = ConfigMaps,
+    clock = new FakeClock(5000),
+    store = new Indexer<ConfigMap>(),
+    ...rest
+  } = options;
+  const failures: Reflecting['failures'] = [];
+  const reflector = new Reflector(new ListWatch(server, resource, lists), store, {
+    clock,
+    random: () => 0,
+    watchErrorHandler: (error, failure) => failures.push({ ...failure, error }),
+    ...rest,
+  });
+  const abort = new AbortController();
+  const running = reflector.run({ signal: abort.signal });
+  await clock.settle();
+  return {
+    clock,
+    store,
+    reflector,
+    failures,
+    told: () => failures.map((failure) => `${failure.class} → ${failure.next}`),
+    names: () =>
+      store
+        .list()
+        .map(({ metadata }) => metadata.name)
+        .sort(),
+    async stop() {
+      abort.abort();
+      await running;
+      expect(clock.timers(), 'timers left behind').toBe(0);
+      expect(reflector.status().state).toBe('stopped');
+    },
+  };
+}
