@@ -29,7 +29,11 @@ const FIRST = foldersBelow('').filter((folder) => !folder.startsWith('.'));
 const WITH_README = [...FIRST, ...foldersBelow('bindings/')].filter(
   (folder) => folder !== 'bindings/workqueue' || existsSync(`${root}/${folder}/README.md`),
 );
-const MAP = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'docs/glossary.md'];
+const MAP = [
+  'ARCHITECTURE.md',
+  'CONTRIBUTING.md',
+  ...['glossary', 'experiments', 'differences-from-client-go'].map((page) => `docs/${page}.md`),
+];
 const PAGES = [
   ...MAP,
   ...files.filter((path) => {
