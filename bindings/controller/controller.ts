@@ -14,7 +14,7 @@ import { CapstanError } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { requireNames, requireSignalOptions } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
-import { sleep, TimeSlice } from '../base/wait.ts';
+import { onAbort, sleep, TimeSlice } from '../base/wait.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import { buildControllerReport } from './build-report.ts';
 import { Causes, NO_CAUSES } from './causes.ts';
@@ -228,13 +228,10 @@ export class ReconcileLoop<T extends object> implements Controller {
 
   /** Stops the controller when the signal fires. The returned function removes the listener. */
   #endWith(signal: AbortSignal | undefined): () => void {
-    const onAbort = (): void => {
+    return onAbort(signal, () => {
       this.#end();
       if (this.#running === undefined) void this.#close();
-    };
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
-    return () => signal?.removeEventListener('abort', onAbort);
+    });
   }
 
   #end(): void {

@@ -14,7 +14,7 @@ import { CapstanError, hasCode } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
 import { type Logger, silentLogger, withFields } from '../base/logger.ts';
 import { type Request, requestKey } from '../base/request.ts';
-import { isThenable } from '../base/wait.ts';
+import { isThenable, onAbort } from '../base/wait.ts';
 import { onWritten } from '../client/written.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import type { Causes, KnownCauses } from './causes.ts';
@@ -108,13 +108,14 @@ export class ReconcileRunner<T extends object> {
     this.#settings = parts.settings;
     this.#queue = parts.queue;
     const { stop } = parts;
-    const abortAll = (): void => {
+    onAbort(stop, () => {
       for (const { abort } of [...this.#calls]) abort.abort(stop.reason);
-    };
-    stop.addEventListener('abort', abortAll, { once: true });
+    });
     this.hotLoops = this.#watchForLoops();
-    const unlisten = onWritten((written) => this.hotLoops.wrote(written));
-    stop.addEventListener('abort', unlisten, { once: true });
+    onAbort(
+      stop,
+      onWritten((written) => this.hotLoops.wrote(written)),
+    );
   }
 
   /** The running reconciles. */

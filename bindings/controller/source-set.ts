@@ -16,7 +16,7 @@ import { handleError } from '../base/handle-error.ts';
 import type { Logger } from '../base/logger.ts';
 import { requireMembers } from '../base/names.ts';
 import type { Request } from '../base/request.ts';
-import { abortable, within } from '../base/wait.ts';
+import { abortable, onAbort, within } from '../base/wait.ts';
 import type { AddOptions } from '../workqueue/index.ts';
 import {
   type Cause,
@@ -169,11 +169,9 @@ export class SourceSet {
   async start(options: StartOptions): Promise<boolean> {
     this.#started = options;
     const { signal, clock, timeoutMs, controller } = options;
-    const endAll = (): void => {
+    onAbort(signal, () => {
       for (const entry of this.#entries) entry.end(signal.reason);
-    };
-    if (signal.aborted) endAll();
-    else signal.addEventListener('abort', endAll, { once: true });
+    });
 
     const expired = new AbortController();
     const timer = clock.setTimer(() => expired.abort(), timeoutMs);

@@ -2,8 +2,10 @@
  * A bounded first-in, first-out queue between producers and consumers. Producers that wait for room
  * are served in order. A closed queue still gives the items that it has, so that no item is lost.
  */
+
 import { Backlog } from '../../base/backlog.ts';
 import { CapstanError } from '../../base/errors.ts';
+import { onAbort } from '../../base/wait.ts';
 
 interface Putter<T> {
   readonly item: T;
@@ -50,19 +52,19 @@ export class BoundedQueue<T extends object> {
     if (this.#closed) return Promise.reject(closed());
     if (this.tryPut(item)) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const onAbort = (): void => {
-        this.#putters.delete(putter);
-        reject(aborted(signal));
-      };
+      let unlisten = (): void => undefined;
       const settled =
         <A extends unknown[]>(settle: (...args: A) => void) =>
         (...args: A): void => {
-          signal?.removeEventListener('abort', onAbort);
+          unlisten();
           settle(...args);
         };
       const putter: Putter<T> = { item, resolve: settled(resolve), reject: settled(reject) };
       this.#putters.add(putter);
-      signal?.addEventListener('abort', onAbort, { once: true });
+      unlisten = onAbort(signal, () => {
+        this.#putters.delete(putter);
+        reject(aborted(signal));
+      });
     });
   }
 
@@ -85,14 +87,14 @@ export class BoundedQueue<T extends object> {
 
   #wait(signal: AbortSignal | undefined): Promise<T | undefined> {
     return new Promise((resolve) => {
-      const onAbort = (): void => taker(undefined);
+      let unlisten = (): void => undefined;
       const taker = (item: T | undefined): void => {
         this.#takers.delete(taker);
-        signal?.removeEventListener('abort', onAbort);
+        unlisten();
         resolve(item);
       };
       this.#takers.add(taker);
-      signal?.addEventListener('abort', onAbort, { once: true });
+      unlisten = onAbort(signal, () => taker(undefined));
     });
   }
 

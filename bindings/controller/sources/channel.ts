@@ -11,7 +11,7 @@
 import { textOfError } from '../../base/error-text.ts';
 import { invalid, requireFunction, requireInteger } from '../../base/errors.ts';
 import { namesOf, requireNames } from '../../base/names.ts';
-import { abortable, TimeSlice } from '../../base/wait.ts';
+import { abortable, onAbort, TimeSlice } from '../../base/wait.ts';
 import type { GenericEvent, Source, SourceStart, SourceStatus } from '../source.ts';
 import { BoundedQueue } from './bounded-queue.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
@@ -86,8 +86,7 @@ class ChannelSource<T> implements Source {
     const buffer = new BoundedQueue<GenericEvent<T>>(this.#bufferSize);
     void this.#handleAll(buffer, signal);
     // Synchronously with the signal, so that the next event goes to another reader.
-    const letGo = (): void => void this.#release(iterator);
-    signal.addEventListener('abort', letGo, { once: true });
+    const unlisten = onAbort(signal, () => void this.#release(iterator));
     try {
       for (;;) {
         const next = await abortable(iterator.next(), signal);
@@ -101,7 +100,7 @@ class ChannelSource<T> implements Source {
       }
     }
     buffer.close();
-    signal.removeEventListener('abort', letGo);
+    unlisten();
   }
 
   #isEvent(value: unknown): boolean {
