@@ -1,6 +1,6 @@
 /**
- * What fails in a module of somebody else, or in the file system, fails with a code as everything
- * does: what was tried, why not, and the cause.
+ * Gives errors of other modules and of the file system a code, with what was tried, why it failed, and
+ * the cause.
  */
 import { CapstanError } from 'capstan';
 

@@ -9,7 +9,7 @@ import { main } from './cli.ts';
 const { stdout, stderr } = process;
 const say = stdout.write.bind(stdout);
 stdout.write = stderr.write.bind(stderr);
-// Whoever reads may go before the end, as `head` does: that is told by the exit code alone.
+// A reader may close the pipe early, as `head` does: only the exit code says so.
 stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') stderr.write(`capstan: ${message}\n`);
 });

@@ -82,7 +82,7 @@ async function writeAll(folder: string, project: ReadonlyMap<string, string>): P
     if (existsSync(path)) return;
     await makeFolder(dirname(path));
     await mkdir(path);
-    undo.unshift(() => rmdir(path)); // unless somebody else has put something into it
+    undo.unshift(() => rmdir(path)); // unless another program has put something into it
   };
   try {
     for (const [path, text] of project) {

@@ -66,7 +66,7 @@ export class Dial {
       const unlisten = onAbort(signal, () => {
         this.#waiting--;
         if (this.#waiting === 0)
-          this.abandon(new Error('nobody waits for the connection any longer'));
+          this.abandon(new Error('no request waits for the connection any longer'));
         resolve(undefined);
       });
       this.result.then(resolve, reject).then(unlisten);

@@ -240,6 +240,6 @@ function kindBeforeAnswer(error: Error, connected: boolean): TransportErrorKind 
   const code = String((error as NodeJS.ErrnoException).code);
   // TLS 1.3 rejects a client certificate after the handshake
   if (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code)) return 'refused';
-  if (code.startsWith('HPE_')) return 'unknown'; // somebody answered, but not in HTTP
+  if (code.startsWith('HPE_')) return 'unknown'; // the peer answered, but not in HTTP
   return 'reset';
 }

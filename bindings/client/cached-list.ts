@@ -48,7 +48,7 @@ export function requireUnpaged({ limit, continue: token }: ListOptions): void {
   if (token)
     throw invalid(
       'options.continue',
-      'nothing, as a list from a cache is whole: set live for pages, or use listAll',
+      'no token, because a list from a cache has all objects: set live: true for pages, or use listAll',
       token,
     );
 }

@@ -77,7 +77,7 @@ export function settled(
       throw new CapstanError(
         'INVALID_ARGUMENT',
         `"${pathOf(what, doubt)}" expected an integer of which it is known that it was not rounded, got ${doubt.value}: ` +
-          'beyond 2^53 JavaScript takes neighbours for the same. Give it as a BigInt, or leave it to a patch that does not name it',
+          'JavaScript rounds integers beyond 2^53. Pass it as a BigInt, or use a patch without this member',
         { cause },
       );
     const ofHolder = known.get(doubt.holder) ?? new Map<string, string>();

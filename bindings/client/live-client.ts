@@ -116,7 +116,7 @@ export class LiveClient implements Client {
     if (index !== undefined)
       throw invalid(
         'options.index',
-        'nothing in a live list: indices are those of a cache',
+        'no index in a live list, because only caches have indices',
         index.name,
       );
     if (limit !== undefined) requireInteger('options.limit', limit, 0);
@@ -341,7 +341,7 @@ export class LiveClient implements Client {
     if (!(options.fieldOwner ?? this.#defaults.fieldOwner)) {
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `"fieldOwner" expected a name, as server-side apply keeps who owns which field: give it to newClient or to this call`,
+        `"fieldOwner" expected a name, because server-side apply stores the owner of each field: pass it to newClient or to this call`,
       );
     }
     // The server validates an apply strictly. The client's default is for the other writes, as in

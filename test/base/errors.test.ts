@@ -117,7 +117,7 @@ describe('what another copy of the package gives', () => {
     other = await otherCopy();
   });
 
-  test('is a tombstone to whoever is told of a deletion', () => {
+  test('is a tombstone to handlers of deletions', () => {
     const web = { metadata: { namespace: 'ns', name: 'web', resourceVersion: '7' } };
     const tombstone = new other.DeletedFinalStateUnknown<KubeObject>('ns/web', web);
     expect(deletionHandlingMetaNamespaceKeyFunc(tombstone)).toBe('ns/web');

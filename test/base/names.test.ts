@@ -459,7 +459,7 @@ describe('a name that is not known', () => {
   });
 });
 
-/** Whoever knows Go's contexts passes the signal itself, which was ignored: the informer never ended. */
+/** A signal in place of the options, as Go passes contexts, was ignored: the informer never ended. */
 describe('a signal in place of { signal }', () => {
   const queue = new WorkQueue();
   const takers: [what: string, call: (given: never) => unknown][] = [

@@ -66,7 +66,7 @@ describe('a label selector', () => {
     expect([more({}), less({})]).toEqual([false, false]);
   });
 
-  test('that everything matches is known as such, so that nobody has to be asked', () => {
+  test('that everything matches has no function, so that no object is checked', () => {
     expect(parseLabelSelector(' ')).toBeUndefined();
     expect(parseLabelSelector('a')).toBeDefined();
   });

@@ -381,7 +381,7 @@ test.each(['auto', false] as const)(
   },
 );
 
-// Whoever renews them by deleting and writing lost all requests in between, the renewal of the own
+// A program that renews them by deleting and writing lost all requests in between, the renewal of the own
 // lease among them; a CA of which nothing was written yet closed the connections too.
 test.each([
   ['the certificate is missing', 'cert.pem', undefined, /: ENOENT/],
@@ -550,7 +550,7 @@ test('a request is rejected when no reading for it is left, with the last failur
 
 // Who came after the second reading had begun waited for that one alone, also with the answer of
 // the first there.
-test('the first answer is for all who wait, and what comes later for nobody', async () => {
+test('the first answer resolves all waiting requests, and later answers none', async () => {
   const { clock, readings, request } = await slow();
   const waiting = [request()];
   await clock.run(31_000);

@@ -93,7 +93,7 @@ describe.each(Object.entries(versions))('over %s', (_, start) => {
     expect(await next).toMatchObject({ kind: 'aborted' });
   });
 
-  test('an encoding that nobody asked for and that is not gzip is an error that names it', async () => {
+  test('an encoding that was not requested and is not gzip is an error that names it', async () => {
     const transport = await start((_, answer) => {
       answer.writeHead(200, { 'content-encoding': 'br' });
       answer.write(brotliCompressSync('{}'));

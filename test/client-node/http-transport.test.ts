@@ -213,7 +213,7 @@ test('a closed transport does not send a request again because its re-used conne
 });
 
 describe('a connection that fails', () => {
-  test('is refused when nobody listens and when the name does not resolve', async () => {
+  test('is refused when no server listens and when the name does not resolve', async () => {
     const { server, transport } = await start(() => undefined);
     await server.stop();
     open.splice(0);
@@ -259,7 +259,7 @@ describe('a connection that fails', () => {
     }
   });
 
-  test('before anybody reads the body is still heard by the reader that comes late', async () => {
+  test('before the body is read still reaches a late reader', async () => {
     const cut = Promise.withResolvers<void>();
     const { transport } = await start(async (request, response) => {
       response.writeHead(200, { 'content-length': '1000' }).write('x');

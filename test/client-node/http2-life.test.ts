@@ -192,7 +192,7 @@ describe('a half-open connection', () => {
     expect(await request).toBe('reset'); // 15 s after the PING that went with the first
   });
 
-  test('is not used again when a PING was not answered in time, although nobody waited for it', async () => {
+  test('is not used again when a PING was not answered in time, although no request waited for it', async () => {
     const clock = new FakeClock();
     const { proxy, transport } = await throughProxy(clock);
     await ask(transport);

@@ -332,7 +332,7 @@ describe('a stream', () => {
     await expect.poll(() => getEventListeners(signal, 'abort').length).toBe(0);
   });
 
-  test('of a list that nobody reads neither stalls a watch beside it nor fills the memory', async () => {
+  test('of a list that is not read neither stalls a watch beside it nor fills the memory', async () => {
     const size = 64 * 1024 * 1024;
     const sent = new Map<string, number>();
     const events = Promise.withResolvers<Http2ServerResponse>();

@@ -50,7 +50,7 @@ describe.runIf(process.platform === 'linux')('the kernel probes', () => {
     expect(timerOf(sockets[0]!)).toEqual(isProbed);
   });
 
-  test('a watch over HTTP/1.1 and TLS, on the first connection and on others, in an agent of ours or of somebody else', async () => {
+  test('a watch over HTTP/1.1 and TLS, on the first connection and on others, in our agent or in another one', async () => {
     const ca = await authority();
     const { url, sockets, stop } = await serve(
       (_, response) => response.write('x'),

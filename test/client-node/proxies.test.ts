@@ -159,7 +159,7 @@ describe.each(['http', 'https'])('a proxy at https, for a server at %s', (scheme
     expect(await answerOf(server, `https://localhost:${other.port}`)).toMatch(/refused.*localhost/);
   });
 
-  test('whose authority nobody trusts is refused', async () => {
+  test('whose authority is not trusted is refused', async () => {
     const { port } = await tunnelTo(await serverAt(scheme), identity);
     expect(await answerOf(server, `https://127.0.0.1:${port}`)).toMatch(/no answer \(refused\)/);
   });

@@ -110,7 +110,7 @@ test.each([
   ['lists', { ca: [other.cert, BROKEN, ca.cert], cert: [cert], key: [key] }],
   ['a passphrase', { ca: ca.cert, cert, key: encrypted, passphrase: 'very-secret' }],
   ['a key with its passphrase', { cert, key: [{ pem: encrypted, passphrase: 'very-secret' }] }],
-  ['a ca that nobody asks', { ca: 'junk', rejectUnauthorized: false }],
+  ['a ca that is not used', { ca: 'junk', rejectUnauthorized: false }],
   ['an address as servername', { servername: '127.0.0.1' }],
 ])('%s can be used', async (_what, tls) => {
   const { url } = await start((_, response) => response.end('here'));

@@ -29,7 +29,7 @@ function cache() {
 
 // A cache that never syncs has one promise for its next change, which kept what each reader hung on
 // it, though the reader had long gone.
-test('whoever gave up has left nothing behind, be it by time or by a signal', async () => {
+test('a waiter that gave up, by time or by a signal, leaves nothing behind', async () => {
   const clock = new FakeClock();
   const { informer, reactions } = cache();
   for (let i = 0; i < 50; i++) {
@@ -45,7 +45,7 @@ test('whoever gave up has left nothing behind, be it by time or by a signal', as
   expect(clock.timers()).toBe(0);
 });
 
-test('a change is told to all who wait, and to nobody of the change before', async () => {
+test('a change wakes all of its waiters, and none of the change before', async () => {
   const clock = new FakeClock();
   const [first, second] = [cache(), cache()];
   const told: string[] = [];

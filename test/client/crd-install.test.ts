@@ -334,7 +334,7 @@ describe('definitions that are uninstalled', () => {
     expect(await outcomeAfter(1, played.clock, leaving)).toBe('gone');
   });
 
-  it('that do not go in time are an error: somebody holds an object', async () => {
+  it('that are not deleted in time are an error: a finalizer holds an object', async () => {
     const played = new Played();
     played.states = [
       played.says(
@@ -348,7 +348,7 @@ describe('definitions that are uninstalled', () => {
     });
   });
 
-  it('and made anew by somebody else meanwhile are gone', async () => {
+  it('and created again by another client meanwhile count as deleted', async () => {
     const played = new Played();
     played.states = [
       { metadata: { name: NAME, uid: 'old' } },

@@ -543,7 +543,7 @@ describe('a structural schema', () => {
       'not arrays',
     ],
     ['an enum of different types', { enum: ['a', true] }, 'spec.x', 'of one type'],
-    ['an enum of integers and strings', { enum: ['a', 1] }, 'spec.x', 'by no enum'],
+    ['an enum of integers and strings', { enum: ['a', 1] }, 'spec.x', 'not by an enum'],
     ['an enum of objects', { enum: [{}] }, 'spec.x', 'strings, numbers and booleans'],
     [
       'members that differ between alternatives',

@@ -1,5 +1,5 @@
 /**
- * What is remembered of one's own writes, step by step: when a cache has caught up, in whatever
+ * The memory of a client's own writes, step by step: when a cache has caught up, in whatever
  * order answers and events come, and what it costs.
  */
 import { describe, expect, test } from 'vitest';
@@ -137,7 +137,7 @@ describe('a write', () => {
     expect(writes.missing(cache, KEY).unknown.length).toBe(1);
   });
 
-  test('of which nobody knows whether the cache gets it takes asking, until the cache has it', () => {
+  test('that the cache may not get is looked up on the server, until the cache has it', () => {
     const [writes, { cache, shows }] = [new OwnWrites(), view()];
     writes.add({ ...write('u', '20'), unsure: true }, cache);
     const [asked] = writes.missing(cache, KEY).unknown as [OwnWrite];
@@ -481,7 +481,7 @@ describe('what the server says after a wait in vain', () => {
 });
 
 describe('the memory of writes', () => {
-  test('is given back as the cache goes on, though nobody reads', () => {
+  test('is freed as the cache goes on, also without a read', () => {
     const [writes, { cache, showsNone }] = [new OwnWrites(), view()];
     let most = 0;
     for (let i = 1; i <= 10_000; i++) {
@@ -547,7 +547,7 @@ describe('the memory of writes', () => {
     expect([writes.size(), writes.isEmpty(), writes.touches(key('d'))]).toEqual([0, true, false]);
   });
 
-  test('beyond its bound lets go first of what was written longest ago, and asks nobody of a version that none knows', () => {
+  test('beyond its bound forgets the oldest writes first, and asks for no unknown version', () => {
     const writes = new OwnWrites(2);
     writes.add(write('a', undefined, 'gone', key('a')), undefined);
     writes.add(write('b', '2', 'there', key('b')), undefined);

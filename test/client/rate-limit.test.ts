@@ -55,7 +55,7 @@ test('counts repeats, and no read from a cache', async () => {
   for (let i = 0; i < 20; i++) await client.get(ConfigMaps, at('a'));
 });
 
-test('is kept by order of arrival, and whoever gives up takes no token', async () => {
+test('holds in the order of arrival, and a request that gives up takes no token', async () => {
   const clock = new FakeClock();
   const limiter = new RequestRateLimiter({ qps: 10, burst: 1, clock });
   const order: string[] = [];

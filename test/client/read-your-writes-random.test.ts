@@ -30,7 +30,7 @@ interface Known {
 const seed = testSeed();
 
 test.each([0, 1, 2, 3, 4, 5])(
-  `no read is older than a write of one's own (CAPSTAN_SEED=${seed}, round %i)`,
+  `no read is older than a write of the same client (CAPSTAN_SEED=${seed}, round %i)`,
   async (round) => {
     const random = new Random((seed + round) >>> 0);
     setErrorHandler(() => undefined);

@@ -77,7 +77,7 @@ test('are answered by the cache as soon as there is the kind', async () => {
 });
 
 test.each(['has failed', 'has not been asked', 'is asked for'])(
-  'do not wait for the informer of somebody else, which finds nothing to list and %s',
+  'do not wait for an informer of other code, which finds nothing to list and %s',
   async (where) => {
     const { client, factory, clock } = await withoutWebsites();
     const informer = factory.informerFor(resource);

@@ -260,7 +260,7 @@ export const harmless: readonly string[] = [
   'serviceaccounts "builder" not found',
   'admission webhook "validate.example.com" denied the request: spec.tokenBucket.size must be positive',
   "TypeError: Cannot read properties of undefined (reading 'spec')",
-  "a read-only object was to be changed (Cannot assign to read only property 'x' of object): change a copy, structuredClone(object), or use createOrUpdate",
+  "a program tried to change a read-only object (Cannot assign to read only property 'x' of object): change a copy, structuredClone(object), or use createOrUpdate",
   'at /usr/local/lib/node_modules/capstan/dist/controller/reconcile.js:124:17',
   'at ReconcileLoop.#takeTurns (file:///app/node_modules/capstan/dist/controller/loop.js:301:40)',
   'the controllerRevisionHashLabelSelectorTerm of demo/shop expected one',

@@ -1,5 +1,5 @@
 /**
- * The program: it runs until SIGTERM or SIGINT, in a cluster or with the kubeconfig of whoever
+ * The program. It runs until SIGTERM or SIGINT, in a cluster or with the kubeconfig of the user who
  * starts it.
  */
 import { KubeConfig } from '@kubernetes/client-node';

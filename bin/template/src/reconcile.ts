@@ -35,7 +35,7 @@ export function setupWithManager(manager: Manager): void {
   const { client } = manager;
   newControllerManagedBy(manager)
     .for(Greeting.resource)
-    .owns(ConfigMap) // whoever changes or deletes it: it is put back
+    .owns(ConfigMap) // changed or deleted by others, it is restored
     .withOptions({ maxConcurrentReconciles: 4, reconciliationTimeout: 30_000 })
     .complete(
       asReconciler(client, {

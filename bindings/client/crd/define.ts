@@ -347,7 +347,7 @@ function checkStored(name: string, written: StructuralSchema, read: StructuralSc
   if (canonical(withoutDefaults(written)) !== canonical(withoutDefaults(read)))
     throw new SchemaError(
       name,
-      'the schema transforms values: they are stored as they were written, and so have to be read',
+      'the schema transforms values, but the server stores them as they were written',
     );
   checkDefaults(name, written, read);
 }

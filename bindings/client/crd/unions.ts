@@ -191,7 +191,7 @@ function intOrString(schemas: readonly StructuralSchema[], path: string): Struct
   if (names.includes('enum') || names.includes('oneOf') || new Set(names).size < names.length)
     throw new SchemaError(
       path,
-      'a value that is an integer or a string can be restricted as either, but by no enum',
+      'a value that is an integer or a string can be restricted as either, but not by an enum',
     );
   return { 'x-kubernetes-int-or-string': true, ...Object.assign({}, ...parts) };
 }
