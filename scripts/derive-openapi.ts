@@ -1,5 +1,5 @@
 /**
- * Writes bindings/testing/openapi/archive.ts: the OpenAPI documents of a real kube-apiserver
+ * Writes bindings/testing/server/openapi/archive.ts: the OpenAPI documents of a real kube-apiserver
  * (KUBEBUILDER_ASSETS), for the embedded one to serve, and what it says of two custom kinds, as the
  * pattern for all others. Run by hand when the server that the embedded one is modelled on changes:
  * `node scripts/derive-openapi.ts`, after a build. Prints the sizes.
@@ -14,12 +14,14 @@ import {
   NAMESPACED,
   type Pattern,
   VERSION,
-} from '../bindings/testing/openapi/pattern.ts';
+} from '../bindings/testing/server/openapi/pattern.ts';
 import { eventually } from '../test/e2e/conditions.ts';
 import { ControlPlane } from '../test/e2e/control-plane.ts';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
 
-const TARGET = fileURLToPath(new URL('../bindings/testing/openapi/archive.ts', import.meta.url));
+const TARGET = fileURLToPath(
+  new URL('../bindings/testing/server/openapi/archive.ts', import.meta.url),
+);
 /** Of documents that the embedded server does not have. */
 const LEFT_OUT = ['.well-known/openid-configuration', 'openid/v1/jwks'];
 

@@ -1,5 +1,5 @@
 /**
- * Writes bindings/testing/auth/roles-table.ts: the ClusterRoles and bindings that a real
+ * Writes bindings/testing/server/auth/roles-table.ts: the ClusterRoles and bindings that a real
  * kube-apiserver with RBAC begins with (KUBEBUILDER_ASSETS), less those of its controllers and
  * nodes. Run by hand when the server that the embedded one is modelled on changes:
  * `node scripts/derive-roles.ts`, after a build.
@@ -10,7 +10,9 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { ControlPlane } from '../test/e2e/control-plane.ts';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
 
-const TARGET = fileURLToPath(new URL('../bindings/testing/auth/roles-table.ts', import.meta.url));
+const TARGET = fileURLToPath(
+  new URL('../bindings/testing/server/auth/roles-table.ts', import.meta.url),
+);
 const WANTED =
   /^(cluster-admin|admin|edit|view|system:(aggregate-to-.*|discovery|basic-user|public-info-viewer|auth-delegator|monitoring|service-account-issuer-discovery))$/;
 

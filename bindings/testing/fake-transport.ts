@@ -13,14 +13,18 @@ import {
   type TransportRequest,
   type TransportResponse,
 } from '../cache/rest/transport.ts';
-import { parseTarget } from './api.ts';
-import { headersAs, requireUser, type ServerUser } from './auth/users.ts';
-import { closesPort, type Fault } from './faults.ts';
-import type { ResourceName } from './registry/kinds.ts';
-import { MemoryReply } from './reply.ts';
-import { seed } from './seed.ts';
-import { Serving } from './serving.ts';
-import { requireServingOptions, SERVING_NAMES, type ServingOptions } from './serving-options.ts';
+import { headersAs, requireUser, type ServerUser } from './server/auth/users.ts';
+import { closesPort, type Fault } from './server/faults.ts';
+import type { ResourceName } from './server/registry/kinds.ts';
+import { MemoryReply } from './server/reply.ts';
+import { parseTarget } from './server/request-target.ts';
+import { seed } from './server/seed.ts';
+import { Serving } from './server/serving.ts';
+import {
+  requireServingOptions,
+  SERVING_NAMES,
+  type ServingOptions,
+} from './server/serving-options.ts';
 
 /** Of {@link fakeTransport}. */
 export interface FakeTransportOptions extends ServingOptions {

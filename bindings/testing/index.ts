@@ -5,8 +5,6 @@
 
 export { FakeClock } from '../base/clock.ts';
 export type { Transport } from '../cache/rest/transport.ts';
-export type { Authorization } from './auth/access.ts';
-export type { ServerUser } from './auth/users.ts';
 export { type FakeClient, type FakeClientOptions, fakeClient } from './fake-client.ts';
 export {
   type FakeResource,
@@ -14,11 +12,13 @@ export {
   type FakeTransportOptions,
   fakeTransport,
 } from './fake-transport.ts';
-export type { Fault, FaultVerb, StreamFault, WatchPoint } from './faults.ts';
+export type { Authorization } from './server/auth/access.ts';
+export type { ServerUser } from './server/auth/users.ts';
+export type { Fault, FaultVerb, StreamFault, WatchPoint } from './server/faults.ts';
 export {
   ApiServer,
   type ApiServerOptions,
   type ServerTls,
   type ServerTransportOptions,
-} from './server.ts';
-export type { ServingOptions } from './serving-options.ts';
+} from './server/server.ts';
+export type { ServingOptions } from './server/serving-options.ts';

@@ -4,7 +4,7 @@
  */
 import { mergeFrom, rawPatch } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { mergePatch } from '../../bindings/testing/patch.ts';
+import { mergePatch } from '../../bindings/testing/server/patch.ts';
 import { Random, testSeed } from '../random.ts';
 import { at, ConfigMaps, configMap, live } from './fixtures.ts';
 

@@ -3,12 +3,17 @@
  * longer the more there are.
  */
 import { describe, expect, test } from 'vitest';
-import { merge } from '../../bindings/testing/apply/merge.ts';
-import { fieldsOf } from '../../bindings/testing/apply/typed.ts';
-import { type Json, type JsonObject, jsonKey, sameJson } from '../../bindings/testing/json.ts';
-import { typeNamed } from '../../bindings/testing/schema/built-in.ts';
-import { validateObject } from '../../bindings/testing/schema/validate.ts';
-import { strategicPatch } from '../../bindings/testing/strategic.ts';
+import { merge } from '../../bindings/testing/server/apply/merge.ts';
+import { fieldsOf } from '../../bindings/testing/server/apply/typed.ts';
+import {
+  type Json,
+  type JsonObject,
+  jsonKey,
+  sameJson,
+} from '../../bindings/testing/server/json.ts';
+import { typeNamed } from '../../bindings/testing/server/schema/built-in.ts';
+import { validateObject } from '../../bindings/testing/server/schema/validate.ts';
+import { strategicPatch } from '../../bindings/testing/server/strategic.ts';
 import { growth, STEEP } from '../growth.ts';
 import { Random, testSeed } from '../random.ts';
 

@@ -3,7 +3,7 @@
  * The bytes that Go itself writes are compared in test/clients/protobuf.test.ts.
  */
 import { describe, expect, test } from 'vitest';
-import { jsonOfProtobuf } from '../../bindings/testing/protobuf/objects.ts';
+import { jsonOfProtobuf } from '../../bindings/testing/server/protobuf/objects.ts';
 import { CONFIG_MAPS, start, WIDGETS, widget } from './client.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';

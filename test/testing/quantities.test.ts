@@ -3,7 +3,7 @@
  * reconcile was quiet in tests, and wrote at each reconcile on a real server.
  */
 import { expect, test } from 'vitest';
-import { canonicalQuantity } from '../../bindings/testing/schema/quantity.ts';
+import { canonicalQuantity } from '../../bindings/testing/server/schema/quantity.ts';
 import { live } from '../client/fixtures.ts';
 
 // as kube-apiserver 1.36 wrote them

@@ -2,9 +2,9 @@
  * The options that a server has whether it is on a socket or in the process, checked before
  * anything is built.
  */
-import { type Clock, systemClock } from '../base/clock.ts';
-import { invalid, requireBoolean, requireInteger } from '../base/errors.ts';
-import { namesOf } from '../base/names.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { invalid, requireBoolean, requireInteger } from '../../base/errors.ts';
+import { namesOf } from '../../base/names.ts';
 import type { ApiOptions } from './api.ts';
 import type { Authorization } from './auth/access.ts';
 import { requireUser, type ServerUser } from './auth/users.ts';

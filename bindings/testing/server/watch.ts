@@ -7,7 +7,7 @@
  * apiserver: pkg/storage/cacher/cache_watcher.go.
  */
 
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { EventStream, type FrameType, frameBytes, type SentFrame } from './event-stream.ts';
 import type { StreamFault } from './faults.ts';
 import type { Freshness } from './freshness.ts';

@@ -5,7 +5,7 @@
  * A ClusterRole with an `aggregationRule` also has the rules of the ClusterRoles that it selects,
  * from the moment they are there: in a cluster a controller copies them into it.
  */
-import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
+import { type LabelSelector, labelMatcher } from '../../../base/selectors.ts';
 import { isObject, type Json, type JsonObject, objectAt, sameJson, stringAt } from '../json.ts';
 import type { ResourceName } from '../registry/kinds.ts';
 import type { Registry } from '../registry/registry.ts';

@@ -3,7 +3,7 @@
  * whoever reads slowly makes the writer wait, as a socket would. It ends in order, or it is cut:
  * then the reader gets an error in place of the rest.
  */
-import { TransportError } from '../cache/rest/transport.ts';
+import { TransportError } from '../../cache/rest/transport.ts';
 import type { Headers, Reply } from './output.ts';
 
 /** As a socket with its kernel buffers takes, about. */

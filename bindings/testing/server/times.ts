@@ -3,7 +3,7 @@
  * library, and what it can it writes in UTC, a Time by whole seconds and a MicroTime by six digits.
  * Go: time.Parse; apimachinery: pkg/apis/meta/v1 Time and MicroTime.
  */
-import { formatTime } from '../base/times.ts';
+import { formatTime } from '../../base/times.ts';
 
 const TIME = '2006-01-02T15:04:05Z07:00';
 const MICRO_TIME = '2006-01-02T15:04:05.000000Z07:00';

@@ -1,12 +1,13 @@
 /**
  * Which paths and methods a resource has: what is none is refused before anything is read.
  */
-import type { ApiTarget } from './api.ts';
+
 import { resourceList } from './discovery.ts';
 import type { Path, ResourcePath } from './paths.ts';
 import type { Kind, Kinds } from './registry/kinds.ts';
 import { methodsOf } from './registry/parts.ts';
 import { ofResource } from './registry/strategy.ts';
+import type { ApiTarget } from './request-target.ts';
 import { methodNotAllowed, noSuchPath, notFound, notSupported } from './status.ts';
 
 /** A path in a scope that the resource does not have leads nowhere. */

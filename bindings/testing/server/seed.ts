@@ -4,7 +4,7 @@
  * pkg/client/fake WithObjects.
  */
 import { randomUUID } from 'node:crypto';
-import { CapstanError, invalid } from '../base/errors.ts';
+import { CapstanError, invalid } from '../../base/errors.ts';
 import { asKept, FieldTypeError, readFields } from './fields.ts';
 import { isObject, type JsonObject, readJson, stringAt, writeJson } from './json.ts';
 import { storageKey } from './registry/forms.ts';

@@ -3,7 +3,7 @@
  * pkg/authentication, pkg/endpoints/filters/impersonation.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { invalid, requireObject } from '../../base/errors.ts';
+import { invalid, requireObject } from '../../../base/errors.ts';
 import { badRequest, genericStatus } from '../status.ts';
 
 /** A user of the embedded server. */

@@ -4,7 +4,7 @@
  * nothing is left. apiserver: pkg/admission/plugin/namespace/lifecycle; kubernetes:
  * pkg/registry/core/namespace/storage, pkg/controller/namespace.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
 import { type JsonObject, objectAt } from '../json.ts';
 import { forbiddenObject, namespaceTerminating, notFound } from '../status.ts';
 import { type DeletionOptions, finalizersFor, finalizersIn } from './deletion.ts';

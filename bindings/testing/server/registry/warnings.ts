@@ -10,7 +10,6 @@ import { ApiError } from '../status.ts';
 import { builtInWarnings } from '../warnings/kinds.ts';
 import { isDefinition } from './definitions.ts';
 import type { Kind } from './kinds.ts';
-import type { Written } from './registry.ts';
 
 /** Of the core group. */
 const DEPRECATED: Readonly<Record<string, readonly string[]>> = {
@@ -22,6 +21,14 @@ const DEPRECATED: Readonly<Record<string, readonly string[]>> = {
 export function deprecationOf(kind: Kind): readonly string[] {
   if (kind.builtIn) return kind.group === '' ? (DEPRECATED[kind.plural] ?? []) : [];
   return kind.deprecation === undefined ? [] : [kind.deprecation];
+}
+
+/** What a write answers: the status code and the object's text, or a Status. */
+export interface Written {
+  code: number;
+  json: string;
+  /** What the client is warned of. */
+  warnings?: readonly string[];
 }
 
 /** Of what a client sent, whatever comes of it. */

@@ -3,11 +3,12 @@
  * pkg/server/config.go DefaultBuildHandlerChain, whose order this keeps.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { formatTime } from '../../base/times.ts';
-import type { ApiTarget } from '../api.ts';
+import { formatTime } from '../../../base/times.ts';
 import type { JsonObject } from '../json.ts';
 import type { Kind } from '../registry/kinds.ts';
-import type { Registry, StoreWriteOptions, Written } from '../registry/registry.ts';
+import type { Registry, StoreWriteOptions } from '../registry/registry.ts';
+import type { Written } from '../registry/warnings.ts';
+import type { ApiTarget } from '../request-target.ts';
 import { seed } from '../seed.ts';
 import { type Attributes, attributesOf, forbidden } from './attributes.ts';
 import { bootstrapRoles } from './bootstrap-roles.ts';

@@ -4,7 +4,7 @@
  * any of this, and nobody else touches the reply below.
  */
 import { gzipSync } from 'node:zlib';
-import { macrotask } from '../base/clock.ts';
+import { macrotask } from '../../base/clock.ts';
 
 export type Headers = Record<string, string | number | string[]>;
 

@@ -4,8 +4,8 @@
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';
-import type { Written } from '../registry/registry.ts';
 import { metadataOf } from '../registry/store.ts';
+import type { Written } from '../registry/warnings.ts';
 import {
   badRequest,
   type FieldError,

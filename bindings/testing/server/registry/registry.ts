@@ -4,8 +4,8 @@
  * nothing. apiserver: pkg/registry/generic/registry/store.go, whose order of checks this keeps.
  */
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../base/clock.ts';
-import { formatTime } from '../../base/times.ts';
+import type { Clock } from '../../../base/clock.ts';
+import { formatTime } from '../../../base/times.ts';
 import type { ServerUser } from '../auth/users.ts';
 import { asKept, countsAnyway } from '../fields.ts';
 import {
@@ -66,15 +66,7 @@ import {
   requireKind,
   withNextGeneration,
 } from './strategy.ts';
-import { ownerWarnings, telling, warningsOf } from './warnings.ts';
-
-/** What a write answers: the status code and the object's text, or a Status. */
-export interface Written {
-  code: number;
-  json: string;
-  /** What the client is warned of. */
-  warnings?: readonly string[];
-}
+import { ownerWarnings, telling, type Written, warningsOf } from './warnings.ts';
 
 /** Turns the existing object into the one the client wants. */
 export type ChangeObject = (existing: JsonObject) => JsonObject;

@@ -8,7 +8,7 @@
  * has one unless its CustomResourceDefinition says otherwise. Where there is one, writes to the
  * object leave `status` alone and writes to `/status` leave everything else alone.
  */
-import { CapstanError } from '../../base/errors.ts';
+import { CapstanError } from '../../../base/errors.ts';
 import { isObject, type Json, type JsonObject, objectAt, stringAt } from '../json.ts';
 import { type Schema, schemaAt } from '../schema/structural.ts';
 import { isTrue } from './definitions.ts';

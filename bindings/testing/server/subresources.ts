@@ -8,9 +8,10 @@ import type { RequestOptions } from './options.ts';
 import type { ResourcePath } from './paths.ts';
 import type { Kind } from './registry/kinds.ts';
 import { valueAt, withValueAt } from './registry/paths.ts';
-import type { Registry, Written } from './registry/registry.ts';
+import type { Registry } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
 import { ofResource } from './registry/strategy.ts';
+import type { Written } from './registry/warnings.ts';
 import {
   ApiError,
   badRequest,

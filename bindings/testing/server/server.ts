@@ -7,15 +7,15 @@
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { requireNode } from '../base/environment.ts';
-import { CapstanError, invalid, requireInteger } from '../base/errors.ts';
-import { handleError } from '../base/handle-error.ts';
-import { namesOf, requireNames } from '../base/names.ts';
-import { type Transport, TransportError } from '../cache/rest/transport.ts';
-import { httpTransport } from '../client-node/http-transport.ts';
-import { parseTarget } from './api.ts';
+import { requireNode } from '../../base/environment.ts';
+import { CapstanError, invalid, requireInteger } from '../../base/errors.ts';
+import { handleError } from '../../base/handle-error.ts';
+import { namesOf, requireNames } from '../../base/names.ts';
+import { type Transport, TransportError } from '../../cache/rest/transport.ts';
+import { httpTransport } from '../../client-node/http-transport.ts';
 import { headersAs, requireUser, type ServerUser } from './auth/users.ts';
 import { closesPort, type Fault } from './faults.ts';
+import { parseTarget } from './request-target.ts';
 import { Serving } from './serving.ts';
 import {
   type CheckedServing,

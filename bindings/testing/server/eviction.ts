@@ -3,13 +3,14 @@
  * pkg/registry/core/pod/storage/eviction.go. Nothing here counts what is healthy: the status of a
  * budget is what was written to it, and until then every eviction is told to come again.
  */
-import { type LabelSelector, labelMatcher } from '../base/selectors.ts';
+import { type LabelSelector, labelMatcher } from '../../base/selectors.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from './json.ts';
 import { deleteOptionsIn } from './options.ts';
 import type { ResourcePath } from './paths.ts';
 import { requirePreconditions } from './registry/preconditions.ts';
-import type { Registry, Written } from './registry/registry.ts';
+import type { Registry } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
+import type { Written } from './registry/warnings.ts';
 import { ApiError, type StatusDetails } from './status.ts';
 import { requireName, success } from './subresources.ts';
 

@@ -3,7 +3,7 @@ import type { Incoming } from './body.ts';
 import { type JsonObject, readJson } from './json.ts';
 import { type AnswerShape, wantsYaml, YAML } from './media-types.ts';
 import type { Headers } from './output.ts';
-import type { Written } from './registry/registry.ts';
+import type { Written } from './registry/warnings.ts';
 import { telling } from './registry/warnings.ts';
 import type { ApiError } from './status.ts';
 import { type View, wholeObjects } from './views.ts';

@@ -3,7 +3,7 @@
  * so a request for a version above the present one waits a while for it, and is a 504 only then.
  * apiserver: storage/cacher/watch_cache.go, waitUntilFreshAndBlock and its blockTimeout.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Output } from './output.ts';
 import type { VersionCounter } from './registry/store.ts';
 import { TooLargeVersion } from './status.ts';

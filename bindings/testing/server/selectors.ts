@@ -3,8 +3,8 @@
  * (pkg/labels/selector.go, pkg/fields/selector.go) with its messages, and compiled to one function
  * per selector: a watch calls it twice for every event.
  */
-import { CapstanError } from '../base/errors.ts';
-import { parseLabelSelector } from '../base/selectors.ts';
+import { CapstanError } from '../../base/errors.ts';
+import { parseLabelSelector } from '../../base/selectors.ts';
 import { isObject, type Json, type JsonObject, objectAt } from './json.ts';
 import type { Kind } from './registry/kinds.ts';
 import { metadataOf } from './registry/store.ts';

@@ -4,13 +4,14 @@
  * pkg/registry/core/serviceaccount/storage/token.go, pkg/serviceaccount/claims.go.
  */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto';
-import { formatTime } from '../../base/times.ts';
+import { formatTime } from '../../../base/times.ts';
 import { isObject, type JsonObject, objectAt, stringAt } from '../json.ts';
 import type { ResourcePath } from '../paths.ts';
 import { type ResourceName, TOKEN_REQUEST } from '../registry/kinds.ts';
-import type { Registry, Written } from '../registry/registry.ts';
+import type { Registry } from '../registry/registry.ts';
 import { metadataOf, storeKey } from '../registry/store.ts';
 import { ofKind } from '../registry/strategy.ts';
+import type { Written } from '../registry/warnings.ts';
 import { badRequest, conflict, fieldInvalid, invalidObject, notFound } from '../status.ts';
 import { type ServerUser, serviceAccountGroups, serviceAccountName } from './users.ts';
 

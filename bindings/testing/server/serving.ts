@@ -2,15 +2,16 @@
  * One request at a time, from its first line to its reply, with the faults that it meets: what is
  * the same whether it came over a socket or from this process. It knows no resource; api.ts does.
  */
-import type { Clock } from '../base/clock.ts';
-import { handleError } from '../base/handle-error.ts';
+import type { Clock } from '../../base/clock.ts';
+import { handleError } from '../../base/handle-error.ts';
 import { failure, inForm } from './answer.ts';
-import { Api, type ApiTarget, parseTarget } from './api.ts';
+import { Api } from './api.ts';
 import type { Incoming } from './body.ts';
 import { withoutVersion } from './event-stream.ts';
 import { type AnswerFault, Faults, isAnswer, isOfStream, type StreamFault } from './faults.ts';
 import { type JsonObject, readJson } from './json.ts';
 import { type Headers, Output, type Reply, warningHeader } from './output.ts';
+import { type ApiTarget, parseTarget } from './request-target.ts';
 import type { CheckedServing } from './serving-options.ts';
 import { ApiError, genericStatus } from './status.ts';
 

@@ -4,9 +4,9 @@
  * the messages of what is wrong; none: legal. Also the names that the server makes up.
  */
 import { randomUUID } from 'node:crypto';
-import { exactly, hint, LABEL, SUBDOMAIN, tooLong } from '../../base/label-rules.ts';
+import { exactly, hint, LABEL, SUBDOMAIN, tooLong } from '../../../base/label-rules.ts';
 
-export { labelValue, qualifiedName, subdomain } from '../../base/label-rules.ts';
+export { labelValue, qualifiedName, subdomain } from '../../../base/label-rules.ts';
 
 const CONFIG_KEY = '[-._a-zA-Z0-9]+';
 

@@ -3,7 +3,7 @@
  * where, and request options. Everything below knows nothing of HTTP; everything above knows
  * nothing of Kubernetes.
  */
-import type { Clock } from '../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { type Answer, answer, inForm, json, text, warned } from './answer.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
 import { decodeObject, type Incoming, parseBody, readBody } from './body.ts';
@@ -21,12 +21,11 @@ import {
   verbsOf,
 } from './discovery.ts';
 import { evict } from './eviction.ts';
-import type { FaultTarget, StreamFault } from './faults.ts';
+import type { StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
 import { isObject, type JsonObject, stringAt, without } from './json.ts';
 import { choose, list, parseVersion, selectorsOf } from './list.ts';
-import { isTrue } from './list-options.ts';
 import {
   type AnswerShape,
   mediaType,
@@ -46,13 +45,15 @@ import {
 } from './options.ts';
 import type { Output } from './output.ts';
 import { configurationFrom, patchFrom } from './patches.ts';
-import { type Path, parseRequestPath, type ResourcePath } from './paths.ts';
+import type { Path, ResourcePath } from './paths.ts';
 import { BINDING, type Kind, SCALE, SENT_TO, TOKEN_REQUEST } from './registry/kinds.ts';
 import { normalizeMetadata } from './registry/metadata.ts';
 import { isPart } from './registry/parts.ts';
-import { Registry, type Written } from './registry/registry.ts';
+import { Registry } from './registry/registry.ts';
 import { metadataOf } from './registry/store.ts';
+import type { Written } from './registry/warnings.ts';
 import { deprecationOf } from './registry/warnings.ts';
+import type { ApiTarget } from './request-target.ts';
 import { checkScope, checkSubresource, checkVerbs, refuseMethod } from './route-checks.ts';
 import { prepareRules } from './rules/prepare.ts';
 import { ApiError, badRequest, methodNotAllowed, noSuchPath } from './status.ts';
@@ -64,51 +65,6 @@ import { jsonOfApply, type Sent } from './yaml.ts';
 
 const HEALTH = ['/healthz', '/livez', '/readyz'];
 const NO_PAGE = '404 page not found\n';
-
-/** A request as far as its first line tells. */
-export interface ApiTarget extends FaultTarget {
-  method: string;
-  route: Path;
-  query: URLSearchParams;
-}
-
-/** @param url as in the request line */
-export function parseTarget(method: string, url: string): ApiTarget {
-  const mark = url.indexOf('?');
-  const path = mark < 0 ? url : url.slice(0, mark);
-  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
-  const route = parseRequestPath(path);
-  return {
-    method,
-    path,
-    query,
-    search: url.slice(path.length + 1),
-    route,
-    verb: verbOf(method, route, query),
-  };
-}
-
-function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarget['verb'] {
-  if (route.type !== 'resource') return undefined;
-  switch (method) {
-    case 'GET':
-      if (route.name !== '') return route.watch ? 'watch' : 'get';
-      return isWatch(route, query) ? 'watch' : 'list';
-    case 'POST':
-      return 'create';
-    case 'PUT':
-      return 'update';
-    case 'PATCH':
-      return 'patch';
-    case 'DELETE':
-      return 'delete';
-    default:
-      return undefined;
-  }
-}
-
-const isWatch = (path: ResourcePath, query: URLSearchParams): boolean =>
-  path.watch || isTrue(query.get('watch'));
 
 /** A request on a resource, as far as it is settled. */
 interface Call {

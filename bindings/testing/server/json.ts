@@ -3,10 +3,10 @@
  * come from tenants, so objects are only ever built through Object.fromEntries or spread, which
  * make `__proto__` an ordinary member.
  */
-import { eachNumber, jsonText } from '../base/exact-json.ts';
-import { isJsonObject } from '../base/json-value.ts';
+import { eachNumber, jsonText } from '../../base/exact-json.ts';
+import { isJsonObject } from '../../base/json-value.ts';
 
-export { ownMember, sameJson } from '../base/json-value.ts';
+export { ownMember, sameJson } from '../../base/json-value.ts';
 
 /** An int64 that JavaScript's numbers would round is a BigInt, so that it is stored as it came. */
 export type Json = null | boolean | number | bigint | string | readonly Json[] | JsonObject;

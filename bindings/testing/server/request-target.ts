@@ -1,0 +1,48 @@
+/** What the first line of a request says: the verb, the path and the query. */
+import type { FaultTarget } from './faults.ts';
+import { isTrue } from './list-options.ts';
+import { type Path, parseRequestPath, type ResourcePath } from './paths.ts';
+
+export interface ApiTarget extends FaultTarget {
+  method: string;
+  route: Path;
+  query: URLSearchParams;
+}
+
+/** @param url as in the request line */
+export function parseTarget(method: string, url: string): ApiTarget {
+  const mark = url.indexOf('?');
+  const path = mark < 0 ? url : url.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));
+  const route = parseRequestPath(path);
+  return {
+    method,
+    path,
+    query,
+    search: url.slice(path.length + 1),
+    route,
+    verb: verbOf(method, route, query),
+  };
+}
+
+function verbOf(method: string, route: Path, query: URLSearchParams): FaultTarget['verb'] {
+  if (route.type !== 'resource') return undefined;
+  switch (method) {
+    case 'GET':
+      if (route.name !== '') return route.watch ? 'watch' : 'get';
+      return isWatch(route, query) ? 'watch' : 'list';
+    case 'POST':
+      return 'create';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return 'delete';
+    default:
+      return undefined;
+  }
+}
+
+const isWatch = (path: ResourcePath, query: URLSearchParams): boolean =>
+  path.watch || isTrue(query.get('watch'));
