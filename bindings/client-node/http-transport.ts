@@ -19,19 +19,18 @@ export interface HttpTransportOptions extends ConnectionOptions {
 const NAMES = namesOf<HttpTransportOptions>()({ ...CONNECTION_NAMES, headers: 1, tls: TLS_NAMES });
 
 /**
- * A transport over node:http2, node:https or node:http to one server. Where an https server offers
- * HTTP/2, all requests and watches share a connection, up to as many as the server allows at a
- * time, and then another; else connections are pooled and kept alive. Redirects are not followed.
+ * A transport to one server over node:http2, node:https or node:http. If an https server offers
+ * HTTP/2, all requests and watches share a connection, up to the server's limit of streams, and
+ * then another one; else connections are pooled and kept alive. Redirects are not followed.
  *
- * A connection that died without a word is found within 45 s: HTTP/2's by a PING after 30 s of
- * silence that must be answered within 15 s; HTTP/1.1's by the kernel, which probes after 30 s of
- * silence and gives up 10 s later (Linux, macOS, Windows). Neither cuts a watch because it is
- * quiet.
+ * A dead connection is detected within 45 s: over HTTP/2 by a PING after 30 s of silence, which
+ * must be answered within 15 s; over HTTP/1.1 by TCP keep-alive, after 30 s of silence and ten
+ * probes a second apart (Linux, macOS, Windows). A quiet watch is not ended by either.
  *
- * GET, HEAD and OPTIONS are sent once more, on a fresh connection, when a re-used connection turns
- * out to be closed by the server, and any request that a server which goes away (GOAWAY) did not
- * look at. Everything else is left to the layers above. An answer that is compressed although
- * `identity` was asked for is decompressed (gzip) or refused (DECODE).
+ * GET, HEAD and OPTIONS are sent once more on a fresh connection if the server had closed the
+ * re-used one; so is any request that a server which goes away (GOAWAY) did not process. All other
+ * retries are left to the layers above. An answer that is compressed although `identity` was
+ * requested is decompressed (gzip) or refused (DECODE).
  *
  * @param server such as `https://10.0.0.1:6443` or `http://localhost:8001/prefix`; a user and
  *   password in it are sent as Basic authorization, unless `headers` say otherwise

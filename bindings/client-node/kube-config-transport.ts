@@ -21,30 +21,30 @@ import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-
  * name, as in Go; over SOCKS `tls-server-name` may not be an address. A request ends when it is
  * aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
- * After a 401 the next request has the token's file read again, or the exec plugin run again, also
- * where its credential does not expire; once a second at most. While the file of a token or of the
- * CA is empty, one of its files is missing, or a client certificate and its key do not fit each
- * other, the former ones are used, and the error handler (`setErrorHandler`) is told once.
+ * After a 401, at most once a second, the next request reads the token file again or runs the exec
+ * plugin again, also if its credential has no expiry. While a token or CA file is empty or missing,
+ * or a client certificate and its key do not match, the former ones are used, and the error handler
+ * (`setErrorHandler`) is called once.
  *
- * The KubeConfig is asked for its credentials for each request; requests that start within 30 s
- * while it is being asked share the answer, so that many informers do not start many exec plugins.
- * The error handler is told when the answer takes longer than 10 s; who still waits after 30 s
- * takes what a second try gives, if that is sooner. The error of a plugin that fails names its
- * command, with its stderr and the `installHint`; so does that of a request which ends while it
- * waits. How long a plugin may take is up to each request's `signal`, and to `close()`, which end
- * the wait but not the plugin: the process lives as long as that does, so a program whose plugin may
- * hang should end by `process.exit()`. When the TLS material changes, new connections replace the
- * idle ones. Where the KubeConfig fails to answer, that is a TransportError of kind 'unknown'.
+ * Each request reads its credentials from the KubeConfig. Requests that start within 30 s of a
+ * pending read share it, so that many informers do not start many exec plugins. The error handler
+ * is called if the read takes longer than 10 s. A request that still waits after 30 s uses the
+ * result of a second try if that comes first. The error of a failed plugin has its command, its
+ * stderr and the `installHint`; so has the error of a request that ends while it waits. A request's
+ * `signal` and `close()` end the wait but not the plugin: its process keeps this one alive, so a
+ * program whose plugin may hang should end by `process.exit()`. When the TLS material changes, new
+ * connections replace the idle ones. If the KubeConfig fails, the request rejects with a
+ * TransportError of kind 'unknown'.
  *
- * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: a proxy is what the kubeconfig's
- * `proxy-url` says.
+ * `HTTPS_PROXY` and `NO_PROXY` are not read, unlike in client-go: the proxy is the kubeconfig's
+ * `proxy-url`.
  *
- * What client-node leaves out when it loads a kubeconfig cannot be told here, and is no error: a
- * user's `tokenFile` (it knows `token-file`, and reads that once, when it loads), `as-groups`,
- * `as-uid` and `as-user-extra`. With `as-groups` and without `as` requests go out as the user in
- * full. For a file that is read again give the user an `authProvider` of `{ name: 'tokenFile',
- * config: { tokenFile } }`; for groups set `Impersonate-Group`, a list, in an authenticator of
- * `KubeConfig.addAuthenticator`, which is asked for users without `exec` and `authProvider`.
+ * client-node drops some fields when it loads a kubeconfig, which cannot be detected here: a user's
+ * `tokenFile` (it reads `token-file` instead, once, at loading), `as-groups`, `as-uid` and
+ * `as-user-extra`. With `as-groups` and without `as` requests have all rights of the user. For a
+ * token file that is read again give the user an `authProvider` of `{ name: 'tokenFile', config: {
+ * tokenFile } }`. For groups set `Impersonate-Group`, a list, in an authenticator of
+ * `KubeConfig.addAuthenticator`, which is called for users without `exec` and `authProvider`.
  *
  * @throws CapstanError INVALID_ARGUMENT for a config without a current cluster, and for a server at
  *   http without `insecure-skip-tls-verify` or a `proxy-url`, which client-node does not allow:

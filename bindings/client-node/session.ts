@@ -148,7 +148,7 @@ export class Session {
     return this.#health.clock.now() - this.#heardAt;
   }
 
-  /** How long the answer to a PING may still take. */
+  /** The time that is left for the answer to a PING, in milliseconds. */
   #patience(): number {
     const { clock, pingTimeout } = this.#health;
     return this.#askedAt === undefined ? pingTimeout : this.#askedAt + pingTimeout - clock.now();

@@ -203,7 +203,7 @@ export class Discovery {
     return undefined;
   }
 
-  /** The preferred one first. */
+  /** The versions of a group, the preferred one first. */
   #versionsOf(group: string, signal: AbortSignal | undefined): Promise<string[]> {
     if (group === '') return Promise.resolve(['v1']);
     return kept(this.#versions, group, signal, async () => {
