@@ -1,6 +1,6 @@
 /**
- * The builder, and the options of one object. controller-runtime: pkg/builder/controller_test.go
- * and pkg/controller/controller_test.go.
+ * The builder and createController. controller-runtime: pkg/builder/controller_test.go and
+ * pkg/controller/controller_test.go.
  */
 import { type KubeObject, type Resource, StatusError } from 'capstan/cache';
 import type { Client } from 'capstan/client';
@@ -45,7 +45,7 @@ afterEach(() => {
   setErrorHandler(previous);
 });
 
-/** Names are unique in the process: each test has its own. */
+/** Names are unique in the process, so each test takes its own. */
 let names = 0;
 const fresh = (): string => `builder-${++names}`;
 const ignore = () => undefined;
@@ -75,7 +75,7 @@ describe('the builder', () => {
     expect(manager.transport.watches()).toBe(2);
   });
 
-  test('matches every owner where that is asked for', async () => {
+  test('matches every owner with matchEveryOwner', async () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     newControllerManagedBy(manager)
@@ -92,7 +92,7 @@ describe('the builder', () => {
     expect(calls).toEqual(['b', 'c']);
   });
 
-  test('watches other resources by a handler, without for too', async () => {
+  test('watches other resources with a handler, also without for', async () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     newControllerManagedBy(manager)
@@ -107,7 +107,7 @@ describe('the builder', () => {
     expect(calls).toEqual(['default/a', '/d']);
   });
 
-  test('takes sources of any kind, which no event filter is asked about', async () => {
+  test('accepts sources of any kind, to which event filters do not apply', async () => {
     const manager = new FakeManager();
     const source = new TestSource();
     const calls: string[] = [];
@@ -124,7 +124,7 @@ describe('the builder', () => {
     expect(calls).toEqual(['raw']);
   });
 
-  test('asks the predicates of a resource for its events alone, and event filters for all', async () => {
+  test('applies the predicates of a resource to its events only, and event filters to all', async () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     const asked: string[] = [];
@@ -150,7 +150,7 @@ describe('the builder', () => {
     expect(asked.sort()).toEqual(['ignored', 'nobody', 'p', 'w1', 'w2']);
   });
 
-  test('asks for nothing but metadata where that is enough, for, owned and watched', async () => {
+  test('watches only metadata with metadataOnly, for, owned and watched', async () => {
     const manager = new FakeManager();
     const selected: unknown[] = [];
     const own = manager.cache.informerFor.bind(manager.cache);
@@ -193,7 +193,7 @@ describe('the builder', () => {
     },
   );
 
-  test('takes an object with a reconcile function', async () => {
+  test('accepts an object with a reconcile function', async () => {
     const manager = new FakeManager();
     class Website implements Reconciler<TestObject> {
       readonly calls: string[] = [];
@@ -208,7 +208,7 @@ describe('the builder', () => {
     expect(website.calls).toEqual(['a']);
   });
 
-  test('logs where it is told to', async () => {
+  test('logs to its logger', async () => {
     const [first, second] = [new RecordingLogger(), new RecordingLogger()];
     const manager = new FakeManager({ logger: first });
     newControllerManagedBy(manager).for(Widget).named(fresh()).withLogger(second).complete(ignore);
@@ -222,7 +222,7 @@ describe('the builder', () => {
     expect(second.lines.filter(({ message }) => message === 'Starting workers')).toHaveLength(2);
   });
 
-  test('keeps to the namespace of its options', async () => {
+  test('watches only the namespace of its options', async () => {
     const manager = new FakeManager();
     const calls: string[] = [];
     newControllerManagedBy(manager)
@@ -253,9 +253,9 @@ describe('the builder', () => {
         (request, { get }) =>
           void expectTypeOf(get(request)).toEqualTypeOf<TestObject | undefined>(),
       );
-    // They were typed by the whole object: a map function that read the spec compiled, and threw
-    // for each event. So did one that says it wants a whole one, as the parameters of methods are
-    // compared in both directions.
+    // Handlers of metadata-only watches were typed by the whole object: a map function that read
+    // the spec compiled, and threw for each event. So did a handler that expected the whole object,
+    // because the parameters of methods are compared bivariantly.
     type Sized = TestObject & { size: number };
     expectTypeOf<EventHandler<Sized>>().not.toExtend<EventHandler<TestObject>>();
     expectTypeOf<Predicate<Sized>>().not.toExtend<Predicate<TestObject>>();
@@ -277,8 +277,8 @@ describe('the builder', () => {
       )
       .named(fresh())
       .complete(() => {});
-    // Then nothing could be read of an object whose type is a parameter: a helper for any resource
-    // did not compile.
+    // Nothing could be read of an object whose type is a type parameter, so a helper for any
+    // resource did not compile.
     const byLabel = <T extends KubeObject & { metadata?: { labels?: Record<string, string> } }>(
       resource: Resource<T, string>,
     ) =>
@@ -315,7 +315,7 @@ describe('the builder', () => {
   });
 });
 
-describe('what the builder refuses, adding nothing', () => {
+describe('the builder refuses, and adds nothing', () => {
   const refusals: [string, (manager: FakeManager) => unknown, RegExp][] = [
     [
       'no reconciler',
@@ -450,7 +450,7 @@ describe('a name', () => {
     options: Partial<ControllerOptions<TestObject>>,
   ): Controller => createController({ manager, for: Widget, reconcile: ignore, ...options });
 
-  test('belongs to one controller in the process, until that has ended', async () => {
+  test('belongs to one controller in the process until that has ended', async () => {
     const manager = new FakeManager();
     const name = fresh();
     const first = make(manager, { name });
@@ -464,7 +464,7 @@ describe('a name', () => {
     expect(() => make(manager, { name })).toThrow(/exists already/);
   });
 
-  test('may be shared where the check is switched off, by the controller or by the manager', () => {
+  test('may be shared with skipNameValidation of the controller or the manager', () => {
     const name = fresh();
     make(new FakeManager(), { name });
     expect(() => make(new FakeManager(), { name, skipNameValidation: true })).not.toThrow();
@@ -476,7 +476,7 @@ describe('a name', () => {
     expect(() => make(strict, { name, skipNameValidation: true })).not.toThrow();
   });
 
-  test('is that of the kind, in lower case, and is given back when the manager takes nothing more', async () => {
+  test('is the kind in lower case by default, and is released if the manager accepts nothing more', async () => {
     const manager = new FakeManager();
     const controller = make(manager, {});
     expect(controller.name).toBe('widget');
@@ -488,13 +488,13 @@ describe('a name', () => {
     for (let i = 0; i < 2; i++) expect(() => make(manager, {})).toThrow('the manager is ending');
   });
 
-  test('without a manager is nobody’s business', () => {
+  test('without a manager is not checked', () => {
     const options = { transport: new FakeCluster(), for: Widget, reconcile: ignore };
     expect(() => [createController(options), createController(options)]).not.toThrow();
   });
 });
 
-describe('what an option is by default', () => {
+describe('the default of an option', () => {
   const report = (
     options: Partial<ControllerOptions<TestObject>> = {},
     manager: FakeManagerOptions = {},
@@ -507,7 +507,8 @@ describe('what an option is by default', () => {
       ...options,
     });
 
-  // `Number(process.env.WORKERS)` of what is not set: the controller ended at once, without a word.
+  // `Number(process.env.WORKERS)` is NaN if the variable is not set: the controller ended at once,
+  // without an error.
   test.each<[string, FakeManagerOptions['controllerDefaults']]>([
     ['maxConcurrentReconciles', { maxConcurrentReconciles: 0 }],
     ['maxConcurrentReconciles', { maxConcurrentReconciles: Number.NaN }],
@@ -517,7 +518,7 @@ describe('what an option is by default', () => {
     ],
     ['cacheSyncTimeout', { cacheSyncTimeout: -1 }],
     ['usePriorityQueue', { usePriorityQueue: 'no' as unknown as boolean }],
-  ])('no %s of the manager that is none', (option, controllerDefaults) => {
+  ])('the manager\'s %s must be valid', (option, controllerDefaults) => {
     const message = expect.stringContaining(`manager.controllerDefaults.${option}`);
     expect(() => report({}, { controllerDefaults })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),
@@ -543,7 +544,7 @@ describe('what an option is by default', () => {
     });
   });
 
-  test('the need of a leader: its own, the manager’s, yes', () => {
+  test('needLeaderElection: its own, the manager’s, true', () => {
     expect(report().needLeaderElection()).toBe(true);
     expect(
       report({}, { controllerDefaults: { needLeaderElection: false } }).needLeaderElection(),
@@ -555,7 +556,7 @@ describe('what an option is by default', () => {
     expect(own.needLeaderElection()).toBe(true);
   });
 
-  test('the warm-up: its own, the manager’s, no', async () => {
+  test('enableWarmup: its own, the manager’s, false', async () => {
     const started = async (
       own: boolean | undefined,
       manager: boolean | undefined,
@@ -580,7 +581,7 @@ describe('what an option is by default', () => {
     ['two minutes', {}, {}, 120_000],
     ['the manager’s', {}, { cacheSyncTimeout: 7000 }, 7000],
     ['its own', { cacheSyncTimeout: 3000 }, { cacheSyncTimeout: 7000 }, 3000],
-  ])('the time for caches to sync: %s', async (_, options, controllerDefaults, ms) => {
+  ])('cacheSyncTimeout: %s', async (_, options, controllerDefaults, ms) => {
     const manager = new FakeManager({ controllerDefaults });
     manager.transport.holdLists.set('widgets', new Promise(() => undefined));
     createController({ manager, name: fresh(), for: Widget, reconcile: ignore, ...options });
@@ -595,7 +596,7 @@ describe('what an option is by default', () => {
     ['none', {}, {}, undefined],
     ['the manager’s', {}, { reconciliationTimeout: 70 }, 70],
     ['its own', { reconciliationTimeout: 30 }, { reconciliationTimeout: 70 }, 30],
-  ])('the time for a reconcile: %s', async (_, options, controllerDefaults, expected) => {
+  ])('reconciliationTimeout: %s', async (_, options, controllerDefaults, expected) => {
     const manager = new FakeManager({ controllerDefaults });
     let abortedAt: number | undefined;
     manager.transport.put('widgets', widget('a'));
@@ -634,7 +635,7 @@ describe('what an option is by default', () => {
     expect(controller.report().queue.hasPriorities).toBe(hasPriorities);
   });
 
-  test('the rate limiter goes to newQueue: its own, else one by the kind of queue', async () => {
+  test('the rate limiter of newQueue: its own, else the default of the kind of queue', async () => {
     const given: RateLimiter<Request>[] = [];
     const own = new ItemExponentialFailureRateLimiter<Request>(1, 2, { key: requestKey });
     for (const options of [{ rateLimiter: own }, { usePriorityQueue: false }, {}]) {
@@ -658,7 +659,7 @@ describe('what an option is by default', () => {
     }
     expect(given[0]).toBe(own);
     expect(given[0]?.numRequeues({ namespace: 'default', name: 'a' })).toBe(1);
-    // The bucket of a queue without priorities is part of a limiter of several.
+    // A queue without priorities has a token bucket too, so its limiter is one of several.
     expect(given.slice(1).map((limiter) => limiter.constructor.name)).toEqual([
       'MaxOfRateLimiter',
       'ItemExponentialFailureRateLimiter',
@@ -689,7 +690,7 @@ describe('what an option is by default', () => {
 });
 
 describe('createController', () => {
-  test('refuses what its builder refuses, and a transport beside a manager', () => {
+  test('refuses what the builder refuses, and a transport together with a manager', () => {
     const good = { transport: new FakeCluster(), for: Widget, reconcile: ignore };
     const wrong: [object, RegExp][] = [
       [{ manager: new FakeManager() }, /"transport" and "manager" exclude each other/],
@@ -716,7 +717,7 @@ describe('createController', () => {
       ).toThrow(message);
   });
 
-  test('takes everything that the builder takes', async () => {
+  test('accepts everything that the builder accepts', async () => {
     const cluster = new FakeCluster();
     const clock = new FakeClock();
     const source = new TestSource();
@@ -754,7 +755,7 @@ describe('createController', () => {
     expect(cluster.watches()).toBe(0);
   });
 
-  test('a resource that is watched whole and by its metadata is read whole', async () => {
+  test('a resource that is watched whole and as metadata is read whole', async () => {
     const cluster = new FakeCluster();
     const clock = new FakeClock();
     const asked: unknown[] = [];
@@ -782,7 +783,7 @@ describe('asReconciler', () => {
   const context = {} as never;
   const request = { namespace: 'default', name: 'a' };
 
-  test('gives the object, read by the client', async () => {
+  test('passes the object that the client read', async () => {
     const seen: TestObject[] = [];
     const reconciler = asReconciler(
       clientThat(({ name }) => widget(name)),
@@ -798,7 +799,7 @@ describe('asReconciler', () => {
     expect(seen).toEqual([widget('a')]);
   });
 
-  test('has nothing to do for an object that is gone, and passes on every other failure', async () => {
+  test('does nothing for an object that does not exist, and passes on other errors', async () => {
     const never = () => expect.fail('there is no object');
     const status = (code: number, reason: string) => () => {
       throw new StatusError(code, { kind: 'Status', code, reason, message: reason }, 'GET /x');
@@ -823,7 +824,7 @@ describe('asReconciler', () => {
     await expect(failing.reconcile(request, context)).rejects.toThrow('no');
   });
 
-  test('refuses what it cannot use', () => {
+  test('refuses invalid arguments', () => {
     const good = { resource: Widget, reconcile: ignore };
     expect(() => asReconciler({} as never, good)).toThrow(/client\.get/);
     expect(() => asReconciler(clientThat(ignore), { ...good, reconcile: 1 } as never)).toThrow(

@@ -1,6 +1,5 @@
 /**
- * Why a request is reconciled: what is kept of its causes from the source to the reconcile
- * function.
+ * The causes of a reconcile: what is kept of them between the source and the reconcile function.
  */
 import type { Cause } from 'capstan/controller';
 import { setErrorHandler } from 'capstan/workqueue';
@@ -17,7 +16,7 @@ afterEach(() => {
   setErrorHandler(previous);
 });
 
-/** The causes that each reconcile was given, with their times, and how many more. */
+/** The causes of each reconcile with their times, and the number of further ones. */
 function whys(
   reconcile: Parameters<typeof rig>[0] = () => undefined,
   options: Parameters<typeof rig>[1] = {},
@@ -33,7 +32,7 @@ function whys(
   return { ...parts, seen };
 }
 
-/** One worker stands at "gate" until it is let go. */
+/** One worker waits in the reconcile of "gate" until it is released. */
 async function busy(options: Parameters<typeof rig>[1] = {}) {
   const gate = Promise.withResolvers<void>();
   const parts = whys(({ name }) => (name === 'gate' ? gate.promise : undefined), options);
@@ -59,8 +58,8 @@ test('a run has the causes of all adds that were merged into it, in order', asyn
   expect(seen).toEqual(['create@1 update@2 delete@3']);
 });
 
-// The worker hears of a request later than the queue hands it out: it took the causes of both runs,
-// and the second had none.
+// The worker gets a request later than the queue hands it out: it took the causes of both runs, and
+// the second run had none.
 test.each([true, false])(
   'a request that is added twice to a worker that waits has each cause once (priorities: %s)',
   async (usePriorityQueue) => {
@@ -73,7 +72,7 @@ test.each([true, false])(
   },
 );
 
-test('the object, the source and the predicates of a cause arrive as they are', async () => {
+test('the object, the source and the predicates of a cause arrive unchanged', async () => {
   const given: (readonly Cause[])[] = [];
   const { source, start, clock } = rig((_, { causes }) => void given.push(causes));
   const cause: Cause = {
@@ -90,7 +89,7 @@ test('the object, the source and the predicates of a cause arrive as they are', 
   expect(given[0]?.[0]).toBe(cause);
 });
 
-test('what comes while a request is reconciled is a cause of its next run', async () => {
+test('an add while a request is reconciled is a cause of its next run', async () => {
   const gate = Promise.withResolvers<void>();
   const { source, seen, start, clock } = whys(() => gate.promise);
   await start();
@@ -102,7 +101,7 @@ test('what comes while a request is reconciled is a cause of its next run', asyn
   expect(seen).toEqual(['create@1', 'update@2']);
 });
 
-test('a retry and a requeue are causes too, with the number of the try to come, beside what happens meanwhile', async () => {
+test('a retry and a requeue are causes too, with the number of the next attempt, besides later adds', async () => {
   const { source, seen, start, clock } = whys(
     answers({ a: [fail, fail, () => ({ requeue: true }), () => ({ requeueAfter: 100 })] }),
   );
@@ -120,9 +119,9 @@ test('a retry and a requeue are causes too, with the number of the try to come, 
   ]);
 });
 
-// `causes[0]` was the requeueAfter of the run before, though it was 59 s from due and an update had
-// led to the run.
-test('a requeueAfter that is not due comes after what led to the run; one that is due stays in its place', async () => {
+// `causes[0]` was the requeueAfter of the previous run, although it was due 59 s later and an
+// update had led to the run.
+test('a requeueAfter that is not due comes after the causes of the run; one that is due stays in its place', async () => {
   const again = () => ({ requeueAfter: 60_000 });
   const { source, seen, start, clock } = whys(answers({ a: [again, again, again] }));
   await start();
@@ -154,7 +153,7 @@ test.each([true, false])(
   },
 );
 
-test('requests of one name in two namespaces, and keys that join alike, have their own', () => {
+test('requests of one name in two namespaces, and keys that concatenate alike, have their own', () => {
   const causes = new Causes();
   causes.add({ namespace: 'a', name: 'b/c' }, causeOf('create'));
   causes.add({ namespace: 'a/b', name: 'c' }, causeOf('update'));
@@ -169,7 +168,7 @@ test('requests of one name in two namespaces, and keys that join alike, have the
   expect(causes.size).toBe(1);
 });
 
-test('causes that were taken can be given back, before those that came since', () => {
+test('causes that were taken can be put back, before later ones', () => {
   const causes = new Causes();
   const request = requestOf('a');
   for (let i = 0; i < 5; i++) causes.add(request, causeOf('create', i));
@@ -190,10 +189,11 @@ test('causes that were taken can be given back, before those that came since', (
   causes.giveBack(request, all);
   expect(causes.take(request)).toMatchObject({ moreCauses: 40 - MOST_CAUSES });
   causes.giveBack(request, { causes: [causeOf('create')], moreCauses: 0 });
-  expect(causes.take(request).causes).toEqual([causeOf('create')]); // the source's own, to which nothing is added
+  // the very object of the source, unchanged
+  expect(causes.take(request).causes).toEqual([causeOf('create')]);
 });
 
-test('a cause whose request the queue refused is taken back', () => {
+test('a cause whose request the queue refused is removed', () => {
   const causes = new Causes();
   const request = requestOf('a');
   const [one, two] = [causeOf('create'), causeOf('update')];
@@ -207,13 +207,13 @@ test('a cause whose request the queue refused is taken back', () => {
   causes.remove(requestOf('other'), one);
   const three = [one, two, causeOf('delete')] as const;
   for (const cause of three.slice(1)) causes.add(request, cause);
-  causes.remove(request, two); // another came after it
+  causes.remove(request, two); // another cause was added after it
   expect(causes.of(request).causes).toEqual(three);
   causes.remove(request, three[2]);
   expect(causes.of(request).causes).toEqual([one, two]);
 });
 
-test('what is known of a request that never came is nothing, and one that comes again is counted again', () => {
+test('a request that never came has no causes, and one that comes again is counted again', () => {
   const causes = new Causes();
   const none = { causes: [], moreCauses: 0 };
   expect([causes.of(requestOf('a')), causes.take(requestOf('a')), causes.size]).toEqual([
@@ -234,7 +234,7 @@ test('what is known of a request that never came is nothing, and one that comes 
   expect([causes.size, causes.places, causes.of(requestOf('b'))]).toEqual([0, 0, none]);
 });
 
-test('nothing is kept of requests that were reconciled, nor after the end', async () => {
+test('nothing is kept after a reconcile, nor after the end', async () => {
   const { source, start, clock, controller } = rig();
   await start();
   for (let i = 0; i < 50; i++) source.add(`r${i}`);
@@ -248,7 +248,7 @@ test('nothing is kept of requests that were reconciled, nor after the end', asyn
   expect(controller.report().keys).toEqual([]);
 });
 
-test('places of requests follow those that are queued', () => {
+test('the number of entries follows the queued requests', () => {
   const causes = new Causes();
   const request = (i: number) => ({ namespace: `team-${i % 7}`, name: `web-${i}` });
   for (let i = 0; i < 50_000; i++) {
@@ -266,7 +266,7 @@ test('places of requests follow those that are queued', () => {
   expect([causes.size, causes.places <= 4096]).toEqual([0, true]);
 });
 
-test('a map of requests follows what is in it: namespaces that became empty are let go of', () => {
+test('a request map drops namespaces that became empty', () => {
   const map = new RequestMap<number>();
   const request = (i: number) => ({ namespace: `team-${i}`, name: 'web' });
   for (let i = 0; i < 1000; i++) {

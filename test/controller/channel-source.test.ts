@@ -1,4 +1,4 @@
-/** Channels, timers and functions as sources. */
+/** Channel, timer and function sources. */
 import {
   channelSource,
   EventChannel,
@@ -31,7 +31,7 @@ function held() {
 }
 
 describe('a channel source', () => {
-  test('gives what is sent to the handler as generic events, past the predicates', async () => {
+  test('passes sent objects through the predicates to the handler, as generic events', async () => {
     const events = new EventChannel<Thing>();
     const told: string[] = [];
     const notB = newPredicateFuncs((object: Thing) => object.metadata.name !== 'b', {
@@ -59,7 +59,7 @@ describe('a channel source', () => {
     expect(source.waitForSync).toBeUndefined();
   });
 
-  test('takes events one after the other from an async handler, and no more than its buffer ahead', async () => {
+  test('handles events one after the other with an async handler, and reads only its buffer ahead', async () => {
     const asked: number[] = [];
     async function* endless(): AsyncGenerator<GenericEvent<Thing>> {
       for (let i = 1; ; i++) {
@@ -70,14 +70,14 @@ describe('a channel source', () => {
     const { told, handler, next } = held();
     await started(channelSource({ events: endless(), handler, bufferSize: 2, clock }));
     await clock.settle();
-    // One is with the handler, two wait in the buffer, one waits to get in.
+    // One event is in the handler, two are in the buffer, one waits for room.
     expect([told, asked.length]).toEqual([['e1'], 4]);
     next();
     await clock.settle();
     expect([told, asked.length]).toEqual([['e1', 'e2'], 5]);
   });
 
-  test('gives pending events to the handler in their order once it goes on', async () => {
+  test('passes pending events in order once the handler continues', async () => {
     const events = new EventChannel<Thing>({ capacity: 1 });
     const { told, handler, next } = held();
     await started(channelSource({ events, handler, bufferSize: 1, clock }));
@@ -91,7 +91,7 @@ describe('a channel source', () => {
     expect(told).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  test('gets what was sent before it was started', async () => {
+  test('gets objects that were sent before it started', async () => {
     const events = new EventChannel<Thing>();
     events.trySend(thing('early'));
     const told: string[] = [];
@@ -100,7 +100,7 @@ describe('a channel source', () => {
     expect(told).toEqual(['generic n/early']);
   });
 
-  test('has nothing more to say when its channel is closed, after what was in it', async () => {
+  test('ends when its channel is closed, after the events in it', async () => {
     const events = new EventChannel<Thing>();
     events.trySend(thing('last'));
     events.close();
@@ -114,7 +114,7 @@ describe('a channel source', () => {
     await expect(events.send(thing('late'))).rejects.toMatchObject({ code: 'STOPPED' });
   });
 
-  test('reports events that end with an error, and says so', async () => {
+  test('reports an iterable that throws, and shows it as its problem', async () => {
     const error = new Error('the broker is gone');
     async function* failing(): AsyncGenerator<GenericEvent<Thing>> {
       yield { object: thing('a') };
@@ -134,9 +134,9 @@ describe('a channel source', () => {
     expect(source.status?.().problem).toContain('the broker is gone');
   });
 
-  // The source let go of its channel some microtasks after its signal: it took what a webhook sent
-  // in between, answered with 202, with it.
-  test('leaves what is sent in the turn of its end to the next one', async () => {
+  // The source released its channel some microtasks after its signal: it took an event that a
+  // webhook had sent in between, and that was answered with 202.
+  test('leaves objects that are sent in the turn of its end to the next source', async () => {
     const events = new EventChannel<Thing>();
     const told: string[] = [];
     const { stop } = await started(channelSource({ events, handler: telling(told), clock }));
@@ -151,7 +151,7 @@ describe('a channel source', () => {
     expect(told).toEqual(['generic n/before', 'generic n/meanwhile']);
   });
 
-  test('lets go of its iterable at the end, and takes nothing more', async () => {
+  test('releases its iterable at the end, and reads nothing more', async () => {
     let returned = 0;
     const events: AsyncIterable<GenericEvent<Thing>> = {
       [Symbol.asyncIterator]: () => ({
@@ -172,7 +172,7 @@ describe('a channel source', () => {
     expect(returned).toBe(1);
   });
 
-  test('reports what is no event, and an iterable that cannot let go', async () => {
+  test('reports a value that is not an event, and an iterable that fails to return', async () => {
     const values = [undefined, 1, null, { object: thing('a') }] as GenericEvent<Thing>[];
     const events: AsyncIterable<GenericEvent<Thing>> = {
       [Symbol.asyncIterator]: () => ({
@@ -201,8 +201,8 @@ describe('a channel source', () => {
     ]);
   });
 
-  // A generator would end only after its next event, and would have swallowed that one.
-  test('that has been removed leaves what is sent then to the source that follows it', async () => {
+  // A generator returns only after its next event, and would have swallowed that one.
+  test('that was removed leaves later events to the source that follows it', async () => {
     const events = new EventChannel<Thing>();
     const { stop } = await started(channelSource({ events, handler: telling([]), clock }));
     await clock.settle();
@@ -214,13 +214,12 @@ describe('a channel source', () => {
     expect(told).toEqual(['generic n/a', 'generic n/b']);
   });
 
-  test('gives the turn to others while events come without a pause', async () => {
+  test('yields to the event loop while events come without a pause', async () => {
     let endless = true;
     async function* always(): AsyncGenerator<GenericEvent<Thing>> {
       while (endless) yield { object: thing('a') };
     }
-    // Its events never wait for anything: without turns in between this test would not come back
-    // from the settling.
+    // Its events never wait: if the source did not yield, settling would never return.
     const real = {
       now: () => performance.now(),
       setTimer: clock.setTimer,
@@ -252,7 +251,7 @@ describe('a channel source', () => {
 describe('a timer source', () => {
   const request = (name: string): Request => ({ namespace: 'n', name });
 
-  test('asks for its requests each time, from one pause after the start on', async () => {
+  test('adds its requests at each tick, the first after one pause', async () => {
     const clock = new FakeClock();
     const source = timerSource({ everyMs: 1000, requests: [request('a'), request('b')], clock });
     const { queue, stop } = await started(source);
@@ -276,7 +275,7 @@ describe('a timer source', () => {
     });
   });
 
-  test('asks a function at each tick, waits for it, and begins the next pause after it', async () => {
+  test('calls a function at each tick, awaits it, and begins the next pause after it', async () => {
     const clock = new FakeClock();
     let find = (_: Request[]): void => undefined;
     const requests = () => new Promise<Request[]>((resolve) => (find = resolve));
@@ -311,7 +310,7 @@ describe('a timer source', () => {
     ]);
   });
 
-  test('tells a handler of each tick, with jitter', async () => {
+  test('passes each tick to a handler, with jitter', async () => {
     const clock = new FakeClock();
     const ticks: string[] = [];
     const chances = [0, 0.5, 0.999];
@@ -332,7 +331,7 @@ describe('a timer source', () => {
   });
 
   // The ticks ended for good.
-  test('whose chance throws ticks on', async () => {
+  test('whose random throws keeps ticking', async () => {
     const clock = new FakeClock();
     const random = (): number => {
       throw new Error('mine');
@@ -355,7 +354,7 @@ describe('a timer source', () => {
 });
 
 describe('a function source', () => {
-  test('calls its function at the start, with a queue that knows why', async () => {
+  test('calls its function at the start, with a queue that adds causes', async () => {
     const clock = new FakeClock(9);
     const source = funcSource(
       'broker',
@@ -385,7 +384,7 @@ describe('a function source', () => {
     expect(source.status?.().events.handled).toBe(5);
   });
 
-  test('rejects with what its function throws, and gives nothing on after the end', async () => {
+  test('rejects with the error of its function, and adds nothing after the end', async () => {
     const error = new Error('expected');
     const failing = funcSource('broker', () => Promise.reject(error));
     await expect(

@@ -72,7 +72,7 @@ type Reconcile = ControllerOptions<TestObject>['reconcile'];
 type Context = Parameters<Reconcile>[1];
 
 /**
- * A controller on a fake cluster in virtual time; `calls` are the requests in order, as
+ * A controller on a fake cluster in virtual time. `calls` are the requests in order, as
  * "namespace/name@milliseconds".
  */
 function setup(reconcile: Reconcile, options: Partial<ControllerOptions<TestObject>> = {}) {
@@ -91,7 +91,7 @@ function setup(reconcile: Reconcile, options: Partial<ControllerOptions<TestObje
   });
   stops.push(() => controller.stop());
   const errors: unknown[] = [];
-  /** Resolves at the end of the run, whatever it was; what it rejected with is in `errors`. */
+  /** Resolves at the end of the run in any case; `errors` has what it rejected with. */
   const start = (signal?: AbortSignal): Promise<unknown> =>
     controller.run({ signal }).catch((error: unknown) => errors.push(error));
   return { cluster, clock, calls, controller, start, errors };
@@ -149,7 +149,7 @@ describe('requests', () => {
     expect(found).toEqual(['d']);
   });
 
-  test('added while the same request is reconciled lead to one more reconcile, after it and never beside it', async () => {
+  test('added while the same request is reconciled lead to one more reconcile, after it', async () => {
     const gate = Promise.withResolvers<void>();
     let running = 0;
     let most = 0;
@@ -214,7 +214,7 @@ describe('owned resources', () => {
     expect(calls).toEqual(['/d@0']);
   });
 
-  test('with an owner reference that cannot be parsed are reported, and cost nobody else anything', async () => {
+  test('with an owner reference that cannot be parsed are reported, and others are not affected', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Part] });
     void start();
     await clock.settle();
@@ -257,7 +257,7 @@ describe('get', () => {
     ]);
   });
 
-  test('shares one cache and one watch where a resource is reconciled and owned', async () => {
+  test('shares one cache and one watch if a resource is reconciled and owned', async () => {
     const { cluster, clock, calls, start } = setup(() => undefined, { owns: [Widget] });
     cluster.put('widgets', {
       ...widget('child'),
@@ -288,8 +288,8 @@ describe('the start', () => {
   });
 
   test('reconciles nothing before the handlers have seen the whole initial list', async () => {
-    // A clock that moves with each look at it: every delivery of the handlers is then a time slice
-    // of its own.
+    // A clock that advances each time it is read, so that each delivery of a handler exceeds its
+    // time slice.
     const clock = new FakeClock();
     let now = 0;
     clock.now = () => ++now;
@@ -316,7 +316,7 @@ describe('the start', () => {
     expect(await first.promise).toBe(100);
   });
 
-  test('gives up after cacheSyncTimeout with an error that names what is missing, and leaves nothing running', async () => {
+  test('fails after cacheSyncTimeout with an error that names what is missing, and leaves nothing running', async () => {
     const { cluster, clock, calls, start, errors } = setup(() => undefined, {
       owns: [Part],
       cacheSyncTimeout: 3000,
@@ -349,7 +349,7 @@ describe('the start', () => {
     expect(errors).toHaveLength(1);
   });
 
-  test('a second time is an ALREADY_STARTED, also after the end', async () => {
+  test('a second time rejects with ALREADY_STARTED, also after the end', async () => {
     const { clock, controller, start } = setup(() => undefined);
     void start();
     await clock.settle();
@@ -358,7 +358,7 @@ describe('the start', () => {
     await expect(controller.run()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
   });
 
-  test('with wrong options is an INVALID_ARGUMENT that names the option', () => {
+  test('with wrong options throws INVALID_ARGUMENT that names the option', () => {
     const good: ControllerOptions<TestObject> = {
       transport: new FakeCluster(),
       for: Widget,
@@ -408,8 +408,8 @@ describe('the start', () => {
 
 describe('the outcome', () => {
   /**
-   * Runs one request through a list of answers and says when it came again, and which attempt each
-   * was.
+   * Runs one request through a list of results, and returns when it was reconciled and with which
+   * attempt.
    */
   async function times(
     answers: (() => Result | undefined | Promise<Result>)[],
@@ -431,7 +431,7 @@ describe('the outcome', () => {
     throw new Error('not yet');
   };
 
-  test('error: comes again after 5 ms, doubled each time; success forgets the failures', async () => {
+  test('error: retried after 5 ms, doubled each time; success resets the failures', async () => {
     const { at, attempts, cluster, clock } = await times(
       [fail, fail, fail, fail, () => ({}), fail],
       1000,
@@ -447,7 +447,7 @@ describe('the outcome', () => {
     expect(attempts).toEqual([1, 2, 3, 4, 5, 1, 2]);
   });
 
-  test('error: the delay grows to 1000 s and no further', async () => {
+  test('error: the delay grows to at most 1000 s', async () => {
     const { at } = await times(Array(22).fill(fail), 4_000_000);
     const delays = at.map((time, i) => time - (at[i - 1] ?? 0));
     expect(delays.slice(0, 4)).toEqual([0, 5, 10, 20]);
@@ -456,7 +456,7 @@ describe('the outcome', () => {
     expect(Math.max(...delays)).toBe(1_000_000);
   });
 
-  test('a rejection and a synchronous throw count the same, and so does anything thrown that is no error', async () => {
+  test('a rejection, a synchronous throw and a thrown value that is not an error count the same', async () => {
     const reject = () => Promise.reject(new Error('later'));
     const { at } = await times(
       [reject, fail, () => Promise.reject('a string'), () => Promise.reject(undefined)],
@@ -465,7 +465,7 @@ describe('the outcome', () => {
     expect(at).toEqual([0, 5, 15, 35, 75]);
   });
 
-  test('requeue: comes again as after an error, without being one', async () => {
+  test('requeue: comes again as after an error, but is not one', async () => {
     const { at, attempts } = await times(
       [() => ({ requeue: true }), () => ({ requeue: true })],
       1000,
@@ -475,7 +475,7 @@ describe('the outcome', () => {
     expect(reported).toEqual([]);
   });
 
-  test('requeueAfter: comes again after exactly that, failures forgotten; it wins over requeue', async () => {
+  test('requeueAfter: comes again after exactly that time, resets the failures, and takes precedence over requeue', async () => {
     const { at, attempts } = await times(
       [fail, fail, () => ({ requeueAfter: 300, requeue: true }), fail],
       1000,
@@ -484,7 +484,7 @@ describe('the outcome', () => {
     expect(attempts).toEqual([1, 2, 3, 1, 2]);
   });
 
-  test('requeueAfter of 0 or less says nothing', async () => {
+  test('requeueAfter of 0 or less has no effect', async () => {
     expect((await times([() => ({ requeueAfter: 0 })], 100)).at).toEqual([0]);
     expect((await times([() => ({ requeueAfter: -5, requeue: true })], 100)).at).toEqual([0, 5]);
   });
@@ -509,7 +509,7 @@ describe('the outcome', () => {
     },
   );
 
-  test('a terminal error: neither comes again nor is forgotten, and is reported', async () => {
+  test('a terminal error: is neither retried nor forgotten, and is reported', async () => {
     const terminal = () => {
       throw new TerminalError('no such image', { cause: new Error('404') });
     };
@@ -528,7 +528,7 @@ describe('the outcome', () => {
     expect(attempts).toEqual([1, 2, 2, 3]);
   });
 
-  test('a terminal error among the causes counts, and causes that form a circle do not hang', async () => {
+  test('a terminal error in the cause chain counts, and a circular chain does not hang', async () => {
     const wrapped = () => {
       throw new Error('while applying', { cause: new TerminalError('no such image') });
     };
@@ -541,7 +541,7 @@ describe('the outcome', () => {
     expect((await times([circle], 10)).at).toEqual([0, 5]);
   });
 
-  test('an answer of the wrong shape is a failure that says what was expected', async () => {
+  test('a result of the wrong shape is a failure that names what was expected', async () => {
     const wrong = [
       'later',
       5,
@@ -570,7 +570,7 @@ describe('the outcome', () => {
     ]);
   });
 
-  test('null, a priority and members that are undefined are success', async () => {
+  test('null, a priority and undefined members are success', async () => {
     const fine = [null, { priority: -100 }, { other: undefined }] as unknown as Result[];
     for (const answer of fine) expect((await times([() => answer], 100)).at).toEqual([0]);
     expect(reported).toEqual([]);
@@ -621,7 +621,7 @@ describe('the outcome', () => {
 });
 
 describe('workers', () => {
-  test('are as many as maxConcurrentReconciles, by default one', async () => {
+  test('are as many as maxConcurrentReconciles, one by default', async () => {
     for (const [options, expected] of [
       [{}, 1],
       [{ maxConcurrentReconciles: 3 }, 3],
@@ -638,9 +638,9 @@ describe('workers', () => {
     }
   });
 
-  test('let the event loop turn although no reconcile ever waits', async () => {
-    // Story: workers that only pass through promise reactions keep timers and sockets from running
-    // until the queue is empty.
+  test('yield to the event loop even if no reconcile ever awaits', async () => {
+    // Workers that only pass through promise reactions blocked timers and sockets until the queue
+    // was empty.
     let turns = 0;
     // each reconcile takes a millisecond
     const { cluster, clock, start, calls } = setup(() => clock.step(1));
@@ -658,20 +658,20 @@ describe('workers', () => {
   });
 });
 
-test('an error of the queue itself ends the controller: run rejects with it, after what ran has ended', async () => {
+test('an error of the queue itself ends the controller: run rejects with it after running reconciles have ended', async () => {
   const clock = new FakeClock();
   const broken = new CapstanError('POISONED', 'the core has trapped');
   const now = clock.now.bind(clock);
   let failures = 0;
   clock.now = () => {
-    if (failures-- > 0) throw broken; // every delayed add reads the clock
+    if (failures-- > 0) throw broken; // each delayed add reads the clock
     return now();
   };
   const slow = Promise.withResolvers<void>();
   const { cluster, start, errors } = setup(
     async ({ name }) => {
       if (name === 'slow') return slow.promise;
-      failures = 2; // the delay after the error, and the one instead
+      failures = 2; // the delay after the error, and the one that replaces it
       throw new Error('not yet');
     },
     { clock, maxConcurrentReconciles: 2 },
@@ -686,8 +686,8 @@ test('an error of the queue itself ends the controller: run rejects with it, aft
   expect(cluster.watches()).toBe(0);
 });
 
-// Its queue refused the shutdown, from within the listener of the signal, where nobody but the host
-// could catch that.
+// The queue refused the shutdown within the listener of the signal, where only the host could catch
+// the error.
 test.each(['its signal', 'stop'])(
   'a queue that was poisoned while the caches fill keeps no controller from ending by %s',
   async (by) => {
@@ -717,7 +717,7 @@ test.each(['its signal', 'stop'])(
 );
 
 describe('a reconcile that takes too long', () => {
-  test('is told by its signal, is waited for, and its outcome counts', async () => {
+  test('is aborted, is awaited, and its outcome counts', async () => {
     const reasons: unknown[] = [];
     const gate = Promise.withResolvers<void>();
     const { cluster, clock, calls, start } = setup(
@@ -757,7 +757,7 @@ describe('a reconcile that takes too long', () => {
 });
 
 describe('the stop', () => {
-  test('waits for what runs and not for what is queued', async () => {
+  test('waits for running requests, not for queued ones', async () => {
     const gate = Promise.withResolvers<void>();
     const { cluster, clock, calls, controller, start } = setup(() => gate.promise, {
       maxConcurrentReconciles: 2,
@@ -792,7 +792,7 @@ describe('the stop', () => {
     expect(cluster.watches()).toBe(0);
   });
 
-  test('fires the signals of running reconciles; how they end then is not reported as a failure', async () => {
+  test('fires the signals of running reconciles, whose aborts are not reported as failures', async () => {
     const ends: ((signal: AbortSignal) => unknown)[] = [
       (signal) => signal.reason,
       () => new DOMException('gone', 'AbortError'),
@@ -826,7 +826,7 @@ describe('the stop', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('before the start, and again, has no effect but that run ends at once', async () => {
+  test('before the start, and repeated, only makes run end at once', async () => {
     const { cluster, controller, calls } = setup(() => undefined);
     cluster.put('widgets', widget('a'));
     await controller.stop();
@@ -880,7 +880,7 @@ test('the queue reports to the metrics provider under the name of the controller
   });
 });
 
-test('types: a reconcile function may answer nothing, a result, or a promise of either', () => {
+test('types: a reconcile function may return nothing, a result, or a promise of either', () => {
   const transport = new FakeCluster();
   const answers: ControllerOptions<TestObject>['reconcile'][] = [
     () => undefined,

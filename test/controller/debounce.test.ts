@@ -24,7 +24,7 @@ afterEach(() => {
   setErrorHandler(previous);
 });
 
-test('a request waits until it has been quiet for so long, and has the causes of all that time', async () => {
+test('a request waits until it was not added for debounceMs, and has the causes of that time', async () => {
   const causes: number[] = [];
   const { source, calls, start, clock } = rig(
     (_, context) => void causes.push(context.causes.length),
@@ -46,7 +46,7 @@ test('a request waits until it has been quiet for so long, and has the causes of
   expect(clock.timers()).toBe(0);
 });
 
-test('each request has a quiet time of its own', async () => {
+test('each request has its own delay', async () => {
   const { source, calls, start, clock } = rig(undefined, { debounceMs: 100 });
   await start();
   source.add('a');
@@ -58,7 +58,7 @@ test('each request has a quiet time of its own', async () => {
   expect(calls).toEqual(['b@110', 'a@150']);
 });
 
-test('what comes while a request is reconciled waits too', async () => {
+test('an add while the request is reconciled waits too', async () => {
   const gate = Promise.withResolvers<void>();
   const { source, calls, start, clock } = rig(() => gate.promise, { debounceMs: 100 });
   await start();
@@ -72,7 +72,7 @@ test('what comes while a request is reconciled waits too', async () => {
   expect(calls).toEqual(['a@100', 'a@200']);
 });
 
-test('a retry has its own delay, but none begins before the request is quiet', async () => {
+test('a retry keeps its own delay, but does not begin while the request is debounced', async () => {
   const { source, calls, start, clock } = rig(answers({ a: [fail, fail] }), { debounceMs: 100 });
   await start();
   source.add('a');
@@ -81,14 +81,14 @@ test('a retry has its own delay, but none begins before the request is quiet', a
   expect(calls).toEqual(['a@100', 'a@105']);
   source.add('a');
   await clock.run(99);
-  expect(calls).toHaveLength(2); // the next one would have been due at 115
+  expect(calls).toHaveLength(2); // the next one would be due at 115
   await clock.run(1);
   expect(calls).toEqual(['a@100', 'a@105', 'a@205']);
   await clock.run(10_000);
   expect(calls).toHaveLength(3);
 });
 
-test('what the queue hands out in that time comes later, with its causes and its priority', async () => {
+test('a request that the queue hands out meanwhile comes later, with its causes and priority', async () => {
   const gate = Promise.withResolvers<undefined>();
   const causes: string[][] = [];
   const { source, calls, start, clock } = rig(
@@ -113,7 +113,7 @@ test('what the queue hands out in that time comes later, with its causes and its
   expect(causes.at(-1)).toEqual(['create@0', 'update@1', 'update@95']);
 });
 
-test('what a source adds with a delay of its own keeps that', async () => {
+test('an add with a delay keeps its delay', async () => {
   const { source, calls, start, clock } = rig(undefined, { debounceMs: 100 });
   await start();
   source.add('a', { after: 30 });
@@ -122,7 +122,7 @@ test('what a source adds with a delay of its own keeps that', async () => {
   expect(calls).toEqual(['b@5', 'a@30']);
 });
 
-test('the highest priority of that time counts', async () => {
+test('the highest priority meanwhile counts', async () => {
   const gate = Promise.withResolvers<void>();
   const { source, calls, start, clock } = rig(
     ({ name }): Result | Promise<undefined> | undefined => {
@@ -145,7 +145,7 @@ test('the highest priority of that time counts', async () => {
   expect(calls).toEqual(['gate@100', 'higher@200', 'high@200', 'normal@200']);
 });
 
-test('the report shows what waits to be quiet, and for how long', async () => {
+test('the report shows debounced requests and their delay', async () => {
   const { source, start, clock, controller } = rig(undefined, { debounceMs: 100 });
   await start();
   source.add('a', { priority: 3 }, causeOf('update', 7));
@@ -164,7 +164,7 @@ test('the report shows what waits to be quiet, and for how long', async () => {
   });
 });
 
-test('the end drops what waits', async () => {
+test('the end drops waiting requests', async () => {
   const { source, calls, start, clock, controller } = rig(undefined, { debounceMs: 100 });
   await start();
   source.add('a');
@@ -197,8 +197,8 @@ test('an update of an object in a cache is debounced like any other', async () =
   await run;
 });
 
-// Had it been taken, the queue would have refused it each time its wait ended, for ever.
-test('what the queue would refuse is refused at once, and told to whoever adds it', () => {
+// If it were accepted, the queue would refuse it each time its delay ends, for ever.
+test('a request that the queue would refuse is refused at once, and the caller gets the error', () => {
   const clock = new FakeClock();
   const debounce = debounceOf(clock, () => true);
   for (const half of [{ namespace: 'a' }, { name: 'a' }])
@@ -207,7 +207,7 @@ test('what the queue would refuse is refused at once, and told to whoever adds i
   expect([debounce.size, clock.timers()]).toEqual([0, 0]);
 });
 
-test('what the queue refuses for want of room or memory is tried again, and nothing else waits for it', async () => {
+test('a request that a full queue refuses is added again, and does not delay others', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
   let full = true;
@@ -226,7 +226,7 @@ test('what the queue refuses for want of room or memory is tried again, and noth
   expect([debounce.size, clock.timers()]).toEqual([0, 0]);
 });
 
-test('the higher priority counts of what waits and what the queue hands out meanwhile', async () => {
+test('of a waiting request and one that the queue hands out, the higher priority counts', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
   const debounce = debounceOf(
@@ -244,7 +244,7 @@ test('the higher priority counts of what waits and what the queue hands out mean
   expect(released).toEqual(['a 5', 'b 0']);
 });
 
-test('what was stopped holds nothing, and begins anew with what is added', async () => {
+test('after stop it holds nothing, and starts again with new adds', async () => {
   const clock = new FakeClock();
   const released: string[] = [];
   const debounce = debounceOf(clock, ({ name }) => released.push(`${name}@${clock.now()}`) > 0);
@@ -260,25 +260,25 @@ test('what was stopped holds nothing, and begins anew with what is added', async
   expect(released).toEqual(['b@100']);
 });
 
-// An object that changed more often than debounceMs was never reconciled at all.
+// An object that changed more often than debounceMs was never reconciled.
 for (const usePriorityQueue of [true, false]) {
-  describe(`what is never quiet is reconciled all the same (priorities: ${usePriorityQueue})`, () => {
+  describe(`a request that is always added again is still reconciled (priorities: ${usePriorityQueue})`, () => {
     const busy = async ({ clock, source }: ReturnType<typeof rig>, ms: number) => {
       for (const end = clock.now() + ms; clock.now() < end; await clock.run(30)) source.add('a');
     };
 
-    test('each ten times debounceMs, by default', async () => {
+    test('every ten times debounceMs by default', async () => {
       const played = rig(undefined, { debounceMs: 100, usePriorityQueue });
       await played.start();
       await busy(played, 3000);
-      // the next wait begins with the first event after a reconcile
+      // the next delay begins with the first event after a reconcile
       expect(played.calls).toEqual(['a@1000', 'a@2020']);
       await played.clock.run(1000);
       expect(played.calls).toHaveLength(3);
       expect(played.clock.timers()).toBe(0);
     });
 
-    test('each debounceMaxMs, whatever else waits', async () => {
+    test('every debounceMaxMs, whatever else waits', async () => {
       const played = rig(undefined, { debounceMs: 100, debounceMaxMs: 250, usePriorityQueue });
       await played.start();
       played.source.add('b');
@@ -287,7 +287,7 @@ for (const usePriorityQueue of [true, false]) {
       expect(played.calls).toEqual(['b@100', 'a@250', 'a@520', 'a@670']);
     });
 
-    test('also where it fails, and its retries come due in between', async () => {
+    test('also if it fails and its retries become due in between', async () => {
       const played = rig(answers({ a: Array.from({ length: 9 }, () => fail) }), {
         debounceMs: 100,
         debounceMaxMs: 250,
@@ -301,7 +301,7 @@ for (const usePriorityQueue of [true, false]) {
         expect(at - (times[i - 1] ?? 0), `${times}`).toBeLessThanOrEqual(280);
     });
 
-    test('also where it changes each time while it waits in the queue for a worker', async () => {
+    test('also if it is added each time while it waits in the queue for a worker', async () => {
       const played = rig(
         ({ name }) => {
           if (name === 'a') return undefined;
@@ -311,7 +311,7 @@ for (const usePriorityQueue of [true, false]) {
       );
       const { clock, source, calls } = played;
       await played.start();
-      // The one worker is never free for long, and the key changes after each quiet time.
+      // The only worker is rarely free, and the key changes after each delay.
       while (clock.now() < 3000) {
         source.add('other', { after: 1 });
         source.add('a');
@@ -324,7 +324,7 @@ for (const usePriorityQueue of [true, false]) {
   });
 }
 
-test('what a full queue drops is not remembered, and waits anew', async () => {
+test('a request that a full queue drops is not kept, and waits again', async () => {
   const played = rig(undefined, {
     debounceMs: 100,
     newQueue: (_, limiter) =>
@@ -350,14 +350,14 @@ test('what a full queue drops is not remembered, and waits anew', async () => {
   expect(calls.at(-1)).toBe('a@6100');
 });
 
-test('the bound of the wait has to be a time that is not shorter than debounceMs', () => {
+test('debounceMaxMs must be a time that is not shorter than debounceMs', () => {
   expect(() => rig(undefined, { debounceMs: 100, debounceMaxMs: 99 })).toThrow(
     /"options\.debounceMaxMs" expected at least the 100 ms of debounceMs, got 99/,
   );
   expect(() => rig(undefined, { debounceMaxMs: Number.NaN })).toThrow(/options\.debounceMaxMs/);
 });
 
-test('the option has to be a time', () => {
+test('the option must be a time', () => {
   expect(() => rig(undefined, { debounceMs: -1 })).toThrow(
     /"options\.debounceMs" expected milliseconds >= 0, got -1/,
   );

@@ -1,4 +1,4 @@
-/** The end of a controller: what it waits for and aborts, and which metrics it leaves. */
+/** The end of a controller: what it waits for, what it aborts, and which metrics remain. */
 import {
   ControllerMetrics,
   channelSource,
@@ -50,7 +50,7 @@ const figures = (metrics: ControllerMetrics): Record<string, number> =>
       .filter(([name]) => !String(name).includes('_bucket')),
   );
 
-/** Rejects with what `how` makes of the signal's reason, once the signal fires. */
+/** Rejects with what `how` makes of the signal's reason when the signal fires. */
 const untilAborted =
   (how: (reason: unknown) => unknown): Reconcile<object> =>
   (_, { signal }) =>
@@ -60,8 +60,8 @@ const untilAborted =
 
 const named = (name: string): Error => Object.assign(new Error('was told to end'), { name });
 
-// reconcile_errors_total rose at each rollout, as each process that was told to end counted the
-// reconciles that ended with it.
+// reconcile_errors_total rose with each rollout, because each process that was told to end counted
+// the reconciles that it aborted.
 describe('a reconcile that the end of its controller aborts is no failure', () => {
   const ways: Record<string, (reason: unknown) => unknown> = {
     'the reason of its signal': (reason) => reason,
@@ -75,7 +75,7 @@ describe('a reconcile that the end of its controller aborts is no failure', () =
       new AggregateError([reason, named('AbortError')], 'all failed'),
   };
   for (const [what, how] of Object.entries(ways)) {
-    test(`which rejects with ${what}`, async () => {
+    test(`that rejects with ${what}`, async () => {
       const metrics = new ControllerMetrics();
       const said: string[] = [];
       const log = (level: string) => (message: string) => void said.push(`${level} ${message}`);
@@ -109,7 +109,7 @@ describe('a reconcile that the end of its controller aborts is no failure', () =
     });
   }
 
-  test('but another failure at that moment is one', async () => {
+  test('but another error at that moment is a failure', async () => {
     const metrics = new ControllerMetrics();
     const { source, start, controller, clock } = rig(
       untilAborted(() => new AggregateError([named('AbortError'), new Error('disk full')])),
@@ -123,7 +123,7 @@ describe('a reconcile that the end of its controller aborts is no failure', () =
     expect(reported).toHaveLength(1);
   });
 
-  test('but the abort of another signal is one while the controller runs', async () => {
+  test('but the abort of another signal is a failure while the controller runs', async () => {
     const metrics = new ControllerMetrics();
     const mine = new AbortController();
     const { source, calls, start, clock, controller } = rig(
@@ -143,11 +143,11 @@ describe('a reconcile that the end of its controller aborts is no failure', () =
     expect(reported).toEqual([mine.signal.reason]);
     expect(calls).toHaveLength(1);
     await clock.run(1);
-    expect(calls).toHaveLength(2); // it is tried again
+    expect(calls).toHaveLength(2); // it is retried
     await controller.stop();
   });
 
-  test('but one that its own timeout had ended before is one', async () => {
+  test('but a reconcile that its own timeout had ended before is a failure', async () => {
     const metrics = new ControllerMetrics();
     const gate = Promise.withResolvers<void>();
     const { source, start, controller, clock } = rig(
@@ -170,7 +170,7 @@ describe('a reconcile that the end of its controller aborts is no failure', () =
   });
 });
 
-/** A controller of this name that reconciles one request and ends. */
+/** A controller with this name that reconciles one request and ends. */
 async function lived(
   name: string,
   options: { metrics?: ControllerMetrics; metricsProvider?: PrometheusProvider },
@@ -196,9 +196,9 @@ async function lived(
 const series = (text: string): Set<string> =>
   new Set([...text.matchAll(/(?:controller|name)="([^"]*)"/g)].map(([, name]) => name as string));
 
-// A process that ran a controller for each tenant kept the series of all that had ever ended.
+// A process with a controller for each tenant kept the series of all that had ended.
 describe('the series of controllers that have ended', () => {
-  test('stay until another one ends, and go then', async () => {
+  test('stay until another one ends, and are dropped then', async () => {
     const metrics = new ControllerMetrics();
     const metricsProvider = new PrometheusProvider();
     for (let i = 0; i < 30; i++) {
@@ -213,7 +213,7 @@ describe('the series of controllers that have ended', () => {
     expect(metricsProvider.text()).not.toContain('workqueue_depth');
   });
 
-  test('go on where the name is used next, and begin at 0 where another one ended in between', async () => {
+  test('continue if the name is used next, and begin at 0 if another one ended in between', async () => {
     const metrics = new ControllerMetrics();
     const metricsProvider = new PrometheusProvider();
     const all = { metrics, metricsProvider };
@@ -229,7 +229,7 @@ describe('the series of controllers that have ended', () => {
     expect(counts('a')).toEqual([1, ['a', '1']]);
   });
 
-  test('stay while one of the name lives', async () => {
+  test('stay while a controller with the name runs', async () => {
     const metrics = new ControllerMetrics();
     const metricsProvider = new PrometheusProvider();
     const all = { metrics, metricsProvider };
@@ -247,7 +247,7 @@ describe('the series of controllers that have ended', () => {
     expect([...series(metricsProvider.text())]).toEqual(['a']);
   });
 
-  test('go too where the controller never ran, or its manager would not have it', async () => {
+  test('are dropped too if the controller never ran, or its manager refused it', async () => {
     const metrics = new ControllerMetrics();
     await createController<object>({
       transport: new FakeCluster(),
@@ -270,7 +270,7 @@ describe('the series of controllers that have ended', () => {
   });
 });
 
-test('the end leaves no timer, whatever waits', async () => {
+test('the end leaves no timer behind', async () => {
   const { source, start, controller, clock, ended } = rig(() => ({ requeueAfter: 25_000 }), {
     debounceMs: 50,
     rateLimiter: new ItemExponentialFailureRateLimiter(60_000, 60_000, { key: requestKey }),
@@ -303,7 +303,7 @@ function slowMap() {
   };
 }
 
-// `run` resolved before, so that a program closed what its map functions were still using.
+// `run` resolved too early, so that a program closed what its map functions were still using.
 describe('the end of a controller waits for handlers and map functions that are under way', () => {
   const widgets = (): FakeCluster => {
     const cluster = new FakeCluster();
@@ -361,7 +361,7 @@ describe('the end of a controller waits for handlers and map functions that are 
     }
   }
 
-  test('of a source that was taken away before, and on caches of a manager', async () => {
+  test('of a source that was removed before, and on caches of a manager', async () => {
     const manager = new FakeManager();
     manager.transport.put('widgets', widget('a'));
     const { events, map, release } = slowMap();
@@ -387,7 +387,7 @@ describe('the end of a controller waits for handlers and map functions that are 
     expect(events).toEqual(['begins', 'ends', 'run']);
   });
 
-  test('but stop, called by one of them, waits for reconciles alone', async () => {
+  test('but stop, called by one of them, waits only for reconciles', async () => {
     const clock = new FakeClock();
     const cluster = new FakeCluster();
     const events: string[] = [];
@@ -430,7 +430,7 @@ describe('the end of a controller waits for handlers and map functions that are 
     expect([clock.timers(), reported]).toEqual([0, []]);
   });
 
-  test('no longer than shutdownTimeout, and says which source is late', async () => {
+  test('no longer than shutdownTimeout, and names the late source', async () => {
     const cluster = new FakeCluster();
     cluster.put('widgets', widget('a'));
     const { source, start, controller, clock, ended } = rig(undefined, {

@@ -1,4 +1,6 @@
-/** The channel from a program's callbacks to a source: order, room, giving up, ends. */
+/**
+ * The channel from a program's callbacks to a source: order, capacity, aborted sends, and the end.
+ */
 import { EventChannel } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
@@ -7,7 +9,7 @@ import { Random, testSeed } from '../random.ts';
 const clock = new FakeClock();
 
 describe('an event channel', () => {
-  test('says when it is full; whoever waits is served in order, unless the wait is given up', async () => {
+  test('returns false when it is full; waiting sends are served in order unless aborted', async () => {
     const channel = new EventChannel<string>({ capacity: 2 });
     expect([
       channel.trySend('a'),
@@ -36,7 +38,7 @@ describe('an event channel', () => {
     expect(await reader.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('that is closed tells those who wait to send, and those who read', async () => {
+  test('that is closed rejects waiting sends and ends readers', async () => {
     const channel = new EventChannel<string>({ capacity: 1 });
     channel.trySend('a');
     const sending = channel.send('b');
@@ -49,7 +51,7 @@ describe('an event channel', () => {
     expect(await reading).toEqual({ done: true, value: undefined });
   });
 
-  test('gives each event to one reader', async () => {
+  test('delivers each event to one reader', async () => {
     const channel = new EventChannel<number>();
     const [first, second] = [channel[Symbol.asyncIterator](), channel[Symbol.asyncIterator]()];
     const reads = [first.next(), second.next()];
@@ -62,7 +64,7 @@ describe('an event channel', () => {
   });
 });
 
-test('whoever sends, waits, gives up and reads: what was taken in comes out once and in order, never more waits than there is room', async () => {
+test('random sends, aborts and reads: each event is delivered once and in order, and no more wait than the capacity', async () => {
   const seed = testSeed();
   console.log(`event channel: CAPSTAN_SEED=${seed}`);
   const random = new Random(seed);
@@ -70,10 +72,7 @@ test('whoever sends, waits, gives up and reads: what was taken in comes out once
     const capacity = 1 + random.int(4);
     const channel = new EventChannel<number>({ capacity });
     const reader = channel[Symbol.asyncIterator]();
-    /**
-     * In the order in which they asked for room; those that gave up while they waited are taken
-     * out.
-     */
+    /** In the order in which they asked for room, without those that were aborted. */
     const accepted: number[] = [];
     const read: number[] = [];
     const reads: Promise<unknown>[] = [];

@@ -1,6 +1,6 @@
 /**
- * From an informer's notifications to events, past predicates to a handler: what every source with
- * a handler does.
+ * The event pipe: from an informer's notifications through predicates to a handler, as in every
+ * source with a handler.
  */
 import { DeletedFinalStateUnknown } from 'capstan/cache';
 import {
@@ -64,7 +64,7 @@ describe('an informer’s notifications', () => {
     ]);
   });
 
-  test('of a missed deletion are unwrapped: the last state, or an object of nothing but its key', () => {
+  test('of a missed deletion are unwrapped: the last state, or an object with only its key', () => {
     const told: string[] = [];
     const { informer, queue } = setUp(telling(told));
     informer.onDelete?.(new DeletedFinalStateUnknown('n/a', thing('a')));
@@ -111,7 +111,7 @@ describe('predicates', () => {
     ['the second of two', [true, false], false],
     ['the first of two', [false, true], false],
     ['none of two', [true, true], true],
-  ])('decide over every kind of event: %s', (_, answers, passes) => {
+  ])('filter every kind of event: %s', (_, answers, passes) => {
     const told: string[] = [];
     const { informer, pipe } = setUp(telling(told), answers.map(all));
     informer.onAdd?.(thing('a'), false);
@@ -122,7 +122,7 @@ describe('predicates', () => {
     expect(pipe.events()).toEqual({ handled: passes ? 4 : 0, filtered: passes ? 0 : 4, failed: 0 });
   });
 
-  test('that say nothing of a kind of event let it pass, and are not named in its cause', () => {
+  test('without a method for a kind of event let it pass, and are not named in its cause', () => {
     const told: string[] = [];
     const onlyCreations: Predicate<Thing> = { name: 'onlyCreations', create: () => true };
     const { informer, queue } = setUp(telling(told), [
@@ -143,8 +143,8 @@ describe('predicates', () => {
     ]);
   });
 
-  // The event was dropped: an update of which no other came was never reconciled.
-  test('that throw or answer with no boolean let the event pass, and are reported once a minute', () => {
+  // The event was dropped: an update that was not followed by another was never reconciled.
+  test('that throw or return no boolean let the event pass, and are reported once a minute', () => {
     const told: string[] = [];
     const error = new Error('no');
     const { clock, informer, pipe } = setUp(telling(told), [
@@ -197,9 +197,9 @@ describe('predicates', () => {
 });
 
 describe('a handler', () => {
-  // The event was lost: a map function that asked a server which was away for a moment never named
-  // its requests, as no other event came for that object.
-  test('that throws or rejects is told again with back-off until it takes the event', async () => {
+  // The event was lost: a map function that asked a server which was down for a moment never
+  // returned its requests, because no other event came for that object.
+  test('that throws or rejects is retried with back-off until it succeeds', async () => {
     const told: string[] = [];
     let fails = true;
     const { clock, informer, pipe, queue } = setUp({
@@ -235,7 +235,7 @@ describe('a handler', () => {
     expect(pipe.events()).toEqual({ handled: 3, filtered: 0, failed: 12 });
   });
 
-  test('that always fails is asked each 30 s at the most, and not after the end', () => {
+  test('that always fails is retried every 30 s, and not after the end', () => {
     const { clock, informer, pipe, stop } = setUp({
       create() {
         throw new Error('always');
@@ -253,7 +253,7 @@ describe('a handler', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('is told again of one update where several of an object wait, and of no more than 10 000 events', () => {
+  test('gets one merged update if several of an object wait, and at most 10 000 events', () => {
     let fails = true;
     const told: string[] = [];
     const version = ({ metadata }: Thing): string => `${metadata.resourceVersion}`;
@@ -288,9 +288,9 @@ describe('a handler', () => {
     expect(pipe.events()).toMatchObject({ handled: 10_000, failed: 10_004 });
   });
 
-  // The hook is for programs without a logger: whoever gave one found the failures of a map
-  // function in another place than those of reconciles.
-  test('or a predicate that fails is said to the logger where there is one', async () => {
+  // The error handler is for programs without a logger: with a logger, failures of map functions
+  // were still reported elsewhere than those of reconciles.
+  test('or a predicate that fails is logged if there is a logger', async () => {
     const logger = new RecordingLogger();
     const error = new Error('thrown');
     const fail = (): never => {
@@ -325,7 +325,7 @@ describe('a handler', () => {
     expect(reported).toEqual([]);
   });
 
-  test('that is async is waited for, and its requests keep the cause of their event', async () => {
+  test('that is async is awaited, and its requests keep the cause of their event', async () => {
     const waiting: (() => void)[] = [];
     const { clock, informer, queue } = setUp({
       async create({ object }, queue) {
@@ -382,7 +382,7 @@ describe('a handler', () => {
     expect(new Set(queue.added.map(({ cause }) => cause)).size).toBe(2);
   });
 
-  test('without a method for a kind of event ignores it, and no predicate is asked', () => {
+  test('without a method for a kind of event ignores it, and no predicate is called', () => {
     const { informer, pipe } = setUp({ create: () => undefined }, [
       {
         update() {
@@ -394,7 +394,7 @@ describe('a handler', () => {
     expect(pipe.events()).toEqual({ handled: 0, filtered: 1, failed: 0 });
   });
 
-  test('is given nothing after the end, and a source that is started at its end never begins', () => {
+  test('gets nothing after the end, and a source that is started at its end never begins', () => {
     const { informer, queue, stop } = setUp(enqueueRequestForObject());
     stop();
     informer.onAdd?.(thing('a'), false);

@@ -1,7 +1,6 @@
 /**
- * An API server in a few lines and without a network: lists, and watches that last until the test
- * ends them. In virtual time only promises move, so a settled clock means that everything has
- * arrived.
+ * A small API server without a network: lists, and watches that last until the test ends them. In
+ * virtual time only promises are pending, so everything has arrived when the clock has settled.
  */
 import {
   type Transport,
@@ -37,7 +36,7 @@ interface Watch {
 
 export class FakeCluster implements Transport {
   readonly requests: TransportRequest[] = [];
-  /** Plural → lists of it, streamed ones too, do not answer before the promise has settled. */
+  /** Plural → lists of it, streamed ones too, wait until the promise has settled. */
   readonly holdLists = new Map<string, Promise<void>>();
   readonly #objects = new Map<string, Map<string, TestObject>>();
   readonly #watches = new Set<Watch>();
@@ -55,7 +54,7 @@ export class FakeCluster implements Transport {
     this.#send(plural, type, stored);
   }
 
-  /** An update that changes nothing, its version neither, as a relist brings them. */
+  /** An update without any change, not even of its version, as after a relist. */
   touch(plural: string, name: string, namespace = 'default'): void {
     this.#send(plural, 'MODIFIED', this.#of(plural).get(`${namespace}/${name}`) as TestObject);
   }
@@ -130,7 +129,7 @@ export class FakeCluster implements Transport {
     const watches = this.#watches;
     watches.add(watch);
     signal?.addEventListener('abort', () => {
-      this.#watches.delete(watch); // also where nobody has read yet
+      this.#watches.delete(watch); // also if nothing has read it yet
       wake();
     });
     return answer(

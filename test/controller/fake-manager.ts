@@ -1,6 +1,6 @@
 /**
- * A manager in a few lines: it keeps what is added to it and starts it when told to, under a lease
- * that the test holds in its hand.
+ * A small manager: it keeps the runnables that are added, starts them when the test says so, and
+ * has a lease that the test controls.
  */
 import { SharedInformerFactory } from 'capstan/cache';
 import type { Client } from 'capstan/client';
@@ -40,7 +40,7 @@ export interface FakeManagerOptions {
   client?: Client;
 }
 
-/** Its caches end with the test, and so does what it has started. */
+/** Its caches and the runnables that it has started end with the test. */
 export class FakeManager implements Manager {
   readonly transport = new FakeCluster();
   readonly clock = new FakeClock();
@@ -52,7 +52,7 @@ export class FakeManager implements Manager {
   readonly queueMetrics: MetricsProvider | undefined;
   readonly runnables: Runnable[] = [];
   readonly collectors = new Set<Collector>();
-  /** What the started ones rejected with. */
+  /** What the started runnables rejected with. */
   readonly errors: unknown[] = [];
   holds = true;
   readonly #end = new AbortController();
@@ -88,7 +88,7 @@ export class FakeManager implements Manager {
     return this.holds;
   }
 
-  /** Starts what was added and lets everything run that can. */
+  /** Starts the runnables and lets pending promises settle. */
   async start(): Promise<void> {
     for (const runnable of this.runnables)
       this.ended.push(
@@ -110,7 +110,7 @@ export class FakeManager implements Manager {
   }
 }
 
-/** A logger that writes down what it is told. */
+/** A logger that records its calls. */
 export class RecordingLogger implements Logger {
   readonly lines: { level: string; message: string; fields: LogFields | undefined }[] = [];
 

@@ -1,4 +1,4 @@
-/** A tracer that keeps its spans. */
+/** A tracer that records its spans. */
 import type { Span, Tracer } from 'capstan/controller';
 
 export class FakeTracer implements Tracer {

@@ -1,4 +1,4 @@
-/** Which requests an event leads to, and with which priority. */
+/** Event handlers: which requests an event leads to, and with which priority. */
 import {
   type EventHandler,
   enqueueRequestForObject,
@@ -23,7 +23,7 @@ import { RecordingHandlerQueue, type Thing, thing, unknownChange } from './sourc
 const reported = reports();
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
 
-/** Calls each method of a handler on its own, and says what it added. */
+/** Calls each method of a handler on its own and returns what it added. */
 function on<T>(handler: EventHandler<T>) {
   const adding = (call: (queue: RecordingHandlerQueue) => unknown): string[] => {
     const queue = new RecordingHandlerQueue();
@@ -44,20 +44,20 @@ function on<T>(handler: EventHandler<T>) {
 describe('enqueueRequestForObject', () => {
   const handler = on(enqueueRequestForObject());
 
-  test('names the object of every event, of an update the new one', () => {
+  test('adds the object of every event, and the new one of an update', () => {
     expect(handler.create(thing('a'))).toEqual(['n/a']);
     expect(handler.update(thing('a'), thing('b'))).toEqual(['n/b']);
     expect(handler.delete(thing('a'))).toEqual(['n/a']);
     expect(handler.generic(thing('a', { namespace: undefined }))).toEqual(['/a']);
   });
 
-  test('names the one object that an update has', () => {
+  test('adds the only object that an update has', () => {
     const nothing = undefined as unknown as object;
     expect(handler.update(nothing, thing('b'))).toEqual(['n/b']);
     expect(handler.update(thing('a'), nothing)).toEqual(['n/a']);
   });
 
-  test('reports objects without a name, and does nothing', () => {
+  test('reports objects without a name, and adds nothing', () => {
     const broken = [
       undefined,
       null,
@@ -81,7 +81,7 @@ describe('enqueueRequestForObject', () => {
 describe('enqueueRequestsFromMapFunc', () => {
   const request = (name: string): Request => ({ namespace: 'm', name });
 
-  test('names what the function finds for the object, each once', () => {
+  test('adds what the function returns for the object, each once', () => {
     const seen: string[] = [];
     const handler = on(
       enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
@@ -94,14 +94,14 @@ describe('enqueueRequestsFromMapFunc', () => {
     expect(seen).toEqual(['a', 'a', 'a']);
   });
 
-  test('asks for both states of an update, the old one first', () => {
+  test('calls the function with both states of an update, the old one first', () => {
     const handler = on(
       enqueueRequestsFromMapFunc(({ metadata }: Thing) => [request(metadata.name), request('x')]),
     );
     expect(handler.update(thing('old'), thing('new'))).toEqual(['m/old', 'm/x', 'm/new']);
   });
 
-  test('takes any iterable, and a promise of one', async () => {
+  test('accepts any iterable, and a promise of one', async () => {
     const queue = new RecordingHandlerQueue();
     const set = enqueueRequestsFromMapFunc(() => new Set([request('a')]));
     set.create?.({ object: {}, isInInitialList: false }, queue);
@@ -120,7 +120,7 @@ describe('enqueueRequestsFromMapFunc', () => {
     expect(() => enqueueRequestsFromMapFunc(undefined as unknown as () => [])).toThrow(invalid);
   });
 
-  test('gives on what the function throws or rejects with', async () => {
+  test('passes on the error of the function, thrown or rejected with', async () => {
     const error = new Error('no');
     const throwing = enqueueRequestsFromMapFunc(() => {
       throw error;
@@ -131,9 +131,9 @@ describe('enqueueRequestsFromMapFunc', () => {
     await expect(rejecting.create?.(event, new RecordingHandlerQueue())).rejects.toBe(error);
   });
 
-  // Each request was compared with all before it: an event that asks for everything stood still for
-  // seconds, long enough to lose a lease.
-  test('looks at each of many requests a few times', () => {
+  // Each request was compared with all earlier ones: an event that requests everything blocked the
+  // event loop for seconds, long enough to lose a lease.
+  test('compares each of many requests only a few times', () => {
     let looks = 0;
     const many = Array.from({ length: 20_000 }, (_, i) => ({
       namespace: 'm',
@@ -154,9 +154,10 @@ describe('enqueueRequestsFromMapFunc', () => {
     );
   });
 
-  // Nobody had the promise of the old state when the function threw for the new one: its rejection
-  // ended the process. Later, what was found for one state was lost where the other failed.
-  test('adds what it finds for one state where it fails for the other, and leaves no rejection behind', async () => {
+  // The promise of the old state was left unhandled when the function threw for the new state, and
+  // its rejection ended the process. Later, the requests of one state were lost when the other
+  // failed.
+  test('adds the requests of one state if the other fails, and leaves no unhandled rejection', async () => {
     const handler = enqueueRequestsFromMapFunc(({ metadata }: Thing) => {
       if (metadata.name === 'throws') throw new Error('thrown');
       if (metadata.name === 'rejects') return Promise.reject(new Error('rejected'));
@@ -176,8 +177,8 @@ describe('enqueueRequestsFromMapFunc', () => {
     expect(await tell('rejects', 'a')).toEqual(['rejected', '/a']);
   });
 
-  // The requests behind the first that is none were lost.
-  test('adds all requests that it finds beside what is none, and those that a queue takes', () => {
+  // The requests after the first invalid one were lost.
+  test('adds all valid requests, and all that the queue accepts', () => {
     const found = [{ namespace: '', name: 'a' }, undefined, {}, null, { namespace: '', name: 'b' }];
     const queue = new RecordingHandlerQueue();
     const event = { object: {} };
@@ -215,19 +216,19 @@ describe('enqueueRequestForOwner', () => {
   const handler = on(enqueueRequestForOwner(owner));
   const controllers = on(enqueueRequestForOwner(owner, { onlyController: true }));
 
-  test('names the owner in the object’s namespace, for every kind of event', () => {
+  test('adds the owner in the object’s namespace, for every kind of event', () => {
     for (const kind of ['create', 'delete', 'generic'] as const)
       expect(handler[kind](owned(reference('a')))).toEqual(['n/a']);
   });
 
-  test('names the owners before and after an update, each once', () => {
+  test('adds the owners before and after an update, each once', () => {
     expect(handler.update(owned(reference('a')), owned(reference('b')))).toEqual(['n/a', 'n/b']);
     expect(handler.update(owned(reference('a')), owned(reference('a')))).toEqual(['n/a']);
     const moved = thing('child', { namespace: 'n2', ownerReferences: [reference('b')] });
     expect(handler.update(owned(reference('a')), moved)).toEqual(['n/a', 'n2/b']);
   });
 
-  test('names no owner of another group or kind, and one of any version', () => {
+  test('adds no owner of another group or kind, and owners of any version', () => {
     expect(handler.create(owned(reference('a', { kind: 'Deployment' })))).toEqual([]);
     expect(handler.create(owned(reference('a', { apiVersion: 'extensions/v1' })))).toEqual([]);
     expect(handler.create(owned(reference('a', { apiVersion: 'v1' })))).toEqual([]);
@@ -236,7 +237,7 @@ describe('enqueueRequestForOwner', () => {
     expect(handler.create(thing('orphan'))).toEqual([]);
   });
 
-  test('ends the search at a version that is not among the given ones, as where a server does not have it', () => {
+  test('stops at a version that is not among the given ones', () => {
     const strict = on(enqueueRequestForOwner(owner, { versions: ['v1', 'v1beta1'] }));
     const references = [reference('a'), reference('b', { apiVersion: 'apps/v9' }), reference('c')];
     expect(strict.create(owned(...references))).toEqual(['n/a']);
@@ -244,12 +245,12 @@ describe('enqueueRequestForOwner', () => {
     expect(handler.create(owned(...references))).toEqual(['n/a', 'n/b', 'n/c']);
   });
 
-  test('names a cluster scoped owner without a namespace', () => {
+  test('adds a cluster-scoped owner without a namespace', () => {
     const node = on(enqueueRequestForOwner({ group: '', kind: 'Node', namespaced: false }));
     expect(node.create(owned({ apiVersion: 'v1', kind: 'Node', name: 'one' }))).toEqual(['/one']);
   });
 
-  test('names all owners of the kind, or only the first with controller: true', () => {
+  test('adds all owners of the kind, or only the first with controller: true', () => {
     const all = owned(
       reference('a'),
       reference('b', { controller: true }),
@@ -263,12 +264,12 @@ describe('enqueueRequestForOwner', () => {
     expect(controllers.create(owned())).toEqual([]);
   });
 
-  test('takes a controller of another kind for no owner, whatever comes after it', () => {
+  test('adds no owner after a controller of another kind', () => {
     const other = reference('x', { kind: 'Job', controller: true });
     expect(controllers.create(owned(other, reference('b', { controller: true })))).toEqual([]);
   });
 
-  test('ends the search at an apiVersion that cannot be parsed, and reports it', () => {
+  test('stops at an apiVersion that cannot be parsed, and reports it', () => {
     expect(
       handler.create(
         owned(reference('a'), reference('b', { apiVersion: 'a/b/c' }), reference('c')),
@@ -277,7 +278,7 @@ describe('enqueueRequestForOwner', () => {
     expect(reported).toMatchObject([{ error: invalid, what: 'handler enqueueRequestForOwner' }]);
   });
 
-  test('does nothing for an object that is missing, and refuses an owner that is', () => {
+  test('does nothing for a missing object, and refuses a missing owner', () => {
     const nothing = undefined as unknown as object;
     expect([
       handler.create(nothing),
@@ -328,7 +329,7 @@ type Way = [
 ];
 
 const queueOptions = () => ({ key: requestKey, clock: new FakeClock() });
-/** A queue of client-go's kind, to which all ways of adding are one. */
+/** A queue like client-go's, which treats all ways of adding alike. */
 const withoutPriorities = () =>
   Object.assign(new RateLimitingQueue<Request>(undefined, queueOptions()), {
     addWithOpts(this: RateLimitingQueue<Request>, _: object, ...requests: Request[]) {
@@ -389,7 +390,7 @@ describe.each<Way>([
   test('is normal for an update that has another version', () =>
     expect(update('1', '2')).toEqual(normal));
 
-  test('does not count in a queue without priorities, which gets it too', () => {
+  test('has no effect in a queue without priorities, which gets it too', () => {
     const events: ((queue: HandlerQueue) => unknown)[] = [
       (queue) => handler.create?.({ object: object(), isInInitialList: true }, queue),
       (queue) =>
@@ -407,7 +408,7 @@ describe.each<Way>([
   });
 });
 
-test('a priority that a handler gives itself is kept', () => {
+test('a priority that a handler sets is kept', () => {
   const handler = withLowPriorityWhenUnchanged<Thing>({
     create: (_, queue) => queue.addWithOpts({ priority: 7 }, me, me),
     update: (_, queue) => queue.addWithOpts({ priority: 0, after: 1 }, me),
@@ -418,7 +419,7 @@ test('a priority that a handler gives itself is kept', () => {
   expect(queue.added.map(({ priority }) => priority)).toEqual([7, 7, 0]);
 });
 
-test('the queues of this package are what handlers add to, those without priorities too', () => {
+test('handlers can add to all queues of this package', () => {
   const queues = [new PriorityQueue<Request>(undefined, queueOptions()), withoutPriorities()];
   for (const queue of queues) {
     enqueueRequestForObject().create?.({ object: thing('a'), isInInitialList: true }, queue);

@@ -1,5 +1,5 @@
 /**
- * What users bring along fails: loggers, tracers, sources, clocks, queues. None of it may lose a
+ * User-supplied parts that fail: loggers, tracers, sources, clocks, queues. None of them may lose a
  * request, hide an error or end the process.
  */
 import {
@@ -42,10 +42,9 @@ const broken = (): never => {
 };
 const messages = (): string[] => reported.map(({ error }) => (error as Error).message);
 
-// A tracer that was made async (to wait for an exporter, say) answered with a promise of its own.
-// When that was rejected nobody had listened, and the unhandled rejection ended the process,
-// controllers and all.
-test('a tracer whose answer is a promise that fails is reported, and costs no reconcile', async () => {
+// A tracer that was async (for example to wait for an exporter) returned a promise of its own. When
+// it rejected, the unhandled rejection ended the process with all its controllers.
+test('a tracer that returns a rejected promise is reported, and loses no reconcile', async () => {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', listener);
@@ -63,7 +62,7 @@ test('a tracer whose answer is a promise that fails is reported, and costs no re
 });
 
 // A span whose attribute or status was refused was never ended, so that no trace showed the
-// reconcile; one of async functions ended the process.
+// reconcile. A span with async methods ended the process.
 test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
   'a span is ended when its %s throws or rejects',
   async (method) => {
@@ -93,9 +92,8 @@ test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
   },
 );
 
-// An error that could not be sent to whoever collects them ended the process in which it had
-// happened.
-test('a hook, and a logger, whose promises are rejected are said on the console and to the hook', async () => {
+// An error that could not be sent to an error collector ended the process.
+test('rejected promises of an error handler and of a logger go to the console and to the error handler', async () => {
   const unhandled: unknown[] = [];
   const listener = (reason: unknown): void => void unhandled.push(reason);
   process.on('unhandledRejection', listener);
@@ -124,10 +122,10 @@ test('a hook, and a logger, whose promises are rejected are said on the console 
 });
 
 describe('a logger that throws', () => {
-  // pino throws once its destination has been closed, which programs do when they are told to end.
-  // A controller that wanted to say that it starts or has ended rejected with that error; under a
-  // manager it took everything else with it.
-  test('ends no controller, whatever it was to say; the errors that it was told of go to the hook', async () => {
+  // pino throws after its destination was closed, which programs do when they end. A controller
+  // that logged its start or end rejected with that error, and under a manager ended everything
+  // else.
+  test('ends no controller; the errors that it should log go to the error handler', async () => {
     const logger = { debug: broken, info: broken, warn: broken, error: broken };
     const { source, calls, errors, clock, start, controller, ended } = rig(fail, { logger });
     await start();
@@ -141,8 +139,8 @@ describe('a logger that throws', () => {
     expect(new Set(messages())).toEqual(new Set(['not yet', 'broken']));
   });
 
-  // The context was made in the same breath as the call, so that no request was ever reconciled.
-  test('or a logConstructor that does costs what it would have said, not the reconciles', async () => {
+  // The context was made together with the call, so that no request was ever reconciled.
+  test('or a logConstructor that does loses log lines, not reconciles', async () => {
     const { source, calls, errors, clock, start } = rig(fail, { logConstructor: broken });
     await start();
     source.add('a');
@@ -153,7 +151,7 @@ describe('a logger that throws', () => {
     expect(messages(), 'the error that it was to be told of').toContain('not yet');
   });
 
-  test('is called as it is otherwise: with fields only where there are some', async () => {
+  test('is called like any other: with fields only if there are some', async () => {
     const calls: unknown[][] = [];
     const say = (...args: [string, LogFields?]): void => void calls.push(args);
     const manager = newManager({
@@ -167,9 +165,9 @@ describe('a logger that throws', () => {
   });
 });
 
-// A time-out has to name what it waited for. It asked the sources, one of them could not say, and
-// its error was given in place of the time-out; a look at the live page failed in the same way.
-test('a source whose status fails hides neither the time-out nor the report', async () => {
+// A timeout names what it waited for, so it asks the sources for their status. One source threw,
+// and its error replaced the timeout. The live page failed in the same way.
+test('a source whose status throws hides neither the timeout nor the report', async () => {
   const source: Source = {
     name: 'mute',
     start: async () => undefined,
@@ -189,8 +187,8 @@ test('a source whose status fails hides neither the time-out nor the report', as
 });
 
 describe('limiters and queues that were not made for requests', () => {
-  // README writes such a limiter beside a queue of strings. In a controller it refused each
-  // request: the worker failed, and tried the request again each second.
+  // README shows such a limiter with a queue of strings. In a controller it refused each request:
+  // the worker failed and retried the request every second.
   test('a limiter without a key function backs off by request', async () => {
     const rateLimiter = new ItemExponentialFailureRateLimiter<Request>(7, 60_000);
     const { source, calls, clock, start, controller } = rig(fail, { rateLimiter });
@@ -201,8 +199,8 @@ describe('limiters and queues that were not made for requests', () => {
     expect(controller.report().keys).toMatchObject([{ name: 'a', state: 'waiting', failures: 3 }]);
   });
 
-  // A map function that answers with metadata adds objects that such a limiter refuses: each kept a
-  // worker busy with nothing, again and again.
+  // A map function that returns metadata adds objects that such a limiter refuses: each of them
+  // kept failing in a worker.
   test.each([true, false])(
     'nor does it refuse requests that have more members (priorities: %s)',
     async (usePriorityQueue) => {
@@ -235,8 +233,8 @@ describe('limiters and queues that were not made for requests', () => {
     ]);
   });
 
-  // Each event was lost, with an error that did not say where it came from, and the controller was
-  // ready.
+  // Each event was lost, with an error that did not say where it came from, and the controller
+  // reported that it was ready.
   test.each(['RateLimitingQueue', 'PriorityQueue'])(
     'a %s without a key fails the start',
     async (kind) => {
@@ -257,7 +255,7 @@ describe('limiters and queues that were not made for requests', () => {
   );
 });
 
-describe('a queue that takes nothing more', () => {
+describe('a queue that accepts nothing more', () => {
   class FullQueue extends PriorityQueue<Request> {
     isFull = false;
 
@@ -267,8 +265,8 @@ describe('a queue that takes nothing more', () => {
     }
   }
 
-  // A worker that failed adds its request again before it rests. Where that failed too the request
-  // was gone, and the controller went on as if it had been reconciled.
+  // A worker that failed adds its request again before it pauses. If that failed too, the request
+  // was gone and the controller went on as if it had been reconciled.
   test('after a worker failed ends the controller instead of losing the request', async () => {
     let queue: FullQueue | undefined;
     const clock = new FakeClock();
@@ -297,7 +295,7 @@ describe('a queue that takes nothing more', () => {
   });
 
   // The same for a request that was taken while the lease was not valid.
-  test('back from a process that does not lead ends the controller too', async () => {
+  test('during the put-back of a process that does not lead ends the controller too', async () => {
     const manager = new FakeManager();
     manager.holds = false;
     const source = new TestSource();
@@ -317,10 +315,10 @@ describe('a queue that takes nothing more', () => {
   });
 });
 
-// Names are given back when a controller has ended. One that its manager never came to start never
-// ended, and so a process that made managers one after the other (tests do, and programs that begin
-// anew when they lost the lease) could not use its name again.
-test('a controller whose manager ends before it starts it gives its name back', async () => {
+// A name is released when its controller has ended. A controller that its manager never started
+// never ended, so that a process which made several managers (in tests, or after a lost lease)
+// could not use the name again.
+test('a controller whose manager ends before it starts it releases its name', async () => {
   for (let round = 0; round < 2; round++) {
     const manager = newManager({ transport: new FakeCluster(), clock: new FakeClock() });
     newControllerManagedBy(manager)
@@ -331,7 +329,7 @@ test('a controller whose manager ends before it starts it gives its name back', 
   }
 });
 
-test('errors whose members throw, and what is no error at all, are failures like others', async () => {
+test('errors whose members throw, and thrown values that are not errors, are failures like others', async () => {
   const noMessage = Object.defineProperty(new Error(), 'message', { get: broken });
   const noCause = Object.defineProperty(new Error(), 'cause', { get: broken });
   for (const thrown of [
@@ -356,7 +354,7 @@ test('errors whose members throw, and what is no error at all, are failures like
   }
 });
 
-test('keys of any characters are reconciled as they are; what is no key is refused where it is added', async () => {
+test('keys of any characters are reconciled unchanged; invalid keys are refused when added', async () => {
   const { source, calls, start, clock, controller } = rig();
   await start();
   const names = [
@@ -380,7 +378,7 @@ test('keys of any characters are reconciled as they are; what is no key is refus
   expect(controller.report().queue).toMatchObject({ ready: 0, waiting: 0, processing: 0 });
 });
 
-test('a source that is added while the controller ends is not started, nor is one that was taken away twice', async () => {
+test('a source that is added while the controller ends is not started, nor is one that was removed twice', async () => {
   const cluster = new FakeCluster();
   cluster.put('widgets', widget('a'));
   const gate = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 /**
- * Story: a controller wrote `ingress: []` to a NetworkPolicy at each reconcile. The server counted
- * a new generation each time, the watch told of it, and the next reconcile wrote again: 100 writes
- * a second, each of which succeeded, and nobody was told.
+ * Story: a controller wrote `ingress: []` to a NetworkPolicy in each reconcile. The server counted
+ * a new generation each time, the watch delivered it, and the next reconcile wrote again: 100
+ * writes a second, all successful and unreported.
  */
 
 import { setErrorHandler } from 'capstan';
@@ -98,7 +98,7 @@ async function start(
 
 const thing = (name: string, more: object = {}): Thing => ({ metadata: at(name), ...more });
 
-describe('a loop is told once, counted and shown', () => {
+describe('a loop is reported once, counted and shown', () => {
   test('of the time in a status', async () => {
     let now = 0;
     const { client, ran, warned, counted, loops } = await start((client) => ({
@@ -124,7 +124,7 @@ describe('a loop is told once, counted and shown', () => {
     expect(loops()[0]?.writes).toBeGreaterThan(25);
   });
 
-  test('of an owned object that is written whole, with a list that the server leaves out', async () => {
+  test('of an owned object that is written whole, with a list that the server omits', async () => {
     const { client, ran, warned, loops } = await start((client) => ({
       owns: [Policies],
       reconcile: async (request, { get }) => {
@@ -165,7 +165,7 @@ describe('a loop is told once, counted and shown', () => {
     expect(warned).toHaveLength(1);
   });
 
-  test('of two owners that apply in turns', async () => {
+  test('of two owners that apply in turn', async () => {
     const { client, ran, warned, loops } = await start((client) => ({
       reconcile: async (request) => {
         const set = (size: number, fieldOwner: string) =>
@@ -183,7 +183,7 @@ describe('a loop is told once, counted and shown', () => {
     expect(warned).toHaveLength(1);
   });
 
-  test('of two controllers of different minds', async () => {
+  test('of two controllers that disagree', async () => {
     const { server, client, ran, warned, loops } = await start((client) => ({
       reconcile: async (request, { get }) => {
         if (get(request)?.spec?.replicas === 3) return;
@@ -211,7 +211,7 @@ describe('a loop is told once, counted and shown', () => {
     expect(warned).toHaveLength(1);
   });
 
-  test('of two objects that each ask for the other', async () => {
+  test('of two objects that each request the other', async () => {
     const { client, ran, loops } = await start((client) => ({
       reconcile: async (request) => {
         const other = at(request.name === 'a' ? 'b' : 'a');
@@ -226,7 +226,7 @@ describe('a loop is told once, counted and shown', () => {
     expect(loops().map(({ paths }) => paths)).toContainEqual(['metadata.annotations.seen']);
   });
 
-  test('to the error hook where there is no logger', async () => {
+  test('to the error handler without a logger', async () => {
     const errors: unknown[] = [];
     const before = setErrorHandler((error) => errors.push(error));
     onTestFinished(() => void setErrorHandler(before));
@@ -246,8 +246,8 @@ describe('a loop is told once, counted and shown', () => {
   });
 });
 
-describe('no loop is seen', () => {
-  test('in work that goes on step by step, and ends', async () => {
+describe('no loop is detected', () => {
+  test('in work with several steps that ends', async () => {
     const { client, ran, warned, loops } = await start((client) => ({
       reconcile: async (request) => {
         const { status, metadata } = await client.get(Things, request);
@@ -261,7 +261,7 @@ describe('no loop is seen', () => {
     expect([warned, loops()]).toEqual([[], []]);
   });
 
-  test('in answers to what comes from outside, with a time in each', async () => {
+  test('in responses to outside changes, each with a time', async () => {
     const { client, ran, warned, counted } = await start((client) => ({
       reconcile: async (request, { get }) => {
         const { spec, status } = get(request) ?? {};
@@ -281,7 +281,7 @@ describe('no loop is seen', () => {
     expect([warned, counted()]).toEqual([[], 0]);
   });
 
-  test('in a value that is switched from outside, and mirrored', async () => {
+  test('in a value that is toggled from outside and mirrored', async () => {
     const { client, ran, warned, counted } = await start((client) => ({
       reconcile: async (request, { get }) => {
         const { spec, status } = get(request) ?? {};
@@ -302,7 +302,7 @@ describe('no loop is seen', () => {
   });
 });
 
-describe('runs that are played', () => {
+describe('simulated runs', () => {
   function play() {
     const clock = new FakeClock();
     const told: HotLoopReport[] = [];
@@ -326,7 +326,7 @@ describe('runs that are played', () => {
       ...{ kind: 'update', source: 'for Thing', at: clock.now() },
       object: { kind: 'Thing', ...at(name), resourceVersion },
     });
-    /** A run that was asked for by these, and writes, or does not. */
+    /** A run with these causes and writes. */
     const run = (name: string, causes: Cause[], ...writes: object[]): string => {
       const cause = { causes, moreCauses: 0 };
       running = [new Run(at(name), String(ids++), 1, cause, clock.now())];
@@ -345,7 +345,7 @@ describe('runs that are played', () => {
     status: { seen: new Date(1.7e12 + clock.now()).toISOString() },
   });
 
-  test('a sign of life every ten seconds is no loop', () => {
+  test('a heartbeat every ten seconds is no loop', () => {
     const { clock, told, run, update, counted } = play();
     for (let i = 0; i < 1000; i++) {
       const timer: Cause = { kind: 'requeueAfter', source: 'test', at: 0, due: clock.now() };
@@ -367,7 +367,7 @@ describe('runs that are played', () => {
     expect(told).toEqual([]);
   });
 
-  test('a retry, or what asks again by a result, is none', () => {
+  test('a retry or a requeue is no loop', () => {
     const { told, run } = play();
     for (const kind of ['retry', 'requeue'] as const)
       for (let i = 0; i < 50; i++)
@@ -384,7 +384,7 @@ describe('runs that are played', () => {
     expect(loops.report(clock.now())).toEqual([]);
   });
 
-  test('what is kept is bounded: each key is told once, as long as it is known', () => {
+  test('memory is bounded: each key is reported once as long as it is kept', () => {
     const { clock, loops, told, run, update } = play();
     for (let name = 0; name < 3000; name++) {
       let version = '';
@@ -398,7 +398,7 @@ describe('runs that are played', () => {
     expect(loops.size).toBeLessThanOrEqual(1024);
   });
 
-  test('a time anywhere in a text counts for none', () => {
+  test('a time anywhere in a text is ignored', () => {
     const { told, run, update } = play();
     let version = '';
     for (let i = 0; i < 19; i++)

@@ -1,6 +1,6 @@
 /**
- * Kinds and informers as sources: what a handler is told of the objects, and when a source has
- * synced, waits, fails and ends.
+ * Kind and informer sources: the events that a handler gets, and when a source has synced, waits,
+ * fails and ends.
  */
 import {
   defineResource,
@@ -48,7 +48,7 @@ function setUp() {
 }
 
 describe('a kind source', () => {
-  test('tells of what is there as creations, then of what becomes of it, and why', async () => {
+  test('delivers existing objects as create events, then their changes, with causes', async () => {
     const { clock, cluster, cache, told, handler } = setUp();
     cluster.put('things', thing('a'));
     const source = kindSource({ cache, resource: Things, handler, clock });
@@ -97,7 +97,7 @@ describe('a kind source', () => {
     });
   });
 
-  test('may be waited for before it is started', async () => {
+  test('may be awaited before it is started', async () => {
     const { cluster, cache, told, handler } = setUp();
     cluster.put('things', thing('a'));
     const source = kindSource({ cache, resource: Things, handler });
@@ -107,7 +107,7 @@ describe('a kind source', () => {
     expect(told).toEqual(['initial default/a']);
   });
 
-  test('has synced when its handler has been given the initial list, an async handler’s promise included', async () => {
+  test('has synced when its handler has handled the initial list, promises included', async () => {
     const { clock, cluster, cache } = setUp();
     cluster.put('things', thing('a'));
     const waiting: (() => void)[] = [];
@@ -125,7 +125,7 @@ describe('a kind source', () => {
     expect([synced, source.status?.().synced]).toEqual([true, true]);
   });
 
-  test('shares the informer of its cache, and a late one is given what is there', async () => {
+  test('shares the informer of its cache, and a later source gets the existing objects', async () => {
     const { clock, cluster, cache, told, handler } = setUp();
     cluster.put('things', thing('a'));
     await started(kindSource({ cache, resource: Things, handler, clock }));
@@ -141,7 +141,7 @@ describe('a kind source', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('that has been removed is told nothing more, and the informer goes on for others', async () => {
+  test('that was removed gets no more events, and the informer goes on for others', async () => {
     const { clock, cluster, cache, told, handler } = setUp();
     const other: string[] = [];
     const source = kindSource({ cache, resource: Things, handler, clock });
@@ -185,7 +185,7 @@ describe('a kind source', () => {
     expect(source.status?.().informer).toBe('things.demo.capstan.dev/v1 in other');
   });
 
-  test('gives what is added by an async handler after the end to nobody', async () => {
+  test('drops what an async handler adds after the end', async () => {
     const { clock, cluster, cache } = setUp();
     cluster.put('things', thing('a'));
     let go = (): void => undefined;
@@ -218,7 +218,7 @@ describe('a kind source', () => {
     await expect(started(source)).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
   });
 
-  test('that cannot have its informer says so to whoever waits for it', async () => {
+  test('that cannot get its informer rejects waitForSync', async () => {
     const { cache, handler } = setUp();
     await cache.shutdown();
     const source = kindSource({ cache, resource: Things, handler });
@@ -230,7 +230,7 @@ describe('a kind source', () => {
     });
   });
 
-  test('says what its informer has met while it has not synced', async () => {
+  test('shows the failure of its informer while it has not synced', async () => {
     const { clock, handler } = setUp();
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
@@ -246,7 +246,7 @@ describe('a kind source', () => {
     });
   });
 
-  test('says when it will hear nothing more: its informer was stopped, or the server no longer has the kind', async () => {
+  test('shows that its informer was stopped, or that the server no longer serves the kind', async () => {
     const { clock, cluster, cache, handler } = setUp();
     const source = kindSource({ cache, resource: Things, handler, clock });
     await started(source);
@@ -362,7 +362,7 @@ describe('a kind that is not served yet', () => {
     };
   }
 
-  test('is asked for each 10 s, and begins once its definition is there', async () => {
+  test('is checked every 10 s, and starts once its definition exists', async () => {
     const { clock, paths, told, source, signal, create } = await unserved(true);
     expect(source.status?.()).toMatchObject({
       synced: false,
@@ -373,7 +373,7 @@ describe('a kind that is not served yet', () => {
     expect(reported).toEqual([]);
     await clock.run(1);
     while (reported.length === 0) await clock.settle();
-    const told5 = paths.length; // with what the server has instead
+    const told5 = paths.length; // with what the server serves instead
     await clock.run(4_999);
     expect(paths).toHaveLength(told5);
     await clock.run(1);
@@ -392,13 +392,13 @@ describe('a kind that is not served yet', () => {
     await source.waitForSync?.({ signal });
     expect(told).toEqual(['initial default/a']);
     expect(source.status?.().problem).toBeUndefined();
-    // Without a logger nothing was said for two minutes.
+    // Without a logger nothing was reported for two minutes.
     expect(reported).toHaveLength(1);
     expect(String(reported[0]?.error)).toContain('does not serve things');
   });
 
   // A wrong plural looks like a definition that is not installed.
-  test('is told with the plural that the server has for the kind', async () => {
+  test('is reported with the plural that the server has for the kind', async () => {
     const clock = new FakeClock();
     const Wrong = defineResource<Thing>()({
       group: 'apps',
@@ -420,9 +420,9 @@ describe('a kind that is not served yet', () => {
     expect(source.status?.().problem).toContain('"deployments"');
   });
 
-  // Nobody asks a source for its status: whoever forgot the definition saw nothing for two minutes,
-  // and then the end of the process.
-  test('is told to the logger each time that the server has answered', async () => {
+  // The status was never read: without the definition a program logged nothing for two minutes and
+  // then ended.
+  test('is logged after each response of the server', async () => {
     const { clock, logger, stop } = await unserved();
     const line = {
       level: 'warn',
@@ -441,7 +441,7 @@ describe('a kind that is not served yet', () => {
     expect(logger.lines).toHaveLength(2);
   });
 
-  test('has no informer until then, and whoever gives up waiting leaves nothing behind', async () => {
+  test('has no informer until then, and an aborted wait leaves nothing behind', async () => {
     const { clock, cache, source, stop, paths } = await unserved();
     expect((await cache.waitForCacheSync()).synced.size).toBe(0);
     const given = new AbortController();
@@ -456,7 +456,7 @@ describe('a kind that is not served yet', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('is asked for where it is selected, as nobody need be allowed to list it elsewhere', async () => {
+  test('is checked within its selection, because the account may not list it elsewhere', async () => {
     const clock = new FakeClock();
     const paths: string[] = [];
     const lacking = {
@@ -479,7 +479,7 @@ describe('a kind that is not served yet', () => {
     ]);
   });
 
-  test('is not confused with a server that does not answer: after 10 s the informer takes over', async () => {
+  test('is distinguished from a server that does not respond: after 10 s the informer is started', async () => {
     const clock = new FakeClock();
     const paths: string[] = [];
     const silent = {
@@ -510,7 +510,7 @@ describe('a kind that is not served yet', () => {
 });
 
 describe('an informer source', () => {
-  test('is told by an informer that somebody else runs, and does not stop it', async () => {
+  test('gets events of an informer that the caller runs, and does not stop it', async () => {
     const clock = new FakeClock();
     const cluster = new FakeCluster();
     cluster.put('things', { apiVersion: 'demo.capstan.dev/v1', kind: 'Thing', ...thing('a') });
@@ -546,7 +546,7 @@ describe('an informer source', () => {
     ]);
   });
 
-  test('of an informer that has ended fails when it is waited for', async () => {
+  test('of an informer that has ended rejects waitForSync', async () => {
     const informer = new SharedIndexInformer(new ListWatch(new FakeCluster(), Things));
     await informer.stop();
     const source = informerSource({ informer, handler: enqueueRequestForObject() });

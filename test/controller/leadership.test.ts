@@ -1,6 +1,6 @@
 /**
- * Controllers of a manager that elects: warm-up before they lead, and no reconcile without a lease.
- * controller-runtime: controller_test.go, Warmup.
+ * Controllers of a manager with an election: warm-up before they lead, and no reconcile without a
+ * lease. controller-runtime: controller_test.go, Warmup.
  */
 import {
   createController,
@@ -28,7 +28,7 @@ const ended = { signal: AbortSignal.abort() };
 const open = () => ({ signal: new AbortController().signal });
 
 describe('the warm-up', () => {
-  test('starts the sources, and a later start goes on from there without starting them again', async () => {
+  test('starts the sources, and a later start does not start them again', async () => {
     const { source, calls, start, clock, controller } = rig(undefined, { enableWarmup: true });
     await controller.warmup(open());
     source.add('a');
@@ -44,7 +44,7 @@ describe('the warm-up', () => {
     expect(calls).toEqual(['a@0']);
   });
 
-  test('does nothing where it is not asked for, and the start does all', async () => {
+  test('does nothing without enableWarmup, and the start does all', async () => {
     const { source, start, controller } = rig();
     await controller.warmup(open());
     expect(source.starts).toBe(0);
@@ -67,7 +67,7 @@ describe('the warm-up', () => {
     await warm;
   });
 
-  test('rejects when a source fails or has not synced in time; so does the start then', async () => {
+  test('rejects if a source fails or has not synced in time, as does the start then', async () => {
     const fails = () => Promise.reject(new Error('away'));
     for (const [code, what, answer] of [
       ['SOURCE_FAILED', 'sync', fails],
@@ -106,7 +106,7 @@ describe('the warm-up', () => {
     expect(source.starts).toBe(0);
   });
 
-  test('ends with its signal for good, though it never came to lead', async () => {
+  test('ends for good with its signal, although it never led', async () => {
     const { source, clock, controller } = rig(undefined, { enableWarmup: true });
     const end = new AbortController();
     await controller.warmup({ signal: end.signal });
@@ -117,7 +117,7 @@ describe('the warm-up', () => {
     await controller.run();
   });
 
-  test('that ends before it leads gives back its name and everything that it holds', async () => {
+  test('that ends before it leads releases its name and everything that it holds', async () => {
     const manager = new FakeManager();
     const make = () =>
       createController({
@@ -137,7 +137,7 @@ describe('the warm-up', () => {
     expect(make).not.toThrow();
   });
 
-  test('several times at once, also beside the start, starts the sources once', async () => {
+  test('several times at once, also during the start, starts the sources once', async () => {
     const { source, start, clock, controller } = rig(undefined, { enableWarmup: true });
     const begin = Promise.withResolvers<void>();
     source.begin = begin.promise;

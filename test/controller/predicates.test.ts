@@ -1,6 +1,6 @@
 /**
- * Which events pass, on plain objects and on objects that a cache keeps as bytes, and what is
- * decoded to find out.
+ * Predicates on plain objects and on objects that a cache keeps as bytes: which events pass, and
+ * what is decoded to decide.
  */
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -42,7 +42,7 @@ function update(
   return { objectOld, objectNew, change: new LazyChange(objectOld, objectNew) };
 }
 
-/** The same update of two objects of which a store keeps the bytes. */
+/** The same update of two objects whose bytes are in a store. */
 function byteUpdate(old: object, now: object): UpdateEvent<object> {
   const world = new ByteStore();
   const form = (metadata: object): ByteThing =>
@@ -175,7 +175,7 @@ test.each([
   ['resourceVersionChanged', version],
   ['labelChanged', labels],
   ['annotationChanged', annotations],
-])('%s turns away an update that lacks an object, and nothing else', (name, make) => {
+])('%s rejects only an update that lacks an object', (name, make) => {
   const predicate = make();
   expect([predicate.name, predicate.create, predicate.delete, predicate.generic]).toEqual([
     name,
@@ -237,9 +237,9 @@ describe('an object that was deleted and created again', () => {
 
 describe('what is decoded', () => {
   /**
-   * How many members were decoded from the core's memory, how many values parsed, those of a
-   * version that was replaced among them, and how many objects made to hold what was decoded: the
-   * metadata is one, before anything in it has been read.
+   * The number of members that were decoded from the core's memory, of values that were parsed
+   * (also of replaced versions), and of objects that were made for decoded values: the metadata is
+   * one, before any of its members is read.
    */
   function decodes(run: () => unknown): number[] {
     const spies = [
@@ -279,12 +279,12 @@ describe('what is decoded', () => {
     expect(decodes(() => expect(standard.update?.(event)).toBe(passes))).toEqual([0, 0, 0]);
   });
 
-  test('labels that differ in bytes are decoded to compare them by value, and nothing else is', () => {
+  test('only labels that differ in bytes are decoded, to compare them by value', () => {
     const event = byteUpdate(before, { ...before, resourceVersion: '2', labels: { a: '2' } });
     expect(decodes(() => expect(standard.update?.(event)).toBe(true))).toEqual([1, 2, 4]);
   });
 
-  test('an event that is turned away on its way to a handler has decoded nothing', () => {
+  test('a rejected event has decoded nothing', () => {
     const handler = { update: vi.fn() };
     const pipe = new EventPipe<object>({
       name: 'x',
@@ -303,7 +303,7 @@ describe('what is decoded', () => {
     expect(handler.update).not.toHaveBeenCalled();
   });
 
-  test('of an update that kept its owners the handler for owners decodes the new state alone', () => {
+  test('the owner handler decodes only the new state of an update that kept its owners', () => {
     const owners = (...names: string[]) => ({
       ownerReferences: names.map((name) => ({ apiVersion: 'apps/v1', kind: 'ReplicaSet', name })),
     });
@@ -358,7 +358,7 @@ describe('functions as predicates', () => {
     },
   );
 
-  test('a filter is asked of the object of every event, of an update the new one', () => {
+  test('a filter gets the object of every event, and the new one of an update', () => {
     const ours = newPredicateFuncs((object: Thing) => object.metadata.namespace === 'ours', {
       name: 'ours',
     });
@@ -377,7 +377,7 @@ describe('functions as predicates', () => {
     expect(newPredicateFuncs(named).name).toBe('named');
   });
 
-  test('what is no function is refused', () => {
+  test('a value that is not a function is refused', () => {
     expect(() => predicateFuncs({ update: true } as unknown as Predicate)).toThrow(invalid);
     expect(() => predicateFuncs({ name: 1 } as unknown as Predicate)).toThrow(invalid);
     expect(() => newPredicateFuncs('x' as unknown as () => boolean)).toThrow(invalid);
@@ -408,7 +408,7 @@ describe('and, or, not', () => {
     ['not of no', not(no), true],
   ])('%s', (_, predicate, answer) => expect(answers(predicate)).toEqual(every(answer)));
 
-  test('take one that says nothing of a kind of event for one that lets it pass', () => {
+  test('let a kind of event pass for which a predicate has no method', () => {
     expect(answers(and(generation(), yes))).toEqual([true, false, true, true]);
     expect(answers(or(generation(), no))).toEqual([true, false, true, true]);
     expect(answers(not(generation()))).toEqual([false, true, false, false]);
@@ -416,13 +416,13 @@ describe('and, or, not', () => {
     expect(and(generation(), labels()).create).toBeUndefined();
   });
 
-  test('are named by what they are made of', () => {
+  test('are named by their parts', () => {
     expect(or(generation(), and(labels(), not({})), no).name).toBe(
       'or(generationChanged, and(labelChanged, not(unnamed)), no)',
     );
   });
 
-  test('ask no more predicates than they must', () => {
+  test('call no more predicates than needed', () => {
     const never = newPredicateFuncs(() => expect.unreachable());
     expect(answers(and(no, never))).toEqual(every(false));
     expect(answers(or(yes, never))).toEqual(every(true));
@@ -459,7 +459,7 @@ describe('a label selector', () => {
     }
   });
 
-  test('judges an update by its new state, and refuses what is no selector', () => {
+  test('checks the new state of an update, and refuses an invalid selector', () => {
     const predicate = labelSelectorPredicate('foo');
     expect(predicate.update?.(update({ labels: { foo: '1' } }, {}))).toBe(false);
     expect(predicate.update?.(update({}, { labels: { foo: '1' } }))).toBe(true);

@@ -1,4 +1,4 @@
-/** Which request comes first: priorities of requests from handler to queue and back again. */
+/** Priorities of requests, from the handler to the queue and back. */
 import { defineResource } from 'capstan/cache';
 import {
   type ControllerOptions,
@@ -58,8 +58,8 @@ afterEach(async () => {
 type Answer = () => Result | undefined;
 
 /**
- * A controller with one worker in virtual time. The request "gate" keeps the worker until `open` is
- * called, so that a line forms; `answers` are what the reconciles of a name do in turn.
+ * A controller with one worker in virtual time. The request "gate" occupies the worker until `open`
+ * is called, so that a queue forms. `answers` are the results of a name's reconciles, in turn.
  */
 function setup(
   answers: Record<string, Answer[]> = {},
@@ -84,7 +84,7 @@ function setup(
     gate.resolve();
     return controller.stop();
   });
-  /** What is reconciled, in order, once the gate has been opened; the gate is closed again. */
+  /** Opens the gate, returns what is reconciled in order, and closes the gate again. */
   const open = async (ms = 0): Promise<string[]> => {
     calls.length = 0;
     gate.resolve();
@@ -92,7 +92,7 @@ function setup(
     await clock.run(ms);
     return [...calls];
   };
-  /** The worker stands at the gate from here on. */
+  /** Occupies the worker with the gate. */
   const close = async (): Promise<void> => {
     cluster.put('widgets', widget('gate'));
     await clock.settle();
@@ -136,7 +136,7 @@ test('a request that fails keeps its priority, low or normal', async () => {
   const { cluster, clock, close, open, start } = setup({ low: [fail], normal: [fail] });
   cluster.put('widgets', widget('low'));
   start();
-  await clock.settle(); // "low" has failed for the first time: again in 5 ms, with its low priority
+  await clock.settle(); // "low" has failed once: it is retried in 5 ms with its low priority
   await close();
   await clock.run(5);
   cluster.put('widgets', widget('normal'));
@@ -169,7 +169,7 @@ test('a result sets another priority, with requeueAfter and with requeue; withou
   expect(await open()).toEqual(['raisedToo', 'raised', 'change', 'keptToo', 'kept', 'lowered']);
 });
 
-test('where the rate limiter throws, the request comes again after a second with its priority', async () => {
+test('if the rate limiter throws, the request comes again after a second with its priority', async () => {
   const limiter: RateLimiter<Request> = {
     when: () => {
       throw new Error('no delay today');
@@ -188,7 +188,7 @@ test('where the rate limiter throws, the request comes again after a second with
   expect(await open()).toEqual(['change', 'low']);
 });
 
-test('without the priority queue it is first come, first served, and all requests together are limited', async () => {
+test('without the priority queue requests are first in, first out, and all together are rate-limited', async () => {
   const names = Array.from({ length: 105 }, (_, i) => `w-${i}`);
   const answers = Object.fromEntries(names.map((name) => [name, [fail]]));
   const { cluster, clock, calls, open, start } = setup(answers, { usePriorityQueue: false });
@@ -204,7 +204,7 @@ test('without the priority queue it is first come, first served, and all request
   await clock.run(90);
   expect(calls).toHaveLength(100); // the burst of the overall limit
   await clock.run(410);
-  expect(calls).toHaveLength(105); // and then ten a second
+  expect(calls).toHaveLength(105); // then ten a second
 });
 
 test('the metrics have the depth and the longest wait by priority', async () => {

@@ -1,7 +1,7 @@
 /**
- * Random lives of controllers: sources that speak in every way, reconciles that end in every way,
- * leases that come and go, and an end at any moment. Whatever happens, no request is lost, none is
- * reconciled twice at once, each cause arrives once, and nothing is left at the end.
+ * Random lives of controllers: sources that add in every way, reconciles that end in every way,
+ * leases that come and go, and an end at any moment. No request may be lost or reconciled twice at
+ * once, each cause arrives once, and nothing is left at the end.
  */
 import {
   type Cause,
@@ -28,15 +28,12 @@ afterEach(() => {
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 
-/** What one life showed. */
+/** The observations of one life. */
 interface Life {
-  /** Adds for each name, and how often its runs were told of one. */
+  /** The number of adds for each name, and of causes that its runs got. */
   readonly added: Map<string, number>;
   readonly told: Map<string, number>;
-  /**
-   * Causes of which its runs were only told that there were more: of adds, or of what became of
-   * earlier runs.
-   */
+  /** Causes that runs only counted (`moreCauses`), of adds or of earlier outcomes. */
   readonly untold: Map<string, number>;
   readonly overlaps: number;
   /** Runs that began without a lease. */
@@ -113,8 +110,7 @@ async function live(random: Random): Promise<Life> {
     }
     if (random.chance(0.1)) manager.holds = !manager.holds;
     if (random.chance(0.6)) clock.step(random.int(20));
-    // Turns of the event loop, few or many, so that what runs side by side differs from life to
-    // life.
+    // A random number of turns of the event loop, so that lives interleave differently.
     for (let turns = random.int(6); turns > 0; turns--) await Promise.resolve();
     if (random.chance(0.1)) await clock.settle();
   }

@@ -11,7 +11,7 @@ import { causeOf, TestSource } from './rig.ts';
 
 const reported = reports();
 
-test('when the source speaks, whatever it says, every known object is reconciled, with its cause and priority', async () => {
+test('any request of the source reconciles every object in the cache, with its cause and priority', async () => {
   const cluster = new FakeCluster();
   const clock = new FakeClock();
   const trigger = new TestSource('configuration');
@@ -47,7 +47,7 @@ test('when the source speaks, whatever it says, every known object is reconciled
   await run;
 });
 
-test('the builder has it too, and a timer will do', async () => {
+test('the builder has it too, and a timer can be the source', async () => {
   const manager = new FakeManager();
   manager.transport.put('widgets', widget('a'));
   const calls: string[] = [];
@@ -67,10 +67,10 @@ test('the builder has it too, and a timer will do', async () => {
   expect(calls).toEqual(['a@0', 'a@1000', 'a@2000']);
 });
 
-test('a long round lets the event loop turn, and what comes meanwhile leads to one more', async () => {
+test('a long round yields to the event loop, and requests meanwhile lead to one more', async () => {
   const clock = new FakeClock();
   let ticks = 0;
-  // each look at the clock takes a millisecond: every few objects are a slice of their own
+  // each read of the clock takes a millisecond, so that every few objects exceed the time slice
   clock.now = () => ticks++;
   const added: string[] = [];
   const keys = Array.from({ length: 100 }, (_, i) => `default/w${i}`);
@@ -103,7 +103,7 @@ test('a round ends with the controller', async () => {
   expect(added).toHaveLength(before);
 });
 
-test('it needs the resource whose objects are meant', () => {
+test('it needs the resource of the objects', () => {
   const options = {
     transport: new FakeCluster(),
     name: 'x',
@@ -113,8 +113,8 @@ test('it needs the resource whose objects are meant', () => {
   expect(() => createController(options)).toThrow(/"reconcileAllOn" need "for"/);
 });
 
-// The first request that the queue refused ended the round: all objects behind it were left out.
-test('what the queue refuses is tried again after a second, and holds up no other', async () => {
+// The first request that the queue refused ended the round: all later objects were left out.
+test('an object that the queue refuses is added again after a second, and does not delay others', async () => {
   const clock = new FakeClock();
   const added: string[] = [];
   let full = true;

@@ -1,7 +1,6 @@
 /**
- * One reconcile: what the function is given, panics, time-outs, spans, logs, metrics.
- * controller-runtime: pkg/internal/controller/controller_test.go, Reconciler, and its tests of
- * metrics.
+ * One reconcile: its context, panics, timeouts, spans, logs and metrics. controller-runtime:
+ * pkg/internal/controller/controller_test.go, Reconciler, and its tests of metrics.
  */
 import {
   ControllerMetrics,
@@ -35,7 +34,7 @@ const bug = (): never => {
   throw new TypeError("Cannot read properties of undefined (reading 'spec')");
 };
 
-/** A figure of a controller named "test". */
+/** A metric of the controller "test". */
 function figure(
   metrics: ControllerMetrics,
   name: string,
@@ -72,7 +71,7 @@ describe('a panic', () => {
     },
   );
 
-  test('ends the controller with recoverPanic: false, after the other reconciles have been told and have ended', async () => {
+  test('ends the controller with recoverPanic: false, after the other reconciles were aborted and have ended', async () => {
     const metrics = new ControllerMetrics();
     const reasons: unknown[] = [];
     const other = ({ signal }: ReconcileContext<object>) =>
@@ -102,7 +101,7 @@ describe('a panic', () => {
     expect(figure(metrics, 'active_workers')).toBe(0);
   });
 
-  test('is what an engine throws for a mistake, rejected with or thrown, and nothing else', async () => {
+  test('is an error that the engine throws for a bug, thrown or rejected with, and no other error', async () => {
     const panics = [
       bug,
       () => Promise.reject(new ReferenceError('website is not defined')),
@@ -158,8 +157,8 @@ describe('a panic', () => {
   });
 });
 
-describe('the time-out', () => {
-  /** Counts the time-outs of one reconcile. */
+describe('the timeout', () => {
+  /** Counts the timeouts of one reconcile. */
   let pause: (context: ReconcileContext<object>, ms: number) => Promise<undefined>;
   async function timeouts(
     reconcile: Parameters<typeof rig>[0],
@@ -215,7 +214,7 @@ describe('the context', () => {
     expect(new Set(contexts.map(({ reconcileId }) => reconcileId)).size).toBe(2);
   });
 
-  test('is waited for where the answer is any object with a method then, a function too', async () => {
+  test('is awaited if the result is any thenable, also a function', async () => {
     const thenable = (
       settle: (resolve: (result: unknown) => void, reject: (error: unknown) => void) => void,
     ) => Object.assign(() => undefined, Object.fromEntries([['then', settle]])) as never;
@@ -238,7 +237,7 @@ describe('the context', () => {
     expect(reported.map(({ error }) => String(error))).toEqual(['Error: refused']);
   });
 
-  test('refuses get where there is no resource to read', async () => {
+  test('refuses get without a resource to read', async () => {
     const { source, start, clock } = rig((request, { get }) => void get(request));
     await start();
     source.add('a');
@@ -248,13 +247,13 @@ describe('the context', () => {
     );
   });
 
-  test('ids are made of random bytes where the host has no randomUUID', () => {
+  test('ids are made of random bytes if the host has no randomUUID', () => {
     expect(uuidOf(new Uint8Array(16).fill(0xff))).toBe('ffffffff-ffff-4fff-bfff-ffffffffffff');
     expect(uuidOf(new Uint8Array(16))).toBe('00000000-0000-4000-8000-000000000000');
     const own = crypto.randomUUID;
     Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
     try {
-      const ids = Array.from({ length: 200 }, newReconcileId); // more than are made at once
+      const ids = Array.from({ length: 200 }, newReconcileId); // more than one batch
       for (const id of ids)
         expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
       expect(new Set(ids).size).toBe(200);
@@ -265,7 +264,7 @@ describe('the context', () => {
 });
 
 describe('the logger', () => {
-  test('of a run says which controller, request and run it is', async () => {
+  test('of a run has the controller, the request and the run id', async () => {
     const logger = new RecordingLogger();
     const ids: string[] = [];
     const { source, start, clock } = rig(
@@ -288,7 +287,7 @@ describe('the logger', () => {
     expect(logger.lines).toContainEqual({ level: 'info', message: 'hello', fields });
   });
 
-  test('is told of failures, in place of the error hook, and of the start and the end', async () => {
+  test('gets failures instead of the error handler, and the start and the end', async () => {
     const logger = new RecordingLogger();
     const { source, start, clock, controller } = rig(answers({ a: [fail] }), { logger });
     await start();
@@ -308,7 +307,7 @@ describe('the logger', () => {
     });
   });
 
-  test('that throws loses no request: its error and the one that it was told go to the hook', async () => {
+  test('that throws loses no request: its error and the logged one go to the error handler', async () => {
     const logger = new RecordingLogger();
     logger.error = () => {
       throw new Error('disk full');
@@ -321,7 +320,7 @@ describe('the logger', () => {
     expect(reported.map(({ error }) => (error as Error).message)).toEqual(['not yet', 'disk full']);
   });
 
-  test('of a controller with a resource says its group and kind; logConstructor makes another one', async () => {
+  test('of a controller with a resource has its group and kind; logConstructor replaces it', async () => {
     const logger = new RecordingLogger();
     const manager = new FakeManager({ logger });
     const own = new RecordingLogger();
@@ -397,7 +396,7 @@ describe('the tracer', () => {
     expect(tracer.spans).toMatchObject([{ ended: true }]);
   });
 
-  test('that fails, before or after, costs the span and no reconcile', async () => {
+  test('that fails, before or after, loses the span and no reconcile', async () => {
     for (const when of ['before', 'after', 'end']) {
       reported.length = 0;
       const tracer: Tracer = {
@@ -428,7 +427,7 @@ describe('the tracer', () => {
 });
 
 describe('the metrics', () => {
-  test('count each outcome, and the time it took', async () => {
+  test('count each outcome and its duration', async () => {
     const metrics = new ControllerMetrics();
     const { source, start, clock } = rig(
       async ({ name }) => {
@@ -474,7 +473,7 @@ describe('the metrics', () => {
     ]).toEqual([0, 5, 5, 5]);
   });
 
-  test('are there from the start, with zeros, and outlive the controller', async () => {
+  test('exist from the start, with zeros, and outlive the controller', async () => {
     const metrics = new ControllerMetrics();
     expect(metrics.text()).toBe('');
     const { source, start, clock, controller } = rig(undefined, { metrics });

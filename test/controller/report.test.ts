@@ -1,4 +1,4 @@
-/** What a controller says of itself: the answer to "why is my object not reconciled?". */
+/** The report of a controller, which says why an object is not reconciled. */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { newControllerManagedBy, type ReportOptions, TerminalError } from 'capstan/controller';
@@ -24,7 +24,7 @@ const give = (): never => {
   throw new TerminalError('spec.image is no image');
 };
 
-test('lists what runs, what is ready, what waits and what was given up, each with why', async () => {
+test('lists running, ready, waiting and failed requests with their causes', async () => {
   const gate = Promise.withResolvers<undefined>();
   const { source, start, clock, controller } = rig(
     (request, context) =>
@@ -102,7 +102,7 @@ test('lists what runs, what is ready, what waits and what was given up, each wit
   gate.resolve(undefined);
 });
 
-test('forgets a failure when its request succeeds, not when it is tried again', async () => {
+test('drops a failure when its request succeeds, not when it is retried', async () => {
   const { source, start, clock, controller } = rig(
     answers({ a: [fail, () => ({ requeue: true })], given: [give, give] }),
   );
@@ -124,7 +124,7 @@ test('forgets a failure when its request succeeds, not when it is tried again', 
   expect(controller.report().keys).toEqual([]);
 });
 
-test('has the last hundred runs, the newest first', async () => {
+test('has the last hundred runs, newest first', async () => {
   const { source, start, clock, controller } = rig(({ name }) => {
     if (name === 'r249') return { requeueAfter: 60_000 };
     return name === 'r248' ? fail() : undefined;
@@ -160,7 +160,7 @@ test('has the last hundred runs, the newest first', async () => {
   });
 });
 
-test('is filtered by a part of the key, and limited; the counts are of all', async () => {
+test('is filtered by a part of the key and limited, while the counts are of all', async () => {
   const { source, start, clock, controller } = rig();
   await start();
   for (let i = 0; i < 30; i++) source.add(`web-${i}`);
@@ -177,8 +177,8 @@ test('is filtered by a part of the key, and limited; the counts are of all', asy
   expect(() => controller.report({ limit: -1 })).toThrow(/"limit" expected an integer >= 0/);
 });
 
-// A page that looks each second at a queue of a million keys took half a second of each.
-test('reads no more of a long queue than it is asked for', async () => {
+// A page that polled a queue of a million keys every second took half a second each time.
+test('reads no more of a long queue than the limit', async () => {
   const snapshots = vi.spyOn(PriorityQueue.prototype, 'snapshot');
   const { source, start, controller } = rig();
   await start();
@@ -189,9 +189,9 @@ test('reads no more of a long queue than it is asked for', async () => {
   vi.restoreAllMocks();
 });
 
-// The live page sorted full reports of thousands of keys of each controller, to show fifty: with 40
-// controllers that held the event loop for most of a second.
-test('chooses the most telling among many, and makes a report of those alone', async () => {
+// The live page sorted full reports of thousands of keys of each controller to show fifty: with 40
+// controllers that blocked the event loop for most of a second.
+test('ranks many keys, and makes reports of the chosen ones only', async () => {
   const { source, start, clock, controller } = rig(answers({ bad: [fail] }));
   await start();
   for (let i = 0; i < 3000; i++) source.add(`r${i}`, { after: 10_000 - i });
@@ -223,7 +223,7 @@ test('reads a queue of many pages', async () => {
   expect(report.keys).toHaveLength(1);
 });
 
-test('keeps the errors of a thousand requests that fail, and of each the text alone', async () => {
+test('keeps the errors of a thousand failing requests as text', async () => {
   const { source, start, clock, controller } = rig(({ name }) => {
     throw new Error(
       name === 'long' ? `${'word '.repeat(199)}password=secret ${'more '.repeat(800)}` : name,
@@ -238,11 +238,11 @@ test('keeps the errors of a thousand requests that fail, and of each the text al
   expect(keys).toHaveLength(1501);
   expect(keys.filter(({ lastError }) => lastError !== undefined)).toHaveLength(1000);
   const long = keys.find(({ name }) => name === 'long');
-  // of a word at the cut nothing: it may be half a secret
+  // no part of the word at the cut, because it may be half a secret
   expect(long?.lastError?.message).toBe(`${'word '.repeat(199)}…`);
 });
 
-test('says what was thrown, whatever it is', async () => {
+test('shows any thrown value', async () => {
   const odd = {
     toString() {
       throw new Error('no text');
@@ -289,8 +289,8 @@ test('says what was thrown, whatever it is', async () => {
   ]);
 });
 
-// It stood there twice, as ready and as given up, and the second was believed.
-test('does not list as given up what an event has asked for since', async () => {
+// It was listed twice, as ready and as failed, and readers believed the second.
+test('does not list a request as failed that an event has added since', async () => {
   const gate = Promise.withResolvers<undefined>();
   const { source, start, clock, controller } = rig((request, context) =>
     answers({ gate: [() => gate.promise], given: [give] })(request, context),
@@ -313,7 +313,7 @@ test('does not list as given up what an event has asked for since', async () => 
   expect(states()).toEqual([['failed', 'spec.image is no image']]);
 });
 
-test('names the sources, how far they are and what stands in their way', async () => {
+test('has the sources with their state and problem', async () => {
   const manager = new FakeManager();
   const controller = newControllerManagedBy(manager)
     .for(Widget)
@@ -339,7 +339,7 @@ test('names the sources, how far they are and what stands in their way', async (
   ]);
 });
 
-test('has no contents of objects, and nothing that changes later', async () => {
+test('has no contents of objects, and does not change later', async () => {
   const gate = Promise.withResolvers<undefined>();
   const { source, start, clock, controller } = rig(() => gate.promise);
   await start();
@@ -354,12 +354,12 @@ test('has no contents of objects, and nothing that changes later', async () => {
   expect(before).toEqual(copy);
 });
 
-// What is cut out of a text keeps all of it in V8: a thousand failures with 1 MB of text each kept
-// 1 GB.
+// A slice of a string keeps the whole string alive in V8: a thousand failures with texts of 1 MB
+// kept 1 GB.
 test.each([
   ['long', 400_000, ''],
   ['a part of a long text', 100, ' and so on'],
-])('keeps no more of an error than it shows: its message is %s', async (_, shown, rest) => {
+])('keeps only the shown part of an error: its message is %s', async (_, shown, rest) => {
   const answer = (name: string): string => `${name}: `.padEnd(1_000_000, 'no room, ');
   const { source, start, clock, controller } = rig(({ name }) => {
     throw new Error(`${answer(name).slice(0, shown)}${rest}`);

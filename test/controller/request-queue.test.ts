@@ -1,11 +1,11 @@
-/** The queue behind a controller, where a controller cannot show it. */
+/** The queue of a controller, for what cannot be seen from a controller. */
 import { expect, test } from 'vitest';
 import { requestQueue, wrapQueue } from '../../bindings/controller/request-queue.ts';
 import { sharedCore } from '../../bindings/wasm/core.ts';
 import { RateLimitingQueue, requestKey } from '../../bindings/workqueue/index.ts';
 
-// Without priorities the default limiter was made beside the queue, and nobody gave it back: 86
-// pages after 300 controllers.
+// Without priorities the default limiter was made separately and never disposed of: 86 pages after
+// 300 controllers.
 test.each([true, false])(
   'a disposed queue gives back its default limiter too (priorities: %s)',
   (hasPriorities) => {
@@ -25,7 +25,7 @@ test.each([true, false])(
   },
 );
 
-test('a queue that is of requests, and at an end, is not said to lack a key', () => {
+test('a queue of requests that has ended is not reported as one without a key', () => {
   const queue = new RateLimitingQueue(undefined, { key: requestKey });
   queue.dispose();
   expect(() => wrapQueue(queue)).toThrow(expect.objectContaining({ code: 'DISPOSED' }));

@@ -1,4 +1,4 @@
-/** The resources of the tests of controllers, and objects of them. */
+/** The resources and objects of the controller tests. */
 import { defineResource } from 'capstan/cache';
 import type { TestObject } from './fake-cluster.ts';
 

@@ -1,7 +1,4 @@
-/**
- * A controller on sources that a test plays itself, in virtual time: what its queue is given and
- * what comes of it, without any cache.
- */
+/** A controller on sources that the test controls, in virtual time and without a cache. */
 import {
   type Cause,
   type Controller,
@@ -23,7 +20,7 @@ export const causeOf = (kind: Cause['kind'], at = 0, source = 'test'): Cause => 
   at,
 });
 
-/** A source that adds what it is told to. */
+/** A source that adds what the test tells it to. */
 export class TestSource implements Source {
   readonly name: string;
   started: SourceStart | undefined;
@@ -60,7 +57,7 @@ export interface Rig {
   readonly calls: string[];
   /** What the run rejected with. */
   readonly errors: unknown[];
-  /** Resolves when everything has run that can; `ended` when the run has. */
+  /** Resolves when pending promises have settled; `ended` resolves when the run has ended. */
   start(signal?: AbortSignal): Promise<void>;
   ended(): Promise<void>;
 }
@@ -103,7 +100,7 @@ export function rig(
   };
 }
 
-/** Answers a reconcile function that gives each request its answers in turn, then succeeds. */
+/** A reconcile function that returns the given results of each request in turn, then succeeds. */
 export function answers(
   all: Record<string, (() => Result | undefined | Promise<Result | undefined>)[]>,
 ): Reconcile {

@@ -1,7 +1,4 @@
-/**
- * What a worker does where its queue is at an end, and what is added again of the request that it
- * had.
- */
+/** What a worker does when its queue is unusable, and whether its request is added again. */
 import { type ControllerOptions, TerminalError } from 'capstan/controller';
 import {
   CapstanError,
@@ -19,7 +16,7 @@ import { fail, requestOf, rig } from './rig.ts';
 
 const reported = hearReports();
 
-/** Queues that throw, by a method's name. */
+/** Queues with one method that throws. */
 class DeadQueue extends PriorityQueue<Request> {
   dead: { method: 'get' | 'forget' | 'add'; error: unknown } | undefined;
 
@@ -42,7 +39,7 @@ class DeadQueue extends PriorityQueue<Request> {
 const queueOf = (limiter?: RateLimiter<Request>) =>
   new DeadQueue(limiter, { key: requestKey, clock: new FakeClock() });
 
-// A worker that took such an error for one of its own would ask again each second, for ever.
+// A worker that treated such an error as its own would retry every second for ever.
 test.each(
   (['POISONED', 'DISPOSED'] as const).flatMap((code: ErrorCode) =>
     (['get', 'forget'] as const).map((method) => [code, method] as const),
@@ -62,7 +59,7 @@ test.each(
   expect(errors).toEqual([error]);
 });
 
-// What the queue says of an attempt to add it would hide the panic.
+// An error of that add would hide the panic.
 test('a request whose panic ends the controller is not added again', async () => {
   const queue = queueOf();
   const bug = (): never => {
@@ -76,7 +73,7 @@ test('a request whose panic ends the controller is not added again', async () =>
   expect(errors).toMatchObject([{ name: 'RangeError', message: 'a bug' }]);
 });
 
-test('a terminal error is no panic, whatever it is wrapped in', async () => {
+test('a terminal error is no panic, whatever wraps it', async () => {
   const wrapped = new RangeError('out of range', { cause: new TerminalError('for good') });
   const { source, errors, calls, clock, start } = rig(() => Promise.reject(wrapped), {
     recoverPanic: false,

@@ -1,6 +1,6 @@
 /**
- * What the tests of sources, handlers and predicates share: a queue that writes down what it is
- * given, and events about small objects.
+ * Helpers of the tests of sources, handlers and predicates: queues that record their calls, and
+ * events about small objects.
  */
 import type { Change } from 'capstan/cache';
 import type {
@@ -19,7 +19,7 @@ export interface Added extends AddOptions {
   cause: Cause;
 }
 
-/** Of a controller. */
+/** The queue of a controller. */
 export class RecordingQueue implements SourceQueue {
   readonly added: Added[] = [];
 
@@ -32,7 +32,7 @@ export class RecordingQueue implements SourceQueue {
   }
 }
 
-/** Of a handler that is called by itself. */
+/** The queue of a handler that is called directly. */
 export class RecordingHandlerQueue implements HandlerQueue {
   readonly added: (AddOptions & { request: string })[] = [];
 
@@ -54,7 +54,7 @@ export class RecordingHandlerQueue implements HandlerQueue {
   }
 }
 
-/** A source that has been started, until the test ends or `stop` is called. */
+/** A source that runs until the test ends or `stop` is called. */
 export async function started(
   source: Source,
   logger?: Logger,
@@ -93,7 +93,7 @@ export function thing(name: string, metadata: Partial<Thing['metadata']> = {}): 
   return { metadata: { namespace: 'n', name, resourceVersion: '1', ...metadata } };
 }
 
-/** What is said of two objects that nobody compared. */
+/** The change of two objects that were not compared. */
 export const unknownChange: Change = {
   generation: true,
   labels: true,
@@ -104,7 +104,7 @@ export const unknownChange: Change = {
   deletion: true,
 };
 
-/** Writes down what it is told, such as `create n/a`, and adds the request of the object. */
+/** Records each event, such as `create n/a`, and adds the request of its object. */
 export function telling(into: string[]): EventHandler<Thing> {
   const tell = (kind: string, { metadata }: Thing, queue: HandlerQueue): void => {
     const { namespace = '', name } = metadata;

@@ -1,5 +1,5 @@
 /**
- * How a controller starts and ends: its sources, its queue, its workers. controller-runtime:
+ * The start and end of a controller: its sources, its queue, its workers. controller-runtime:
  * pkg/internal/controller/controller_test.go, Start.
  */
 import {
@@ -87,7 +87,7 @@ describe('the start', () => {
     }
   });
 
-  test('fails when a source has not synced in time, and says which and why', async () => {
+  test('fails if a source has not synced in time, and names it with the reason', async () => {
     const { source, errors, start, clock, controller } = rig(undefined, { cacheSyncTimeout: 5000 });
     source.sync = never;
     Object.assign(source, {
@@ -108,7 +108,7 @@ describe('the start', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('fails when the start of a source waits for ever, and says so', async () => {
+  test('fails if the start of a source never resolves, and says so', async () => {
     const { source, errors, start, clock } = rig(undefined, { cacheSyncTimeout: 5000 });
     source.begin = never;
     await start();
@@ -116,8 +116,9 @@ describe('the start', () => {
     expect(String(errors[0])).toContain('test, which has not started: its start() must not wait');
   });
 
-  // A function source whose connection was refused was said to wait in its start, which it did not.
-  test('fails with what a source failed with, thrown or rejected', async () => {
+  // A function source whose connection was refused was reported as waiting in its start, which it
+  // did not.
+  test('fails with the error of a source, thrown or rejected with', async () => {
     const fail = (): never => {
       throw new Error('connect ECONNREFUSED 10.0.0.1:5672');
     };
@@ -200,7 +201,7 @@ describe('the start', () => {
 });
 
 describe('a source that is added while the controller runs', () => {
-  test('starts at once, and adds nothing any more once it was taken away', async () => {
+  test('starts at once, and adds nothing after it was removed', async () => {
     const { calls, start, clock, controller } = rig();
     await start();
     const late = new TestSource('late');
@@ -228,7 +229,7 @@ describe('a source that is added while the controller runs', () => {
     expect(errors).toEqual([expect.objectContaining({ code: 'SOURCE_FAILED' })]);
   });
 
-  test('and taken away while it starts is waited for by nobody', async () => {
+  test('and removed while it starts is not awaited', async () => {
     const slow = new TestSource('slow');
     slow.begin = never;
     const { calls, errors, source, start, clock, controller } = rig();
@@ -241,7 +242,7 @@ describe('a source that is added while the controller runs', () => {
     expect(errors).toEqual([]);
   });
 
-  test('is refused when it is none', () => {
+  test('is refused if it is not a source', () => {
     const { controller } = rig();
     expect(() => controller.watch({ name: 'x' } as never)).toThrow(
       /"source\.start" expected a function/,
@@ -251,7 +252,7 @@ describe('a source that is added while the controller runs', () => {
 });
 
 describe('the queue of newQueue', () => {
-  test('is made at the start, with the name and the default limiter, shut down at the end and left to its maker', async () => {
+  test('is made at the start with the name and the default limiter, shut down at the end and not disposed of', async () => {
     let made: RateLimitingQueue<Request> | undefined;
     const asked: string[] = [];
     const { source, calls, start, clock, controller } = rig(fail, {
@@ -274,7 +275,7 @@ describe('the queue of newQueue', () => {
     expect(made?.numRequeues(requestOf('a'))).toBe(1);
   });
 
-  test('with priorities keeps them', async () => {
+  test('with priorities keeps priorities', async () => {
     const gate = Promise.withResolvers<void>();
     const made: PriorityQueue<Request>[] = [];
     const { source, calls, start, clock } = rig(
@@ -301,7 +302,7 @@ describe('the queue of newQueue', () => {
     expect(made).toHaveLength(1);
   });
 
-  test('that drops what it has no room for keeps no cause of it', async () => {
+  test('that drops a request keeps no cause of it', async () => {
     const gate = Promise.withResolvers<void>();
     const causes: number[] = [];
     const { source, start, clock, calls, controller } = rig(
@@ -333,15 +334,15 @@ describe('the queue of newQueue', () => {
     expect(causes).toEqual([1, 1, 1]);
   });
 
-  test('has to be one', async () => {
+  test('must be a queue', async () => {
     const { errors, start } = rig(undefined, { newQueue: () => ({}) as never });
     await start();
     expect(errors).toEqual([expect.objectContaining({ code: 'INVALID_ARGUMENT' })]);
   });
 });
 
-describe('a worker that fails by something else than its reconcile', () => {
-  test('goes on after a second, and what it had in hand comes again then', async () => {
+describe('a worker that fails outside its reconcile', () => {
+  test('continues after a second, and its request comes again then', async () => {
     const clock = new FakeClock();
     const now = clock.now.bind(clock);
     let broken = 0;
@@ -367,7 +368,7 @@ describe('a worker that fails by something else than its reconcile', () => {
     ]);
   });
 
-  test('goes on after restartDelay', async () => {
+  test('continues after restartDelay', async () => {
     const clock = new FakeClock();
     const now = clock.now.bind(clock);
     let broken = 0;
@@ -406,7 +407,7 @@ test.each([true, false])(
   },
 );
 
-test('the end drops what waits in any way, and what sources still say', async () => {
+test('the end drops waiting requests and later adds of sources', async () => {
   const { source, calls, start, clock, controller } = rig(() => ({ requeueAfter: 5 }));
   await start();
   source.add('a');
@@ -418,7 +419,7 @@ test('the end drops what waits in any way, and what sources still say', async ()
   expect(clock.timers()).toBe(0);
 });
 
-test('what ends the controller is an error with a code', async () => {
+test('an error that ends the controller has a code', async () => {
   const { controller, start } = rig();
   await start();
   const again = controller.start({ signal: new AbortController().signal });

@@ -1,6 +1,6 @@
 /**
- * Controllers under the manager of `capstan/manager`: one cache, one start, one end, one text of
- * metrics.
+ * Controllers under the manager of `capstan/manager`: one cache, one start, one end, one metrics
+ * text.
  */
 import { newControllerManagedBy } from 'capstan/controller';
 import { type ManagerOptions, newManager } from 'capstan/manager';
@@ -75,7 +75,7 @@ test('one that is added while the manager runs starts at once', async () => {
   await ended;
 });
 
-test('one whose cache does not fill ends the manager with an error that says so', async () => {
+test('one whose cache does not sync ends the manager with an error that says so', async () => {
   const { transport, clock, manager, start, errors } = setup();
   transport.holdLists.set('widgets', new Promise(() => undefined));
   newControllerManagedBy(manager)
@@ -89,7 +89,7 @@ test('one whose cache does not fill ends the manager with an error that says so'
   expect(String(errors[0])).toContain('for Widget (widgets.example.com)');
 });
 
-test('after its end nothing is taken, and no name is kept for it', async () => {
+test('after its end nothing is accepted, and no name is kept', async () => {
   const { manager, start, stop } = setup();
   const { ended } = await start();
   stop();
@@ -102,7 +102,7 @@ test('after its end nothing is taken, and no name is kept for it', async () => {
   for (let i = 0; i < 2; i++) expect(build).toThrow(expect.objectContaining({ code: 'STOPPED' }));
 });
 
-test('its sources say to its logger what their predicates and map functions throw, in the name of the controller', async () => {
+test('its sources log errors of predicates and map functions with the controller\'s name', async () => {
   const logger = new RecordingLogger();
   const { transport, manager, start, stop } = setup({ logger });
   const error = new Error('no such label');

@@ -1,4 +1,4 @@
-/** A candidate of tests: an elector on a fake clock, and what it was told. */
+/** A candidate for tests: an elector on a fake clock that records its callbacks. */
 import {
   LeaderElector,
   type LeaderElectorOptions,
@@ -25,9 +25,9 @@ export class Candidate {
   readonly transport: LeaseTransport;
   readonly lock: LeaseLock;
   readonly elector: LeaderElector;
-  /** `baz leads`, `started`, `stopped`, with the time. */
+  /** `baz leads`, `started`, `stopped`, each with the time. */
   readonly told: string[] = [];
-  /** Of the last term. */
+  /** The signal of the last term. */
   leading: AbortSignal | undefined;
   readonly cancel = new AbortController();
   ended = false;
@@ -75,7 +75,7 @@ export class Candidate {
     });
   }
 
-  /** Runs it and lets `ms` pass. */
+  /** Runs it and advances the clock by `ms`. */
   async run(ms = 0): Promise<void> {
     this.#running ??= this.elector.run({ signal: this.cancel.signal }).then(() => {
       this.ended = true;
@@ -83,7 +83,7 @@ export class Candidate {
     await this.clock.run(ms);
   }
 
-  /** Fires its signal and lets everything run that can. */
+  /** Fires its signal and lets pending promises settle. */
   async stop(): Promise<void> {
     this.cancel.abort();
     await this.clock.settle();

@@ -1,4 +1,4 @@
-/** Terms: how they begin and end, what holdsLease says meanwhile, and who is told what. */
+/** Terms of an elector: their begin and end, what holdsLease returns, and the callbacks. */
 import { getEventListeners } from 'node:events';
 import { TransportError, type TransportRequest } from 'capstan/cache';
 import { LeaderElector, LeaseLock, runOrDie } from 'capstan/leaderelection';
@@ -47,7 +47,7 @@ describe('holdsLease', () => {
     ]);
   });
 
-  it('is true when the work is told to start, and false when it is told to stop', async () => {
+  it('is true when the work starts, and false when its signal fires', async () => {
     const seen: boolean[] = [];
     const candidate: Candidate = new Candidate({
       onStartedLeading: (signal) => {
@@ -60,7 +60,7 @@ describe('holdsLease', () => {
     expect(seen).toEqual([true, false]);
   });
 
-  it('counts from before the request was sent, not from the answer', async () => {
+  it('counts from before the request was sent, not from the response', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = async (_request, number) => {
       if (number === 2)
@@ -69,7 +69,8 @@ describe('holdsLease', () => {
     };
     await candidate.run(4000);
     expect(candidate.told).toContain('4000 started');
-    // The lease of 15 s less a third for the clocks: 10 s from the moment 0, when it was asked for.
+    // The lease of 15 s divided by the clock skew ratio 1.5: 10 s from time 0, when the request was
+    // sent.
     await candidate.run(5999);
     expect([candidate.clock.now(), candidate.elector.holdsLease()]).toEqual([9999, true]);
     await candidate.run(1);
@@ -81,7 +82,7 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  it('ends as much earlier as the clocks may differ', async () => {
+  it('ends earlier by as much as the clocks may differ', async () => {
     const candidate = new Candidate({ maxClockSkewRatio: 3 });
     candidate.transport.intercept = (_request, number) =>
       number > 3 ? failure(500, 'InternalError') : undefined;
@@ -92,9 +93,9 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  // A process that is stopped (SIGSTOP, a long collection) runs on in the middle of whatever it
-  // did: timers come later.
-  it('is false as soon as a process runs again that was stopped for too long, before any timer', async () => {
+  // A process that is stalled (SIGSTOP, a long garbage collection) continues where it was: timers
+  // fire later.
+  it('is false as soon as a process that was stalled for too long continues, before any timer', async () => {
     const clock = new StoppableClock();
     const candidate = stoppable(clock);
     await candidate.run();
@@ -102,7 +103,7 @@ describe('holdsLease', () => {
     expect(candidate.elector.holdsLease()).toBe(true);
     clock.stopFor(1);
     expect([candidate.elector.holdsLease(), candidate.elector.isLeader()]).toEqual([false, true]);
-    await candidate.run(2000); // nobody has taken it: renewed, and in the same term
+    await candidate.run(2000); // nobody has taken it: renewed in the same term
     expect([candidate.elector.holdsLease(), candidate.told]).toEqual([
       true,
       ['0 baz leads', '0 started'],
@@ -110,9 +111,9 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  // The server renewed the lease, the process slept, another took the lease, and then the old
-  // answer is read.
-  it('is not made true by an answer that was old when it was read', async () => {
+  // The server renewed the lease, the process stalled, another took the lease, and then the old
+  // response is read.
+  it('does not become true by a response that was old when it was read', async () => {
     const clock = new StoppableClock();
     const candidate = stoppable(clock);
     await candidate.run();
@@ -152,7 +153,7 @@ describe('holdsLease', () => {
     ]);
   });
 
-  it('is not told by the time of day, whatever that does', async () => {
+  it('does not depend on the time of day', async () => {
     let wall = 0;
     const candidate = new Candidate({ wallNow: () => wall });
     await candidate.run();
@@ -165,10 +166,10 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  // A renewal was carried out and its answer lost; the same round wrote again, with the same time.
-  // Who had seen the first saw no change in the second, and waited from the first on, while the
-  // leader counted from the second. Two held the lease, in the simulation.
-  it('counts from the beginning of the round, as a second write of the round is no change to the others', async () => {
+  // A renewal was applied and its response lost; the same attempt wrote again with the same time. A
+  // candidate that had seen the first saw no change in the second and counted from the first, while
+  // the leader counted from the second: the simulation found two holders.
+  it('counts from the beginning of the attempt, because a second write of it is no change to others', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = async (request, number) => {
       if (number === 4) {
@@ -191,7 +192,7 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  it('is true for as long as renewals succeed, also where the time of day stands', async () => {
+  it('is true as long as renewals succeed, even if the time of day stands still', async () => {
     const candidate = new Candidate({ wallNow: () => 0 });
     const times = new Set<string | undefined>();
     for (let i = 0; i < 30; i++) {
@@ -203,7 +204,7 @@ describe('holdsLease', () => {
     await candidate.stop();
   });
 
-  it('lasts over a renewal whose answer was lost, from when the next one was sent', async () => {
+  it('survives a renewal whose response was lost, counted from the next one', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = (request, number) => {
       if (number !== 4) return undefined;
@@ -211,7 +212,7 @@ describe('holdsLease', () => {
       throw new TransportError('reset', 'connection reset');
     };
     await candidate.run(2000);
-    // The write is not sent again blindly: it is read what became of it.
+    // The write is not simply repeated: the lease is read first.
     expect(candidate.transport.methods.slice(3)).toEqual(['PUT', 'GET', 'PUT']);
     expect(candidate.elector.holdsLease()).toBe(true);
     await candidate.stop();
@@ -219,7 +220,7 @@ describe('holdsLease', () => {
 });
 
 describe('leaseValidMs', () => {
-  it('says for how long the lease is valid: the own one, that of another, or none of anybody', async () => {
+  it('shows how long the lease is valid: the own one, another\'s, or none', async () => {
     const candidate = new Candidate();
     const { elector, clock } = candidate;
     expect(elector.leaseValidMs()).toBeUndefined();
@@ -240,7 +241,7 @@ describe('leaseValidMs', () => {
 });
 
 describe('a term', () => {
-  it('that is to end with the lease ends its work at that moment', async () => {
+  it('with stepDown: lapse ends its work when the lease expires', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });
     candidate.transport.intercept = (_request, number) =>
       number > 3 ? failure(500, 'InternalError') : undefined;
@@ -251,7 +252,7 @@ describe('a term', () => {
     expect(candidate.clock.timers()).toBe(0);
   });
 
-  it('that is to end with the lease ends as soon as another holder is seen', async () => {
+  it('with stepDown: lapse ends as soon as another holder is seen', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });
     await candidate.run(1000);
     candidate.server.put(other(1));
@@ -264,7 +265,7 @@ describe('a term', () => {
     ]);
   });
 
-  it('that is to end with the lease lasts as long as renewals succeed', async () => {
+  it('with stepDown: lapse lasts as long as renewals succeed', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });
     await candidate.run(3_600_000);
     expect([candidate.told, candidate.elector.holdsLease()]).toEqual([
@@ -275,7 +276,7 @@ describe('a term', () => {
     expect(candidate.clock.timers()).toBe(0);
   });
 
-  it('that is to end with the lease ends when a process that was stopped for too long runs again', async () => {
+  it('with stepDown: lapse ends when a process that was stalled for too long continues', async () => {
     const clock = new StoppableClock();
     const candidate = stoppable(clock, { stepDown: 'lapse' });
     await candidate.run();
@@ -286,7 +287,7 @@ describe('a term', () => {
     expect(candidate.holder()).toBe('other');
   });
 
-  it('ends its work before the lease is given back, and not before the work has ended', async () => {
+  it('ends its work before it releases the lease', async () => {
     let finish = (): void => undefined;
     const candidate = new Candidate({
       releaseOnCancel: true,
@@ -305,7 +306,7 @@ describe('a term', () => {
     expect([candidate.holder(), candidate.ended, candidate.clock.timers()]).toEqual(['', true, 0]);
   });
 
-  it('leaves the lease to run out where the work does not end within the renew deadline', async () => {
+  it('leaves the lease to expire if the work does not end within the renew deadline', async () => {
     const candidate = new Candidate({
       releaseOnCancel: true,
       onStartedLeading: () => new Promise<void>(() => {}),
@@ -320,9 +321,9 @@ describe('a term', () => {
     ]);
   });
 
-  // client-go goes by the holder that it saw last: a leader that was stopped and is then cancelled
-  // gives away another's lease.
-  it('does not give back a lease that another has taken unseen', async () => {
+  // client-go goes by the holder that it saw last: a leader that was stalled and is then cancelled
+  // releases another's lease.
+  it('does not release a lease that another has taken unnoticed', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run(1000);
     candidate.server.put(other(1));
@@ -334,10 +335,10 @@ describe('a term', () => {
     ]);
   });
 
-  // The release read another's lease and left it alone. The lock then compared with what it had
-  // read, while the elector still took itself for the holder: run again, it wrote without reading,
-  // and took the lease from the other. Two held it, in the simulation.
-  it('goes by what a release has read when another term is to begin', async () => {
+  // The release read another's lease and left it alone. The lock then had that version, while the
+  // elector still considered itself the holder: in its next run it wrote without reading and took
+  // the lease. The simulation found two holders.
+  it('uses what a release has read when another term begins', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run(1000);
     candidate.server.put(other(1));
@@ -354,7 +355,7 @@ describe('a term', () => {
     await running;
   });
 
-  it('gives the lease back once it could not be renewed in time, if it is still its own', async () => {
+  it('releases the lease after it was not renewed in time, if it still holds it', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     candidate.transport.intercept = ({ method }, number) =>
       number > 3 && candidate.clock.now() < 12_000
@@ -368,7 +369,7 @@ describe('a term', () => {
     ]);
   });
 
-  it('may follow another of the same elector, but not run beside it', async () => {
+  it('may follow another of the same elector, but not run at the same time', async () => {
     const candidate = new Candidate();
     await candidate.run();
     await expect(candidate.elector.run()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
@@ -384,7 +385,7 @@ describe('a term', () => {
     await running;
   });
 
-  it('does not begin when the signal has fired before, and is said to have stopped all the same', async () => {
+  it('does not begin if the signal has already fired, and still calls onStoppedLeading', async () => {
     const candidate = new Candidate();
     candidate.cancel.abort();
     await candidate.run();
@@ -395,9 +396,9 @@ describe('a term', () => {
     ]);
   });
 
-  it('begins by the record that is there now, also when that is an old one again', async () => {
-    // etcd was restored from a backup: the record is the very one that was read before the lease
-    // was taken.
+  it('starts from the current record, even if that is an old one again', async () => {
+    // etcd was restored from a backup: the record is the one that was read before the lease was
+    // taken.
     const candidate = new Candidate();
     const before = { ...other(0), leaseDurationSeconds: 3 };
     candidate.server.put(before);
@@ -413,7 +414,7 @@ describe('a term', () => {
     await candidate.stop();
   });
 
-  it('takes nothing from a leader that renews twice within a second', async () => {
+  it('takes no lease from a leader that renews twice within a second', async () => {
     const candidate = new Candidate();
     for (let ms = 0; ms < 60_000; ms += 500) {
       candidate.server.put({
@@ -428,7 +429,7 @@ describe('a term', () => {
   });
 });
 
-describe('a run that is ended at any moment', () => {
+describe('a run that is stopped at any moment', () => {
   const seed = testSeed();
 
   it(`leaves no timer, no listener and no request behind, a thousand times (CAPSTAN_SEED=${seed})`, async () => {
@@ -461,10 +462,10 @@ describe('a run that is ended at any moment', () => {
       candidate.cancel.abort();
       for (let left = true; left; ) {
         left = await Promise.race([running.then(() => false), macrotask().then(() => true)]);
-        // a release waits for the answers, and for its deadline
+        // a release waits for responses and for its deadline
         if (left && random.chance(0.1)) clock.step(500);
       }
-      await macrotask(); // for the requests to hear that they were given up
+      await macrotask(); // so that requests see that they were aborted
       expect([
         i,
         clock.timers(),
@@ -478,7 +479,7 @@ describe('a run that is ended at any moment', () => {
 });
 
 describe('requests', () => {
-  it('that hang are given up in time for another try', async () => {
+  it('that hang time out early enough for another attempt', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = (request, number) =>
       number === 4 ? silence(request) : undefined;
@@ -500,7 +501,7 @@ describe('requests', () => {
     expect(candidate.told.at(-1)).toBe('12000 stopped');
   });
 
-  it('are sent again after Retry-After, reads and writes alike', async () => {
+  it('are repeated after Retry-After, both reads and writes', async () => {
     const candidate = new Candidate();
     candidate.transport.intercept = (_request, number) =>
       number === 1 || number === 3
@@ -521,7 +522,7 @@ describe('requests', () => {
     };
     await candidate.run(1000);
     expect(candidate.transport.methods).toEqual(['GET', 'GET', 'POST']);
-    await candidate.run(2000); // the next round begins with a read
+    await candidate.run(2000); // the next attempt begins with a read
     expect(candidate.transport.methods.slice(3)).toEqual(['GET', 'POST', 'PUT']);
     await candidate.stop();
   });
@@ -540,7 +541,7 @@ describe('requests', () => {
     },
   );
 
-  it('say who writes where that was asked for, and escape names', async () => {
+  it('send the field manager if it is set, and escape names', async () => {
     const candidate = new Candidate({
       lock: { fieldManager: 'web', namespace: 'a b', name: 'c d' },
     });
@@ -647,7 +648,7 @@ describe('options', () => {
     );
   });
 
-  // A name of ".." asked for the leases of the namespace instead of one.
+  // The name ".." addressed the leases of the namespace instead of one.
   it.each(['namespace', 'name'])(
     'of a lock: a %s that would leave its place in the path is refused',
     (what) => {
@@ -663,7 +664,7 @@ describe('options', () => {
     },
   );
 
-  it('reject the run where they are run at once', async () => {
+  it('rejects the run if it is started at once', async () => {
     const lock = new LeaseLock(new LeaseTransport(new LeaseServer()), {
       namespace: 'ns',
       name: 'l',
@@ -711,8 +712,7 @@ describe('a lock that does not answer', () => {
     return { clock, elector, told };
   };
 
-  // An election waited for its lock for ever, and so did whoever had told it to end: a manager
-  // never settled.
+  // An election waited for its lock for ever, and so did a manager that was stopping.
   it.each([
     ['is read', ['get'], ['stopped']],
     ['is taken', ['update'], ['stopped']],
@@ -733,7 +733,7 @@ describe('a lock that does not answer', () => {
     },
   );
 
-  it('ends the term of who cannot renew, by its lease, and its release', async () => {
+  it('ends the term of a leader that cannot renew when its lease expires', async () => {
     const silent: ('get' | 'update')[] = [];
     const { clock, elector, told } = lease(silent);
     let ended = false;
@@ -747,8 +747,8 @@ describe('a lock that does not answer', () => {
   });
 });
 
-// What it answered was taken for a promise, so that its candidate never led.
-it('takes what a lock of plain JavaScript answers without a promise', async () => {
+// Its result was treated as a promise, so that its candidate never led.
+it('accepts a lock in plain JavaScript that returns without a promise', async () => {
   const clock = new FakeClock();
   let record = { ...NO_RECORD };
   const write = (next: typeof record): void => {

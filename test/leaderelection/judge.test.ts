@@ -1,7 +1,4 @@
-/**
- * The judge of elections among processes can condemn: one history for each thing that must not
- * happen.
- */
+/** The judge finds each violation: one history for each. */
 import { expect, it } from 'vitest';
 import { type Entry, type History, judge } from './judge.ts';
 
@@ -28,7 +25,7 @@ const a = (entries: Entry[], more?: Partial<History>) =>
   history('a', [{ kind: 'leads', at: 6 }, ...entries], more);
 const b = (entries: Entry[]) => history('b', entries);
 
-it('acquits leaders that follow one another', () => {
+it('accepts leaders that follow one another', () => {
   const verdict = judge([
     a([write(0, 9, 'a'), ...run(1, 10, 100), ...run(2, 2900, 2999, true)]),
     b([write(3100, 10, 'b'), ...run(1, 3200, 3300)]),
@@ -36,7 +33,7 @@ it('acquits leaders that follow one another', () => {
   expect(verdict).toEqual({ violations: [], runs: 3, terms: 1, overlaps: 0, aborted: 0 });
 });
 
-it('acquits who was stopped in the middle of its work and told to end it when it ran again, and who was killed', () => {
+it('accepts a process that was stalled during its work and told to end it, and one that was killed', () => {
   const other = b([write(3100, 10, 'b'), ...run(1, 3200, 3300)]);
   const stops = [{ from: 150, to: 5000 }];
   const stopped = a([write(0, 9, 'a'), ...run(1, 100, 5400, true)], { stops });

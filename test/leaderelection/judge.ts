@@ -1,13 +1,12 @@
 /**
- * The judge of an election among processes of one machine, by what each of them wrote down with the
- * clock that they share. Two promises: no piece of work begins without a lease that is the own one
- * and valid, and work that a stopped process has left unfinished beside that of another leader goes
- * on for no longer than it takes to be told.
+ * Judges an election among processes of one machine by the logs that they wrote with a shared
+ * clock. It checks that no work begins without a valid own lease, and that work which a stalled
+ * process resumes while another leads ends as soon as it is told.
  */
 
-/** What a process writes down; times are milliseconds of the shared monotonic clock. */
+/** A log entry of a process; times are milliseconds of the shared monotonic clock. */
 export type Entry =
-  /** A write to the lease that the server has acknowledged: sent at `sentAt`, known at `at`. */
+  /** A write of the lease that the server has confirmed: sent at `sentAt`, confirmed at `at`. */
   | { kind: 'write'; at: number; sentAt: number; version: string; holder: string; seconds: number }
   | { kind: 'leads' | 'stops'; at: number }
   | { kind: 'begin'; at: number; run: number }
@@ -16,9 +15,9 @@ export type Entry =
 export interface History {
   readonly identity: string;
   readonly entries: readonly Entry[];
-  /** When it was stopped (SIGSTOP) and ran again, as the one who did that saw it. */
+  /** When it was stopped (SIGSTOP) and continued, as seen by the process that did so. */
   readonly stops: readonly { readonly from: number; readonly to: number }[];
-  /** Whether it was killed: what it did last has no end then. */
+  /** Whether it was killed: its last work then has no end. */
   readonly killed: boolean;
 }
 
@@ -27,17 +26,14 @@ export interface Verdict {
   readonly runs: number;
   readonly terms: number;
   /**
-   * Runs that were still going on when another leader began one, and how many of them ended because
-   * they were told to.
+   * Runs that were still in progress when another leader began one, and how many of them ended
+   * because they were told to.
    */
   readonly overlaps: number;
   readonly aborted: number;
 }
 
-/**
- * How long a process may take to notice that it was told to stop, after it runs again: for a
- * machine that is busy.
- */
+/** How long a process on a busy machine may take to notice a stop after it continues. */
 export const NOTICE_MS = 1000;
 
 interface Run {
@@ -79,7 +75,7 @@ function runsOf(owner: History): Run[] {
   });
 }
 
-/** Beginnings of work without an own lease that is valid, and that nobody else can have taken. */
+/** Work that began without a valid own lease. */
 function unlicensed(history: History, all: readonly History[]): string[] {
   const { identity, entries } = history;
   const writesOf = (one: History) => one.entries.filter((entry) => entry.kind === 'write');
@@ -104,8 +100,8 @@ function unlicensed(history: History, all: readonly History[]): string[] {
 }
 
 /**
- * Work that goes on beside another's. What ends by itself as soon as its process runs again was at
- * its last step.
+ * Work that continues while another leads. A run that ends by itself as soon as its process
+ * continues was at its last step.
  */
 function unheeded(earlier: Run, later: Run): string[] {
   const { owner, end } = earlier;

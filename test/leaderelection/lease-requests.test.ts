@@ -1,13 +1,12 @@
-/** What a call about a lease says when it has taken too long. */
+/** The errors of lease requests that take too long. */
 import { StatusError, type Transport } from 'capstan/cache';
 import { FakeClock } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { requestJson } from '../../bindings/leaderelection/lease-requests.ts';
 import { answer, statusBody } from '../cache/reflector/live-server.ts';
 
-// Of a write that still waited for its credentials it was said that nobody knows whether it was
-// carried out.
-test('a write that comes to its deadline may have been carried out only where it was sent', async () => {
+// A write that still waited for its credentials was reported as one that may have taken effect.
+test('a write that times out may have taken effect only if it was sent', async () => {
   const clock = new FakeClock();
   const deaf: Transport = { request: () => new Promise(() => undefined) };
   const call = { clock, signal: new AbortController().signal, timeout: 5000 };
@@ -23,9 +22,9 @@ test('a write that comes to its deadline may have been carried out only where it
   expect(clock.timers()).toBe(0);
 });
 
-// A server that refused each call by its flow control was reported as one that is slow, and as one
-// that may have done what it refused.
-test('a call that is asked for patience until its deadline says so, and that it may have been carried out only of one under way', async () => {
+// A server that refused each call by flow control was reported as slow, and as one that may have
+// applied what it refused.
+test('a call that gets Retry-After until its timeout says so, and only one in progress may have taken effect', async () => {
   const clock = new FakeClock();
   const call = { clock, signal: new AbortController().signal, timeout: 5000 };
   let refusals = 0;

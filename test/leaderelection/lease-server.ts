@@ -1,6 +1,6 @@
 /**
- * One Lease at a server, in memory: read, create, compare and swap. What lies between it and a
- * candidate is its users' to say.
+ * A server with one Lease in memory: read, create, compare-and-swap. Tests add the faults between
+ * it and a candidate.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 
@@ -51,7 +51,7 @@ export class LeaseServer {
   lease: LeaseObject | undefined;
   #version = 0;
 
-  /** Puts a lease there, as somebody else's write would. */
+  /** Stores a lease as another client's write would. */
   put(spec: LeaseObject['spec'], metadata: LeaseObject['metadata'] = {}): void {
     this.#store({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
   }
@@ -79,11 +79,11 @@ export class LeaseServer {
 }
 
 /**
- * A transport to it whose answers, or failures, `intercept` may replace; `undefined` lets the
- * request through.
+ * A transport to the server. `intercept` may replace responses and failures; if it returns
+ * `undefined`, the request goes through.
  */
 export class LeaseTransport implements Transport {
-  /** Methods, in order. */
+  /** The methods of the requests, in order. */
   readonly methods: string[] = [];
   readonly requests: TransportRequest[] = [];
   intercept: (
@@ -116,7 +116,7 @@ export function response({ status, body, headers = {} }: Answer) {
   };
 }
 
-/** Never answers; fails when the request is aborted. */
+/** Never responds; rejects when the request is aborted. */
 export function silence(request: TransportRequest): Promise<never> {
   return new Promise((_, reject) => {
     request.signal?.addEventListener('abort', () =>

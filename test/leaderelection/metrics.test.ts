@@ -1,4 +1,4 @@
-/** The metrics of leader election, by Kubernetes' names; and the times that leases show. */
+/** The metrics of leader election with Kubernetes' names, and the times in leases. */
 import { HealthzAdaptor, LeaderElectionMetrics } from 'capstan/leaderelection';
 import { expect, it } from 'vitest';
 import { formatMicroTime } from '../../bindings/base/times.ts';
@@ -6,7 +6,7 @@ import { RecordTimes } from '../../bindings/leaderelection/lock.ts';
 import { Candidate } from './candidate.ts';
 import { failure } from './lease-server.ts';
 
-it('metrics say who leads and how often a renewal had to read first', async () => {
+it('metrics show who leads and how often a renewal had to read first', async () => {
   const metrics = new LeaderElectionMetrics();
   expect(metrics.text()).toBe('');
   const candidate = new Candidate({ metrics, name: 'web "1"' });
@@ -27,7 +27,7 @@ it('metrics say who leads and how often a renewal had to read first', async () =
   expect(metrics.text()).toContain('leader_election_master_status{name="web \\"1\\""} 0');
 });
 
-// Who elected under names that come and go kept two series of each for ever.
+// Electors under changing names kept two series each for ever.
 it('metrics forget an elector that has ended when another one ends, and know one that runs again', async () => {
   const metrics = new LeaderElectionMetrics();
   const status = () => metrics.text().match(/^leader_election_master_status.*$/gm);
@@ -75,7 +75,7 @@ it('leases show times in UTC with six digits', () => {
   expect(formatMicroTime(-1)).toBe('1969-12-31T23:59:59.999999Z');
 });
 
-it('times of records differ from the last, also when the time of day stands or goes back a little', () => {
+it('each time of a record differs from the last, even if the time of day stands still or goes back a little', () => {
   let wall = Date.UTC(2026, 0, 1);
   const times = new RecordTimes(() => wall);
   const next = (to: number): string => {

@@ -1,4 +1,4 @@
-/** How a lease is given back: what is tried again and when, and what may be written meanwhile. */
+/** How a lease is released: what is retried and when, and what may be written meanwhile. */
 import type { LogFields } from 'capstan/controller';
 import { silentLogger } from 'capstan/controller';
 import { describe, expect, it } from 'vitest';
@@ -6,7 +6,7 @@ import { Candidate } from './candidate.ts';
 import { failure } from './lease-server.ts';
 
 describe('a release', () => {
-  it('that meets others again and again is tried at once, then at each retry period, until the renew deadline', async () => {
+  it('that conflicts repeatedly is retried at once, then each retry period, until the renew deadline', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run();
     const times: number[] = [];
@@ -26,7 +26,7 @@ describe('a release', () => {
     ]);
   });
 
-  it('that fails otherwise is not tried again, and said', async () => {
+  it('that fails otherwise is not retried, and is logged', async () => {
     const said: [string, LogFields | undefined][] = [];
     const logger = {
       ...silentLogger,
@@ -46,8 +46,8 @@ describe('a release', () => {
     expect(candidate.ended).toBe(true);
   });
 
-  // Whoever takes it may begin before the answer is here.
-  it('ends all writes before it is sent, also where the lease was valid for longer', async () => {
+  // Another candidate may take it and begin before the response is here.
+  it('ends all writes before it is sent, even if the lease was valid for longer', async () => {
     const times = {
       leaseDuration: 15_000,
       renewDeadline: 2000,

@@ -1,6 +1,6 @@
 /**
- * Renewals, step by step: when they are tried, what an end in the middle of one leaves undone, and
- * what can be asked of the lease meanwhile.
+ * Renewals step by step: when they are attempted, what an end during one skips, and the state of
+ * the lease meanwhile.
  */
 import { type LogFields, silentLogger } from 'capstan/controller';
 import { LeaderElector, type LeaderElectorOptions, type LeaseLock } from 'capstan/leaderelection';
@@ -19,7 +19,7 @@ const other = (leaseDurationSeconds = 15) => ({
 });
 const brokenPut = () => failure(500, 'InternalError');
 
-/** What a logger of this candidate was told at one level. */
+/** What the candidate's logger got at one level. */
 function said(level: 'warn' | 'error') {
   const texts: string[] = [];
   const logger = {
@@ -56,7 +56,7 @@ describe('tries to renew', () => {
     expect(times).toEqual([2000, 6500, 8000, 10_000]);
   });
 
-  it('end at the deadline, also one that was under way; that alone is said to have failed', async () => {
+  it('end at the deadline, also one in progress, and only that is logged as failed', async () => {
     const { texts, logger } = said('error');
     const candidate = new Candidate({ logger });
     candidate.transport.intercept = (request, number) => {
@@ -70,7 +70,7 @@ describe('tries to renew', () => {
   });
 });
 
-it('a lease of another is taken at the very moment at which it has run out', async () => {
+it('another\'s lease is taken at the moment of its expiry', async () => {
   const candidate = new Candidate();
   candidate.server.put(other(4));
   await candidate.run(3999);
@@ -93,7 +93,7 @@ describe('the health check', () => {
 });
 
 describe('leaseValidMs', () => {
-  it('is until the lease may be taken, where this process has seen another, or leads no more', async () => {
+  it('is the time until the lease may be taken if another leads or this process no longer does', async () => {
     const candidate = new Candidate();
     await candidate.run(1000);
     candidate.server.put(other(20));
@@ -123,19 +123,19 @@ describe('endIfLapsed', () => {
     return candidate;
   };
 
-  it('ends the term of a process that was stopped for too long, before any timer', async () => {
+  it('ends the term of a process that was stalled for too long, before any timer', async () => {
     const candidate = await stopped('lapse');
     expect([candidate.elector.endIfLapsed(), candidate.leading?.aborted]).toEqual([true, true]);
     await candidate.stop();
   });
 
-  it('ends nothing where the term goes by its deadline', async () => {
+  it('ends nothing with stepDown: deadline', async () => {
     const candidate = await stopped('deadline');
     expect([candidate.elector.endIfLapsed(), candidate.leading?.aborted]).toEqual([false, false]);
     await candidate.stop();
   });
 
-  it('says so once another was seen, and not of a term that was told to end', async () => {
+  it('is true once another holder was seen, and false after a term that was told to end', async () => {
     const candidate = new Candidate({ stepDown: 'lapse' });
     await candidate.run(1000);
     candidate.server.put(other());
@@ -151,8 +151,7 @@ describe('endIfLapsed', () => {
 
 describe('an election that is told to end while its lock answers', () => {
   /**
-   * One on a lock of the test's own, which says what was asked of it; `during` is the call in which
-   * the end comes.
+   * A candidate on a lock that records its calls; `during` is the call in which the run is ended.
    */
   const ending = (options: Partial<LeaderElectorOptions> = {}) => {
     const asked: string[] = [];
@@ -184,21 +183,21 @@ describe('an election that is told to end while its lock answers', () => {
     return { asked, events, told, state, run };
   };
 
-  it('writes nothing after what it has read, and leads not', async () => {
+  it('writes nothing after the read, and does not lead', async () => {
     const { asked, events, told, state, run } = ending();
     state.during = 'get';
     await run();
     expect([asked, events, told]).toEqual([['get'], [], ['stopped']]);
   });
 
-  it('begins no work on a lease that it has taken meanwhile', async () => {
+  it('starts no work on a lease that it took meanwhile', async () => {
     const { asked, told, state, run } = ending();
     state.during = 'update';
     await run();
     expect([asked, told]).toEqual([['get', 'update'], ['stopped']]);
   });
 
-  it('reads nothing after what it could not write, and calls that no failure', async () => {
+  it('reads nothing after an aborted write, and logs no failure', async () => {
     const { texts, logger } = said('warn');
     const { asked, events, state, run } = ending({ logger });
     state.during = 'update';
@@ -209,7 +208,7 @@ describe('an election that is told to end while its lock answers', () => {
     expect([asked, events, texts]).toEqual([['update'], [], []]);
   });
 
-  it('needs nobody who hears of new leaders', async () => {
+  it('works without onNewLeader', async () => {
     const reported: unknown[] = [];
     const previous = setErrorHandler((error) => reported.push(error));
     onTestFinished(() => void setErrorHandler(previous));

@@ -1,7 +1,7 @@
 /**
- * Elections under everything that goes wrong, on simulated clocks: who holds the lease is never
- * two, as long as clocks differ by no more than was stated; and the same simulation finds two when
- * they differ by more. CAPSTAN_ELECTION_TERMS sets how many terms there are in all.
+ * Simulated elections with faults: there are never two holders while clocks differ by no more than
+ * was configured, and the same simulation finds two when they differ by more.
+ * CAPSTAN_ELECTION_TERMS is the total number of terms.
  */
 import { describe, expect, it } from 'vitest';
 import { testSeed } from '../random.ts';
@@ -39,7 +39,7 @@ describe(`a simulated election (CAPSTAN_SEED=${seed})`, () => {
       console.log(`election, seed ${seed}, ${what}: ${JSON.stringify(result)}`);
       expect(result.violations).toEqual([]);
       expect(result.terms).toBeGreaterThanOrEqual(terms);
-      // It would prove nothing if nothing had gone wrong.
+      // It would prove nothing without faults.
       for (const count of [result.stalls, result.crashes, result.partitions, result.refused])
         expect(count).toBeGreaterThan(terms / 100);
       expect(result.reconciles).toBeGreaterThan(terms);

@@ -1,12 +1,12 @@
 /**
- * Elections among simulated machines, with all that goes wrong: clocks of different rates, messages
- * that are late, lost or answered by errors, partitions, a server that is stuck, processes that are
- * stalled, stopped, or crash and come back as somebody else.
+ * Elections among simulated machines with faults: clocks of different rates, messages that are
+ * late, lost or answered by errors, partitions, a server that is stuck, and processes that are
+ * stalled, stopped, or crash and come back with a new identity.
  *
- * Checked after each event: nobody but one process says that it holds the lease; no work begins
- * while another one says so; and in processes whose term is to end with the lease, work that runs
- * on beside another leader has been told to stop. What is not in here breaks every election of this
- * kind: a Lease that is deleted while it is held.
+ * Checked after each event: at most one process says that it holds the lease; no work begins while
+ * another one says so; and in processes whose term ends with the lease, work that runs while
+ * another leads was told to stop. It does not delete a held Lease, which breaks every election of
+ * this kind.
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { sleep } from '../../bindings/base/wait.ts';
@@ -21,9 +21,9 @@ export interface SimulationOptions {
   readonly leaseDuration: number;
   readonly renewDeadline: number;
   readonly retryPeriod: number;
-  /** What the electors are told. Default: their own default. */
+  /** The option of the electors. Default: their own default. */
   readonly maxClockSkewRatio?: number;
-  /** How much faster the fastest clock really is than the slowest. */
+  /** The ratio of the fastest clock to the slowest. */
   readonly actualSkewRatio: number;
 }
 
@@ -31,23 +31,23 @@ export interface SimulationResult {
   readonly terms: number;
   readonly events: number;
   readonly reconciles: number;
-  /** How often work was about to begin and the lease had lapsed. */
+  /** How often work was about to begin and the lease had expired. */
   readonly refused: number;
   readonly stalls: number;
   readonly crashes: number;
   readonly partitions: number;
-  /** What must not happen, in words; empty if all is well. */
+  /** Violations as text; empty if there are none. */
   readonly violations: readonly string[];
   /**
-   * The least real time between one process's last moment with the lease and the next one's first,
-   * in milliseconds.
+   * The least real time between the last moment of one holder and the first of the next, in
+   * milliseconds.
    */
   readonly closestMs: number;
   /** The longest time without a leader after all faults had ended. */
   readonly longestRecoveryMs: number;
 }
 
-/** How long the faults of one round last at most, in leases. */
+/** The longest duration of one round's faults, in leases. */
 const FAULTS_LEASES = 8;
 
 class Candidate {
@@ -56,7 +56,7 @@ class Candidate {
   readonly identity: string;
   readonly endsWithLease: boolean;
   readonly cancel = new AbortController();
-  /** The signal of the work that runs at this moment. */
+  /** The signal of the running work. */
   working: AbortSignal | undefined;
 
   constructor(sim: Simulation, machine: Machine, identity: string) {
@@ -91,7 +91,7 @@ class Candidate {
     });
   }
 
-  /** Reconciles, one after the other, each of which asks first. */
+  /** Reconciles one after the other, and checks the lease before each. */
   async #work(sim: Simulation, signal: AbortSignal): Promise<void> {
     const { random } = sim.world;
     const { retryPeriod, leaseDuration } = sim.options;
@@ -157,7 +157,7 @@ class Simulation {
       );
   }
 
-  /** In the place of the candidate of that number, if there is one, a new one on a new machine. */
+  /** Replaces the candidate of that number, if there is one, by a new one on a new machine. */
   #start(place: number): void {
     const { random } = this.world;
     const { actualSkewRatio } = this.options;
@@ -212,7 +212,7 @@ class Simulation {
         candidate.machine.crash();
         this.#start(place);
         break;
-      case 3: // is stopped in order, and another takes its place
+      case 3: // is stopped gracefully and replaced
         candidate.machine.deliver(() => candidate.cancel.abort());
         if (!candidate.machine.isStalled) this.#replaceOnceEnded(candidate, place);
         break;
@@ -221,7 +221,7 @@ class Simulation {
     }
   }
 
-  /** Who was stopped goes on to be looked at until it is gone. */
+  /** A stopped candidate is checked until it has ended. */
   #replaceOnceEnded(candidate: Candidate, place: number): void {
     const { renewDeadline } = this.options;
     this.world.after(2 * renewDeadline, () => {
@@ -231,7 +231,7 @@ class Simulation {
     });
   }
 
-  /** All is well again, and everybody runs: somebody has to lead soon. */
+  /** Without faults and with all machines running, a leader must be found soon. */
   async #recover(): Promise<void> {
     const { leaseDuration, renewDeadline, retryPeriod } = this.options;
     this.#calm = true;
@@ -244,8 +244,8 @@ class Simulation {
       this.candidates[place]?.machine.crash();
       this.#start(place);
     });
-    // A leader that cannot renew gives up, its lease runs out (by the slowest clock, which has rate
-    // 1), and the next try finds that.
+    // A leader that cannot renew gives up, its lease expires (by the slowest clock, which has rate
+    // 1), and the next attempt finds that.
     const bound = renewDeadline + leaseDuration + 3 * retryPeriod * 2.2 + 1000;
     const since = this.world.now;
     const led = (): boolean => this.candidates.some((one) => this.#holds(one));

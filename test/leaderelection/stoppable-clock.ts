@@ -1,6 +1,6 @@
 /**
- * A clock whose time can pass without its timers firing, as it does for a process that is stopped:
- * they fire when it runs again.
+ * A clock whose time can pass without firing timers, as for a stalled process; they fire when it
+ * continues.
  */
 import { FakeClock } from 'capstan/workqueue';
 

@@ -26,7 +26,7 @@ const record: LeaderElectionRecord = {
   preferredHolder: 'other',
 };
 
-describe('a candidate and the lease it finds', () => {
+describe('a candidate and the lease that it finds', () => {
   interface Case {
     readonly what: string;
     readonly lease?: LeaseObject['spec'];
@@ -94,7 +94,7 @@ describe('a candidate and the lease it finds', () => {
     const candidate = new Candidate();
     if (lease !== undefined) candidate.server.put(lease);
     await candidate.run(waitMs);
-    // The renewal that follows at once is not part of the round.
+    // The renewal that follows at once is not part of the attempt.
     const renewals = candidate.transport.methods.slice(requests.length);
     expect(candidate.transport.methods.slice(0, requests.length)).toEqual(requests);
     expect(renewals).toEqual(holder === 'baz' ? ['PUT'] : []);
@@ -109,7 +109,7 @@ describe('a candidate and the lease it finds', () => {
 });
 
 describe('release', () => {
-  it('leaves no holder behind, and isLeader says so', async () => {
+  it('leaves no holder, and isLeader returns false', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run();
     expect(candidate.elector.isLeader()).toBe(true);
@@ -133,7 +133,7 @@ describe('release', () => {
     expect(candidate.transport.methods.slice(before)).toEqual(['GET', 'PUT']);
   });
 
-  it('is tried again after a conflict', async () => {
+  it('is retried after a conflict', async () => {
     const candidate = new Candidate({ releaseOnCancel: true });
     await candidate.run();
     const before = candidate.transport.methods.length;
@@ -178,7 +178,7 @@ describe('release', () => {
 });
 
 describe('options', () => {
-  it('are taken where they can work, and refused without an identity', () => {
+  it('are accepted if they can work, and refused without an identity', () => {
     const options = {
       leaseDuration: 15_000,
       renewDeadline: 2000,
@@ -193,7 +193,7 @@ describe('options', () => {
 });
 
 describe('renewals', () => {
-  it('write without reading, as nobody else may have changed the lease', async () => {
+  it('write without reading first', async () => {
     const candidate = new Candidate({
       leaseDuration: 15_000,
       renewDeadline: 2000,
@@ -232,7 +232,7 @@ describe('the health check', () => {
     expect(() => new HealthzAdaptor(20_000).check()).not.toThrow();
   });
 
-  it('fails when the own lease ran out long ago', async () => {
+  it('fails if the own lease expired long ago', async () => {
     const check = await watch(async (candidate) => {
       await candidate.run();
       candidate.clock.step(3_600_000);
@@ -240,7 +240,7 @@ describe('the health check', () => {
     expect(check).toThrow('failed election to renew leadership on lease foo');
   });
 
-  it('passes when the lease that ran out long ago is of another', async () => {
+  it('passes if the lease that expired long ago is another\'s', async () => {
     const check = await watch(async (candidate) => {
       candidate.server.put({ holderIdentity: 'other', leaseDurationSeconds: 60 });
       await candidate.run();
@@ -249,11 +249,11 @@ describe('the health check', () => {
     expect(check).not.toThrow();
   });
 
-  it('passes when the lease has not run out', async () => {
+  it('passes if the lease has not expired', async () => {
     expect(await watch((candidate) => candidate.run())).not.toThrow();
   });
 
-  it('passes when the lease ran out within what is tolerated', async () => {
+  it('passes if the lease expired within the tolerance', async () => {
     const check = await watch(async (candidate) => {
       await candidate.run();
       candidate.clock.step(61_000);
@@ -261,7 +261,7 @@ describe('the health check', () => {
     expect(check).not.toThrow();
   });
 
-  it('may be asked at any moment of a run', async () => {
+  it('may be called at any time during a run', async () => {
     const candidate = new Candidate({ leaseDuration: 2000, renewDeadline: 1000, retryPeriod: 5 });
     for (let i = 0; i < 20; i++) {
       expect(() => candidate.elector.check(1000)).not.toThrow();
@@ -323,7 +323,7 @@ describe('a LeaseLock', () => {
     expect(candidate.ended).toBe(true);
   });
 
-  it('rejects with 409 where a lease is there to be created', async () => {
+  it('rejects with 409 if the lease to be created exists', async () => {
     const { lock } = new Candidate();
     await lock.create(record, call());
     await expect(lock.create(record, call())).rejects.toMatchObject({
@@ -350,7 +350,7 @@ describe('a LeaseLock', () => {
     expect(server.lease?.metadata.labels).toEqual({ 'custom-key': 'custom-val' });
   });
 
-  it('leaves the labels of a lease alone where it has none', async () => {
+  it('keeps the labels of a lease if it has none of its own', async () => {
     const { lock, server } = new Candidate();
     server.put(
       { holderIdentity: 'other' },

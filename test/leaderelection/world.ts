@@ -1,8 +1,8 @@
 /**
- * Simulated time, machines and network. Events happen at moments of real time, one after the other;
- * each machine has a clock of its own rate and zero. A machine that is stalled has a clock that
- * runs and code that does not: what becomes due meanwhile happens when it runs again, in any order.
- * Promise reactions of an event have all run before the next event.
+ * Simulated time, machines and network. Events happen one after the other in real time; each
+ * machine has a clock with its own rate and origin. On a stalled machine the clock runs and code
+ * does not: events that become due happen when it continues, in any order. All promise reactions of
+ * an event run before the next event.
  */
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { Clock } from 'capstan/workqueue';
@@ -17,8 +17,8 @@ interface WorldEvent {
 }
 
 /**
- * Timers fire late rather than early, as hosts' do; without it rounding could make one that is set
- * again stand still.
+ * Timers fire late rather than early, as in hosts; otherwise rounding could stop the time of a
+ * timer that is set again.
  */
 const RESOLUTION_MS = 1e-3;
 
@@ -26,7 +26,7 @@ export class World {
   readonly random: Random;
   /** Real time. */
   now = 0;
-  /** Called after each event, when everything that it led to has happened. */
+  /** Called after each event and all its promise reactions. */
   afterEach: () => void = () => undefined;
   #order = 0;
   /** A binary heap, by time and then by order. */
@@ -54,7 +54,7 @@ export class World {
     this.at(this.now + ms, run);
   }
 
-  /** Lets the events until `time` happen; ends early when `done` says so after one. */
+  /** Runs the events until `time`; ends early when `done` returns true after one. */
   async runUntil(time: number, done: () => boolean = () => false): Promise<void> {
     for (let next = this.#heap[0]; next !== undefined && next.at <= time; next = this.#heap[0]) {
       this.#pop();
@@ -66,7 +66,7 @@ export class World {
     this.now = Math.max(this.now, time);
   }
 
-  /** One turn of the event loop: nothing that is simulated waits for more than promises. */
+  /** One turn of the event loop: simulated code waits only for promises. */
   async settle(): Promise<void> {
     await macrotask();
     this.afterEach();
@@ -93,7 +93,7 @@ function before(a: WorldEvent, b: WorldEvent): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-/** A machine with one process. Its clock is what it tells the process. */
+/** A machine with one process, which is its clock too. */
 export class Machine implements Clock {
   readonly #world: World;
   readonly #rate: number;
@@ -114,7 +114,7 @@ export class Machine implements Clock {
     return this.#dead;
   }
 
-  /** Its code does not run, or has not caught up yet. */
+  /** Whether its code does not run, or has not caught up yet. */
   get isStalled(): boolean {
     return this.#world.now < this.#stalledUntil || this.#backlog.length > 0;
   }
@@ -142,7 +142,7 @@ export class Machine implements Clock {
     return this.#timers.size;
   }
 
-  /** Something happens to the process: now, or when it runs again. */
+  /** Delivers an event to the process: now, or when it continues. */
   deliver(run: () => void): void {
     if (this.#dead) return;
     if (this.isStalled) this.#backlog.push(run);
@@ -162,8 +162,8 @@ export class Machine implements Clock {
   }
 
   /**
-   * One thing at a time, each an event of its own at the same moment, in any order: an answer may
-   * be read before a timer that was due long ago.
+   * One at a time, each an event of its own at the same time and in any order: a response may be
+   * read before a timer that was due long ago.
    */
   #catchUp(): void {
     const world = this.#world;
@@ -174,12 +174,12 @@ export class Machine implements Clock {
   }
 }
 
-/** What goes wrong on the way to the server: probabilities for each request. */
+/** The faults on the way to the server, as probabilities for each request. */
 export interface Weather {
   readonly lostOnTheWay: number;
   readonly lostAnswer: number;
   readonly serverError: number;
-  /** Longest delay of a message; most are much shorter. */
+  /** The longest delay of a message; most are much shorter. */
   readonly delayMs: number;
 }
 
@@ -202,7 +202,7 @@ export class Network {
     this.#world.after(ms, () => this.#cut.delete(machine));
   }
 
-  /** The server takes nothing up for a while, and then everything. */
+  /** The server handles nothing for a while, and then everything. */
   stick(ms: number): void {
     this.#stuckUntil = Math.max(this.#stuckUntil, this.#world.now + ms);
   }
@@ -217,14 +217,14 @@ export class Network {
     return { request: async (request) => response(await this.#send(machine, request)) };
   }
 
-  /** A request that is given up by its sender still arrives. */
+  /** A request that its sender aborts still arrives. */
   #send(machine: Machine, request: TransportRequest): Promise<Answer> {
     const { random } = this.#world;
     const aborted = silence(request);
     aborted.catch(() => undefined);
     const sent = new Promise<Answer>((resolve, reject) => {
       const fail = (kind: 'reset' | 'refused'): void => {
-        if (random.chance(0.3)) return; // nobody says anything
+        if (random.chance(0.3)) return; // no response
         this.#world.after(this.#delay(), () =>
           machine.deliver(() => reject(new TransportError(kind, kind))),
         );
@@ -257,7 +257,7 @@ export class Network {
   #answer(request: TransportRequest): Answer {
     const { random } = this.#world;
     if (!random.chance(this.weather.serverError)) return this.#server.answer(request);
-    const carriedOut = random.chance(0.3); // a 504 says nothing of what became of the write
+    const carriedOut = random.chance(0.3); // a 504 does not say whether the write was applied
     if (carriedOut) this.#server.answer(request);
     if (random.chance(0.3))
       return failure(429, 'TooManyRequests', { 'retry-after': String(1 + random.int(3)) });

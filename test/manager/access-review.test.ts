@@ -1,5 +1,5 @@
 /**
- * Who may read metrics, as the API server says. controller-runtime:
+ * Metrics behind reviews of the API server. controller-runtime:
  * pkg/metrics/filters/filters_test.go.
  */
 import type { Transport, TransportRequest } from 'capstan/cache';
@@ -26,7 +26,7 @@ const scraper = { username: 'system:serviceaccount:monitoring:scraper', uid: 'u'
 const ALLOWED = { authenticated: true, user: scraper };
 
 /**
- * An API server that knows the tokens `good` and `poor`, of which the user of the first may read
+ * An API server that knows the tokens `good` and `poor`. Only the user of `good` may read
  * everything.
  */
 function reviewer(
@@ -46,7 +46,7 @@ function reviewer(
       const gone = new Promise<never>((_, reject) =>
         signal?.addEventListener('abort', () => reject(signal.reason)),
       );
-      gone.catch(() => undefined); // whoever waits is told by the race
+      gone.catch(() => undefined); // the race below reports it
       const status = await Promise.race([answer(review), gone]);
       return {
         status: 201,
@@ -88,7 +88,7 @@ async function served(transport: Transport, options: AccessReviewOptions = {}) {
 }
 
 describe('metrics behind the API server’s reviews', () => {
-  test('are for a user who may get the path, and so are extra handlers (should serve metrics in its registry, extra endpoints)', async () => {
+  test('are served to a user who may get the path, as are extra handlers (should serve metrics in its registry, extra endpoints)', async () => {
     const { transport, asked } = reviewer();
     const { get, clock } = await served(transport);
     expect((await get('/metrics?name=a', 'Bearer good')).status).toBe(200);
@@ -125,7 +125,7 @@ describe('metrics behind the API server’s reviews', () => {
     },
   );
 
-  test('are not for who is unknown, or may not', async () => {
+  test('are refused to unknown users and to users without permission', async () => {
     const { get } = await served(reviewer().transport);
     expect(await get('/metrics', 'Bearer bad')).toEqual({ status: 401, text: 'Unauthorized\n' });
     expect(await get('/metrics', 'Bearer poor')).toEqual({
@@ -134,7 +134,7 @@ describe('metrics behind the API server’s reviews', () => {
     });
   });
 
-  test('are for who may do that with that path, and not for who may do another thing', async () => {
+  test('are served by verb and path of the review', async () => {
     const { transport } = reviewer(({ kind, spec: { nonResourceAttributes: asked } }) =>
       kind === 'TokenReview'
         ? ALLOWED
@@ -163,7 +163,7 @@ describe('metrics behind the API server’s reviews', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('are for nobody when the answer has not come after ten seconds', async () => {
+  test('are refused if there is no response after ten seconds', async () => {
     const { transport, asked } = reviewer(() => new Promise(() => undefined));
     const { get, clock } = await served(transport);
     const answer = get('/metrics', 'Bearer good');
@@ -176,7 +176,7 @@ describe('metrics behind the API server’s reviews', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('are asked for again after a minute, five where it was allowed, and half a one where not', async () => {
+  test('are reviewed again after a minute for the token, five if access was allowed and half a minute if not', async () => {
     const { transport, asked } = reviewer();
     const { get, clock } = await served(transport);
     const askedAfter = async (ms: number, authorization: string): Promise<string[]> => {
@@ -199,7 +199,7 @@ describe('metrics behind the API server’s reviews', () => {
     expect(await askedAfter(60_000, 'Bearer bad')).toEqual([]);
   });
 
-  test('are for tokens that are meant for them, where audiences are given', async () => {
+  test('are served to tokens of the given audiences only', async () => {
     const answered = (audiences: string[] | undefined) =>
       reviewer(({ kind }) =>
         kind === 'TokenReview'

@@ -1,4 +1,4 @@
-/** Addresses as in Go, and who can reach them. */
+/** Bind addresses with Go's syntax, and whether other machines can reach them. */
 import { describe, expect, test } from 'vitest';
 import { isLoopback, parseBindAddress } from '../../bindings/manager/bind-address.ts';
 

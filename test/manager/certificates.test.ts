@@ -1,7 +1,7 @@
 /**
- * What counts as a renewed certificate. Only cert, key and ca were compared, with what had been
- * handed out: a renewed pfx was never taken, nor was a pair that its owner replaced in the object
- * that it gives each time.
+ * Which certificates count as renewed. Only cert, key and ca were compared, with the object that
+ * the function had returned: a renewed pfx was never set, nor was a pair that was replaced within
+ * the same object.
  */
 import type { Server } from 'node:https';
 import type { SecureContextOptions } from 'node:tls';
@@ -11,7 +11,7 @@ import { renewCertificates } from '../../bindings/manager/certificates.ts';
 
 const bytes = (text: string) => Buffer.from(text);
 
-describe('a server is given', () => {
+describe('a server gets', () => {
   test.each<
     [what: string, first: SecureContextOptions, next: SecureContextOptions, isNew: boolean]
   >([
@@ -40,7 +40,7 @@ describe('a server is given', () => {
     expect(await given(first, () => next)).toEqual(isNew ? [next] : []);
   });
 
-  test('a pair that was put into the same object, each time', async () => {
+  test('a pair that was set in the same object, each time', async () => {
     const pair = { cert: 'old', key: 'old' };
     let asked = 0;
     expect(await given(pair, () => Object.assign(pair, { cert: `new ${++asked}` }))).toEqual([
@@ -51,7 +51,7 @@ describe('a server is given', () => {
   });
 });
 
-/** What a server was given in half a minute. */
+/** The certificates that a server gets within half a minute. */
 async function given(first: SecureContextOptions, next: () => SecureContextOptions) {
   const clock = new FakeClock();
   const set: SecureContextOptions[] = [];

@@ -1,6 +1,8 @@
 /**
- * Story: a registry of prom-client gives its text later, and /metrics was then an error for
- * everything, which said "text.split is not a function" and of whom it did not say.
+ * Metrics of several collectors as one text.
+ *
+ * Story: a registry of prom-client returns its text in a promise. The whole of /metrics was then an
+ * error, "text.split is not a function", which did not name the collector.
  */
 import type { Collector } from 'capstan/controller';
 import { FakeClock, PrometheusProvider, WorkQueue } from 'capstan/workqueue';
@@ -31,7 +33,7 @@ async function metricsOf(...collectors: Collector[]) {
   return { status: response.status, text: await response.text() };
 }
 
-test('a text may come later', async () => {
+test('a collector may return a promise', async () => {
   const { status, text } = await metricsOf({
     name: 'prom-client',
     text: async () => '# HELP sites_total Sites.\n# TYPE sites_total counter\nsites_total 3\n',
@@ -42,7 +44,7 @@ test('a text may come later', async () => {
   expect(families.get('process_resident_memory_bytes')?.samples).toHaveLength(1);
 });
 
-test('all that fail are named in the answer, and reported', async () => {
+test('all collectors that fail are named in the response and reported', async () => {
   const wrong = { name: 'wrong', text: () => ({}) as string };
   expect(await metricsOf(new Register(), wrong)).toEqual({
     status: 500,
@@ -55,7 +57,7 @@ collector "wrong": "collector.text()" expected a string, got an object
   expect(reported).toMatchObject([{ message: 'no figures' }, { code: 'INVALID_ARGUMENT' }]);
 });
 
-test('who gives none within ten seconds fails, and whoever did leaves no timer', async () => {
+test('a collector without a text within ten seconds fails, and no timer is left', async () => {
   const clock = new FakeClock();
   const never = new Promise<string>(() => undefined);
   const all = collect([{ text: () => 'a 1\n' }, { name: 'slow', text: () => never }], clock);
@@ -84,7 +86,7 @@ describe('merged expositions', () => {
     expect([...parseText(text).keys()]).toEqual(['a_total', 'b_total']);
   });
 
-  test('have a series once: that of the first', () => {
+  test('have each series once: the first', () => {
     const odd = 'a_total{x="} 1 \\" # {"}';
     const text = mergeExpositions([
       counter('a_total', `${odd} 1`, 'a_total 5'),
@@ -93,7 +95,7 @@ describe('merged expositions', () => {
     expect(text).toBe(counter('a_total', `${odd} 1`, 'a_total 5'));
   });
 
-  test('have the help of the first', () => {
+  test('have the first help text', () => {
     const text = mergeExpositions([
       counter('a_total', 'a_total{x="1"} 1'),
       '# HELP a_total Other.\na_total{x="2"} 2\n',
@@ -111,8 +113,8 @@ describe('merged expositions', () => {
     expect(families.get('workqueue_queue_duration_seconds')?.samples).toHaveLength(2 * 15);
   });
 
-  // All series of a metric were the arguments of one call: beyond some 120 000 objects with a
-  // series each there were no metrics at all, of nothing.
+  // All series of a metric were the arguments of one call: beyond about 120 000 series the whole
+  // text failed.
   test('have as many series as there are', () => {
     const text = counter(
       'a_total',
@@ -121,7 +123,7 @@ describe('merged expositions', () => {
     expect(mergeExpositions([text])).toBe(text);
   });
 
-  test('are nothing where there is nothing, and leave out what has no samples', () => {
+  test('are empty without texts, and leave out metrics without samples', () => {
     expect(mergeExpositions([])).toBe('');
     expect(mergeExpositions(['', '# HELP a Help.\n# TYPE a counter\n', '# a remark\n'])).toBe('');
   });

@@ -1,7 +1,7 @@
 /**
- * Real controllers under a real manager, on the embedded server: what they reconcile, what the
- * manager's endpoints say of it, and what is left when it ends. CAPSTAN_CYCLES is the number of
- * starts and ends at random points; it has been run with 1000.
+ * Real controllers under a real manager on the embedded server: what they reconcile, what the
+ * manager's endpoints show, and what is left when it ends. CAPSTAN_CYCLES is the number of starts
+ * and ends at random points; it has been run with 1000.
  */
 import {
   BasicTracerProvider,
@@ -50,7 +50,7 @@ async function cluster() {
   return server;
 }
 
-/** For each ConfigMap a Secret of its name. */
+/** Keeps a Secret for each ConfigMap, with its name. */
 function copies(manager: ControllerManager, name: string): ControllerBuilder<Thing> {
   const builder = newControllerManagedBy(manager)
     .for(ConfigMap)
@@ -166,7 +166,7 @@ describe('controllers of a manager', () => {
     expect(reported).toEqual([]);
   });
 
-  test('are ended wherever the end comes, and leave nothing', async () => {
+  test('are ended whenever the manager stops, and leave nothing', async () => {
     const seed = testSeed();
     console.log(`CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);

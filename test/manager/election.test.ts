@@ -1,7 +1,6 @@
 /**
- * A manager that takes part in an election: on one virtual clock, against a lock that both
- * candidates share. The counterparts of controller-runtime's tests with leader election
- * (manager_test.go) are in here.
+ * A manager with an election, on a virtual clock and a lock that both candidates share. It has the
+ * counterparts of controller-runtime's tests with leader election (manager_test.go).
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -17,11 +16,11 @@ import { noServer, others, recorded, start } from './managers.ts';
 
 type Stored = Parameters<ResourceLock['update']>[0];
 
-/** What a Lease would be, in memory; `cut` makes it out of reach for a candidate. */
+/** A Lease in memory; `cut` disconnects a candidate from it. */
 class SharedLease {
   record: Stored | undefined;
   readonly cut = new Set<string>();
-  /** Called when the record has been written, before the writer hears of it. */
+  /** Called when the record has been written, before the writer gets the response. */
   onWrite = (): void => undefined;
   #version = 0;
 
@@ -72,8 +71,7 @@ function candidate(
   const manager = newManager({
     transport: noServer,
     clock,
-    // The real time of day would stand still between two renewals, and an unchanged record is no
-    // renewal.
+    // The real time would not change between two renewals, and an unchanged record is no renewal.
     leaderElection: { id: 'shared', lock, random: () => 0.5, wallNow: () => clock.now(), ...more },
     ...rest,
   });
@@ -87,7 +85,7 @@ function candidate(
 }
 
 describe('a manager with an election', () => {
-  test('starts what the leader runs once it leads, everything else before (should run warmup runnables before…)', async () => {
+  test('starts the leader\'s runnables when it leads, and all others before (should run warmup runnables before…)', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const first = candidate(lease, clock, 'a');
@@ -123,7 +121,7 @@ describe('a manager with an election', () => {
     await Promise.all([first.done, second.done]);
   });
 
-  test('gives the lease away only after all runnables are done (should only cancel the leader election after…, release lease if…)', async () => {
+  test('releases the lease only after all runnables have ended (should only cancel the leader election after…, release lease if…)', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, stop, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
@@ -142,7 +140,7 @@ describe('a manager with an election', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('keeps the lease where releasing was not asked for', async () => {
+  test('keeps the lease without releaseOnCancel', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { stop, done } = candidate(lease, clock, 'a');
@@ -152,9 +150,9 @@ describe('a manager with an election', () => {
     expect(lease.record?.holderIdentity).toBe('a');
   });
 
-  // controller-runtime releases the lease when the grace is over, whatever goes on: a second leader
-  // would then work beside the first.
-  test('leaves the lease to run out where work goes on after the grace', async () => {
+  // controller-runtime releases the lease after the grace period in any case: a second leader would
+  // work at the same time as the first.
+  test('leaves the lease to expire if work goes on after the grace period', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, stop, done } = candidate(
@@ -174,7 +172,7 @@ describe('a manager with an election', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('ends without grace, and with an error, where the lease is lost (should disable gracefulShutdown when stopping to lead)', async () => {
+  test('ends without a grace period and with an error if the lease is lost (should disable gracefulShutdown when stopping to lead)', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, log, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
@@ -194,8 +192,8 @@ describe('a manager with an election', () => {
     expect(manager.holdsLease()).toBe(false);
   });
 
-  // It said no more than at an orderly end, and told of a grace of 30 s that nobody got.
-  test('tells the logger that the lease is lost, and that nothing is waited for', async () => {
+  // It logged no more than on an orderly stop, with a grace period of 30 s that did not apply.
+  test('logs that the lease is lost and that it does not wait', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const said: unknown[] = [];
@@ -214,7 +212,7 @@ describe('a manager with an election', () => {
     ]);
   });
 
-  test('gives a leader until the renew deadline where that is asked for', async () => {
+  test('gives a leader until the renew deadline with stepDown: deadline', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, log, done } = candidate(lease, clock, 'a', { stepDown: 'deadline' });
@@ -226,7 +224,7 @@ describe('a manager with an election', () => {
     await expect(done).rejects.toMatchObject({ code: 'LEASE_LOST' });
   });
 
-  test('stops waiting for its runnables when the lease is lost while it ends', async () => {
+  test('stops waiting for its runnables if the lease is lost during the stop', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, log, stop, done } = candidate(lease, clock, 'a');
@@ -260,7 +258,7 @@ describe('a manager with an election', () => {
     expect(second.leads()).toBe(false);
   });
 
-  test('does not begin to lead where a runnable fails while the lease is being acquired', async () => {
+  test('does not begin to lead if a runnable fails while the lease is being acquired', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const failure = new Error('other');
@@ -271,7 +269,7 @@ describe('a manager with an election', () => {
     expect(log).not.toContain('leader starts');
   });
 
-  test('does not begin to lead where its end begins in the moment in which the lease is its own', async () => {
+  test('does not begin to lead if the stop begins at the moment it gets the lease', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { log, stop, done } = candidate(lease, clock, 'a', { releaseOnCancel: true });
@@ -302,7 +300,7 @@ describe('a manager with an election', () => {
     await second.done;
   });
 
-  test('has metrics, and a health check that fails when it believes to lead without having renewed for too long', async () => {
+  test('has metrics, and a health check that fails if the leader has not renewed for too long', async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const { manager, stop, done } = candidate(
@@ -324,7 +322,7 @@ describe('a manager with an election', () => {
       '[+]leaderElection ok\n[+]ping ok\nhealthz check passed\n',
     );
     lease.cut.add('a');
-    clock.step(36_000); // the process stood still
+    clock.step(36_000); // the process was stalled
     expect(await text('/healthz/leaderElection')).toMatch(
       /^internal server error: failed election to renew leadership/,
     );
@@ -369,8 +367,8 @@ describe('a manager with an election', () => {
   });
 });
 
-describe('what a Lease is named by where nothing is said', () => {
-  /** Node's own module answers so, for those too who have imported it by name. */
+describe('the default name of a Lease', () => {
+  /** Mocks Node's own module, also for modules that imported the function by name. */
   function answering(stub: () => { mockRestore(): void }): void {
     const { mockRestore } = stub();
     syncBuiltinESMExports();
@@ -384,7 +382,7 @@ describe('what a Lease is named by where nothing is said', () => {
   };
 
   // Deno without --allow-read and Node with --permission refuse to read the file. The message said
-  // that there was no pod, and nobody looked at permissions.
+  // that there was no pod, so that nobody looked at permissions.
   test.each([
     ['ENOENT', /is needed: this process does not run in a pod/],
     [
@@ -414,7 +412,7 @@ describe('what a Lease is named by where nothing is said', () => {
 
   // Deno without --allow-sys=hostname: newManager threw `NotCapable: Requires sys access to
   // "hostname"`.
-  test('without the name of the host the identity is random alone', () => {
+  test('without the host name the identity is only random', () => {
     answering(() => vi.spyOn(os, 'hostname').mockImplementation(refuse('NotCapable')));
     const manager = newManager({
       transport: noServer,

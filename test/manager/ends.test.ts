@@ -1,6 +1,6 @@
 /**
- * The end of a manager: it waits for handlers and map functions that are under way, and what it
- * aborts is no error.
+ * The end of a manager: it waits for running handlers and map functions, and what it aborts is no
+ * error.
  */
 import { TransportError } from 'capstan/cache';
 import { createController, enqueueRequestsFromMapFunc, watching } from 'capstan/controller';
@@ -25,8 +25,8 @@ function set() {
   return { cluster, clock, logger, bad };
 }
 
-// `start` resolved before, and a program closed what its handlers were still using.
-test('start resolves when map functions and handlers of informers have ended', async () => {
+// `start` resolved too early, and a program closed what its handlers were still using.
+test('start resolves after map functions and handlers of informers have ended', async () => {
   const { cluster, clock, logger, bad } = set();
   const manager = newManager({ transport: cluster, clock, logger });
   const events: string[] = [];
@@ -66,7 +66,7 @@ test('start resolves when map functions and handlers of informers have ended', a
   expect([bad(), reported, clock.timers()]).toEqual([[], [], 0]);
 });
 
-test('a handler that never returns costs ten seconds of the grace, and is named', async () => {
+test('a handler that never returns takes ten seconds of the grace period and is named', async () => {
   const { cluster, clock, logger } = set();
   const manager = newManager({ transport: cluster, clock, logger });
   const never = { onAdd: (): Promise<void> => new Promise(() => undefined) };
@@ -81,8 +81,8 @@ test('a handler that never returns costs ten seconds of the grace, and is named'
   ]);
 });
 
-// Each rollout raised reconcile_errors_total, by which alerts fire.
-test('requests and reconciles that it aborts are neither counted nor said', async () => {
+// Each rollout raised reconcile_errors_total and fired alerts.
+test('requests and reconciles that it aborts are neither counted nor logged', async () => {
   const { cluster, clock, logger, bad } = set();
   const hanging: string[] = [];
   const manager = newManager({

@@ -66,9 +66,9 @@ test('a controller may record events until it has ended, and they are written be
   expect(reported).toEqual([]);
 });
 
-// A test on a clock of its own had events and a lease of the day on which it ran, beside objects of
-// its own time.
-test('the time of day in events and in the lease is that which the manager is given, as the server has its own', async () => {
+// A test with a fake clock had events and a lease of the real date, next to objects of its own
+// time.
+test('the time of day in events and in the lease is the manager\'s wallNow', async () => {
   const clock = new FakeClock();
   const startTime = Date.UTC(2030, 0, 31, 12);
   const wallNow = (): number => startTime + clock.now();
@@ -100,7 +100,7 @@ test('the time of day in events and in the lease is that which the manager is gi
   );
 });
 
-test('a recorder that is shut down leaves no timer behind, whatever waited in it', async () => {
+test('a recorder that is shut down leaves no timer behind', async () => {
   const clock = new FakeClock();
   const manager = newManager({ transport: fakeTransport(), clock });
   const recorder = manager.eventRecorder('example.com/tests');
@@ -121,16 +121,16 @@ test('a recorder that is shut down leaves no timer behind, whatever waited in it
   expect(recorder.counts()).toMatchObject({ recorded: 5, lost: 0 });
 });
 
-test('a name that is none is refused, and a manager that has ended gives no recorder', async () => {
+test('an invalid name is refused, and a manager that has ended returns no recorder', async () => {
   const manager = newManager({ transport: fakeTransport() });
   expect(() => manager.eventRecorder('no name/at/all')).toThrow('reportingController');
   await manager.start({ signal: AbortSignal.abort() });
   expect(() => manager.eventRecorder('example.com/late')).toThrow('the manager is being stopped');
 });
 
-// Nobody told the recorder that the manager had ended: it went on, its requests stayed open, and
-// what was left was not counted.
-test('what an API server that hangs has not taken when the grace period is over is lost, and its requests are ended', async () => {
+// The recorder was not told that the manager had ended: it went on, its requests stayed open, and
+// lost events were not counted.
+test('events that a hanging API server has not taken after the grace period are lost, and their requests aborted', async () => {
   const server = fakeTransport();
   const clock = new FakeClock();
   const open = new Set<string>();
@@ -160,7 +160,7 @@ test('what an API server that hangs has not taken when the grace period is over 
     recorder.event(map, { reason: 'Ended', action: 'Ending' });
   }
   await clock.settle();
-  expect(open.size).toBe(8); // written at a time
+  expect(open.size).toBe(8); // that many are sent at a time
   stopper.abort();
   const end = expect(done).rejects.toThrow('events of example.com/tests (caches)');
   await clock.run(1000);
@@ -172,8 +172,8 @@ test('what an API server that hangs has not taken when the grace period is over 
   expect(reported).toHaveLength(8);
 });
 
-// Lost events went past the logger of the manager, to the hook of those who have none.
-test('tells the logger of the manager what is lost, and nobody else', async () => {
+// Lost events did not go to the manager's logger but to the error handler.
+test('logs lost events to the manager\'s logger only', async () => {
   const said: unknown[] = [];
   const logger = { ...silentLogger, error: (...line: unknown[]) => void said.push(line) };
   const manager = newManager({ transport: fakeTransport(), logger });
@@ -198,9 +198,9 @@ test('tells the logger of the manager what is lost, and nobody else', async () =
   await manager.start({ signal: AbortSignal.abort() });
 });
 
-// A logger is any object with its methods, so that it may throw: who recorded an event would have
-// had to catch that.
-test('a recorder with a logger that throws tells the hook, and one with half a logger is refused', () => {
+// A logger is any object with its methods, so it may throw; the caller that records an event must
+// not get that error.
+test('a recorder with a logger that throws reports to the error handler, and an incomplete logger is refused', () => {
   const client = fakeClient();
   const broken = () => {
     throw new Error('disk full');
@@ -217,10 +217,9 @@ test('a recorder with a logger that throws tells the hook, and one with half a l
   );
 });
 
-// Who had read or recorded something before the start, and then could not start (its port was
-// taken), kept an informer that followed the server, and a recorder with its timers: the process
-// never ended.
-test('what was used before a start that fails has ended with it: informers and recorders', async () => {
+// A program that read or recorded something and then failed to start (its port was taken) kept an
+// informer that watched the server and a recorder with timers: the process never ended.
+test('informers and recorders that were used before a failed start have ended with it', async () => {
   const clock = new FakeClock();
   const manager = newManager({
     transport: fakeTransport(),

@@ -52,14 +52,14 @@ describe('the aggregated endpoint', () => {
     );
   });
 
-  test('is fine if asked to exclude a check that does not exist, and says so', async () => {
+  test('passes with a warning if an excluded check does not exist', async () => {
     expect(await ask('/?verbose&exclude=ok2', { ok1: healthz.ping })).toMatchObject({
       status: 200,
       text: '[+]ok1 ok\nwarn: some health checks cannot be excluded: no matches for "ok2"\nhealthz check passed\n',
     });
   });
 
-  test('tells of each check where that is asked for', async () => {
+  test('lists all checks with ?verbose', async () => {
     expect((await ask('/?verbose=true', { ok2: healthz.ping, ok1: healthz.ping })).text).toBe(
       '[+]ok1 ok\n[+]ok2 ok\nhealthz check passed\n',
     );
@@ -68,14 +68,14 @@ describe('the aggregated endpoint', () => {
     );
   });
 
-  test('tells of each check where one fails, without the reason', async () => {
+  test('lists all checks if one fails, without the reason', async () => {
     expect((await ask('/?verbose=false', { ok1: healthz.ping, bad1: fails })).text).toBe(
       '[-]bad1 failed: reason withheld\n[+]ok1 ok\nhealthz check failed\n',
     );
     expect((await ask('/', { bad1: fails })).text).not.toContain('blech');
   });
 
-  test('has a ping if no others are present', async () => {
+  test('has ping if there are no other checks', async () => {
     expect((await ask('/?verbose', {})).text).toBe('[+]ping ok\nhealthz check passed\n');
   });
 });
@@ -95,18 +95,18 @@ describe('the per-check endpoints', () => {
     });
   });
 
-  test('do not take other checks into account', async () => {
+  test('ignore other checks', async () => {
     expect((await ask('/okcheck', { failcheck: fails, okcheck: healthz.ping })).status).toBe(200);
     expect((await ask('/failcheck', { failcheck: fails, okcheck: healthz.ping })).status).toBe(500);
   });
 
-  test('are not found where there is no such check', async () => {
+  test('are not found if there is no such check', async () => {
     expect((await ask('/doesnotexist', { check: healthz.ping })).status).toBe(404);
     expect((await ask('/__proto__', { check: healthz.ping })).status).toBe(404);
   });
 
-  // A client writes such a name percent-encoded, and was told that there is none.
-  test('are of any name, as a client writes it', async () => {
+  // A client encodes such a name with percent signs, and got 404.
+  test('may have any name, percent-encoded by the client', async () => {
     const checks = { größe: fails, 'a%b': healthz.ping, 'poststarthook/x': healthz.ping };
     expect((await ask('/größe', checks)).text).toBe('internal server error: blech\n');
     for (const path of ['/a%25b', '/poststarthook/x', '/poststarthook%2Fx'])
@@ -115,9 +115,9 @@ describe('the per-check endpoints', () => {
       expect((await ask(path, checks)).status).toBe(404);
   });
 
-  // Each slash of a run was taken for the first of those at the end: one request of 16 KB cost a
-  // quarter of a second, and whoever reached the port could send it.
-  test('are not found in a moment, however many slashes there are', async () => {
+  // Each slash of a run was tried as the first of those at the end: one request of 16 KB took a
+  // quarter of a second, and any client could send it.
+  test('are not found quickly, however many slashes there are', async () => {
     const handler = new HealthHandler();
     const answers: number[] = [];
     const response = { writeHead: (status: number) => answers.push(status), end: () => undefined };
@@ -129,7 +129,7 @@ describe('the per-check endpoints', () => {
     expect((await ask('//check//', { check: healthz.ping })).text).toBe('ok');
   });
 
-  test('have a ping if no others are present', async () => {
+  test('have ping if there are no other checks', async () => {
     expect((await ask('/ping', {})).text).toBe('ok');
     expect((await ask('/ping', { check: healthz.ping })).status).toBe(404);
   });

@@ -1,6 +1,6 @@
 /**
- * What a manager is given fails: its logger, reports of what it runs. It still runs and ends
- * everything.
+ * User-supplied parts of a manager that fail: its logger, and reports of its runnables. It still
+ * runs and stops everything.
  */
 import { CapstanError } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
@@ -13,10 +13,10 @@ const broken = (): never => {
   throw new Error('broken');
 };
 
-// The end began with a line in the log. Where the logger threw (a destination that had been closed
-// by then) nothing was stopped: runnables went on, servers listened, the lease was renewed, while
-// `start` had rejected. A runnable that failed was never heard of either.
-test('a logger that throws keeps a manager neither from starting nor from ending, nor a failure from being told', async () => {
+// The stop began with a log line. If the logger threw (its destination was closed by then), nothing
+// was stopped: runnables went on, servers listened, the lease was renewed, although `start` had
+// rejected. The failure of a runnable was not reported either.
+test('a logger that throws prevents neither start nor stop of a manager, nor the report of a failure', async () => {
   const log: string[] = [];
   const { manager, clock } = managerOf({
     logger: { debug: broken, info: broken, warn: broken, error: broken },
@@ -35,9 +35,9 @@ test('a logger that throws keeps a manager neither from starting nor from ending
   expect(reported.map((error) => (error as Error).message)).toContain('the runnable failed');
 });
 
-// One runnable that could not say what it does made the report fail, and with it the live page for
-// all the others: whatever it threw, and then still where that was INVALID_ARGUMENT, as of a
-// controller whose rate limiter refuses its requests.
+// One runnable whose report threw made the whole report fail, and with it the live page. Later it
+// still did if the error was INVALID_ARGUMENT, as of a controller whose rate limiter refuses its
+// requests.
 test.each([
   ['any error', broken],
   [
@@ -58,7 +58,7 @@ test.each([
   await done;
 });
 
-test('what was never started is told once that it never will be, and what it throws then is reported', async () => {
+test('a runnable that was never started gets discard once, and its error is reported', async () => {
   const { manager, clock } = managerOf();
   const discarded: string[] = [];
   manager.add({ ...recorded([], 'one'), discard: () => void discarded.push('one') });
@@ -76,7 +76,7 @@ test('what was never started is told once that it never will be, and what it thr
   expect(reported).toMatchObject([{ message: 'broken' }]);
 });
 
-test('a runnable that gives back what it holds is waited for, up to the grace period, and its rejection is reported', async () => {
+test('discard is awaited for at most the grace period, and its rejection is reported', async () => {
   const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1000 });
   const given = Promise.withResolvers<void>();
   manager.add({ ...recorded([], 'one'), discard: () => given.promise });
@@ -92,7 +92,7 @@ test('a runnable that gives back what it holds is waited for, up to the grace pe
   expect(reported).toMatchObject([{ message: 'broken' }]);
 });
 
-test('what runs is not told to give back what it holds: it ends by its signal', async () => {
+test('a running runnable gets no discard: it ends by its signal', async () => {
   const { manager, clock } = managerOf();
   const discarded: string[] = [];
   manager.add({ ...recorded([], 'one'), discard: () => void discarded.push('one') });

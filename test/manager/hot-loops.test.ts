@@ -1,6 +1,6 @@
 /**
- * Hot loops of a whole program: a controller of a manager that brings a NetworkPolicy about is
- * quiet, and one that writes it by `update` is seen by `/metrics`, the log and the live page.
+ * Hot loops in a whole program: a controller that reconciles a NetworkPolicy correctly is quiet,
+ * and one that writes it by `update` each time appears in `/metrics`, the log and the live page.
  */
 import { defineResource } from 'capstan/cache';
 import { createOrUpdate, newClient, setControllerReference } from 'capstan/client';
@@ -78,7 +78,7 @@ async function until(ready: () => boolean): Promise<void> {
   while (!ready()) await new Promise(setImmediate);
 }
 
-test('what is brought about by createOrUpdate is written once', async () => {
+test('an object reconciled by createOrUpdate is written once', async () => {
   const { client, results, warned, counted } = await start('quiet', false);
   for (let i = 0; i < 10; i++) {
     await until(() => results.length > i);
@@ -90,7 +90,7 @@ test('what is brought about by createOrUpdate is written once', async () => {
   expect([warned, await counted()]).toEqual([[], 0]);
 });
 
-test('what is written by update at each reconcile is seen', async () => {
+test('an object that is updated at each reconcile is detected', async () => {
   const { results, warned, counted, page } = await start('loud', true);
   await until(() => results.length > 30);
   expect(warned).toMatchObject([{ object: 'NetworkPolicy default/a', paths: ['spec.ingress'] }]);

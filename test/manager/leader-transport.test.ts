@@ -1,6 +1,6 @@
 /**
- * What a manager still sends once its lease has run out, on a virtual clock that can pass without
- * its timers firing.
+ * The requests that a manager still sends after its lease has expired, on a virtual clock whose
+ * time can pass without firing timers.
  */
 import type { TransportRequest } from 'capstan/cache';
 import { type LeaderElectionOptions, newManager } from 'capstan/manager';
@@ -23,8 +23,8 @@ const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({
 });
 
 /**
- * A manager that takes part in an election; `sent` are its requests but for those of the election,
- * `lead` is what the leader runs.
+ * A manager with an election. `sent` are its requests without those of the election; `lead` is the
+ * leader's runnable.
  */
 function candidate(more: Partial<LeaderElectionOptions> = {}) {
   const clock = new StoppableClock();
@@ -74,11 +74,11 @@ const refused = {
   message: expect.stringMatching(/^PATCH \/api.* was not sent: this process led/),
 };
 
-describe('a process whose lease has run out', () => {
-  // One that was stopped for longer than its lease lasts ran its overdue timers in their order when
-  // it woke, a reconcile's before the elector's: it wrote beside the new leader, under a signal
-  // that had not fired.
-  test('writes nothing when it wakes, before any timer has fired, and its work hears of it by that', async () => {
+describe('a process whose lease has expired', () => {
+  // A process that was stalled for longer than its lease ran its overdue timers in order, a
+  // reconcile's before the elector's: it wrote at the same time as the new leader, and its signal
+  // had not fired.
+  test('writes nothing after a stall, before any timer has fired, and its work is aborted', async () => {
     const { manager, clock, leases, sent, write, signal, done, lead } = candidate();
     await clock.run(0);
     await write();
@@ -97,7 +97,7 @@ describe('a process whose lease has run out', () => {
     expect(sent).toEqual(['PATCH', 'GET', 'HEAD']);
   });
 
-  test('writes nothing where its own work outlives the grace and then the lease, and as it likes where it has ended in time', async () => {
+  test('writes nothing if its work outlives the grace period and the lease, and anything if it ended in time', async () => {
     const { clock, sent, write, lead, stop, done } = candidate();
     await clock.run(0);
     stop();
@@ -112,9 +112,9 @@ describe('a process whose lease has run out', () => {
     expect(sent).toEqual(['PATCH', 'PATCH']);
   });
 
-  // The lease was asked before the request was given to the transport, which then waited for an exec
-  // plugin: the write left beside the new leader.
-  test('is asked once more when a transport that waited is about to send', async () => {
+  // The lease was checked before the request was given to the transport, which then waited for an
+  // exec plugin: the write was sent while another process led.
+  test('is checked again when a transport that waited is about to send', async () => {
     const { clock, leases, sent, write, slow } = candidate();
     await clock.run(0);
     const credentials = Promise.withResolvers<void>();
@@ -128,7 +128,7 @@ describe('a process whose lease has run out', () => {
     expect(sent).toEqual([]);
   });
 
-  test('aborts what is under way, for transports that do not ask', async () => {
+  test('aborts requests in progress, for transports without beforeSend', async () => {
     const { manager, clock, leases, write, slow, done } = candidate();
     await clock.run(0);
     slow.wait = (request) => silence(request);
@@ -151,7 +151,7 @@ describe('a process whose lease has run out', () => {
     expect([leases.lease?.spec.holderIdentity, isRead]).toEqual(['me', false]);
   });
 
-  test('is not one that has never led: what needs no election writes there', async () => {
+  test('is not a process that has never led: runnables without election may write', async () => {
     const { manager, clock, leases, sent, write, stop, done } = candidate();
     leases.put(heldBy('other'));
     await clock.run(10_000);
@@ -162,7 +162,7 @@ describe('a process whose lease has run out', () => {
     await done;
   });
 
-  test("goes on where stepDown is client-go's, until the renew deadline", async () => {
+  test("goes on until the renew deadline with client-go's stepDown", async () => {
     const { clock, sent, write, signal, stop } = candidate({ stepDown: 'deadline' });
     await clock.run(0);
     clock.stopFor(15_000);

@@ -1,6 +1,6 @@
 /**
- * What a manager leaves behind when it has ended: nothing. controller-runtime: manager_test.go,
- * "should not leak goroutines".
+ * A manager leaves nothing behind when it has ended. controller-runtime: manager_test.go, "should
+ * not leak goroutines".
  */
 import { defineResource } from 'capstan/cache';
 import { newManager } from 'capstan/manager';
@@ -65,7 +65,7 @@ describe('a manager that has ended', () => {
     expect(listeners).toBe(0);
   });
 
-  test('leaves nothing wherever its end comes', async () => {
+  test('leaves nothing behind whenever it is stopped', async () => {
     const seed = testSeed();
     console.log(`CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
@@ -86,7 +86,7 @@ describe('a manager that has ended', () => {
     expect(await grownSince(before)).toEqual([]);
   });
 
-  test('was never started: nothing is held by it', async () => {
+  test('was never started: it holds nothing', async () => {
     const before = await resources();
     const { manager } = managerOf(services);
     manager.add(recorded([], 'leader'));

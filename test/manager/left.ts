@@ -1,6 +1,6 @@
-/** What a process holds besides memory: sockets, servers and timers. */
+/** The resources of a process besides memory: sockets, servers and timers. */
 
-/** By kind, once what closes has closed. */
+/** Counts by kind, after closing handles have closed. */
 export async function resources(): Promise<Record<string, number>> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate);
   const counts: Record<string, number> = {};
@@ -11,7 +11,7 @@ export async function resources(): Promise<Record<string, number>> {
   return counts;
 }
 
-/** The kinds of which there is more than before; the test runner's own timers come and go. */
+/** The kinds with more than before. The test runner's own timers come and go. */
 export async function grownSince(before: Record<string, number>): Promise<string[]> {
   const now = await resources();
   return Object.keys(now).filter((kind) => (now[kind] ?? 0) > (before[kind] ?? 0));

@@ -1,4 +1,4 @@
-/** What the informers of a manager meet is said where the manager says everything else. */
+/** Failures of a manager's informers go to the manager's logger. */
 import { defineResource, type FactoryOptions } from 'capstan/cache';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
@@ -45,9 +45,9 @@ async function setUp({ cache = {}, logs = true }: { cache?: FactoryOptions; logs
   };
 }
 
-// A role that lacks a resource was a dump on the console for each attempt, beside the log that
-// everybody reads.
-test('a refusal is an error of the log, with the informer that met it', async () => {
+// A role that lacks a resource was a dump on the console for each attempt, next to the log that is
+// read.
+test('a forbidden list is logged as an error with its informer', async () => {
   const { server, clock, manager, run, met } = await setUp();
   server.inject({ do: 'status', status: 403, reason: 'Forbidden', verb: 'list' });
   manager.cache.informerFor(Widgets, { namespace: 'a', metadataOnly: true });
@@ -66,7 +66,7 @@ test('a refusal is an error of the log, with the informer that met it', async ()
   expect(reported).toEqual([]);
 });
 
-test('a kind that the server no longer has is said once, for as long as it is gone', async () => {
+test('a kind that the server no longer serves is logged once', async () => {
   const { server, clock, manager, run, met } = await setUp();
   const informer = manager.cache.informerFor(Widgets);
   run();
@@ -83,7 +83,7 @@ test('a kind that the server no longer has is said once, for as long as it is go
   ]);
 });
 
-test('without a logger it goes to the hook, under the kind that is watched', async () => {
+test('without a logger it goes to the error handler, with the watched kind', async () => {
   const { server, clock, manager, run } = await setUp({ logs: false });
   server.inject({ do: 'status', status: 403, reason: 'Forbidden', verb: 'list' });
   manager.cache.informerFor(Widgets, { metadataOnly: true });
@@ -95,7 +95,7 @@ test('without a logger it goes to the hook, under the kind that is watched', asy
   });
 });
 
-test('a handler of the user’s own is told instead', async () => {
+test('a watchErrorHandler is called instead', async () => {
   const told: string[] = [];
   const { server, clock, manager, run, met } = await setUp({
     cache: { watchErrorHandler: (_, failure) => void told.push(failure.class) },

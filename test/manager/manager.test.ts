@@ -1,6 +1,6 @@
 /**
- * The life of a manager. The counterparts of controller-runtime's pkg/manager/manager_test.go that
- * need no server are in here.
+ * The life of a manager. It has the counterparts of controller-runtime's
+ * pkg/manager/manager_test.go that need no server.
  */
 import { defineResource } from 'capstan/cache';
 import type { Client, ClientOptions } from 'capstan/client';
@@ -75,7 +75,7 @@ describe('newManager', () => {
     expect(() => newManager(options as never)).toThrow(CapstanError);
   });
 
-  test('leads from the start where there is no election', async () => {
+  test('leads from the start without an election', async () => {
     const { manager, clock } = managerOf();
     expect(manager.holdsLease()).toBe(true);
     const { stop, done } = start(manager, clock);
@@ -107,7 +107,7 @@ describe('the client of a manager', () => {
     await done;
   });
 
-  test('may be made in another way (should create a client defined in by the new client function)', () => {
+  test('may be made by newClient (should create a client defined in by the new client function)', () => {
     const client = {} as Client;
     const asked: ClientOptions[] = [];
     const { manager, clock } = managerOf({
@@ -123,7 +123,7 @@ describe('the client of a manager', () => {
     ]);
   });
 
-  test('that cannot be made is no manager (should return an error it can’t create a client.Client)', () => {
+  test('that cannot be made fails newManager (should return an error it can’t create a client.Client)', () => {
     const failure = new Error('no client');
     const newClient = () => {
       throw failure;
@@ -200,7 +200,7 @@ describe('the start of a manager', () => {
     await done;
   });
 
-  test('fills the caches that were asked for, and later ones when they are asked for (should start caches added after…)', async () => {
+  test('starts the requested caches, and later ones when they are requested (should start caches added after…)', async () => {
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
     await server.transport().request({
@@ -278,7 +278,7 @@ describe('the end of a manager', () => {
     );
   });
 
-  test('waits for a runnable before it stops the next group (should wait for runnables to stop)', async () => {
+  test('waits for runnables before it stops the next group (should wait for runnables to stop)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -295,7 +295,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['slow is stopped', 'slow ends', 'cache is stopped', 'cache ends']);
   });
 
-  test('is an error where the grace was not enough, which names who has not ended (should return only stop errors…)', async () => {
+  test('is an error after the grace period that names the runnables which have not ended (should return only stop errors…)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 5000 });
     manager.add(recorded(log, 'slow', { endsBySignal: false }));
@@ -313,7 +313,7 @@ describe('the end of a manager', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('waits for nobody where the grace is 0 (should not wait for runnables if gracefulShutdownTimeout is 0)', async () => {
+  test('does not wait if gracefulShutdownTimeout is 0 (should not wait for runnables if gracefulShutdownTimeout is 0)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 0 });
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -325,7 +325,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['slow starts', 'slow is stopped']);
   });
 
-  test('waits for ever where the grace is below 0 (should wait forever for runnables if gracefulShutdownTimeout is <0)', async () => {
+  test('waits without a limit if gracefulShutdownTimeout is negative (should wait forever for runnables if gracefulShutdownTimeout is <0)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: -1 });
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -343,7 +343,7 @@ describe('the end of a manager', () => {
     await done;
   });
 
-  test('begins with the first error of a runnable, and waits for the others (should return only runnables error…)', async () => {
+  test('starts with the first error of a runnable, and waits for the others (should return only runnables error…)', async () => {
     const log: string[] = [];
     const failure = new Error('not feeling like that');
     const { manager, clock } = managerOf();
@@ -353,7 +353,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['other starts', 'other is stopped', 'other ends']);
   });
 
-  test('gives both errors where a runnable and the end fail (should return both runnables and stop errors…)', async () => {
+  test('rejects with both errors if a runnable and the stop fail (should return both runnables and stop errors…)', async () => {
     const failure = new Error('not feeling like that');
     const { manager, clock } = managerOf({ gracefulShutdownTimeout: 1 });
     manager.add({ start: () => Promise.reject(failure) });
@@ -369,7 +369,7 @@ describe('the end of a manager', () => {
     expect(error.message).toContain('not feeling like that; not ended within');
   });
 
-  test('refuses what is added to it (should refuse to add runnable if stop procedure is already engaged)', async () => {
+  test('refuses new runnables (should refuse to add runnable if stop procedure is already engaged)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     const slow = recorded(log, 'slow', { endsBySignal: false });
@@ -407,7 +407,7 @@ describe('the end of a manager', () => {
     expect(reported).toEqual([]);
   });
 
-  test('reports what a runnable rejects with once the end has begun', async () => {
+  test('reports the rejection of a runnable after the stop has begun', async () => {
     const failure = new Error('while ending');
     const { manager, clock } = managerOf();
     manager.add({
@@ -421,7 +421,7 @@ describe('the end of a manager', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('in the middle of a start starts nothing more', async () => {
+  test('during the start starts nothing more', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     manager.add(
@@ -436,7 +436,7 @@ describe('the end of a manager', () => {
     expect(log).toEqual(['cache starts', 'cache is stopped', 'cache ends']);
   });
 
-  test('comes at a cache that fails (should return an error if it can’t start the cache)', async () => {
+  test('starts when a cache fails (should return an error if it can’t start the cache)', async () => {
     const log: string[] = [];
     const failure = new Error('no cache');
     const { manager, clock } = managerOf();
@@ -452,7 +452,7 @@ describe('the end of a manager', () => {
 });
 
 describe('the report of a manager', () => {
-  test('has what runs, by group, and what controllers say', async () => {
+  test('has the runnables by group and the reports of controllers', async () => {
     const clock = new FakeClock(1000);
     const manager = newManager({ transport: noServer, clock });
     const asked: unknown[] = [];
@@ -488,7 +488,7 @@ describe('the report of a manager', () => {
     expect(manager.report().stopping).toBe(true);
   });
 
-  test('has the error of what has failed', async () => {
+  test('has the error of a failed runnable', async () => {
     const { manager, clock } = managerOf();
     manager.add({
       name: 'broken',

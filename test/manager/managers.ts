@@ -1,13 +1,13 @@
 /**
- * What the tests of the manager share: one without a server to talk to, runnables that say what
- * became of them, and turns to let pass.
+ * Helpers of the manager tests: a manager without an API server, and runnables that record what
+ * happens to them.
  */
 import { type Transport, TransportError } from 'capstan/cache';
 import type { Runnable } from 'capstan/controller';
 import { type ControllerManager, type ManagerOptions, newManager } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
 
-/** Nobody is there. */
+/** A transport without a server. */
 export const noServer: Transport = {
   request: () => Promise.reject(new TransportError('refused', 'nobody is there')),
 };
@@ -15,9 +15,9 @@ export const noServer: Transport = {
 export interface Started {
   readonly manager: ControllerManager;
   readonly clock: FakeClock;
-  /** Ends the manager. */
+  /** Stops the manager. */
   readonly stop: () => void;
-  /** What `start` becomes. */
+  /** The promise of `start`. */
   readonly done: Promise<void>;
 }
 
@@ -29,7 +29,7 @@ export function managerOf(options: Partial<ManagerOptions> = {}): {
   return { manager: newManager({ transport: noServer, clock, ...options }), clock };
 }
 
-/** Starts it; its failures are for who awaits `done`. */
+/** Starts the manager; await `done` for its failures. */
 export function start(manager: ControllerManager, clock: FakeClock): Started {
   const stopper = new AbortController();
   const done = manager.start({ signal: stopper.signal });
@@ -37,10 +37,7 @@ export function start(manager: ControllerManager, clock: FakeClock): Started {
   return { manager, clock, done, stop: () => stopper.abort() };
 }
 
-/**
- * A runnable that writes to the log when it is started, told to end, and ends; `finish` lets it
- * end.
- */
+/** A runnable that logs its start, its signal and its end; `finish` lets it end. */
 export function recorded(
   log: string[],
   name: string,

@@ -1,7 +1,7 @@
 /**
- * What a controller created and somebody deleted while the watch of it was down, with the history
- * expired, is in no list and in no event afterwards, so that nothing asked for its owner again. A
- * demo of 2000 Websites ended with one that had no Service, and would have had none for ever.
+ * An object that a controller created and that was deleted while the watch was down, with the
+ * history expired, is in no list and no event afterwards, so nothing requested its owner again. A
+ * demo of 2000 Websites ended with one that had no Service and would never have got one.
  */
 import { defineResource } from 'capstan/cache';
 import { ignoreNotFound, newClient, setControllerReference } from 'capstan/client';
@@ -20,13 +20,10 @@ const CONFIG_MAPS = {
   plural: 'configmaps',
   namespaced: true,
 } as const;
-/** The same with no index, so that an informer of its own may hold it. */
+/** The same without an index, so that another informer may have it. */
 const Plain = defineResource<ConfigMap>()(CONFIG_MAPS);
 
-/**
- * A controller that keeps a ConfigMap for each Widget, and a cluster in which that can be made
- * hard.
- */
+/** A controller that keeps a ConfigMap for each Widget, and a cluster with faults. */
 async function keeping(watch: { metadataOnly?: boolean } = {}) {
   setErrorHandler(() => undefined);
   onTestFinished(() => void setErrorHandler(undefined));
@@ -57,7 +54,9 @@ async function keeping(watch: { metadataOnly?: boolean } = {}) {
   return {
     ...{ clock, transport, causes },
     others: newClient({ transport }),
-    /** Lists and watches of ConfigMaps fail until the function is called; writes do not. */
+    /**
+     * Lists and watches of ConfigMaps fail until the returned function is called; writes succeed.
+     */
     interrupt(): () => void {
       const restore = transport.inject({ do: 'refuse', path: '/api/v1/configmaps' });
       transport.dropConnections();
@@ -94,7 +93,7 @@ test.each<[string, { metadataOnly?: boolean }]>([
 
 const seed = testSeed();
 
-test(`no child stays missing, whatever is interrupted, deleted and forgotten (CAPSTAN_SEED=${seed})`, async () => {
+test(`no child stays missing, whatever is interrupted, deleted and expired (CAPSTAN_SEED=${seed})`, async () => {
   const random = new Random(seed);
   for (let round = 0; round < 10; round++) {
     const { clock, transport, others, interrupt, stop } = await keeping();
@@ -117,11 +116,11 @@ test(`no child stays missing, whatever is interrupted, deleted and forgotten (CA
         });
       const kind = random.chance(0.7) ? ConfigMaps : Widgets;
       if (random.chance(0.5)) await others.delete(kind, at(name)).catch(ignoreNotFound);
-      else await others.create(Widgets, widget(name)).catch(() => undefined); // there already
+      else await others.create(Widgets, widget(name)).catch(() => undefined); // it exists
       await clock.run(random.int(4000));
     }
     restore?.();
-    await clock.run(400_000); // all the delays as well, one after the other
+    await clock.run(400_000); // all delays, one after the other
     const kept = (await others.list(ConfigMaps)).items.map(({ metadata }) => metadata.name);
     const wanted = (await others.list(Widgets)).items.map(({ metadata }) => metadata.name);
     expect(

@@ -1,6 +1,6 @@
 /**
- * A manager with rights in some namespaces only: the server refuses each list and watch beyond
- * them, as it refuses those of an account with Roles and no ClusterRole. controller-runtime:
+ * A manager with rights in some namespaces only: the server refuses lists and watches of others, as
+ * for an account with Roles and no ClusterRole. controller-runtime:
  * pkg/cache/multi_namespace_cache.go.
  */
 import {
@@ -114,7 +114,7 @@ describe('a controller over several namespaces', () => {
     expect(errors).toEqual([]);
   });
 
-  test('may be of a controller alone, whose caches are its own', async () => {
+  test('may belong to a single controller with its own caches', async () => {
     const { clock, transport, others } = cluster();
     const done: string[] = [];
     const controller = createController({
@@ -130,7 +130,7 @@ describe('a controller over several namespaces', () => {
     await running;
   });
 
-  test('watches what has no namespace once, and reconciles all objects when a source for all speaks', async () => {
+  test('watches cluster-scoped objects once, and reconciles all objects on reconcileAllOn', async () => {
     const { clock, others, manager, start } = await started();
     const done: string[] = [];
     newControllerManagedBy(manager)
@@ -199,10 +199,10 @@ describe('a client over the caches of several namespaces', () => {
     return setup;
   }
 
-  test('gets and lists from the namespace that is named, and from all that are cached where none is', async () => {
+  test('gets and lists from the given namespace, or from all cached ones', async () => {
     const { clock, manager, transport, others } = await filled();
     const { client } = manager;
-    const restore = transport.inject({ do: 'refuse' }); // from here on there are only the caches
+    const restore = transport.inject({ do: 'refuse' }); // from here on only the caches can be read
     expect(nameOf(await client.get(ConfigMaps, at('x', 'b')))).toBe('b/x');
     await expect(client.get(ConfigMaps, at('z', 'a'))).rejects.toMatchObject({
       code: 'STATUS',
@@ -215,11 +215,11 @@ describe('a client over the caches of several namespaces', () => {
     expect(await names({ labelSelector: 'in=b' })).toEqual(['b/x', 'b/y']);
     expect(await names({ index: { name: 'byPage', value: 'y' } })).toEqual(['a/y', 'b/y']);
     const some = await client.list(ConfigMaps, { limit: 3 });
-    expect(some.items).toHaveLength(4); // a list from caches is whole
+    expect(some.items).toHaveLength(4); // a list from caches is complete
     expect(some.metadata.remainingItemCount).toBe(undefined);
     restore();
     await clock.run(60_000);
-    // not cached: the server is asked
+    // not cached, so the server is asked
     expect(nameOf(await client.get(ConfigMaps, at('x', 'c')))).toBe('c/x');
     const lists = others.list(ConfigMaps, { namespace: 'c' });
     await expect(lists).rejects.toMatchObject({ status: 403 });
@@ -231,7 +231,7 @@ describe('a client over the caches of several namespaces', () => {
     });
   });
 
-  test('shows everything up to the version of the oldest of its caches', async () => {
+  test('resumes from the version of its oldest cache', async () => {
     const { clock, manager, transport, others } = await filled();
     const before = (await manager.client.list(ConfigMaps, { namespace: 'a' })).metadata
       .resourceVersion;
@@ -255,7 +255,7 @@ describe('a client over the caches of several namespaces', () => {
       path: '/namespaces/a/configmaps',
     });
     transport.dropConnections();
-    await clock.run(2000); // the watch of a is there again, and silent
+    await clock.run(2000); // the watch of a is open again and has no events
     await client.create(ConfigMaps, configMap('new', {}, inNamespace('a')));
     await client.create(ConfigMaps, configMap('new', {}, inNamespace('b')));
     await clock.settle();
@@ -284,7 +284,7 @@ describe('a client over the caches of several namespaces', () => {
     takeBack();
   });
 
-  test('reads that it deleted all in one of them', async () => {
+  test('reads that it deleted all in one namespace', async () => {
     const { clock, manager, transport } = await filled();
     const takeBack = transport.inject({
       do: 'stall',
@@ -300,7 +300,7 @@ describe('a client over the caches of several namespaces', () => {
     takeBack();
   });
 
-  test('reads what it wrote through another definition of the resource, which the cache has no namespaces for', async () => {
+  test('reads what it wrote through another definition of the resource, for which the cache has no namespaces', async () => {
     const { indexers: _, ...plain } = ConfigMaps;
     const Other = defineResource<ConfigMap>()(plain);
     const { clock, transport, others } = cluster();
@@ -322,7 +322,7 @@ describe('a client over the caches of several namespaces', () => {
     takeBack();
   });
 
-  test('loses nothing of one namespace by what happens to another', async () => {
+  test('loses nothing of one namespace by faults of another', async () => {
     const { clock, manager, transport, others } = await filled();
     const told: string[] = [];
     for (const namespace of manager.cache.namespacesOf(ConfigMaps))

@@ -1,7 +1,6 @@
 /**
- * The live page in a real Chromium, on reports that the tests change. Skipped where there is no
- * Chromium (CHROMIUM names one that is not in the PATH). Needs the page as `npm run build:page`
- * makes it.
+ * The live page in a real Chromium, on reports that the tests change. Skipped without a Chromium in
+ * the PATH or in CHROMIUM. Needs the page that `npm run build:page` makes.
  */
 import type { ControllerReport } from 'capstan/controller';
 import type { LivePageOptions, ManagerReport } from 'capstan/manager';
@@ -16,7 +15,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   let browser: Chromium;
   let server: PageServer;
   const pages: Page[] = [];
-  /** What the server says next; `undefined`: it fails. */
+  /** The server's next response; `undefined`: it fails. */
   let report: ManagerReport | undefined;
   let find: LivePageOptions['find'];
 
@@ -29,7 +28,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       },
       find: (text, limit) => find?.(text, limit) ?? [],
     });
-  }, 90_000); // Chromium's first start on a machine that is busy
+  }, 90_000); // the first start of Chromium on a busy machine
   afterAll(async () => {
     await browser?.stop();
     await server?.stop();
@@ -72,7 +71,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   const focused = (page: Page): Promise<string> =>
     page.evaluate(`document.activeElement.id || document.activeElement.textContent`);
 
-  it('answers why an object is not reconciled, by the keyboard alone', async () => {
+  it('shows with the keyboard alone why an object is not reconciled', async () => {
     const page = await open();
     await page.press('/');
     await type(page, 'demo/shop');
@@ -111,7 +110,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.until(`!document.querySelector('${table}')`);
   });
 
-  it('asks which one where several match, and takes the one that is pressed', async () => {
+  it('lists the matches if there are several, and uses the one that is clicked', async () => {
     const page = await open('demo/');
     expect(await text(page, '#answer')).toMatch(/^Which one\?.*demo\/docs.*demo\/shop/);
     await page.click('#answer li:nth-child(2) .key');
@@ -120,7 +119,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await focused(page)).toBe('filter');
   });
 
-  it('says of an object that nothing asked for where it is, and where it is not', async () => {
+  it('says whether an object that nothing requested is cached', async () => {
     const gone = await open('demo/gone');
     expect(await text(gone, '.verdict.idle .said')).toMatch(
       /^It is not in the cache of “for Website”: it does not exist/,
@@ -137,7 +136,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(nothing, '#answer')).toMatch(/^Nothing that is known here contains “xyz”/);
   });
 
-  it('follows the process and leaves focus, selection, scrolling and what was opened where they are', async () => {
+  it('updates and keeps focus, selection, scrolling and open details', async () => {
     const long = Array.from({ length: 60 }, (_, i) => keyOf(`site-${i}`));
     const message = `line one\n${'and more '.repeat(40)}`;
     const failing = keyOf('failing', {
@@ -155,7 +154,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     })()`);
     const scrolled = await page.evaluate('scrollY');
     expect(scrolled).toBeGreaterThan(0);
-    // The focused row moves, others go and come; the queue has other figures.
+    // The focused row moves, others are added and removed; the queue has other counts.
     show({
       keys: [failing, keyOf('site-new'), ...long.slice(2, 40).reverse()],
       totals: { success: 777, requeue: 0, requeueAfter: 0, error: 0, terminal: 0, aborted: 0 },
@@ -170,15 +169,15 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       ]`),
     ).toEqual([true, true, true]);
     expect(await page.evaluate('scrollY')).toBeGreaterThan(0);
-    // The row with the focus is done: the focus stays in its section, not at the top of the page.
+    // The row with the focus is gone: the focus stays in its section, not at the top of the page.
     show({ keys: [failing] });
     await page.until(`document.querySelectorAll('.key').length < 10`);
     expect(await page.evaluate('document.activeElement.id')).toBe('controller-website');
   });
 
   /**
-   * The page's timers in the test's hands: `tick()` ends a second, `round()` resolves when what
-   * that began has been shown.
+   * Replaces the page's timers: `tick()` ends a second, `round()` resolves when the page shows the
+   * result.
    */
   const TIMERS = `
     window.setTimeout = (run, ms) => { window.due = run; window.wait = ms; window.shown?.(); return 1; };
@@ -213,7 +212,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await page.evaluate('changes')).not.toEqual([]);
   });
 
-  it('shows two controllers of one name as two, however often', async () => {
+  it('shows two controllers with one name as two on each update', async () => {
     report = reportOf({ controllers: [controllerOf(), controllerOf({ keys: [] })] });
     const page = await openByHand('demo/shop');
     const counts =
@@ -233,7 +232,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     await page.until(`${STATE} === 'paused'`);
     expect(await page.evaluate('tick()')).toBe(false);
     expect([await text(page, '#pause'), await text(page, '#status')]).toEqual(['Resume', 'Paused']);
-    // A question is answered all the same, once.
+    // A search gets its response once, all the same.
     await page.press('/');
     await type(page, 'demo/shop');
     expect(await page.evaluate('tick()')).toBe(true);
@@ -246,7 +245,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await text(page, '#status')).toBe('Live');
   });
 
-  it('says that the process no longer answers, keeps what it knew, and goes on when it does', async () => {
+  it('shows that the process does not respond, keeps its data, and goes on when it does', async () => {
     const page = await openByHand('demo/shop');
     report = undefined;
     await page.evaluate('tick()');
@@ -263,7 +262,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(refused[0]).toContain('500');
   });
 
-  it('says once why the same request fails again and again', async () => {
+  it('shows the error of a request that keeps failing once', async () => {
     const error = { name: 'Error', message: 'no luck', agoMs: 5 };
     const run = (attempt: number, more = {}) =>
       runOf('shop', { outcome: 'error', attempt, agoMs: 100 - attempt, error, ...more });
@@ -286,7 +285,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     ]);
   });
 
-  it('asks less often for a state that takes long to make', async () => {
+  it('requests a state less often if it takes long', async () => {
     const page = await openByHand();
     await page.evaluate(`(() => {
       const { now } = performance;
@@ -301,9 +300,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await waits(60_000)).toBe(5000);
   });
 
-  // They were counted with the queue: "7" where four waited, and with a filter "3 of 4" where none
-  // of the four matched.
-  it('counts what was given up beside the queue', async () => {
+  // Failed requests were counted with the queue: "7" where four waited, and with a filter "3 of 4"
+  // where none of the four matched.
+  it('counts failed requests separately from the queue', async () => {
     const keys = [1, 2, 3].map((i) => keyOf(`bad-${i}`, { state: 'failed' }));
     const queue = { ready: 0, waiting: 4, processing: 0, hasPriorities: true };
     const waiting = [1, 2, 3, 4].map((i) => keyOf(`shop-${i}`, { state: 'waiting' }));
@@ -320,7 +319,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     }
   });
 
-  it('asks for more keys when there are more, up to a thousand', async () => {
+  it('requests more keys if there are more, up to a thousand', async () => {
     show({ keys: Array.from({ length: 1001 }, (_, i) => keyOf(`site-${i}`)) });
     const page = await openByHand();
     const rows = `document.querySelectorAll('table[aria-label=Queue] .key').length`;
@@ -336,7 +335,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     );
   });
 
-  it('shows the words of a stranger as words', async () => {
+  it('shows untrusted texts as text', async () => {
     const name = '<img src=x onerror="window.hacked=1"><b id=injected>';
     const error = {
       name: '<script>hacked=1</script>',
@@ -363,7 +362,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     }
   });
 
-  it('asks nobody but its own server, and nothing but its state', async () => {
+  it('requests only the state of its own server', async () => {
     const asked = server.asked.length;
     const page = await open('demo/shop');
     const loaded = await page.evaluate<string[]>(
@@ -385,7 +384,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(page.complaints.splice(0).join()).toContain('Content Security Policy');
   });
 
-  it('fits windows from 320 pixels on, with long names and long errors', async () => {
+  it('fits windows of 320 pixels and more, with long names and errors', async () => {
     const name = 'a-name-as-long-as-they-may-be-'.repeat(8).slice(0, 253);
     const lastError = {
       name: 'StatusError STATUS',
@@ -414,7 +413,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     }
   });
 
-  it('keeps the order of the words after a name that turns it', async () => {
+  it('keeps the order of words after a name with bidirectional characters', async () => {
     show({ name: 'web\u202e' });
     const page = await open();
     const left = (part: string) =>
@@ -424,7 +423,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(await left('.kind')).toBeLessThan(await left('.state'));
   });
 
-  it('tells states apart by shapes and words, and by contrast in light and dark', async () => {
+  it('distinguishes states by shapes and words, with enough contrast in light and dark', async () => {
     for (const dark of [false, true]) {
       const page = await open('', { dark });
       const states = await page.evaluate<string[]>(
@@ -438,7 +437,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   });
 });
 
-/** The contrast of each text with what lies behind it, by WCAG's formula. */
+/** The contrast of each text with its background, by WCAG's formula. */
 const CONTRAST = `(() => {
   const numbers = (color) => color.match(/[\\d.]+/g).map(Number);
   const luminance = ([r, g, b]) => [r, g, b]

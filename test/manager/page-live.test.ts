@@ -1,7 +1,4 @@
-/**
- * The live page of a real manager, with a real controller on the embedded API server: from what
- * happened to what it says.
- */
+/** The live page of a real manager with a real controller on the embedded API server. */
 import { defineResource } from 'capstan/cache';
 import { newControllerManagedBy, type Predicate, TerminalError } from 'capstan/controller';
 import { type ControllerManager, type LivePageState, newManager } from 'capstan/manager';
@@ -32,13 +29,13 @@ const stop = new AbortController();
 let server: ApiServer;
 let manager: ControllerManager;
 let running: Promise<void>;
-/** Runs of the object `slow` end when this resolves. */
+/** Reconciles of the object `slow` end when this resolves. */
 const slow = Promise.withResolvers<void>();
 const done = new Set<string>();
 const settled = Promise.withResolvers<void>();
 
 beforeAll(async () => {
-  previous = setErrorHandler(() => {}); // failures are what is asked about
+  previous = setErrorHandler(() => {}); // failures are expected
   server = await ApiServer.start();
   for (const name of ['well', 'slow', 'bad', 'hopeless', 'hidden']) {
     const body = {
@@ -118,7 +115,7 @@ it.each([
   ]);
 });
 
-it('shows the error of a run without the secret in it', async () => {
+it('shows the error of a run without its secret', async () => {
   const { verdicts } = await stateFor('demo/bad');
   expect(verdicts[0]?.error?.message).toBe('login failed: password=‹redacted›');
 });

@@ -1,6 +1,6 @@
 /**
- * The redaction of the live page over a generated corpus: what looks like a secret in an error is
- * not shown, and what is harmless can be read. It is linear in the text, whatever the text.
+ * The redaction of the live page over a generated corpus: what looks like a secret is not shown,
+ * harmless text stays readable, and the time is linear in the length of any text.
  */
 import { expect, it } from 'vitest';
 import { redact } from '../../bindings/manager/page/redact.ts';
@@ -8,7 +8,7 @@ import { Random, testSeed } from '../random.ts';
 import { harmless, leaks } from './redact-corpus.ts';
 
 // Keys with slashes in them and passphrases of several words were shown.
-it('nothing of a secret is shown, in any shape', () => {
+it('no part of a secret is shown, in any form', () => {
   const seed = testSeed();
   const shown: string[] = [];
   let count = 0;
@@ -27,7 +27,7 @@ it.each(harmless)('a harmless text is shown as it is: %s', (text) => {
   expect(redact(text)).toBe(text);
 });
 
-/** CPU time of the fastest of three, in milliseconds. */
+/** The CPU time of the fastest of three runs, in milliseconds. */
 function cost(text: string): number {
   let least = Number.POSITIVE_INFINITY;
   for (let i = 0; i < 3 && least > 20; i++) {
@@ -38,9 +38,9 @@ function cost(text: string): number {
   return least;
 }
 
-// A text of 16 KB of single quotes behind backslashes took 135 ms, and a page shows a hundred texts
-// at each poll: what was not closed was looked through again from each quote.
-it('four times the text costs no more than about four times the time, whatever is repeated', () => {
+// 16 KB of single quotes with backslashes took 135 ms, and a page shows a hundred texts at each
+// poll: unclosed quotes were scanned again from each quote.
+it('a text of four times the length takes about four times as long, whatever is repeated', () => {
   const parts =
     `" ' \` \\ a A1 = : / - token secret password= -- a://b: eyJ Bearer invalid_value:_" User_"a" “ [ %22 map[ data:`
       .split(' ')
@@ -56,7 +56,7 @@ it('four times the text costs no more than about four times the time, whatever i
   expect(slow).toEqual([]);
 });
 
-it('no more is read of a text than its first 16 KB', () => {
+it('only the first 16 KB of a text are read', () => {
   const rest = 'password "x" secrets '.repeat(500_000);
   expect(cost(`no luck. ${'a '.repeat(9000)}`) + 60).toBeGreaterThan(
     cost(`no luck. ${'a '.repeat(9000)}${rest}`),

@@ -1,7 +1,4 @@
-/**
- * What errors are shown without: values that look like secrets, wherever they stand. Every secret
- * in here was made up for these tests.
- */
+/** Redaction removes values that look like secrets from errors. All secrets here were made up. */
 import { describe, expect, it } from 'vitest';
 import { redact } from '../../bindings/manager/page/redact.ts';
 
@@ -110,7 +107,8 @@ describe('an error is shown without', () => {
     expect(shown).toContain('‹redacted›');
   });
 
-  // What an API server says as it refuses is kept; that must let nothing else through.
+  // What an API server quotes when it refuses a request is kept; that must let nothing else
+  // through.
   it.each([
     [
       'a user that is no name',
@@ -126,7 +124,7 @@ describe('an error is shown without', () => {
     expect(redact(text, true)).not.toContain('hunter');
   });
 
-  it('quoted values, where it is known to be about Secrets', () => {
+  it('quoted values, if the error is about Secrets', () => {
     expect(redact('the value "hunter2" is too short', true)).toBe(
       'the value ‹redacted› is too short',
     );
@@ -136,8 +134,8 @@ describe('an error is shown without', () => {
 
 describe('an error is shown with', () => {
   it.each([
-    // Nobody could read which right a controller lacked, once it was about Secrets or a group that
-    // has the word in its name.
+    // The missing permission of a controller was unreadable if it concerned Secrets or a group with
+    // that word in its name.
     'DELETE /api/v1/namespaces/demo/secrets/c10-sec: 403 Forbidden: secrets "c10-sec" is forbidden: User "system:serviceaccount:demo:web" cannot delete resource "secrets" in API group "" in the namespace "demo"',
     'externalsecrets.external-secrets.io "db" is forbidden: User "jane@example.com" cannot update resource "externalsecrets/status" in API group "external-secrets.io" in the namespace "demo"',
     'secrets is forbidden: User "kubelet" cannot list resource "secrets" in API group "" at the cluster scope',
@@ -150,7 +148,7 @@ describe('an error is shown with', () => {
     'PATCH /api/v1/namespaces/demo/configMaps/shop-7c9f8d6b54-x2x1p: 404 NotFound: not found',
     'ENOENT: no such file or directory, open /usr/local/lib/node_modules/capstan/dist/index.js',
     'uid 0b0f7a0e-6f8e-4a1c-9f52-0c1d2e3f4a5b does not match',
-    // Of an informer of Secrets the status code was taken for one, or the first word.
+    // For an informer of Secrets, the status code or the first word was taken for a secret.
     'watch of v1 Secret: 410 Expired: too old resource version: 146 (187)',
     'reflector of external-secrets.io/v1beta1 ExternalSecret: 403 Forbidden: no',
     'a list of v1 Secret: expected a JSON object',
@@ -170,21 +168,21 @@ describe('an error is shown with', () => {
     expect(redact('x '.repeat(30_000))).toContain('(60000 characters)');
   });
 
-  it('no half of a secret, where a long text is cut in the middle of one', () => {
-    // What is read ends after 16 384 characters; all before is one long run that shrinks to a few,
-    // so that the cut comes into view.
+  it('no half of a secret if a long text is cut within one', () => {
+    // Only 16 384 characters are read; all before is one long run that is redacted to a few
+    // characters, so that the cut becomes visible.
     const lead = `${'aB1'.repeat(5400)} `;
     const shown = redact(`${lead}${'x'.repeat(16_384 - lead.length - 12)} token hunter2hunter2`);
     expect(shown).not.toContain('hunter');
   });
 
-  it('no half of a character at the cut', () => {
+  it('no half of a surrogate pair at the cut', () => {
     expect(redact(`${'a '.repeat(999)}a😀😀`)).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
   });
 });
 
-// Patterns that try everything twice would hang the process that they are to watch: hostile texts
-// must cost no more than long ones.
+// Patterns with backtracking would hang the process: adversarial texts must cost no more than long
+// ones.
 it.each([
   '"',
   "'",

@@ -1,6 +1,6 @@
 /**
- * A manager's report with something of everything, for tests and pictures of the live page. Each
- * test changes what it is about.
+ * A manager's report with an example of everything, for tests and pictures of the live page. Each
+ * test changes the part that it is about.
  */
 import type { Cause, ControllerReport, KeyReport, RunReport } from 'capstan/controller';
 import type { InformerReport, ManagerReport } from 'capstan/manager';

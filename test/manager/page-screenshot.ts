@@ -22,7 +22,7 @@ const program = findChromium();
 if (program === undefined)
   throw new Error('expected Chromium in the PATH, or its path in CHROMIUM');
 
-setErrorHandler(() => {}); // failures are what is shown
+setErrorHandler(() => {}); // failures are expected
 const server = await ApiServer.start();
 const manager = newManager({
   transport: server.transport(),

@@ -1,4 +1,4 @@
-/** A server with nothing but the live page, on a free port of this machine. */
+/** A server with only the live page, on a free port of this machine. */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -6,10 +6,10 @@ import type { AddressInfo } from 'node:net';
 import { debugPage, type LivePageOptions } from 'capstan/manager';
 
 export interface PageServer {
-  /** Of the page. */
+  /** The URL of the page. */
   readonly url: string;
   readonly port: number;
-  /** The paths that were asked for, in order. */
+  /** The requested paths, in order. */
   readonly asked: string[];
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Why an object is not reconciled, in words: one sentence for each thing that can stand in the way,
- * the first that holds.
+ * Verdicts: why an object is not reconciled, one sentence for each possible reason; the first that
+ * applies is given.
  */
 import type { ControllerReport } from 'capstan/controller';
 import type { ManagerReport, ObjectReport } from 'capstan/manager';
@@ -13,8 +13,8 @@ const request = { namespace: 'demo', name: 'shop' };
 const cached: ObjectReport[] = [{ ...request, informer: WEBSITES }];
 
 /**
- * Of one controller, by default without the key and without runs, in a report whose informers are
- * well.
+ * The verdict of one controller, by default without the key and without runs, in a report whose
+ * informers are healthy.
  */
 function verdict(
   controller: Partial<ControllerReport> = {},
@@ -67,7 +67,7 @@ describe('an object', () => {
     });
   });
 
-  it('waits as its last run asked, which is no failure, though the limiter counts it', () => {
+  it('waits as its last run asked, which is no failure although the limiter counts it', () => {
     const asked = { state: 'waiting', failures: 7, causes: [causeOf('requeue', 10)] } as const;
     expect(verdict({ keys: [keyOf('shop', { ...asked, waitingMs: 300 })] })).toMatchObject({
       state: 'queued',
@@ -153,7 +153,7 @@ describe('an object', () => {
     });
   });
 
-  it('was reconciled, by the last of its runs that are kept', () => {
+  it('was reconciled, according to its last kept run', () => {
     const recent = [
       runOf('shop', { agoMs: 100 }),
       runOf('shop', { agoMs: 9000, outcome: 'error', error }),
@@ -161,7 +161,7 @@ describe('an object', () => {
     expect(verdict({ recent }).state).toBe('done');
   });
 
-  it('has changed since without asking for a run', () => {
+  it('has changed since without requesting a run', () => {
     const object = { kind: 'Website', ...request, resourceVersion: '41' };
     const recent = [
       runOf('shop', { causes: [causeOf('retry', 5), causeOf('update', 9, { object })] }),
@@ -177,7 +177,7 @@ describe('an object', () => {
     expect(seen('44', 0)).toEqual([]); // it is on its way to the handler
   });
 
-  it('failed for good', () => {
+  it('failed with a terminal error', () => {
     expect(
       verdict({
         recent: [runOf('shop', { outcome: 'terminal', error: { ...error, agoMs: 12_000 } })],
@@ -189,7 +189,7 @@ describe('an object', () => {
     });
   });
 
-  it('was given up, even where its run is long forgotten and another leads', () => {
+  it('failed with a terminal error, even if its run is no longer kept and another leads', () => {
     const key = keyOf('shop', { state: 'failed', lastError: error, causes: [] });
     expect(
       verdict({ keys: [key], state: 'waiting for leadership' }, { leader: other }),
@@ -200,7 +200,7 @@ describe('an object', () => {
     });
   });
 
-  it('failed, and is in the queue no more', () => {
+  it('failed and is no longer in the queue', () => {
     expect(
       verdict({ recent: [runOf('shop', { outcome: 'error', attempt: 3, error })] }),
     ).toMatchObject({
@@ -209,7 +209,7 @@ describe('an object', () => {
     });
   });
 
-  it('may have changed since, where the cache is behind', () => {
+  it('may have changed since, if the cache is behind', () => {
     const informers = reportOf().informers.map((each) => ({
       ...each,
       state: 'waiting' as const,
@@ -243,8 +243,8 @@ describe('an object that nothing asked for', () => {
     );
   });
 
-  // It said of objects that were reconciled long ago that no event had asked for them.
-  it('may have been reconciled before the runs that are kept', () => {
+  // It said of objects that were reconciled long ago that no event had requested them.
+  it('may have been reconciled before the kept runs', () => {
     const totals = { ...NONE, success: 3999, error: 1 };
     const forgotten =
       'neither in the queue nor among the last 100 runs. It may have been reconciled before, among 4000 runs.';
@@ -259,13 +259,13 @@ describe('an object that nothing asked for', () => {
     expect(verdict({ totals, sources: [source({ synced: false })] }).text).toBe(
       'It is neither in the queue nor among the last 100 runs: “for Website” has not synced.',
     );
-    // None was forgotten: the runs of others are left out of a report about this one.
+    // No run was dropped: a report with a filter leaves out the runs of other objects.
     expect(verdict({ totals: { ...NONE, success: 100 } }).text).toContain(
       'but no event has asked for it.',
     );
   });
 
-  it('waits for a cache that has not synced, and why that has not', () => {
+  it('waits for a cache that has not synced, with the reason', () => {
     const failed = informerOf(WEBSITES, {
       lastFailure: {
         class: 'auth',
@@ -286,7 +286,7 @@ describe('an object that nothing asked for', () => {
     );
   });
 
-  it('is judged by what is known where caches cannot be asked', () => {
+  it('is judged without the caches if there is no find', () => {
     const all = reportOf({ controllers: [controllerOf({ keys: [], recent: [], totals: NONE })] });
     expect(verdictsFor(request, all, undefined)[0]?.text).toBe(
       'No event has asked for it. Predicates have filtered 9204 events of “for Website” so far.',
@@ -294,7 +294,7 @@ describe('an object that nothing asked for', () => {
   });
 });
 
-describe('a controller that begins nothing says so before anything else', () => {
+describe('a controller that starts no reconcile says so first', () => {
   it.each([
     [
       'another leads',
@@ -325,7 +325,7 @@ describe('a controller that begins nothing says so before anything else', () => 
     });
   });
 
-  it('but a run that has begun is told of', () => {
+  it('but a running reconcile is shown', () => {
     const keys = [keyOf('shop', { state: 'processing', sinceMs: 400 })];
     expect(verdict({ state: 'waiting for leadership', keys }, { leader: other }).state).toBe(
       'active',
@@ -346,7 +346,7 @@ describe('a controller that begins nothing says so before anything else', () => 
   });
 });
 
-it('tells of controllers that know the object before those that do not', () => {
+it('lists controllers that know the object first', () => {
   const controllers = [
     controllerOf({ name: 'a', keys: [], recent: [] }),
     controllerOf({ name: 'b' }),

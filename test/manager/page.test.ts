@@ -1,4 +1,4 @@
-/** The live page over HTTP: who is answered, with what headers, and what its JSON holds. */
+/** The live page over HTTP: which requests are allowed, its headers, and its JSON. */
 import { request as httpRequest } from 'node:http';
 import { networkInterfaces } from 'node:os';
 import { Indexer } from 'capstan/cache';
@@ -24,7 +24,7 @@ interface Answer {
   readonly text: string;
 }
 
-/** With any header: fetch sets Host itself. */
+/** Sends any header; fetch sets Host itself. */
 function ask(
   server: PageServer,
   path = '',
@@ -51,7 +51,7 @@ async function stateOf(server: PageServer, query = ''): Promise<LivePageState> {
 }
 
 describe('the live page is answered', () => {
-  it('as one document that may load and send nothing elsewhere', async () => {
+  it('as one document that may not load or send anything elsewhere', async () => {
     const server = await serve();
     const { status, headers, text } = await ask(server);
     expect(status).toBe(200);
@@ -65,7 +65,7 @@ describe('the live page is answered', () => {
     expect((await ask(server, '/')).text).toBe(text);
   });
 
-  it('never from a cache, and as nothing but what it is', async () => {
+  it('without caching, and with a fixed content type', async () => {
     const server = await serve();
     for (const path of ['', '/state', '/state?limit=0', '/nothing']) {
       const { headers } = await ask(server, path);
@@ -94,7 +94,7 @@ describe('the live page is answered', () => {
     expect([status, headers.allow]).toEqual([405, 'GET']);
   });
 
-  it('to a question that can be understood', async () => {
+  it('to a valid query', async () => {
     const server = await serve();
     for (const query of [
       '?limit=0',
@@ -111,7 +111,7 @@ describe('the live page is answered', () => {
     }
   });
 
-  it('with the failure, where the report fails', async () => {
+  it('with the error if the report fails', async () => {
     const server = await serve({
       state: () => {
         throw new Error('password=hunter2 <b>');
@@ -125,11 +125,11 @@ describe('the live page is answered', () => {
   });
 });
 
-describe('whom the live page answers', () => {
+describe('access to the live page', () => {
   const statusWith = async (server: PageServer, headers: Record<string, string>): Promise<number> =>
     (await ask(server, '/state', { headers })).status;
 
-  it('is who opened it by an address of this machine: the name of a stranger may have been bound to it anew', async () => {
+  it('requires a Host of this machine, because a foreign name may be rebound to it', async () => {
     const server = await serve({ hosts: ['Debug.Example'] });
     for (const host of [
       'localhost',
@@ -152,7 +152,7 @@ describe('whom the live page answers', () => {
       expect(await statusWith(server, { Host: host }), host).toBe(403);
   });
 
-  it('is nobody behind a proxy: what that forwards comes from elsewhere', async () => {
+  it('is refused to requests that a proxy forwarded', async () => {
     const server = await serve();
     for (const name of [
       'X-Forwarded-For',
@@ -165,7 +165,7 @@ describe('whom the live page answers', () => {
       expect(await statusWith(server, { [name]: '10.0.0.9' }), name).toBe(403);
   });
 
-  it('is no page of another site', async () => {
+  it('is refused to pages of other sites', async () => {
     const server = await serve();
     expect(
       await statusWith(server, { 'Sec-Fetch-Site': 'cross-site', 'Sec-Fetch-Mode': 'no-cors' }),
@@ -224,7 +224,7 @@ describe('the state', () => {
     ]);
   });
 
-  it('asks the report for what is wanted', async () => {
+  it('passes filter and limit to the report', async () => {
     const asked: unknown[] = [];
     const server = await serve({
       state: (options) => {
@@ -234,15 +234,14 @@ describe('the state', () => {
     });
     await stateOf(server, '?filter=%20demo%2Fshop%20&limit=7');
     await stateOf(server, '?limit=700');
-    // All runs that are remembered, as a verdict names the last; of the keys the controller
-    // chooses.
+    // All kept runs, because a verdict names the last one; the keys are ranked by the controller.
     expect(asked).toEqual([
       { filter: 'demo/shop', limit: 100, among: 5000 },
       { filter: '', limit: 700, among: 5000 },
     ]);
   });
 
-  it('is cut to the limit, what is worked at and what fails first', async () => {
+  it('is cut to the limit, running and failing keys first', async () => {
     const keys = [
       keyOf('later', { state: 'waiting', waitingMs: 9000 }),
       keyOf('soon', { state: 'waiting', waitingMs: 10 }),
@@ -271,7 +270,7 @@ describe('the state', () => {
     expect(await names(2)).toEqual([['running', 'given-up'], true]);
   });
 
-  it('has the verdict for the one object that the filter names, and only its keys and runs', async () => {
+  it('has the verdict of the object that the filter names, with only its keys and runs', async () => {
     const state = await stateOf(await serve(), '?filter=demo/shop');
     expect(state.verdicts).toMatchObject([
       {
@@ -286,7 +285,7 @@ describe('the state', () => {
     expect(state.controllers[0]?.queue.waiting).toBe(2); // in all
   });
 
-  it('finds the object although a thousand others begin with its name', async () => {
+  it('finds the object although a thousand other names begin with its name', async () => {
     const keys = Array.from({ length: 1000 }, (_, i) =>
       keyOf(`shop-${i}`, { state: 'processing' }),
     );
@@ -303,7 +302,7 @@ describe('the state', () => {
     ]);
   });
 
-  it('has a verdict where a part of a name means one object, and the choice where it means several', async () => {
+  it('has a verdict if a part of a name matches one object, and a list if it matches several', async () => {
     const server = await serve();
     expect((await stateOf(server, '?filter=sho')).verdicts).toMatchObject([{ name: 'shop' }]);
     const several = await stateOf(server, '?filter=demo/');
@@ -313,7 +312,7 @@ describe('the state', () => {
     expect([nothing.verdicts, nothing.matches]).toEqual([[], []]);
   });
 
-  it('has a verdict for an object of which nothing is known but its name', async () => {
+  it('has a verdict for an object of which only the name is known', async () => {
     const state = await stateOf(await serve({ find: () => [] }), '?filter=demo/gone');
     expect(state.verdicts).toMatchObject([
       { name: 'gone', text: expect.stringContaining('It is not in the cache') },
@@ -360,7 +359,7 @@ describe('the state', () => {
     ]);
   });
 
-  it('reads all keys of the caches for a text that names no object, but not each second', async () => {
+  it('reads all keys of the caches for a text that names no object, but not every second', async () => {
     const searched: string[] = [];
     let now = 0;
     const server = await serve({
@@ -375,13 +374,13 @@ describe('the state', () => {
     }
     expect(searched.filter((text) => text === 'demo/gone')).toHaveLength(3);
     expect(searched.filter((text) => text === 'demo/there')).toHaveLength(12);
-    // Texts that were asked for long ago are forgotten.
+    // Old searches are dropped.
     for (let i = 0; i < 9; i++) await stateOf(server, `?filter=other-${i}`);
     await stateOf(server, '?filter=demo/gone');
     expect(searched.filter((text) => text === 'demo/gone')).toHaveLength(4);
   });
 
-  it('keeps hostile names as words', async () => {
+  it('shows names with markup as text', async () => {
     const names = [
       '<img src=x onerror=alert(1)>',
       '__proto__',
@@ -477,7 +476,7 @@ describe('the state', () => {
   });
 });
 
-it('says what it expects of its options', () => {
+it('names the expected options', () => {
   const state = (): ReturnType<LivePageOptions['state']> => reportOf();
   const made = (options: unknown) => () => debugPage(options as LivePageOptions);
   expect(made({})).toThrow('"options.state" expected a function, got undefined');
@@ -488,7 +487,7 @@ it('says what it expects of its options', () => {
   expect(made({ state, hosts: 'a' })).toThrow('"options.hosts" expected an array of host names');
 });
 
-/** An address of this machine that is no loopback address. */
+/** An address of this machine that is not loopback. */
 function outside(): string {
   const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   const [first] = all.filter(({ family, internal }) => family === 'IPv4' && !internal);

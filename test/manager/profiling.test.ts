@@ -1,5 +1,5 @@
 /**
- * Profiles over HTTP: what they are, and who gets them. controller-runtime: manager_test.go,
+ * Profiles over HTTP: their contents and who may request them. controller-runtime: manager_test.go,
  * "should serve pprof endpoints".
  */
 import { request } from 'node:http';
@@ -19,7 +19,7 @@ async function profiled(options: Partial<ManagerOptions> = {}) {
   const url = `${manager.url('profiling')}/debug/pprof`;
   const get = (path: string, init?: RequestInit) =>
     fetch(`${url}${path}`, { headers: { connection: 'close' }, ...init });
-  /** Lets the seconds of a profile pass as soon as it waits for them. */
+  /** Advances the clock by the seconds of a profile as soon as it waits for them. */
   const elapse = async (seconds: number): Promise<void> => {
     while (clock.timers() === 0) await new Promise(setImmediate);
     clock.step(seconds * 1000);
@@ -91,8 +91,8 @@ describe('profiles', () => {
     expect((await second).status).toBe(200);
   });
 
-  // Bun's inspector samples no heap, and Deno's wants --allow-sys: the answer was an error 500
-  // without a word.
+  // Bun's inspector does not sample the heap, and Deno's needs --allow-sys: the response was 500
+  // without an explanation.
   test.each(['/heap?seconds=1', '/profile'])(
     'are said not to be there where the runtime refuses: %s',
     async (path) => {
@@ -113,7 +113,7 @@ describe('profiles', () => {
     },
   );
 
-  test('end when their reader leaves', async () => {
+  test('end when the client disconnects', async () => {
     const { get, clock } = await profiled();
     const leave = new AbortController();
     const answer = get('/profile', { signal: leave.signal }).catch((error: Error) => error.name);
@@ -127,8 +127,8 @@ describe('profiles', () => {
     expect((await response).status).toBe(200);
   });
 
-  // The manager waited for the profile until its grace was over, and its end was a failure.
-  test('end with the manager, and are what there is by then (should stop serving pprof when stop is called)', async () => {
+  // The manager waited for the profile until its grace period was over, and failed.
+  test('end with the manager, and have what was recorded by then (should stop serving pprof when stop is called)', async () => {
     const { get, clock, stop, done } = await profiled({ gracefulShutdownTimeout: 1000 });
     const answer = get('/profile?seconds=600');
     while (clock.timers() === 0) await new Promise(setImmediate);
@@ -139,7 +139,7 @@ describe('profiles', () => {
     await expect(get('/')).rejects.toThrow();
   });
 
-  test('are not for who came by the name of another host, unless that is allowed', async () => {
+  test('are refused for the name of another host unless that is allowed', async () => {
     const statusFor = (url: string, host: string) =>
       new Promise<number | undefined>((resolve, reject) => {
         request(`${url}/`, { headers: { host, connection: 'close' } }, (response) => {

@@ -1,6 +1,6 @@
 /**
- * Texts of errors with secrets in them, by the shapes in which programs and servers quote what they
- * were given; and harmless ones that people have to be able to read. All secrets are made up.
+ * Generates texts of errors with secrets, in the forms in which programs and servers quote their
+ * input, and harmless texts that must stay readable. All secrets are made up.
  */
 import type { Random } from '../random.ts';
 
@@ -13,12 +13,12 @@ const WORDS =
   );
 
 export interface Leak {
-  /** What kind of secret in what shape. */
+  /** The kind of secret and the form. */
   readonly what: string;
   readonly text: string;
-  /** None of these may be shown: pieces of the secret, longer than by chance. */
+  /** Parts of the secret, none of which may be shown; long enough not to occur by chance. */
   readonly secrets: readonly string[];
-  /** The text is known to be about Secrets. */
+  /** The text is about Secrets. */
   readonly strict: boolean;
 }
 
@@ -41,14 +41,14 @@ const jwt = (random: Random): string =>
   ['{"alg":"RS256"}', `{"sub":"${of(random, LOWER, 8)}"}`, of(random, LOWER, 30)]
     .map((part) => Buffer.from(part).toString('base64url'))
     .join('.');
-/** With a slash and a plus sign at random places, as AWS's. */
+/** With a slash and a plus sign at random places, like AWS's keys. */
 const slashed = (random: Random): string => {
   const key = [...of(random, LOWER + UPPER + DIGITS, 40)];
   for (const sign of ['/', '+', '/']) key[5 + random.int(30)] = sign;
   return key.join('');
 };
 
-/** Secrets that are known by themselves, wherever they stand. */
+/** Secrets that are recognised by their own form. */
 const telling: Record<string, (random: Random) => string> = {
   'a JSON Web Token': jwt,
   'a GitHub token': (random) => `ghp_${of(random, LOWER + UPPER + DIGITS, 36)}`,
@@ -77,7 +77,7 @@ const telling: Record<string, (random: Random) => string> = {
   'a PEM block in one line': (random) => pem(random).replaceAll('\n', '\\n'),
 };
 
-/** Secrets that are known by the word before them. */
+/** Secrets that are recognised by the word before them. */
 const named: Record<string, (random: Random) => string> = {
   'a password': password,
   'a key with slashes': slashed,
@@ -184,7 +184,7 @@ const fixedShapes: Record<string, (value: string, random: Random) => string> = {
     `{"users":[{"name":"a","user":{"client-key-data":"${value}","id-token":"${value}"}}]}`,
   'an image pull secret': (value) => `{"auths":{"r.example":{"username":"a","auth":"${value}"}}}`,
 };
-/** About Secrets, whose keys are any words. */
+/** Texts about Secrets, whose keys may be any words. */
 const secretShapes: Record<string, (value: string) => string> = {
   'data in JSON': (value) =>
     `Secret "db" is invalid: {"kind":"Secret","data":{"db":${JSON.stringify(value)}}}`,
@@ -197,7 +197,7 @@ const secretShapes: Record<string, (value: string) => string> = {
     `secrets "db": the value '${value.replaceAll("'", '')}' is bad`,
 };
 
-/** The parts of a secret of which none may be seen. */
+/** The parts of a secret that must not be shown. */
 const pieces = (value: string): string[] =>
   value
     .split(/[\s"'\\/@;&,%+#$!~|:.-]+/)
@@ -207,7 +207,7 @@ const pieces = (value: string): string[] =>
         !/^(?:BEGIN|PRIVATE|https?|hooks|slack|services|sk_live_.{0,3})$/.test(piece),
     );
 
-/** Each secret in each of its shapes; what is in it depends on the seed. */
+/** Each secret in each of its forms; its content depends on the seed. */
 export function* leaks(random: Random): Generator<Leak> {
   const leak = (what: string, text: string, value: string, strict = false): Leak => ({
     what,

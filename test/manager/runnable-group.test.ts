@@ -1,6 +1,6 @@
 /**
- * Groups of runnables. The counterparts of controller-runtime's pkg/manager/runnable_group_test.go
- * are in here.
+ * Groups of runnables, with the counterparts of controller-runtime's
+ * pkg/manager/runnable_group_test.go.
  */
 import type { GroupedRunnable } from 'capstan/manager';
 import { CapstanError } from 'capstan/workqueue';
@@ -59,7 +59,7 @@ describe('a group of runnables', () => {
     await start;
   });
 
-  test('tells of a readiness that fails, and goes on (should not turn ready if some readiness check fail)', async () => {
+  test('reports a readiness that fails, and goes on (should not turn ready if some readiness check fail)', async () => {
     const { log, errors, group: one } = group();
     const failure = new Error('not ready');
     one.add(recorded(log, 'a'), () => Promise.reject(failure));
@@ -72,7 +72,7 @@ describe('a group of runnables', () => {
     ]);
   });
 
-  test('waits for all to end when it is stopped, and takes no more (should be able to close the group and wait…)', async () => {
+  test('waits for all to end when it is stopped, and accepts no more (should be able to close the group and wait…)', async () => {
     const { log, group: one } = group();
     const slow = recorded(log, 'slow', { endsBySignal: false });
     one.add(slow);
@@ -92,7 +92,7 @@ describe('a group of runnables', () => {
     expect(log.at(-1)).toBe('slow ends');
   });
 
-  test('waits no longer than the deadline, and says who has not ended', async () => {
+  test('waits no longer than the deadline, and returns the runnables that have not ended', async () => {
     const { log, group: one } = group();
     one.add(recorded(log, 'slow', { endsBySignal: false }));
     one.add(recorded(log, 'quick'));
@@ -112,7 +112,7 @@ describe('a group of runnables', () => {
     expect(log).toEqual([]);
   });
 
-  test('takes a runnable in the middle of its stop or refuses it, and starts none after it (…while stopping)', async () => {
+  test('accepts or refuses a runnable during its stop, and starts none after it (…while stopping)', async () => {
     const { log, group: one } = group();
     await one.start();
     const outcomes: string[] = [];
@@ -131,7 +131,7 @@ describe('a group of runnables', () => {
     expect(one.running()).toBe(0);
   });
 
-  test('takes an error that is thrown at once for a rejection', async () => {
+  test('treats a synchronous error as a rejection', async () => {
     const { errors, group: one } = group();
     const failure = new Error('at once');
     one.add({
@@ -144,7 +144,7 @@ describe('a group of runnables', () => {
     expect(errors).toEqual([failure]);
   });
 
-  test('keeps a bounded number of those that have ended', async () => {
+  test('keeps a bounded number of ended runnables', async () => {
     const { group: one } = group();
     await one.start();
     for (let i = 0; i < 100; i++) one.add({ name: `${i}`, start: () => Promise.resolve() });
@@ -189,7 +189,7 @@ describe('the groups of a manager', () => {
     expect(groupsOf({ start: nothing, ...more })).toEqual(groups);
   });
 
-  test('refuse what is no runnable', () => {
+  test('refuse values that are not runnables', () => {
     const runnables = new Runnables(() => undefined);
     expect(() => runnables.add({} as never)).toThrow('"runnable.start" expected a function');
     expect(() => runnables.add({ start: nothing, group: 'mine' } as never)).toThrow(
@@ -198,7 +198,7 @@ describe('the groups of a manager', () => {
     expect(runnables.members()).toEqual([]);
   });
 
-  test('tell what a warm-up rejects with (should propagate errors from Warmup function to error channel)', async () => {
+  test('report the rejection of a warm-up (should propagate errors from Warmup function to error channel)', async () => {
     const failure = new Error('cold');
     const told: unknown[] = [];
     const runnables = new Runnables((error, { name }) => told.push([name, error]));

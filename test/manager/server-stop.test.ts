@@ -1,7 +1,7 @@
 /**
- * A client that had not finished its TLS handshake held a server's end past its shutdownTimeout,
- * and kill() with it; one that had sent half a request held it for the whole grace: node's server
- * knows neither as a connection to close.
+ * Stopping a server. A client that had not finished its TLS handshake delayed a server's end past
+ * its shutdownTimeout, and kill() too; one that had sent half a request delayed it for the whole
+ * grace period: node's server does not close either connection.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -47,7 +47,7 @@ async function run(options: Partial<ConstructorParameters<typeof HTTPServer>[0]>
   return { server, clock, done, stop: () => stopper.abort(), open };
 }
 
-/** With an error or without: it may be reset. */
+/** With or without an error, because the socket may be reset. */
 async function closed(socket: Socket): Promise<void> {
   if (!socket.closed) await new Promise((resolve) => socket.resume().once('close', resolve));
 }
@@ -91,13 +91,13 @@ describe('a server that is stopped', () => {
     const answer = text(client);
     await arrived.promise;
     stop();
-    await closed(silent); // of the same address, but nothing is answered there
+    await closed(silent); // a server on the same port that does not respond
     finish.resolve();
     expect(await answer).toMatch(/answered$/);
     await done;
   });
 
-  // http's own close() took a connection for idle whose answer had been given and was not sent yet.
+  // http's own close() treated a connection as idle whose response was written but not sent yet.
   test.each(['plain', 'TLS'] as const)(
     'sends to the end what it has answered: %s',
     async (kind) => {

@@ -1,6 +1,6 @@
 /**
- * What a manager serves, over real HTTP. The counterparts of controller-runtime's tests of its
- * servers (manager_test.go) are in here.
+ * The HTTP services of a manager. It has the counterparts of controller-runtime's tests of its
+ * servers (manager_test.go).
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -125,7 +125,7 @@ describe('health probes', () => {
 });
 
 describe('metrics', () => {
-  test('are one text that scrapers take, with those of all collectors (should serve metrics endpoint, …in its registry)', async () => {
+  test('are one text that scrapers accept, with those of all collectors (should serve metrics endpoint, …in its registry)', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     const mine = (shard: number) =>
       `# HELP shards_total Shards.\n# TYPE shards_total counter\nshards_total{shard="${shard}"} ${shard}\n`;
@@ -174,7 +174,7 @@ describe('metrics', () => {
     expect((await get(`${url}/metrics`)).status).toBe(200);
   });
 
-  test('are packed for who takes that', async () => {
+  test('are compressed for clients that accept it', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     const coding = async (accepted: string) => {
       const { headers, text } = await get(`${manager.url('metrics')}/metrics`, {
@@ -189,10 +189,9 @@ describe('metrics', () => {
       expect(await coding(accepted)).toBeNull();
   });
 
-  // The pattern that looked for a weight other than 0 tried each of the digits in each way: a
-  // header of 3 KB took 18 s, and one as long as node takes an hour, in which the process did
-  // nothing else. Whoever reached the port could send it.
-  test('are packed or not in a moment, whatever the header says', async () => {
+  // The pattern that looked for a weight other than 0 had exponential backtracking: a header of 3
+  // KB took 18 s, and one of node's maximum length an hour, and any client could send it.
+  test('are compressed or not quickly, whatever the header says', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     const accepted = `gzip;q=.${'1'.repeat(1000)}${'0'.repeat(2000)}x`;
     const before = process.cpuUsage();
@@ -203,7 +202,7 @@ describe('metrics', () => {
     expect(process.cpuUsage(before).user / 1000).toBeLessThan(1000);
   });
 
-  test('ask the filter first, and so do extra handlers', async () => {
+  test('call the filter first, as do extra handlers', async () => {
     const { manager } = await serving({
       metrics: {
         bindAddress: LOCAL,
@@ -276,7 +275,7 @@ describe('metrics', () => {
     await expect(get(url)).rejects.toThrow();
   });
 
-  test('end the manager where their address is taken (should return an error if the metrics bind address is already in use)', async () => {
+  test('end the manager if their address is in use (should return an error if the metrics bind address is already in use)', async () => {
     const { manager: first } = await serving({ metrics: { bindAddress: LOCAL } });
     const bindAddress = new URL(first.url('metrics') as string).host;
     const tls = await certificate(await authority(), 'metrics');
@@ -297,7 +296,7 @@ describe('metrics', () => {
 });
 
 describe('the certificates of a server', () => {
-  /** Whom a client sees that trusts nobody. */
+  /** The certificate that a client sees which trusts nobody. */
   const seen = (url: string): Promise<string | undefined> =>
     new Promise((resolve, reject) => {
       const { hostname, port } = new URL(url);
@@ -329,7 +328,7 @@ describe('the certificates of a server', () => {
     expect(await seen(url)).toBe('first');
     await clock.run(1);
     expect(await seen(url)).toBe('second');
-    // A renewal that is caught half way, and one that fails.
+    // A renewal that is read half-way, and one that fails.
     pair = async () => ({ cert: first.cert, key: second.key });
     await clock.run(10_000);
     expect(await seen(url)).toBe('second');
@@ -348,7 +347,7 @@ describe('the certificates of a server', () => {
     expect(clock.timers()).toBe(0);
   });
 
-  test('may lie in files', async () => {
+  test('may be read from files', async () => {
     const folder = mkdtempSync(`${tmpdir()}/certificates-`);
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const paths = { cert: `${folder}/tls.crt`, key: `${folder}/tls.key` };
@@ -361,7 +360,7 @@ describe('the certificates of a server', () => {
     expect(await seen(manager.url('metrics') as string)).toBe('filed');
   });
 
-  test('are needed from the start', async () => {
+  test('are required at the start', async () => {
     const { manager, clock } = managerOf({
       metrics: {
         bindAddress: LOCAL,
@@ -378,7 +377,7 @@ describe('the certificates of a server', () => {
 describe('the live page', () => {
   const page = '/debug/capstan';
 
-  test('is on the server of the metrics where that is for this machine alone', async () => {
+  test('is on the metrics server if only this machine can reach that', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     await manager.elected();
     expect(manager.url('debugPage')).toBe(manager.url('metrics'));
@@ -391,7 +390,7 @@ describe('the live page', () => {
     expect(state).toMatchObject({ stopping: false, controllers: [] });
   });
 
-  test('is nowhere else by default, and where it is put otherwise', async () => {
+  test('is not served elsewhere by default, and can have its own address', async () => {
     const everywhere = await serving({ metrics: { bindAddress: ':0' } });
     expect(everywhere.manager.url('debugPage')).toBeUndefined();
     expect((await get(`${everywhere.manager.url('metrics')}${page}`)).status).toBe(404);
@@ -413,8 +412,8 @@ describe('the live page', () => {
     expect(off.manager.url('debugPage')).toBeUndefined();
   });
 
-  // The filter kept strangers from the metrics and let them see the page beside them.
-  test('is behind the filter of the metrics on their address, as profiles are', async () => {
+  // The filter kept strangers from the metrics but not from the page on the same address.
+  test('is behind the metrics filter on the metrics address, as are profiles', async () => {
     const asked: string[] = [];
     const filter = (request: IncomingMessage, response: ServerResponse): boolean => {
       asked.push(String(request.url));
@@ -445,7 +444,7 @@ describe('the live page', () => {
     expect((await get(`${apart.manager.url('debugPage')}/debug/capstan`)).status).toBe(200);
   });
 
-  test('is refused on an address of the metrics that others reach without a filter', () => {
+  test('is refused on a metrics address that others can reach without a filter', () => {
     for (const bindAddress of [':8080', '0.0.0.0:8080', '[::]:8080'])
       expect(() => managerOf({ metrics: { bindAddress }, debugPage: true })).toThrow(
         /"options\.debugPage" expected false, or metrics\.filter to be set/,
@@ -456,7 +455,7 @@ describe('the live page', () => {
 });
 
 describe('the servers of a manager', () => {
-  test('are one where addresses are equal', async () => {
+  test('are one server for equal addresses', async () => {
     const { manager } = await serving({
       metrics: { bindAddress: LOCAL },
       healthProbe: { bindAddress: LOCAL },
@@ -476,7 +475,7 @@ describe('the servers of a manager', () => {
     expect((await get(`${manager.url('metrics')}/metrics`)).status).toBe(200);
   });
 
-  test('take a target that is no path for one that does not exist', async () => {
+  test('treat an invalid request target as a path that does not exist', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     const { port } = new URL(manager.url('metrics') as string);
     const socket = connect(Number(port), '127.0.0.1');
@@ -505,7 +504,7 @@ describe('a server as a runnable', () => {
     return { server, stop: () => stopper.abort(), done };
   };
 
-  test('closes connections that idle at once, and answers what it has begun to answer', async () => {
+  test('closes idle connections at once, and finishes responses in progress', async () => {
     const arrived = { begun: Promise.withResolvers<void>(), waits: Promise.withResolvers<void>() };
     const finish = Promise.withResolvers<void>();
     const { server, stop, done } = run({
@@ -518,8 +517,7 @@ describe('a server as a runnable', () => {
       },
     });
     await server.listening();
-    // A client that never closes a connection by itself: if the server did not either, its end
-    // would not come.
+    // A client that never closes a connection: if the server did not either, it would not end.
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());
     const ask = (path: string) =>
@@ -539,7 +537,7 @@ describe('a server as a runnable', () => {
     await done;
   });
 
-  test('cuts what has not been answered after its shutdownTimeout', async () => {
+  test('closes connections without a response after its shutdownTimeout', async () => {
     const arrived = Promise.withResolvers<void>();
     const { clock } = managerOf();
     const { server, stop, done } = run({
@@ -567,7 +565,7 @@ describe('a server as a runnable', () => {
     expect(reported).toEqual([failure]);
   });
 
-  test('listens no longer where its end comes before it does', async () => {
+  test('does not listen if it is stopped before', async () => {
     const { server, stop, done } = run({ bindAddress: 'localhost:0' });
     stop();
     await done;
@@ -588,7 +586,7 @@ describe('a server as a runnable', () => {
     expect(late.url).toBeUndefined();
   });
 
-  test('listens for the leader alone where it is told so', async () => {
+  test('listens only while leading with onlyServeWhenLeader', async () => {
     const leader = new HTTPServer({
       bindAddress: LOCAL,
       handler: () => undefined,
@@ -609,7 +607,7 @@ describe('a server as a runnable', () => {
     ]);
   });
 
-  test('does not hold up a manager whose grace is over', async () => {
+  test('does not delay a manager whose grace period is over', async () => {
     const arrived = Promise.withResolvers<void>();
     const { manager, clock } = managerOf({
       gracefulShutdownTimeout: 1000,

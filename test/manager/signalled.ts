@@ -1,6 +1,6 @@
 /**
- * A process for signals.test.ts. Says when it is ready, and when it was told to end; then ends, or
- * hangs.
+ * A process for signals.test.ts. It prints when it is ready and when it gets the signal; then it
+ * ends or hangs.
  */
 import { createServer } from 'node:net';
 import { setupSignalHandler } from '../../bindings/manager/signals.ts';

@@ -1,4 +1,4 @@
-/** Signals of the system, sent to a process of its own. */
+/** Signals of the operating system, sent to a child process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

@@ -1,7 +1,7 @@
 /**
- * The starts and stops of bench/controller/start-stop-run.ts in a short form: a hundred managers with
- * controllers, sources, election and client, each stopped wherever chance has it. `npm run
- * soak:start-stop` is the long one, of a thousand.
+ * A short form of bench/controller/start-stop-run.ts: a hundred managers with controllers, sources,
+ * election and client, each stopped at a random point. `npm run soak:start-stop` is the long form
+ * with a thousand.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -48,7 +48,7 @@ test('managers that are stopped at random points leave nothing behind, and free 
 test('timers that are left are found, and memory that is not given back', {
   timeout: 120_000,
 }, async () => {
-  const timers: unknown[] = []; // the test runner has some of its own, which come and go
+  const timers: unknown[] = []; // the test runner has timers of its own
   const { problems } = await run(10, (call) => {
     if (call < 10) timers.push(systemClock.setTimer(() => undefined, 1e6));
   });

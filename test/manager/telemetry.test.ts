@@ -1,4 +1,4 @@
-/** Loggers and tracers that people have: pino, console and OpenTelemetry fit as they are. */
+/** pino, console and OpenTelemetry as loggers and tracers. */
 import { Writable } from 'node:stream';
 import { SpanStatusCode, trace } from '@opentelemetry/api';
 import {
@@ -30,7 +30,7 @@ describe('the logger of a manager', () => {
     const failure = new TypeError('no way', { cause: new Error('no road') });
     manager.add({ name: 'broken', start: () => Promise.reject(failure) });
     await expect(start(manager, clock).done).rejects.toThrow('no way');
-    // It was `"error":{}`: pino serializes errors under the name `err` alone.
+    // It was `"error":{}`, because pino serializes errors only under the name `err`.
     expect(lines.find(({ msg }) => msg === 'a part of the manager has failed')).toMatchObject({
       level: 50,
       part: 'runnable "broken"',
@@ -49,9 +49,9 @@ describe('the logger of a manager', () => {
     expect(lines.at(-1)).toMatchObject({ level: 40, msg: 'slow', controller: 'web', name: 'one' });
   });
 
-  // It was taken, and dropped all fields: pino takes them before the message, and a message that
-  // comes first ends the line.
-  test('may not be pino as it is', () => {
+  // It was accepted, and all fields were dropped: pino takes them before the message, and a message
+  // that comes first ends the line.
+  test('cannot be pino without pinoLogger', () => {
     for (const logger of [
       pino({ enabled: false }),
       pino({ enabled: false }).child({ part: 'one' }),
