@@ -61,7 +61,8 @@ export interface Controller extends Runnable {
    *
    * @throws CapstanError INVALID_ARGUMENT
    * @example
-   * const remove = controller.watch(kindSource({ cache, resource: Pod, handler: enqueueRequestForObject() }));
+   * const handler = enqueueRequestForObject();
+   * const remove = controller.watch(kindSource({ cache, resource: Pod, handler }));
    * remove();
    */
   watch(source: Source): () => void;
@@ -146,7 +147,8 @@ export class ReconcileLoop<T extends object> implements Controller {
     if (this.#running !== undefined) {
       throw new CapstanError(
         'ALREADY_STARTED',
-        `the controller "${this.name}" runs once: make another one to start again, and add it to one manager only`,
+        `the controller "${this.name}" runs once: make another one to start again, ` +
+          'and add it to one manager only',
       );
     }
     const unlink = this.#endWith(options.signal);
@@ -282,7 +284,10 @@ export class ReconcileLoop<T extends object> implements Controller {
     try {
       const late = await this.#sources.idle(clock, shutdownTimeout);
       if (late.length === 0) return;
-      const message = `the controller "${this.name}" was stopped, and within ${shutdownTimeout} ms calls of the handlers or map functions of these sources have not ended: ${late.join(', ')}. They go on; "shutdownTimeout" is how long they are waited for`;
+      const message =
+        `the controller "${this.name}" was stopped, and within ${shutdownTimeout} ms calls of ` +
+        `the handlers or map functions of these sources have not ended: ${late.join(', ')}. ` +
+        'They go on; "shutdownTimeout" is how long they are waited for';
       handleError(new CapstanError('TIMEOUT', message), what);
     } catch (error) {
       handleError(error, what); // the clock failed
@@ -386,7 +391,7 @@ export class ReconcileLoop<T extends object> implements Controller {
         if (fatal !== undefined) return this.#endBy(fatal);
         handleError(
           error,
-          `a worker of the controller "${this.name}", which goes on in ${restartDelay} ms`,
+          `a worker of the controller "${this.name}", which continues in ${restartDelay} ms`,
         );
       }
       await sleep(clock, restartDelay, signal);

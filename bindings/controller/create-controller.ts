@@ -129,7 +129,7 @@ export function createController<T extends object>(options: ControllerOptions<T>
   const { transport, manager } = options;
   if (manager === undefined) requireFunction('options.transport.request', transport?.request);
   else if (transport !== undefined)
-    throw problem('"transport" and "manager" exclude each other: a manager has its own');
+    throw problem('"transport" and "manager" exclude each other: a manager has a transport');
   const { for: resource, predicates, metadataOnly } = options;
   const plan: WatchPlan<T> = {
     for: resource && { resource, predicates, metadataOnly },
@@ -223,8 +223,9 @@ function claimName(name: string): () => void {
   if (used.has(name)) {
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `a controller with the name "${name}" exists already: names tell controllers apart in metrics and logs; ` +
-        'give this one another name, or switch the check off with "skipNameValidation"',
+      `a controller with the name "${name}" exists already: metrics and logs identify a ` +
+        'controller by its name; give this one another name, or disable the check with ' +
+        '"skipNameValidation"',
     );
   }
   used.add(name);

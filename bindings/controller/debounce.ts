@@ -154,7 +154,7 @@ export class Debounce {
     try {
       if (!this.#release(waiting.request, waiting.priority)) this.#forget(waiting);
     } catch (error) {
-      handleError(error, 'a debounced request that the queue refused: it is tried again');
+      handleError(error, 'a debounced request that the queue refused: it is added again');
       waiting.until = now + this.#ms;
       this.#byQuiet.add(waiting);
     }

@@ -60,7 +60,8 @@ export class Figures {
  * @example
  * const metrics = new ControllerMetrics();
  * const controller = createController({ transport, for: Website, metrics, reconcile: () => {} });
- * console.log(metrics.text()); // controller_runtime_reconcile_total{controller="website",result="success"} 0 …
+ * // controller_runtime_reconcile_total{controller="website",result="success"} 0 …
+ * console.log(metrics.text());
  */
 export class ControllerMetrics implements Collector {
   readonly #byName = new Map<string, Figures>();

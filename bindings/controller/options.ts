@@ -245,11 +245,7 @@ export function resolveSettings(
   const groupKind = resource === undefined ? '' : groupKindOf(resource);
   const name = options.name ?? resource?.kind.toLowerCase();
   if (name === undefined || name === '') {
-    throw invalid(
-      'options.name',
-      'a name; without one, that of the resource which "for" names',
-      name,
-    );
+    throw invalid('options.name', 'a name, or "for", whose kind is the default', name);
   }
   const { debounceMs = 0, debounceMaxMs = 10 * debounceMs } = options;
   if (debounceMaxMs < debounceMs)

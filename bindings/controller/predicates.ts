@@ -114,7 +114,9 @@ export function labelSelectorPredicate(selector: string | LabelSelector): Predic
  * @param options `name` is shown in the causes of a run; default: the name of the function
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const ours = newPredicateFuncs((pod: V1Pod) => pod.metadata?.namespace === 'ours', { name: 'ours' });
+ * const ours = newPredicateFuncs((pod: V1Pod) => pod.metadata?.namespace === 'ours', {
+ *   name: 'ours',
+ * });
  */
 export function newPredicateFuncs<T = object>(
   filter: (object: T) => boolean,

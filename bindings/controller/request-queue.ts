@@ -51,7 +51,8 @@ export function requireLimiterOfRequests(limiter: RateLimiter<Request>, controll
   } catch (cause) {
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `options.rateLimiter of the controller "${controller}" expected a limiter of requests, but its numRequeues() threw for one: see the cause`,
+      `options.rateLimiter of the controller "${controller}" expected a limiter of requests, ` +
+        'but its numRequeues() threw for one: see the cause',
       { cause },
     );
   }

@@ -84,8 +84,8 @@ export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Requ
 type Counted = Exclude<Outcome, { kind: 'aborted' }>;
 
 const HOT_LOOP =
-  'write only what is different (createOrUpdate, a status without the time), or let events of the ' +
-  'own writes not through (generationChangedPredicate)';
+  'write only what has changed (createOrUpdate, a status without times), or filter the events ' +
+  'of own writes (generationChangedPredicate)';
 
 /** A running reconcile. */
 interface Call {
@@ -141,10 +141,13 @@ export class ReconcileRunner<T extends object> {
         figures.hotLoopWrites++;
       },
       tell: ({ object, paths, writes }, request) => {
-        const message = `Reconciles write ${object} again and again, each because of the write before: ${HOT_LOOP}`;
+        const message =
+          `Reconciles write ${object} again and again, each because of the previous write: ` +
+          HOT_LOOP;
         if (logOf !== undefined) logOf(request).warn(message, { object, paths, writes });
         else {
-          const about = `${requestKey(request)}: ${message} (${paths.join(', ')}, ${writes} writes)`;
+          const count = `${paths.join(', ')}, ${writes} writes`;
+          const about = `${requestKey(request)}: ${message} (${count})`;
           handleError(new CapstanError('HOT_LOOP', about), `controller "${name}"`);
         }
       },

@@ -200,9 +200,11 @@ export class SourceSet {
     } catch (cause) {
       if (waiting.aborted) throw cause;
       if (entry.removed.signal.aborted) return; // it was removed meanwhile
+      const failed = entry.hasStarted ? 'sync' : 'start';
       throw new CapstanError(
         'SOURCE_FAILED',
-        `the controller "${options.controller}" has a source that could not ${entry.hasStarted ? 'sync' : 'start'}: ${entry.describe(textOfError(cause))}`,
+        `the controller "${options.controller}" has a source that could not ${failed}: ` +
+          entry.describe(textOfError(cause)),
         { cause },
       );
     }
@@ -224,8 +226,9 @@ export class SourceSet {
       .map((entry) => entry.describe());
     return new CapstanError(
       'CACHE_SYNC_TIMEOUT',
-      `the controller "${controller}" waited ${ms} ms for its sources, and these have not synced: ${missing.join('; ')}. ` +
-        'Is the resource served, and may this user list and watch it? Errors of the watches went to the logger, or to setErrorHandler.',
+      `the controller "${controller}" waited ${ms} ms for its sources, and these have not ` +
+        `synced: ${missing.join('; ')}. Is the resource served, and may this user list and watch ` +
+        'it? Errors of the watches went to the logger, or to setErrorHandler.',
     );
   }
 }

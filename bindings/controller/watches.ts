@@ -76,7 +76,8 @@ export function requireWatchOptions<T extends object>(
  *
  * @throws CapstanError INVALID_ARGUMENT for an unknown option
  * @example
- * createController({ transport, for: Website, owns: [owning(Deployment, { metadataOnly: true })], reconcile: () => {} });
+ * const owns = [owning(Deployment, { metadataOnly: true })];
+ * createController({ transport, for: Website, owns, reconcile: () => {} });
  */
 export function owning<T extends object>(
   resource: Resource<T, string>,
@@ -93,10 +94,11 @@ export function owning<T extends object>(
  * @throws CapstanError INVALID_ARGUMENT for an unknown option
  * @example
  * const handler = enqueueRequestsFromMapFunc((pod: V1Pod) => {
- *   const website = pod.metadata?.labels?.website;
- *   return website === undefined ? [] : [{ namespace: pod.metadata?.namespace ?? '', name: website }];
+ *   const { namespace = '', labels = {} } = pod.metadata ?? {};
+ *   return labels.website === undefined ? [] : [{ namespace, name: labels.website }];
  * });
- * createController({ transport, for: Website, watches: [watching(Pod, handler)], reconcile: () => {} });
+ * const watches = [watching(Pod, handler)];
+ * createController({ transport, for: Website, watches, reconcile: () => {} });
  */
 export function watching<T extends object>(
   resource: Resource<T, string>,
@@ -273,11 +275,11 @@ export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
   const { for: main, owns, watches, sources, reconcileAllOn, eventFilters, namespaces } = plan;
   if (main !== undefined) requireWatched('for', main);
   for (const [i, owned] of owns.entries()) {
-    requireNames(`options.owns[${i}]`, owned, 'member of what is owned', OWNED_NAMES);
+    requireNames(`options.owns[${i}]`, owned, 'member of an owned resource', OWNED_NAMES);
     requireWatched(`owns[${i}]`, owned);
   }
   for (const [i, watched] of watches.entries()) {
-    requireNames(`options.watches[${i}]`, watched, 'member of what is watched', WATCHED_NAMES);
+    requireNames(`options.watches[${i}]`, watched, 'member of a watched resource', WATCHED_NAMES);
     requireWatched(`watches[${i}]`, watched);
     requireEventHandler(`options.watches[${i}].handler`, watched.handler);
   }
@@ -296,12 +298,12 @@ export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
   }
   if (main === undefined && (owns.length > 0 || reconcileAllOn.length > 0)) {
     throw problem(
-      '"owns" and "reconcileAllOn" need "for", the resource whose objects are to be reconciled',
+      '"owns" and "reconcileAllOn" need "for", the resource whose objects are reconciled',
     );
   }
   if (main === undefined && watches.length === 0 && sources.length === 0) {
     throw problem(
-      'nothing is watched, and so nothing would ever be reconciled: use "for", "watches" or a source of your own',
+      'nothing is watched, so nothing would be reconciled: use "for", "watches" or "sources"',
     );
   }
 }

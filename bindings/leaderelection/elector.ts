@@ -49,8 +49,9 @@ const SLACK_MS = 1000;
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
+ * const identity = crypto.randomUUID();
  * const elector = new LeaderElector({
- *   lock: new LeaseLock(transport, { namespace: 'default', name: 'web', identity: crypto.randomUUID() }),
+ *   lock: new LeaseLock(transport, { namespace: 'default', name: 'web', identity }),
  *   releaseOnCancel: true,
  *   callbacks: {
  *     onStartedLeading: (lost) => work('all of it', lost),
@@ -176,7 +177,8 @@ export class LeaderElector {
     if (age <= leaseDuration + maxTolerableExpiredLease) return;
     throw new CapstanError(
       'LEASE_EXPIRED',
-      `failed election to renew leadership on lease ${name}: last renewed ${Math.round(age)} ms ago`,
+      `failed election to renew leadership on lease ${name}: ` +
+        `last renewed ${Math.round(age)} ms ago`,
       { cause: this.#lastError },
     );
   }
@@ -335,7 +337,7 @@ export class LeaderElector {
   async #release(term: Term): Promise<void> {
     const { clock, lock, renewDeadline, retryPeriod, logger, name } = this.#config;
     if (!(await term.workEnded(renewDeadline))) {
-      logger.warn('the work goes on, so that the lease is left to run out', { lease: name });
+      logger.warn('the guarded work has not ended: the lease is left to expire', { lease: name });
       return;
     }
     this.#own.lost();
@@ -456,10 +458,14 @@ export class LeaderElector {
  * Rejects with CapstanError INVALID_ARGUMENT for invalid options, where client-go panics.
  *
  * @example
+ * const identity = crypto.randomUUID();
  * await runOrDie(
  *   {
- *     lock: new LeaseLock(transport, { namespace: 'default', name: 'web', identity: crypto.randomUUID() }),
- *     callbacks: { onStartedLeading: (lost) => work('all of it', lost), onStoppedLeading: () => process.exit(1) },
+ *     lock: new LeaseLock(transport, { namespace: 'default', name: 'web', identity }),
+ *     callbacks: {
+ *       onStartedLeading: (lost) => work('all of it', lost),
+ *       onStoppedLeading: () => process.exit(1),
+ *     },
  *   },
  *   { signal },
  * );

@@ -59,7 +59,11 @@ const GROUP_VERSION = 'coordination.k8s.io/v1';
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const lock = new LeaseLock(transport, { namespace: 'default', name: 'website-controller', identity: `web-${crypto.randomUUID()}` });
+ * const lock = new LeaseLock(transport, {
+ *   namespace: 'default',
+ *   name: 'website-controller',
+ *   identity: `web-${crypto.randomUUID()}`,
+ * });
  */
 export class LeaseLock implements ResourceLock {
   readonly identity: string;

@@ -46,7 +46,7 @@ export async function requestJson(
     return await answerOf(transport, request, options, what);
   } catch (error) {
     if (!within.passed()) throw error;
-    const carriedOut = underWay ? '; if it was sent, it may have been carried out' : '';
+    const carriedOut = underWay ? '; if it was sent, it may have taken effect' : '';
     const before = met ? `; before that: ${met.message}` : '';
     const asked = isLongWait(metMs) ? `; the server asked to wait ${metMs / 1000} s` : '';
     const message = `${what} took longer than ${timeout} ms${carriedOut}${before}${asked}`;

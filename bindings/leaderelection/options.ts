@@ -216,14 +216,16 @@ function requireDurations(
     const whole =
       recorded === leaseDuration
         ? ''
-        : `; a Lease keeps whole seconds, so that it would say ${recorded} ms`;
+        : `; a Lease has whole seconds, so that it would have ${recorded} ms`;
     throw wrong(
-      `leaseDuration (${leaseDuration} ms) must be greater than renewDeadline (${renewDeadline} ms)${whole}`,
+      `leaseDuration (${leaseDuration} ms) must be greater than ` +
+        `renewDeadline (${renewDeadline} ms)${whole}`,
     );
   }
   if (renewDeadline <= JITTER_FACTOR * retryPeriod) {
     throw wrong(
-      `renewDeadline (${renewDeadline} ms) must be greater than ${JITTER_FACTOR} times retryPeriod (${retryPeriod} ms)`,
+      `renewDeadline (${renewDeadline} ms) must be greater than ` +
+        `${JITTER_FACTOR} times retryPeriod (${retryPeriod} ms)`,
     );
   }
   return recorded;
@@ -234,8 +236,9 @@ function requireRatio(ratio: number, recorded: number, retryPeriod: number): voi
     throw invalid('maxClockSkewRatio', 'a number >= 1, such as 1.5', ratio);
   if (recorded / ratio <= JITTER_FACTOR * retryPeriod) {
     throw wrong(
-      `with maxClockSkewRatio ${ratio} a lease of ${recorded} ms can be relied upon for ${Math.floor(recorded / ratio)} ms; ` +
-        `that must be greater than ${JITTER_FACTOR} times retryPeriod (${retryPeriod} ms)`,
+      `with maxClockSkewRatio ${ratio} a lease of ${recorded} ms is valid for ` +
+        `${Math.floor(recorded / ratio)} ms; that must be greater than ` +
+        `${JITTER_FACTOR} times retryPeriod (${retryPeriod} ms)`,
     );
   }
 }

@@ -20,7 +20,8 @@ export type Collected =
 export function collect(collectors: Iterable<Collector>, clock: Clock): Promise<Collected[]> {
   return Promise.all(
     Array.from(collectors, async (collector, at): Promise<Collected> => {
-      const who = `collector ${collector.name === undefined ? `${at + 1}, ${show(collector)}` : show(collector.name)}`;
+      const { name } = collector;
+      const who = `collector ${name === undefined ? `${at + 1}, ${show(collector)}` : show(name)}`;
       try {
         return { who, text: await textOf(collector, clock) };
       } catch (error) {

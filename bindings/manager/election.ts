@@ -86,8 +86,9 @@ function inClusterNamespace(): string {
   } catch (cause) {
     const why =
       (cause as NodeJS.ErrnoException).code === 'ENOENT'
-        ? 'this process does not run in a pod, whose namespace would be the default'
-        : `the pod's, which is the default, could not be read from ${IN_CLUSTER_NAMESPACE}; allow that, or set it`;
+        ? 'this process does not run in a pod, whose namespace is the default'
+        : `the pod's namespace, which is the default, could not be read from ` +
+          `${IN_CLUSTER_NAMESPACE}; allow that, or set the option`;
     throw new CapstanError(
       'INVALID_ARGUMENT',
       `"options.leaderElection.namespace" is needed: ${why}`,

@@ -24,7 +24,7 @@ export function leaderTransport(
       const refusal = (what: string): CapstanError =>
         new CapstanError(
           'ABORTED',
-          `${method} ${path} was ${what}: this process led, and its lease has run out`,
+          `${method} ${path} was ${what}: this process led and its lease has expired`,
         );
       const beforeSend = (): void => {
         request.beforeSend?.();
@@ -37,7 +37,7 @@ export function leaderTransport(
       } catch (error) {
         if (!lapsed.aborted || signal?.aborted || (error as CapstanError).code === 'ABORTED')
           throw error;
-        throw refusal('aborted, and may have been carried out');
+        throw refusal('aborted and may have taken effect');
       }
     },
   };

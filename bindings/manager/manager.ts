@@ -275,7 +275,7 @@ class RuntimeManager implements ControllerManager {
 
   addMetricsServerExtraHandler(path: string, handler: HTTPHandler): void {
     if (this.#servers.addMetricsHandler(path, handler)) return;
-    this.logger.warn('metrics are not served, so that an extra handler is ignored', { path });
+    this.logger.warn('metrics are not served: the extra handler is ignored', { path });
   }
 
   eventRecorder(reportingController: string): EventRecorder {
@@ -461,7 +461,7 @@ function requireCheck(name: string, check: Checker): void {
   if (typeof name !== 'string' || !/^[^/?#\s]+(\/[^/?#\s]+)*$/.test(name))
     throw invalid(
       'name',
-      'a path without a slash at its ends, such as "db" or "poststarthook/db"',
+      'a path without a slash at either end, such as "db" or "poststarthook/db"',
       name,
     );
   requireFunction('check', check);

@@ -285,7 +285,7 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
   requireLocal(
     'options.profiling',
     settings.profiling,
-    'profiles hold what is in memory, secrets too',
+    'profiles contain the memory of the process, secrets included',
   );
   const { debugPage } = options;
   const { metrics } = settings;
@@ -303,7 +303,10 @@ function requireGuarded({ bindAddress, filter }: MetricsOptions): void {
   if (bind === undefined || filter !== undefined || isLoopback(bind.host)) return;
   throw invalid(
     'options.debugPage',
-    `false, or metrics.filter to be set, which is asked for the page too, or { bindAddress: "127.0.0.1:${bind.port + 1}" } for this machine alone, or { bindAddress, allowRemote: true }: other machines reach the metrics at "${bindAddress}", and the page names all objects`,
+    'false; or metrics.filter, which then applies to the page too; or ' +
+      `{ bindAddress: "127.0.0.1:${bind.port + 1}" } for this machine only; or ` +
+      '{ bindAddress, allowRemote: true }: other machines reach the metrics at ' +
+      `"${bindAddress}", and the page names all objects`,
     true,
   );
 }
@@ -320,7 +323,7 @@ function requireLocal(
   if (bind === undefined || allowRemote || isLoopback(bind.host)) return;
   throw invalid(
     `${name}.bindAddress`,
-    `an address of this machine alone, such as "127.0.0.1:${bind.port}", or allowRemote: true beside it (${why})`,
+    `a loopback address, such as "127.0.0.1:${bind.port}", or allowRemote: true (${why})`,
     bindAddress,
   );
 }

@@ -57,7 +57,7 @@ export function serveProfiles(
         return sendText(
           response,
           409,
-          'a profile is being taken already: try again when it is done\n',
+          'a profile is already being recorded: try again when it is done\n',
         );
       busy = true;
       try {
@@ -133,7 +133,7 @@ async function record(
     sendText(
       response,
       501,
-      `this runtime does not record it, or not without a permission: ${textOfError(error)}\n`,
+      `this runtime cannot record it, or needs a permission: ${textOfError(error)}\n`,
     );
     return undefined;
   }

@@ -42,7 +42,7 @@ export class Router {
     if (this.#handlers.has(pattern)) {
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `the path ${pattern} has a handler already: take another one`,
+        `the path ${pattern} already has a handler: use another one`,
       );
     }
     this.#handlers.set(pattern, handler);

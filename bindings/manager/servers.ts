@@ -244,7 +244,8 @@ function guarded(handler: HTTPHandler, access: PageAccess): HTTPHandler {
     sendText(
       response,
       403,
-      'profiles are for this machine alone: ask by localhost, for example through kubectl port-forward\n',
+      'profiles are served to this machine only: ' +
+        'use localhost, for example with kubectl port-forward\n',
     );
   };
 }

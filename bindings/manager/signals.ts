@@ -22,7 +22,7 @@ export function setupSignalHandler(): AbortSignal {
   if (installed)
     throw new CapstanError(
       'ALREADY_STARTED',
-      'setupSignalHandler is called once: pass its signal on',
+      'setupSignalHandler may be called once: pass on its signal',
     );
   installed = true;
   const first = new AbortController();

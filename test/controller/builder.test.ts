@@ -518,7 +518,7 @@ describe('the default of an option', () => {
     ],
     ['cacheSyncTimeout', { cacheSyncTimeout: -1 }],
     ['usePriorityQueue', { usePriorityQueue: 'no' as unknown as boolean }],
-  ])('the manager\'s %s must be valid', (option, controllerDefaults) => {
+  ])("the manager's %s must be valid", (option, controllerDefaults) => {
     const message = expect.stringContaining(`manager.controllerDefaults.${option}`);
     expect(() => report({}, { controllerDefaults })).toThrow(
       expect.objectContaining({ code: 'INVALID_ARGUMENT', message }),

@@ -215,8 +215,8 @@ describe('a handler', () => {
     expect(queue.requests()).toEqual(['n/throws', 'n/rejects', 'n/good']);
     const what = 'source "kind Thing": the handler failed, create event of';
     expect(reported.splice(0).map(({ what }) => what)).toEqual([
-      `${what} n/throws: it is told again in 100 ms`,
-      `${what} n/rejects: it is told again in 100 ms`,
+      `${what} n/throws: it is retried in 100 ms`,
+      `${what} n/rejects: it is retried in 100 ms`,
     ]);
     expect(pipe.events()).toEqual({ handled: 1, filtered: 0, failed: 2 });
     told.length = 0;
@@ -226,7 +226,7 @@ describe('a handler', () => {
     }
     const times = [150, 350, 750, 1550, 3150];
     expect(told).toEqual(times.flatMap((at) => [`throws at ${at}`, `rejects at ${at}`]));
-    expect(reported.at(-1)?.what).toBe(`${what} n/rejects: it is told again in 3200 ms`);
+    expect(reported.at(-1)?.what).toBe(`${what} n/rejects: it is retried in 3200 ms`);
     fails = false;
     clock.step(2_300);
     await macrotask();
@@ -277,9 +277,9 @@ describe('a handler', () => {
     informer.onDelete?.(at('3'));
     informer.onUpdate?.(at('4'), at('5'), unknownChange);
     for (let i = 0; i < 10_000; i++) informer.onAdd?.(thing(`n${i}`), false);
-    expect(reported.at(-4)?.what).toContain('it is told again in 100 ms');
+    expect(reported.at(-4)?.what).toContain('it is retried in 100 ms');
     expect(reported.at(-1)?.what).toContain(
-      'create event of n/n9999: it is lost, as too many wait to be told again',
+      'create event of n/n9999: it is dropped, because too many events wait for a retry',
     );
     fails = false;
     clock.step(100);
@@ -308,7 +308,7 @@ describe('a handler', () => {
       {
         level: 'error',
         message:
-          'source "kind Thing": the handler failed, create event of n/a: it is told again in 100 ms',
+          'source "kind Thing": the handler failed, create event of n/a: it is retried in 100 ms',
         fields: { error },
       },
       {

@@ -364,7 +364,7 @@ describe('a worker that fails outside its reconcile', () => {
     expect(calls.map((call) => call.split('@')[0])).toEqual(['a', 'b', 'a']);
     expect(errors).toEqual([]);
     expect(reported.map(({ what }) => what)).toEqual([
-      'a worker of the controller "test", which goes on in 1000 ms',
+      'a worker of the controller "test", which continues in 1000 ms',
     ]);
   });
 

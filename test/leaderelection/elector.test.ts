@@ -220,7 +220,7 @@ describe('holdsLease', () => {
 });
 
 describe('leaseValidMs', () => {
-  it('shows how long the lease is valid: the own one, another\'s, or none', async () => {
+  it("shows how long the lease is valid: the own one, another's, or none", async () => {
     const candidate = new Candidate();
     const { elector, clock } = candidate;
     expect(elector.leaseValidMs()).toBeUndefined();
@@ -628,7 +628,7 @@ describe('options', () => {
       { leaseDuration: 10_000 },
       'leaseDuration (10000 ms) must be greater than renewDeadline (10000 ms)',
     ],
-    [{ leaseDuration: 10_999 }, 'a Lease keeps whole seconds, so that it would say 10000 ms'],
+    [{ leaseDuration: 10_999 }, 'a Lease has whole seconds, so that it would have 10000 ms'],
     [
       { renewDeadline: 2400 },
       'renewDeadline (2400 ms) must be greater than 1.2 times retryPeriod (2000 ms)',
@@ -640,7 +640,7 @@ describe('options', () => {
       '"retryPeriod" expected milliseconds > 0, got Infinity',
     ],
     [{ maxClockSkewRatio: 0.9 }, '"maxClockSkewRatio" expected a number >= 1'],
-    [{ maxClockSkewRatio: 7 }, 'a lease of 15000 ms can be relied upon for 2142 ms'],
+    [{ maxClockSkewRatio: 7 }, 'a lease of 15000 ms is valid for 2142 ms'],
   ])('%j cannot work, and the message says why', (options, message) => {
     expect(() => new Candidate(options)).toThrow(message);
     expect(() => new Candidate(options)).toThrow(

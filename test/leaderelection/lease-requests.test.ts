@@ -14,7 +14,7 @@ test('a write that times out may have taken effect only if it was sent', async (
     requestJson(deaf, { method: 'PUT', path: '/leases/a' }, call),
   ).rejects.toMatchObject({
     code: 'TIMEOUT',
-    message: 'PUT /leases/a took longer than 5000 ms; if it was sent, it may have been carried out',
+    message: 'PUT /leases/a took longer than 5000 ms; if it was sent, it may have taken effect',
     cause: { code: 'ABORTED' },
   });
   await clock.run(5000);
@@ -53,7 +53,7 @@ test('a call that gets Retry-After until its timeout says so, and only one in pr
   expect(cause).toBeInstanceOf(StatusError);
   const sent = await outcome(1);
   expect(sent.message).toBe(
-    `PUT /leases/a took longer than 5000 ms; if it was sent, it may have been carried out; before that: ${refused}`,
+    `PUT /leases/a took longer than 5000 ms; if it was sent, it may have taken effect; before that: ${refused}`,
   );
   expect(sent.cause.status).toBe(429);
   expect(clock.timers()).toBe(0);

@@ -70,7 +70,7 @@ describe('tries to renew', () => {
   });
 });
 
-it('another\'s lease is taken at the moment of its expiry', async () => {
+it("another's lease is taken at the moment of its expiry", async () => {
   const candidate = new Candidate();
   candidate.server.put(other(4));
   await candidate.run(3999);

@@ -240,7 +240,7 @@ describe('the health check', () => {
     expect(check).toThrow('failed election to renew leadership on lease foo');
   });
 
-  it('passes if the lease that expired long ago is another\'s', async () => {
+  it("passes if the lease that expired long ago is another's", async () => {
     const check = await watch(async (candidate) => {
       candidate.server.put({ holderIdentity: 'other', leaseDurationSeconds: 60 });
       await candidate.run();

@@ -85,7 +85,7 @@ function candidate(
 }
 
 describe('a manager with an election', () => {
-  test('starts the leader\'s runnables when it leads, and all others before (should run warmup runnables before…)', async () => {
+  test("starts the leader's runnables when it leads, and all others before (should run warmup runnables before…)", async () => {
     const clock = new FakeClock();
     const lease = new SharedLease();
     const first = candidate(lease, clock, 'a');
@@ -387,7 +387,7 @@ describe('the default name of a Lease', () => {
     ['ENOENT', /is needed: this process does not run in a pod/],
     [
       'ERR_ACCESS_DENIED',
-      /is needed: .* could not be read from \/var\/run\/secrets\/.*\/namespace; allow that, or set it$/,
+      /is needed: .* could not be read from \/var\/run\/secrets\/.*\/namespace; allow that, or set the option$/,
     ],
     [undefined, /could not be read/],
   ])('the namespace of the pod: %s', (code, message) => {
@@ -406,7 +406,7 @@ describe('the default name of a Lease', () => {
     answering(() => vi.spyOn(fs, 'readFileSync').mockReturnValue('\n'));
     const make = () => newManager({ transport: noServer, leaderElection: { id: 'web' } });
     expect(make).toThrow(
-      /"options\.leaderElection\.namespace" is needed: .* could not be read .*set it$/,
+      /"options\.leaderElection\.namespace" is needed: .* could not be read .*set the option$/,
     );
   });
 

@@ -68,7 +68,7 @@ test('a controller may record events until it has ended, and they are written be
 
 // A test with a fake clock had events and a lease of the real date, next to objects of its own
 // time.
-test('the time of day in events and in the lease is the manager\'s wallNow', async () => {
+test("the time of day in events and in the lease is the manager's wallNow", async () => {
   const clock = new FakeClock();
   const startTime = Date.UTC(2030, 0, 31, 12);
   const wallNow = (): number => startTime + clock.now();
@@ -173,7 +173,7 @@ test('events that a hanging API server has not taken after the grace period are 
 });
 
 // Lost events did not go to the manager's logger but to the error handler.
-test('logs lost events to the manager\'s logger only', async () => {
+test("logs lost events to the manager's logger only", async () => {
   const said: unknown[] = [];
   const logger = { ...silentLogger, error: (...line: unknown[]) => void said.push(line) };
   const manager = newManager({ transport: fakeTransport(), logger });

@@ -145,7 +145,7 @@ describe('a process whose lease has expired', () => {
     await clock.run(15_000);
     const [written, managed] = await ended;
     expect(written).toMatchObject({
-      reason: { code: 'ABORTED', message: expect.stringContaining('may have been carried out') },
+      reason: { code: 'ABORTED', message: expect.stringContaining('may have taken effect') },
     });
     expect(managed).toMatchObject({ status: 'rejected' });
     expect([leases.lease?.spec.holderIdentity, isRead]).toEqual(['me', false]);

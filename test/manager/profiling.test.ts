@@ -104,7 +104,7 @@ describe('profiles', () => {
       const refused = await get(path);
       expect([refused.status, await refused.text()]).toEqual([
         501,
-        'this runtime does not record it, or not without a permission: not supported\n',
+        'this runtime cannot record it, or needs a permission: not supported\n',
       ]);
       post.mockRestore();
       const answer = get('/profile?seconds=1');

@@ -70,7 +70,7 @@ describe('health probes', () => {
     expect((await get(`${url}/healthz/poststarthook/crds`)).text).toBe('ok');
     for (const name of ['', '/', 'a/', '/a', 'a//b', 'a b', 'a?b'])
       expect(() => manager.addHealthzCheck(name, () => undefined)).toThrow(
-        'without a slash at its ends',
+        'without a slash at either end',
       );
     expect((await get(`${url}/`)).status).toBe(404);
     expect((await get(`${url}/healthzcheck`)).status).toBe(404);
@@ -163,10 +163,10 @@ describe('metrics', () => {
       void response.end('two');
     manager.addMetricsServerExtraHandler('/second', second);
     expect(() => manager.addMetricsServerExtraHandler('/second', second)).toThrow(
-      'has a handler already',
+      'already has a handler',
     );
     expect(() => manager.addMetricsServerExtraHandler('/metrics', second)).toThrow(
-      'has a handler already',
+      'already has a handler',
     );
     const url = manager.url('metrics');
     expect((await get(`${url}/first`)).text).toBe('one');
@@ -251,7 +251,7 @@ describe('metrics', () => {
     manager.addMetricsServerExtraHandler('/more', nothing);
     expect(manager.url('metrics')).toBeUndefined();
     expect(said).toEqual([
-      ['metrics are not served, so that an extra handler is ignored', { path: '/more' }],
+      ['metrics are not served: the extra handler is ignored', { path: '/more' }],
     ]);
   });
 
@@ -447,7 +447,7 @@ describe('the live page', () => {
   test('is refused on a metrics address that others can reach without a filter', () => {
     for (const bindAddress of [':8080', '0.0.0.0:8080', '[::]:8080'])
       expect(() => managerOf({ metrics: { bindAddress }, debugPage: true })).toThrow(
-        /"options\.debugPage" expected false, or metrics\.filter to be set/,
+        /"options\.debugPage" expected false; or metrics\.filter/,
       );
     for (const metrics of [{ bindAddress: '127.0.0.1:8080' }, {}])
       managerOf({ metrics, debugPage: true });

@@ -269,10 +269,8 @@ export class EventPipe<T> {
 
   #fail(lane: Lane, event: unknown, object: unknown, tries: number, error: unknown): void {
     this.#failed++;
-    this.report(
-      error,
-      `the handler failed, ${lane.kind} event of ${describe(object)}: ${this.#tellAgain(lane, event, object, tries)}`,
-    );
+    const next = this.#tellAgain(lane, event, object, tries);
+    this.report(error, `the handler failed, ${lane.kind} event of ${describe(object)}: ${next}`);
   }
 
   /** Returns what happens to the event, for the error report. */
@@ -283,11 +281,11 @@ export class EventPipe<T> {
     });
     try {
       if (this.#again.add(this.#keyOf(object), { lane, event, object, tries }))
-        return `it is told again in ${retryDelay(tries)} ms`;
-      return 'it is lost, as too many wait to be told again';
+        return `it is retried in ${retryDelay(tries)} ms`;
+      return 'it is dropped, because too many events wait for a retry';
     } catch (cause) {
       handleError(cause, `source "${this.name}": the clock`);
-      return 'it is lost, as the clock failed';
+      return 'it is dropped, because the clock failed';
     }
   }
 

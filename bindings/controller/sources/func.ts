@@ -32,7 +32,9 @@ const NAMES = namesOf<{ clock: Clock }>()({ clock: 1 });
  * @example
  * const source = funcSource('pushes', ({ queue, signal }) => {
  *   const socket = new WebSocket('wss://pushes.example.com');
- *   socket.addEventListener('message', ({ data }) => queue.add({ namespace: 'default', name: String(data) }));
+ *   socket.addEventListener('message', ({ data }) => {
+ *     queue.add({ namespace: 'default', name: String(data) });
+ *   });
  *   signal.addEventListener('abort', () => socket.close(), { once: true });
  * });
  */

@@ -238,8 +238,9 @@ class InformerSource<T extends object> implements Source {
       const advice =
         this.#instead === ''
           ? 'Is the CustomResourceDefinition installed?'
-          : `But ${this.#instead}: is that what was meant?`;
-      return `the server does not serve ${this.#where.key}: it is asked again each 10 s. ${advice}`;
+          : `But ${this.#instead}: did you mean that?`;
+      const { key } = this.#where;
+      return `the server does not serve ${key}: it is asked again every 10 s. ${advice}`;
     }
     if (this.#informer === undefined) return undefined;
     if (!this.#informer.hasStarted()) return 'its informer has not been started';

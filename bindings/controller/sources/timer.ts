@@ -131,7 +131,7 @@ function handlerOf(requests: TimerSourceOptions['requests']): EventHandler<Timer
   if (requests === undefined || (typeof requests !== 'function' && !Array.isArray(requests)))
     throw invalid(
       'options.requests',
-      'an array of requests or a function that gives some',
+      'an array of requests or a function that returns requests',
       requests,
     );
   const find = typeof requests === 'function' ? requests : () => requests;

@@ -31,11 +31,17 @@ export function refusal(
       !isLoopback(remoteAddress) ||
       Object.keys(request.headers).some((name) => FORWARDED.test(name))
     )
-      return 'The live page answers to loopback connections only. Use kubectl port-forward, or set the option allowRemote.';
+      return (
+        'The live page answers to loopback connections only. ' +
+        'Use kubectl port-forward, or set the option allowRemote.'
+      );
   }
   const host = hostOf(request.headers.host);
   if (host === undefined || !isKnown(host, allowRemote, hosts)) {
-    return 'The live page expected a Host that is localhost, an IP address or one of the option hosts. Open it by one of those.';
+    return (
+      'The live page expected a Host that is localhost, an IP address or one of the option ' +
+      'hosts. Open it by one of those.'
+    );
   }
   const site = request.headers['sec-fetch-site'];
   const navigates = request.headers['sec-fetch-mode'] === 'navigate';

@@ -115,7 +115,8 @@ const isFor = (a: Request, b: Request): boolean => a.namespace === b.namespace &
 
 function processing(key: KeyReport, { state }: ControllerReport, report: ManagerReport): Said {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
-  const text = `It is being reconciled${since}${hasFailed(key) ? `, after ${countOf(key.failures, 'failure')}` : ''}.`;
+  const after = hasFailed(key) ? `, after ${countOf(key.failures, 'failure')}` : '';
+  const text = `It is being reconciled${since}${after}.`;
   const notes =
     state === 'waiting for leadership'
       ? [`${leadershipText(report.leader)} No other run begins until then.`]
@@ -164,12 +165,15 @@ function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
   if (outcome === 'error') return `it failed at attempt ${attempt}`;
   if (outcome === 'terminal') return 'it failed with a terminal error';
   if (outcome === 'aborted') return 'it was aborted by the end of the controller';
-  return `it asked to run again${requeueAfterMs === undefined ? '' : ` after ${span(requeueAfterMs)}`}`;
+  const after = requeueAfterMs === undefined ? '' : ` after ${span(requeueAfterMs)}`;
+  return `it asked to run again${after}`;
 }
 
 function givenUp(error: ErrorReport | undefined, causes: readonly Cause[]): Said {
   const when = error === undefined ? '' : ` ${span(error.agoMs)} ago`;
-  const text = `It failed${when} with a terminal error, and is not tried again until an event asks for it.`;
+  const text =
+    `It failed${when} with a terminal error, and is not tried again until an event asks ` +
+    'for it.';
   return { state: 'failing', text, error, causes };
 }
 
@@ -178,11 +182,15 @@ function ended(run: RunReport): Said {
   const { agoMs, tookMs, causes, error } = run;
   const why = causes[0] === undefined ? '' : ` because of: ${causeText(causes[0], run)}`;
   if (run.outcome === 'success') {
-    const text = `It was reconciled successfully ${span(agoMs)} ago, in ${span(tookMs)}${why}. Nothing has asked for it since.`;
+    const text =
+      `It was reconciled successfully ${span(agoMs)} ago, in ${span(tookMs)}${why}. ` +
+      'Nothing has asked for it since.';
     return { state: 'done', text, causes };
   }
   if (run.outcome === 'terminal') return givenUp(error, causes);
-  const text = `Its last run ended ${span(agoMs)} ago: ${outcomeText(run)}. It is no longer in the queue.`;
+  const text =
+    `Its last run ended ${span(agoMs)} ago: ${outcomeText(run)}. ` +
+    'It is no longer in the queue.';
   return { state: run.outcome === 'error' ? 'failing' : 'done', text, error, causes };
 }
 
@@ -202,7 +210,8 @@ function blockedText(controller: ControllerReport, report: ManagerReport): strin
       return `This controller fills its caches and waits to lead. ${leadershipText(report.leader)}`;
     case 'waiting for caches': {
       const missing = controller.sources.filter((source) => !source.synced);
-      return `This controller waits for its caches: ${missing.map((source) => unsynced(source, report)).join('; ') || 'not all have synced'}.`;
+      const reasons = missing.map((source) => unsynced(source, report)).join('; ');
+      return `This controller waits for its caches: ${reasons || 'not all have synced'}.`;
     }
     default:
       return undefined;
@@ -274,7 +283,8 @@ function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Fou
     return [];
   if (own.events.filtered === 0) return [];
   return [
-    `It has changed since, from version ${version} to ${cached}: the predicates of “${own.name}” filtered that.`,
+    `It has changed since, from version ${version} to ${cached}: ` +
+      `the predicates of “${own.name}” filtered that.`,
   ];
 }
 
@@ -337,6 +347,8 @@ function unasked(controller: ControllerReport, report: ManagerReport, found: Fou
       ? ''
       : ` An object of this name is cached among ${[...new Set(elsewhere)].join(', ')}.`;
   const names = ownSources(sources).map((source) => `“${source.name}”`);
-  const text = `It is not in the cache of ${names.join(' or ')}: it does not exist, or is outside of what is watched.${others}`;
+  const text =
+    `It is not in the cache of ${names.join(' or ')}: it does not exist, or is outside of what ` +
+    `is watched.${others}`;
   return { state: 'idle', text };
 }

@@ -56,7 +56,8 @@ export function causeText(cause: Cause, request?: Request): string {
   const by = predicate === undefined || predicate === '' ? '' : ` (${predicate})`;
   if (object === undefined)
     return kind === 'generic' ? `an event of ${source}${by}` : `${kind}, told by ${source}${by}`;
-  return `${kind} of ${objectText(object, source, request)}${kind === 'generic' ? `, told by ${source}` : ''}${by}`;
+  const from = kind === 'generic' ? `, told by ${source}` : '';
+  return `${kind} of ${objectText(object, source, request)}${from}${by}`;
 }
 
 function objectText(object: CauseObject, source: string, request: Request | undefined): string {

@@ -106,7 +106,8 @@ function draw(state: LivePageState): void {
   const { startedAgoMs, version } = state;
   render(
     foot,
-    `capstan ${version} · ${startedAgoMs === undefined ? 'not started' : `up ${span(startedAgoMs)}`}`,
+    `capstan ${version} · `,
+    startedAgoMs === undefined ? 'not started' : `up ${span(startedAgoMs)}`,
   );
   const say = spoken(state);
   if (announcer.textContent !== say) announcer.textContent = say;

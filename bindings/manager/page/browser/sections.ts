@@ -47,7 +47,9 @@ export function verdictSection(
       h(
         'p',
         { class: 'soft' },
-        `Which one? ${matches.length === 20 ? 'The first 20 that contain' : 'These contain'} “${filter}”:`,
+        'Which one? ',
+        matches.length === 20 ? 'The first 20 that contain' : 'These contain',
+        ` “${filter}”:`,
       ),
       h(
         'ul',
@@ -58,7 +60,9 @@ export function verdictSection(
   }
   const [first] = verdicts;
   if (first === undefined) {
-    const text = `Nothing that is known here contains “${filter}”. For an object that may not exist, write its namespace/name.`;
+    const text =
+      `Nothing that is known here contains “${filter}”. ` +
+      'For an object that may not exist, write its namespace/name.';
     return h(
       'section',
       { key: 'answer', id: 'answer', tabindex: -1, 'aria-label': 'No object' },
