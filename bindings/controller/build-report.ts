@@ -83,7 +83,7 @@ interface Candidate {
   readonly make: () => KeyReport;
 }
 
-type Known = [
+type QueuedEntry = [
   Request,
   KeyReport['state'],
   failures: number,
@@ -121,7 +121,7 @@ class KeyList {
       last = kept.at(-1);
     };
     let seen = 0;
-    for (const [request, state, failures, waitingMs = 0, make] of this.#all()) {
+    for (const [request, state, failures, waitingMs = 0, make] of this.#entries()) {
       if (!matches(request)) continue;
       if (seen++ === among) {
         this.more = true;
@@ -130,7 +130,7 @@ class KeyList {
       const { namespace, name } = request;
       const named = filter !== '' && filter === (namespace === '' ? name : `${namespace}/${name}`);
       const candidate = {
-        rank: named ? -1 : rankOf(state, this.#fails(request, failures)),
+        rank: named ? -1 : rankOf(state, this.#isFailing(request, failures)),
         waitingMs,
         make,
       };
@@ -141,12 +141,12 @@ class KeyList {
     this.keys = kept.map(({ make }) => make());
   }
 
-  *#all(): Generator<Known> {
+  *#entries(): Generator<QueuedEntry> {
     const { running, debounce, history, queue } = this.#parts;
     /** Terminal failures of requests that were added again since. */
-    const again = new Set<Failure | undefined>();
+    const addedAgain = new Set<Failure | undefined>();
     const seen = (request: Request): Request => {
-      again.add(history.failureOf(request));
+      addedAgain.add(history.failureOf(request));
       return request;
     };
     for (const run of running)
@@ -163,13 +163,13 @@ class KeyList {
       yield [seen(request), 'waiting', failures, waitingMs, () => this.#ofDebounce(waiting)];
     }
     for (const failure of history.terminal()) {
-      if (!again.has(failure))
+      if (!addedAgain.has(failure))
         yield [failure.request, 'failed', 0, undefined, () => this.#ofTerminal(failure)];
     }
   }
 
   /** The rate limiter also counts runs that asked for a requeue. */
-  #fails(request: Request, failures: number): boolean {
+  #isFailing(request: Request, failures: number): boolean {
     if (failures === 0) return false;
     const { history, causes } = this.#parts;
     return (

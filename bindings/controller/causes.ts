@@ -19,7 +19,7 @@ export const MOST_CAUSES = 8;
 const SPARE = 4096;
 
 /** The causes of one request; empty while there are none. */
-interface Place {
+interface CauseEntry {
   kept: Cause | Several | undefined;
 }
 
@@ -48,45 +48,45 @@ class Several {
 }
 
 /** The causes of one run. */
-export interface KnownCauses {
+export interface RunCauses {
   /** The first ones and the newest, in order. */
   readonly causes: readonly Cause[];
   /** The number of causes that are not in `causes`. */
   readonly moreCauses: number;
 }
 
-export const NO_CAUSES: KnownCauses = { causes: Object.freeze([]), moreCauses: 0 };
+export const NO_CAUSES: RunCauses = { causes: Object.freeze([]), moreCauses: 0 };
 
 /**
  * The causes of a run that begins at `now`. A `requeueAfter` that is not due yet did not lead to
  * this run, so it is moved to the end.
  */
-export function inTurn(causes: readonly Cause[], now: number): readonly Cause[] {
-  const place =
+export function dueFirst(causes: readonly Cause[], now: number): readonly Cause[] {
+  const index =
     causes.length > 1 ? causes.findIndex(({ due }) => due !== undefined && due > now) : -1;
-  return place < 0 ? causes : [...causes.toSpliced(place, 1), causes[place] as Cause];
+  return index < 0 ? causes : [...causes.toSpliced(index, 1), causes[index] as Cause];
 }
 
 export class Causes {
-  readonly #places = new RequestMap<Place>();
+  readonly #entries = new RequestMap<CauseEntry>();
   /** Entries that have causes. */
   #live = 0;
 
   add(request: Request, cause: Cause): void {
-    const place = this.#places.get(request);
-    if (place === undefined) {
-      this.#places.set(request, { kept: cause });
+    const entry = this.#entries.get(request);
+    if (entry === undefined) {
+      this.#entries.set(request, { kept: cause });
       this.#live++;
-    } else if (place.kept === undefined) {
-      place.kept = cause;
+    } else if (entry.kept === undefined) {
+      entry.kept = cause;
       this.#live++;
-    } else if (place.kept instanceof Several) place.kept.add(cause);
-    else place.kept = new Several(place.kept, cause);
+    } else if (entry.kept instanceof Several) entry.kept.add(cause);
+    else entry.kept = new Several(entry.kept, cause);
   }
 
   /** Removes the cause that was added last, after the queue has refused the request. */
   remove(request: Request, cause: Cause): void {
-    const kept = this.#places.get(request)?.kept;
+    const kept = this.#entries.get(request)?.kept;
     if (kept === cause) this.#empty(request);
     else if (kept instanceof Several) kept.remove(cause);
   }
@@ -94,24 +94,24 @@ export class Causes {
   /**
    * Puts back the causes of a run that does not begin now, before the causes that were added since.
    */
-  giveBack(request: Request, { causes, moreCauses }: KnownCauses): void {
+  putBack(request: Request, { causes, moreCauses }: RunCauses): void {
     const [first, ...others] = causes;
     if (first === undefined) return;
-    const since = known(this.#empty(request));
+    const since = runCauses(this.#empty(request));
     this.add(request, first);
     for (const cause of [...others, ...since.causes]) this.add(request, cause);
-    const kept = this.#places.get(request)?.kept;
+    const kept = this.#entries.get(request)?.kept;
     if (kept instanceof Several) kept.more += moreCauses + since.moreCauses;
   }
 
   /** Takes the causes of a run that begins. Causes added from now on belong to the next run. */
-  take(request: Request): KnownCauses {
-    return known(this.#empty(request));
+  take(request: Request): RunCauses {
+    return runCauses(this.#empty(request));
   }
 
   /** A copy, for reports. */
-  of(request: Request): KnownCauses {
-    const { causes, moreCauses } = known(this.#places.get(request)?.kept);
+  of(request: Request): RunCauses {
+    const { causes, moreCauses } = runCauses(this.#entries.get(request)?.kept);
     return { causes: [...causes], moreCauses };
   }
 
@@ -121,32 +121,32 @@ export class Causes {
   }
 
   /** The number of entries, empty ones included. */
-  get places(): number {
-    return this.#places.size;
+  get entries(): number {
+    return this.#entries.size;
   }
 
   clear(): void {
-    this.#places.clear();
+    this.#entries.clear();
     this.#live = 0;
   }
 
-  #empty(request: Request): Place['kept'] {
-    const place = this.#places.get(request);
-    const kept = place?.kept;
-    if (place === undefined || kept === undefined) return undefined;
-    place.kept = undefined;
+  #empty(request: Request): CauseEntry['kept'] {
+    const entry = this.#entries.get(request);
+    const kept = entry?.kept;
+    if (entry === undefined || kept === undefined) return undefined;
+    entry.kept = undefined;
     this.#live--;
-    if (this.#places.size > 2 * this.#live + SPARE) this.#sweep();
+    if (this.#entries.size > 2 * this.#live + SPARE) this.#sweep();
     return kept;
   }
 
   #sweep(): void {
-    for (const [request, { kept }] of this.#places.entries())
-      if (kept === undefined) this.#places.take(request);
+    for (const [request, { kept }] of this.#entries.entries())
+      if (kept === undefined) this.#entries.take(request);
   }
 }
 
-function known(kept: Cause | Several | undefined): KnownCauses {
+function runCauses(kept: Cause | Several | undefined): RunCauses {
   if (kept === undefined) return NO_CAUSES;
   return kept instanceof Several
     ? { causes: kept.list, moreCauses: kept.more }

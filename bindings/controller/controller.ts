@@ -80,7 +80,7 @@ export interface Controller extends Runnable {
   report(options?: ReportOptions): ControllerReport;
 }
 
-export interface LoopParts<T extends object> {
+export interface ControllerParts<T extends object> {
   readonly settings: ResolvedSettings;
   readonly reconcile: Reconcile<T>;
   readonly get: CachedGet<T>;
@@ -100,12 +100,12 @@ export interface LoopParts<T extends object> {
  */
 interface Started<T extends object> {
   readonly queue: RequestQueue;
-  readonly work: ReconcileRunner<T>;
+  readonly runner: ReconcileRunner<T>;
 }
 
 export class ReconcileLoop<T extends object> implements Controller {
   readonly name: string;
-  readonly #parts: LoopParts<T>;
+  readonly #parts: ControllerParts<T>;
   readonly #settings: ResolvedSettings;
   readonly #sources = new SourceSet();
   readonly #causes = new Causes();
@@ -119,13 +119,13 @@ export class ReconcileLoop<T extends object> implements Controller {
   #isPrepared = false;
   #running: Promise<void> | undefined;
   /** All workers. Never rejects. */
-  #working: Promise<unknown> | undefined;
+  #workersEnded: Promise<unknown> | undefined;
   #closing: Promise<void> | undefined;
   #unlinkWarmup = (): void => undefined;
   /** The error that ended the controller. */
   #fatal: Fatal | undefined;
 
-  constructor(parts: LoopParts<T>) {
+  constructor(parts: ControllerParts<T>) {
     const { settings, holdsLease } = parts;
     this.#parts = parts;
     this.#settings = settings;
@@ -187,12 +187,12 @@ export class ReconcileLoop<T extends object> implements Controller {
   }
 
   async stop(): Promise<void> {
-    const byHandler = this.#sources.isCalling();
+    const calledByHandler = this.#sources.isCalling();
     this.#end();
-    if (byHandler) {
+    if (calledByHandler) {
       // A handler called this: waiting for handlers would wait for itself.
       if (this.#running === undefined) void this.#close();
-      await this.#working;
+      await this.#workersEnded;
       return;
     }
     await this.#running?.catch(() => undefined); // the caller of run gets the error
@@ -210,8 +210,8 @@ export class ReconcileLoop<T extends object> implements Controller {
         debounce: this.#debounce,
         causes: this.#causes,
         history: this.#history,
-        running: this.#started?.work.running() ?? [],
-        hotLoops: this.#started?.work.hotLoops,
+        running: this.#started?.runner.running() ?? [],
+        hotLoops: this.#started?.runner.hotLoops,
       },
       options,
     );
@@ -260,7 +260,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     this.#closing ??= (async () => {
       await this.#preparing?.catch(() => undefined);
       this.#unlinkWarmup();
-      await this.#handlersEnded();
+      await this.#waitForHandlers();
       this.#causes.clear();
       try {
         this.#started?.queue.dispose();
@@ -277,7 +277,7 @@ export class ReconcileLoop<T extends object> implements Controller {
   }
 
   /** Waits for running calls of handlers and map functions. Never rejects. */
-  async #handlersEnded(): Promise<void> {
+  async #waitForHandlers(): Promise<void> {
     const { clock, shutdownTimeout } = this.#settings;
     if (shutdownTimeout === 0) return;
     const what = `the end of the controller "${this.name}"`;
@@ -300,8 +300,8 @@ export class ReconcileLoop<T extends object> implements Controller {
     try {
       if (await this.#prepare()) {
         this.#info('Starting workers', { workers });
-        this.#working = Promise.all(Array.from({ length: workers }, () => this.#work()));
-        await this.#working;
+        this.#workersEnded = Promise.all(Array.from({ length: workers }, () => this.#runWorker()));
+        await this.#workersEnded;
       }
     } finally {
       this.#end();
@@ -327,7 +327,7 @@ export class ReconcileLoop<T extends object> implements Controller {
     const { settings, reconcile, get } = this.#parts;
     this.#info('Starting sources');
     const queue = settings.newQueue();
-    const work = new ReconcileRunner({
+    const runner = new ReconcileRunner({
       settings,
       reconcile,
       get,
@@ -336,10 +336,10 @@ export class ReconcileLoop<T extends object> implements Controller {
       history: this.#history,
       stop: signal,
     });
-    this.#started = { queue, work };
+    this.#started = { queue, runner };
     this.#isPrepared = await this.#sources.start({
       controller: this.name,
-      queue: this.#intake(queue),
+      queue: this.#sourceQueue(queue),
       signal,
       clock: settings.clock,
       logger: settings.logOf?.(undefined),
@@ -353,7 +353,7 @@ export class ReconcileLoop<T extends object> implements Controller {
    * The queue that sources add to: it records the cause and passes the request to the debounce or
    * the work queue.
    */
-  #intake(queue: RequestQueue): SourceQueue {
+  #sourceQueue(queue: RequestQueue): SourceQueue {
     const causes = this.#causes;
     const debounce = this.#debounce;
     const { signal } = this.#stop;
@@ -379,12 +379,12 @@ export class ReconcileLoop<T extends object> implements Controller {
   }
 
   /** Never rejects: an error after which workers cannot continue ends the controller. */
-  async #work(): Promise<void> {
+  async #runWorker(): Promise<void> {
     const { clock, restartDelay } = this.#settings;
     const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
-        await this.#takeTurns();
+        await this.#processRequests();
         return;
       } catch (error) {
         const fatal = Fatal.from(error);
@@ -398,8 +398,8 @@ export class ReconcileLoop<T extends object> implements Controller {
     }
   }
 
-  async #takeTurns(): Promise<void> {
-    const { queue, work } = this.#started as Started<T>;
+  async #processRequests(): Promise<void> {
+    const { queue, runner } = this.#started as Started<T>;
     const { signal } = this.#stop;
     let causes = NO_CAUSES;
     const options = {
@@ -416,13 +416,13 @@ export class ReconcileLoop<T extends object> implements Controller {
       try {
         if (signal.aborted) return; // a stop drops queued requests
         if (this.#debounce?.holds(request, priority)) {
-          this.#causes.giveBack(request, causes); // the debounce adds the request again
+          this.#causes.putBack(request, causes); // the debounce adds the request again
           continue;
         }
         mayBegin = this.#gate === undefined || this.#gate.isOpen();
-        if (mayBegin) await work.serve(request, priority, causes);
+        if (mayBegin) await runner.reconcile(request, priority, causes);
         else {
-          this.#causes.giveBack(request, causes);
+          this.#causes.putBack(request, causes);
           addOrEnd(queue, { priority }, request);
         }
       } finally {

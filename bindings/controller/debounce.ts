@@ -24,7 +24,7 @@ interface Waiting {
   /** The time at which the delay ends. */
   until: number;
   /** The time at which the maximum is reached. */
-  readonly latest: number;
+  readonly maximum: number;
   priority: number;
 }
 
@@ -34,11 +34,11 @@ export class Debounce {
   readonly #maxMs: number;
   readonly #release: (request: Request, priority: number) => boolean;
   /** Delayed requests, and released ones that no worker has taken yet. */
-  readonly #known = new RequestMap<Waiting>();
+  readonly #requests = new RequestMap<Waiting>();
   /** Delayed requests, the next to be released first. */
-  readonly #byQuiet = new Set<Waiting>();
+  readonly #byDelay = new Set<Waiting>();
   /** Requests before their maximum, the next to reach it first. */
-  readonly #byBound = new Set<Waiting>();
+  readonly #byMaximum = new Set<Waiting>();
   #timer: unknown;
   #timerAt = Number.POSITIVE_INFINITY;
 
@@ -55,7 +55,7 @@ export class Debounce {
   }
 
   get size(): number {
-    return this.#byQuiet.size;
+    return this.#byDelay.size;
   }
 
   /**
@@ -69,21 +69,21 @@ export class Debounce {
     if (!isPriority(priority)) throw invalid('priority', 'an integer of 32 bits', priority);
     const now = this.#clock.now();
     const until = now + this.#ms;
-    let waiting = this.#known.get(request);
+    let waiting = this.#requests.get(request);
     if (waiting === undefined) {
-      waiting = { request, until, latest: now + this.#maxMs, priority };
-      this.#known.set(request, waiting);
-      this.#byBound.add(waiting);
-    } else if (waiting.latest <= now) {
+      waiting = { request, until, maximum: now + this.#maxMs, priority };
+      this.#requests.set(request, waiting);
+      this.#byMaximum.add(waiting);
+    } else if (waiting.maximum <= now) {
       this.#release(request, priority); // it is in the queue already
       return;
     } else {
-      const waits = this.#byQuiet.delete(waiting);
+      const waits = this.#byDelay.delete(waiting);
       waiting.until = until;
       waiting.priority = waits ? Math.max(waiting.priority, priority) : priority;
     }
-    this.#byQuiet.add(waiting);
-    this.#wakeAt(Math.min(until, waiting.latest), now);
+    this.#byDelay.add(waiting);
+    this.#wakeAt(Math.min(until, waiting.maximum), now);
   }
 
   /**
@@ -91,31 +91,31 @@ export class Debounce {
    * reconciled now and is no longer delayed here.
    */
   holds(request: Request, priority: number): boolean {
-    const waiting = this.#known.get(request);
+    const waiting = this.#requests.get(request);
     if (waiting === undefined) return false;
-    if (this.#byQuiet.has(waiting)) {
+    if (this.#byDelay.has(waiting)) {
       waiting.priority = Math.max(waiting.priority, priority);
       return true;
     }
     this.#forget(waiting);
-    this.#byQuiet.delete(waiting);
-    if (this.#byQuiet.size === 0) this.#disarm();
+    this.#byDelay.delete(waiting);
+    if (this.#byDelay.size === 0) this.#disarm();
     return false;
   }
 
   /** The delayed requests with the milliseconds that are left. */
   *entries(): Generator<{ request: Request; priority: number; waitingMs: number }> {
     const now = this.#clock.now();
-    for (const { request, priority, until, latest } of this.#byQuiet)
-      yield { request, priority, waitingMs: Math.max(Math.min(until, latest) - now, 0) };
+    for (const { request, priority, until, maximum } of this.#byDelay)
+      yield { request, priority, waitingMs: Math.max(Math.min(until, maximum) - now, 0) };
   }
 
   /** Drops all requests. */
   stop(): void {
     this.#disarm();
-    this.#known.clear();
-    this.#byQuiet.clear();
-    this.#byBound.clear();
+    this.#requests.clear();
+    this.#byDelay.clear();
+    this.#byMaximum.clear();
   }
 
   #wakeAt(at: number, now: number): void {
@@ -134,34 +134,34 @@ export class Debounce {
   #fire(): void {
     this.#disarm();
     const now = this.#clock.now();
-    for (const waiting of this.#byQuiet) {
+    for (const waiting of this.#byDelay) {
       if (waiting.until > now) break;
       this.#end(waiting, now);
     }
-    for (const waiting of this.#byBound) {
-      if (waiting.latest > now) break;
-      this.#byBound.delete(waiting);
-      if (this.#byQuiet.has(waiting)) this.#end(waiting, now);
+    for (const waiting of this.#byMaximum) {
+      if (waiting.maximum > now) break;
+      this.#byMaximum.delete(waiting);
+      if (this.#byDelay.has(waiting)) this.#end(waiting, now);
     }
-    const [quiet] = this.#byQuiet;
-    const [bound] = this.#byBound;
+    const [quiet] = this.#byDelay;
+    const [bound] = this.#byMaximum;
     if (quiet !== undefined)
-      this.#wakeAt(Math.min(quiet.until, bound?.latest ?? Number.POSITIVE_INFINITY), now);
+      this.#wakeAt(Math.min(quiet.until, bound?.maximum ?? Number.POSITIVE_INFINITY), now);
   }
 
   #end(waiting: Waiting, now: number): void {
-    this.#byQuiet.delete(waiting);
+    this.#byDelay.delete(waiting);
     try {
       if (!this.#release(waiting.request, waiting.priority)) this.#forget(waiting);
     } catch (error) {
       handleError(error, 'a debounced request that the queue refused: it is added again');
       waiting.until = now + this.#ms;
-      this.#byQuiet.add(waiting);
+      this.#byDelay.add(waiting);
     }
   }
 
   #forget(waiting: Waiting): void {
-    this.#known.take(waiting.request);
-    this.#byBound.delete(waiting);
+    this.#requests.take(waiting.request);
+    this.#byMaximum.delete(waiting);
   }
 }

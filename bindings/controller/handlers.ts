@@ -107,7 +107,7 @@ export function enqueueRequestForOwner(
   if (versions !== undefined && !Array.isArray(versions))
     throw invalid('options.versions', 'an array of versions', versions);
   const addOwners = (queue: HandlerQueue, now: object, old?: object): void => {
-    const requests = new Requests();
+    const requests = new RequestSet();
     if (old !== undefined) collectOwners(old, owner, options, requests);
     collectOwners(now, owner, options, requests);
     requests.addTo(queue);
@@ -145,14 +145,14 @@ export function enqueueRequestsFromMapFunc<T = object>(
 ): EventHandler<T> {
   requireFunction('map', map);
   const add = ({ object }: { object: T }, queue: HandlerQueue): Promise<void> | undefined => {
-    const requests = new Requests();
+    const requests = new RequestSet();
     const found = requests.collect(map, object);
     return found === undefined ? requests.addTo(queue) : found.then(() => requests.addTo(queue));
   };
   return withLowPriorityWhenUnchanged<T>({
     create: add,
     update: ({ objectOld, objectNew }, queue) => {
-      const requests = new Requests();
+      const requests = new RequestSet();
       const old = requests.collect(map, objectOld);
       const now = requests.collect(map, objectNew);
       return old === undefined && now === undefined
@@ -216,17 +216,17 @@ class PriorityHandler<T> implements EventHandler<T> {
     requireEventHandler('handler', handler);
     this.create =
       handler.create &&
-      ((event, queue) => handler.create?.(event, low(event.isInInitialList, queue)));
+      ((event, queue) => handler.create?.(event, withLowPriority(event.isInInitialList, queue)));
     this.update =
       handler.update &&
       ((event, queue) =>
-        handler.update?.(event, low(sameVersion(event as UpdateEvent<object>), queue)));
+        handler.update?.(event, withLowPriority(sameVersion(event as UpdateEvent<object>), queue)));
     this.delete = handler.delete && ((event, queue) => handler.delete?.(event, queue));
     this.generic = handler.generic && ((event, queue) => handler.generic?.(event, queue));
   }
 }
 
-function low(isLow: boolean, queue: HandlerQueue): HandlerQueue {
+function withLowPriority(isLow: boolean, queue: HandlerQueue): HandlerQueue {
   return isLow ? new LowPriorityQueue(queue) : queue;
 }
 
@@ -280,7 +280,7 @@ function collectOwners(
   object: object,
   owner: OwnerResource,
   options: OwnerOptions,
-  into: Requests,
+  into: RequestSet,
 ): void {
   const metadata = objectMetadata(object);
   const references: unknown = (metadata as { ownerReferences?: unknown } | undefined)
@@ -332,15 +332,15 @@ function isRequest(value: Request | null | undefined): boolean {
 }
 
 /** Up to this many requests are compared one by one; beyond it a map is used. */
-const FEW = 16;
+const LINEAR_LIMIT = 16;
 
 /**
  * The distinct requests of one event, in the order in which they were found. There are usually few,
  * but a map function may return one for every object in the cluster.
  */
-class Requests {
+class RequestSet {
   readonly all: Request[] = [];
-  /** The requests of `all`, once there are more than {@link FEW}. */
+  /** The requests of `all`, once there are more than {@link LINEAR_LIMIT}. */
   #known: RequestMap<true> | undefined;
   /** The first error: what a function threw, or a value that is not a request. */
   #failure: { readonly error: unknown } | undefined;
@@ -403,7 +403,7 @@ class Requests {
 
   #has(request: Request): boolean {
     const { all } = this;
-    if (all.length < FEW) {
+    if (all.length < LINEAR_LIMIT) {
       return all.some(
         ({ namespace, name }) => name === request.name && namespace === request.namespace,
       );

@@ -43,8 +43,8 @@ const WITHIN_MS = 600_000;
 const MOST_OBJECTS = 1024;
 /** The versions and contents that are kept of one object. */
 const MOST_VERSIONS = 8;
-const MOST_TOLD = 1000;
-const MOST_SHOWN = 20;
+const MOST_REPORTED_PATHS = 1000;
+const MOST_LOOPS = 20;
 const MOST_PATHS = 5;
 
 export interface HotLoopParts {
@@ -55,9 +55,9 @@ export interface HotLoopParts {
   /** The object in one of the controller's caches. */
   cached(key: Request, resource: Resource<object, never>): object | undefined;
   /** Called for each write of a loop. */
-  count(): void;
+  onLoopWrite(): void;
   /** Called once for each request and path. */
-  tell(loop: HotLoopReport, request: Request): void;
+  onLoop(loop: HotLoopReport, request: Request): void;
 }
 
 /** The last writes of one object. */
@@ -79,13 +79,13 @@ interface Track {
   since: number;
 }
 
-interface Found {
+interface RelatedRun {
   readonly run: Run;
   /** The object is a cause of the run, is the object of the request, or is owned by it. */
   readonly isRelated: boolean;
 }
 
-interface Shown extends Omit<HotLoopReport, 'agoMs'> {
+interface ReportedLoop extends Omit<HotLoopReport, 'agoMs'> {
   readonly at: number;
 }
 
@@ -93,9 +93,9 @@ export class HotLoops {
   readonly #parts: HotLoopParts;
   /** By kind, namespace and name, in the order of the last write. */
   readonly #tracks = new Map<string, Track>();
-  readonly #told = new Set<string>();
+  readonly #reportedPaths = new Set<string>();
   /** By request and object, newest last. */
-  readonly #shown = new Map<string, Shown>();
+  readonly #loops = new Map<string, ReportedLoop>();
 
   constructor(parts: HotLoopParts) {
     this.#parts = parts;
@@ -108,7 +108,7 @@ export class HotLoops {
 
   /** The loops of the last ten minutes, newest first. */
   report(now: number): HotLoopReport[] {
-    return [...this.#shown.values()]
+    return [...this.#loops.values()]
       .filter(({ at }) => now - at <= WITHIN_MS)
       .map(({ at, ...loop }) => ({ ...loop, agoMs: Math.max(now - at, 0) }))
       .reverse();
@@ -122,7 +122,7 @@ export class HotLoops {
     if (track.versions.includes(version)) return; // the write changed nothing
     const found = this.#runOf(written, id, namespace, name);
     if (found === undefined) return;
-    this.#judge(track, found, written, id);
+    this.#check(track, found, written, id);
     // At the end, because the causes of a run are older than its writes.
     if (track.versions.push(version) > MOST_VERSIONS) track.versions.shift();
   }
@@ -139,7 +139,12 @@ export class HotLoops {
   }
 
   /** The run that concerns the object, or the only running one. Undefined if it is ambiguous. */
-  #runOf({ answer }: WriteRecord, id: string, namespace: string, name: string): Found | undefined {
+  #runOf(
+    { answer }: WriteRecord,
+    id: string,
+    namespace: string,
+    name: string,
+  ): RelatedRun | undefined {
     const { ownerReferences, resourceVersion } = (answer as { metadata: Metadata }).metadata;
     // A run whose cause is this very write did not make it: the event arrived before the response.
     const running = this.#parts
@@ -164,7 +169,7 @@ export class HotLoops {
     return running.length === 1 ? { run, isRelated: false } : undefined;
   }
 
-  #judge(track: Track, { run, isRelated }: Found, written: WriteRecord, id: string): void {
+  #check(track: Track, { run, isRelated }: RelatedRun, written: WriteRecord, id: string): void {
     const now = this.#parts.clock.now();
     const causes = run.causes.filter(({ object }) => object !== undefined);
     if (causes.length === 0) return;
@@ -199,14 +204,14 @@ export class HotLoops {
         if (!isFirst) Object.assign(track, { passed: 0, content: undefined });
       }
     }
-    this.#look(track, written);
+    this.#findPaths(track, written);
     if (!isNext || (track.count < LOOP_WRITES && track.steps < LOOP_STEPS)) return;
-    this.#parts.count();
-    this.#show(track, run, id, now);
+    this.#parts.onLoopWrite();
+    this.#addLoop(track, run, id, now);
   }
 
   /** Once a loop is suspected, finds the paths that differ. */
-  #look(track: Track, written: WriteRecord): void {
+  #findPaths(track: Track, written: WriteRecord): void {
     if (track.count < LOOP_WRITES - 3 && track.steps < LOOP_STEPS - 3) return;
     const { answer, body, contentType } = written;
     if (track.last !== undefined) {
@@ -234,21 +239,22 @@ export class HotLoops {
     return track?.versions.includes(version) === true;
   }
 
-  #show(track: Track, { request }: Run, object: string, at: number): void {
+  #addLoop(track: Track, { request }: Run, object: string, at: number): void {
     const { namespace, name } = request;
     const paths = track.paths.length === 0 ? ['metadata.resourceVersion'] : track.paths;
     const key = `${namespace}/${name} ${object}`;
     const times =
-      (this.#shown.get(key)?.writes ?? Math.max(track.count, track.steps) + FIRST_WRITES - 1) + 1;
+      (this.#loops.get(key)?.writes ?? Math.max(track.count, track.steps) + FIRST_WRITES - 1) + 1;
     const loop = { namespace, name, object, paths, writes: times };
-    this.#shown.delete(key);
-    this.#shown.set(key, { ...loop, at });
-    if (this.#shown.size > MOST_SHOWN) this.#shown.delete(first(this.#shown));
-    const isNews = paths.filter((path) => !this.#told.has(`${key} ${path}`));
-    if (isNews.length === 0) return;
-    for (const path of isNews) this.#told.add(`${key} ${path}`);
-    while (this.#told.size > MOST_TOLD) this.#told.delete(first(this.#told));
-    this.#parts.tell({ ...loop, agoMs: 0 }, request);
+    this.#loops.delete(key);
+    this.#loops.set(key, { ...loop, at });
+    if (this.#loops.size > MOST_LOOPS) this.#loops.delete(first(this.#loops));
+    const newPaths = paths.filter((path) => !this.#reportedPaths.has(`${key} ${path}`));
+    if (newPaths.length === 0) return;
+    for (const path of newPaths) this.#reportedPaths.add(`${key} ${path}`);
+    while (this.#reportedPaths.size > MOST_REPORTED_PATHS)
+      this.#reportedPaths.delete(first(this.#reportedPaths));
+    this.#parts.onLoop({ ...loop, agoMs: 0 }, request);
   }
 }
 

@@ -10,7 +10,7 @@ import { sleep } from '../base/wait.ts';
  * How often an expired lease is checked, in milliseconds. Leases are renewed every two seconds, so
  * this adds no noticeable delay.
  */
-const LOOK_AGAIN_MS = 100;
+const CHECK_MS = 100;
 
 export class LeaseGate {
   readonly #holds: () => boolean;
@@ -44,6 +44,6 @@ export class LeaseGate {
 
   async #wait(): Promise<void> {
     while (!this.#signal.aborted && !this.#holds())
-      await sleep(this.#clock, LOOK_AGAIN_MS, this.#signal);
+      await sleep(this.#clock, CHECK_MS, this.#signal);
   }
 }

@@ -15,7 +15,7 @@ const VOLATILE = new Set([
   'selfLink',
 ]);
 
-function shown(object: object): Record<string, unknown> {
+function withoutVolatile(object: object): Record<string, unknown> {
   const { apiVersion: _, kind: __, metadata, ...rest } = object as Record<string, unknown>;
   if (!isJsonObject(metadata)) return rest;
   const kept = Object.entries(metadata).filter(([name]) => !VOLATILE.has(name));
@@ -23,7 +23,7 @@ function shown(object: object): Record<string, unknown> {
 }
 
 /** The content as text; members keep the server's order. */
-export const contentOf = (object: object): string => JSON.stringify(shown(object));
+export const contentOf = (object: object): string => JSON.stringify(withoutVolatile(object));
 
 /** The content with all times and observed generations replaced by constants. */
 export const withoutTimes = (content: string): string =>
@@ -37,14 +37,14 @@ export const withoutTimes = (content: string): string =>
 
 /** The paths at which two objects differ, such as `spec.ports[0].name`. */
 export const pathsBetween = (before: object, after: object): string[] =>
-  differing(shown(before), shown(after), '');
+  differingPaths(withoutVolatile(before), withoutVolatile(after), '');
 
-function differing(before: unknown, after: unknown, path: string): string[] {
+function differingPaths(before: unknown, after: unknown, path: string): string[] {
   if (Array.isArray(before) && Array.isArray(after) && before.length === after.length)
-    return before.flatMap((item, i) => differing(item, after[i], `${path}[${i}]`));
+    return before.flatMap((item, i) => differingPaths(item, after[i], `${path}[${i}]`));
   if (isJsonObject(before) && isJsonObject(after))
     return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
-      differing(before[name], after[name], path === '' ? name : `${path}.${name}`),
+      differingPaths(before[name], after[name], path === '' ? name : `${path}.${name}`),
     );
   return JSON.stringify(before) === JSON.stringify(after) ? [] : [path];
 }
@@ -73,13 +73,13 @@ export function pathsOfBody(
   if (!isJsonObject(sent)) return [];
   return contentType === undefined
     ? pathsBetween(before, sent)
-    : namedIn(shown(sent), shown(before), '');
+    : patchedPaths(withoutVolatile(sent), withoutVolatile(before), '');
 }
 
-function namedIn(patch: unknown, before: unknown, path: string): string[] {
+function patchedPaths(patch: unknown, before: unknown, path: string): string[] {
   if (isJsonObject(patch) && isJsonObject(before))
     return Object.entries(patch).flatMap(([name, member]) =>
-      namedIn(member, before[name], path === '' ? name : `${path}.${name}`),
+      patchedPaths(member, before[name], path === '' ? name : `${path}.${name}`),
     );
   if (patch === null && before === undefined) return [path];
   return JSON.stringify(patch) === JSON.stringify(before) ? [] : [path];

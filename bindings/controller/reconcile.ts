@@ -157,7 +157,7 @@ export function outcomeOf(result: unknown): Outcome {
   if (result === undefined || result === null) return { kind: 'success' };
   if (typeof result !== 'object')
     return wrong('result', 'nothing or { requeue?, requeueAfter?, priority? }', result);
-  const unknown = unknownIn(result);
+  const unknown = unknownMember(result);
   if (unknown !== undefined) return { kind: 'error', error: unknown };
   const { requeue, requeueAfter, priority } = result as Record<keyof Result, unknown>;
   if (requeue !== undefined && typeof requeue !== 'boolean')
@@ -176,7 +176,7 @@ export function outcomeOf(result: unknown): Outcome {
 }
 
 /** Compares the names inline first, because this runs after every reconcile. */
-function unknownIn(result: object): unknown {
+function unknownMember(result: object): unknown {
   let known = false;
   for (const name in result) {
     known = name === 'requeueAfter' || name === 'requeue' || name === 'priority';

@@ -42,12 +42,12 @@ export interface RequestQueue {
  * A request to test user-supplied queues and rate limiters with at the start, so that one for other
  * items fails there and not at each event.
  */
-const ANY: Request = { namespace: 'default', name: 'any' };
+const PROBE: Request = { namespace: 'default', name: 'any' };
 
 /** Checks a user-supplied rate limiter with the call that each reconcile begins with. */
 export function requireLimiterOfRequests(limiter: RateLimiter<Request>, controller: string): void {
   try {
-    limiter.numRequeues(ANY);
+    limiter.numRequeues(PROBE);
   } catch (cause) {
     throw new CapstanError(
       'INVALID_ARGUMENT',
@@ -70,8 +70,8 @@ export function requestQueue(
   const all = { ...options, key: requestKey };
   const forRequests = limiter && limiterOfRequests(limiter);
   return hasPriorities
-    ? new WithPriorities(new PriorityQueue<Request>(forRequests, all), true)
-    : new WithoutPriorities(new RateLimitingQueue<Request>(forRequests, all), true);
+    ? new PriorityQueueAdapter(new PriorityQueue<Request>(forRequests, all), true)
+    : new RateLimitingQueueAdapter(new RateLimitingQueue<Request>(forRequests, all), true);
 }
 
 /**
@@ -100,7 +100,7 @@ export function wrapQueue(queue: unknown): RequestQueue {
       queue,
     );
   try {
-    queue.knows(ANY);
+    queue.knows(PROBE);
   } catch (cause) {
     if (!hasCode(cause, 'INVALID_ARGUMENT')) throw cause;
     throw new CapstanError(
@@ -110,11 +110,11 @@ export function wrapQueue(queue: unknown): RequestQueue {
     );
   }
   return queue instanceof PriorityQueue
-    ? new WithPriorities(queue, false)
-    : new WithoutPriorities(queue, false);
+    ? new PriorityQueueAdapter(queue, false)
+    : new RateLimitingQueueAdapter(queue, false);
 }
 
-abstract class Wrapped<Q extends RateLimitingQueue<Request>> {
+abstract class QueueAdapter<Q extends RateLimitingQueue<Request>> {
   protected readonly queue: Q;
   readonly #own: boolean;
 
@@ -171,7 +171,7 @@ abstract class Wrapped<Q extends RateLimitingQueue<Request>> {
   }
 }
 
-class WithPriorities extends Wrapped<PriorityQueue<Request>> implements RequestQueue {
+class PriorityQueueAdapter extends QueueAdapter<PriorityQueue<Request>> implements RequestQueue {
   readonly hasPriorities = true;
 
   protected put(options: AddOptions, request: Request): void {
@@ -185,7 +185,10 @@ class WithPriorities extends Wrapped<PriorityQueue<Request>> implements RequestQ
   }
 }
 
-class WithoutPriorities extends Wrapped<RateLimitingQueue<Request>> implements RequestQueue {
+class RateLimitingQueueAdapter
+  extends QueueAdapter<RateLimitingQueue<Request>>
+  implements RequestQueue
+{
   readonly hasPriorities = false;
 
   protected put({ after = 0, rateLimited = false }: AddOptions, request: Request): void {

@@ -39,7 +39,7 @@ export class RunHistory {
   readonly #inOrder = new Set<Failure>();
 
   /** Adds a run that has ended. */
-  note(run: Run): void {
+  add(run: Run): void {
     this.totals[run.outcome]++;
     if (this.#ring.length < RECENT_RUNS) this.#ring.push(run);
     else this.#ring[this.#next] = run;

@@ -4,7 +4,7 @@
  */
 import { nameOfError, ownText, textOfError, wordsEnd } from '../base/error-text.ts';
 import type { Request } from '../base/request.ts';
-import { inTurn, type KnownCauses } from './causes.ts';
+import { dueFirst, type RunCauses } from './causes.ts';
 import type { Outcome } from './reconcile.ts';
 import type { ErrorReport, RunReport } from './report.ts';
 import type { Cause } from './source.ts';
@@ -25,13 +25,13 @@ export class Run {
     request: Request,
     id: string,
     attempt: number,
-    { causes, moreCauses }: KnownCauses,
+    { causes, moreCauses }: RunCauses,
     now: number,
   ) {
     this.request = request;
     this.id = id;
     this.attempt = attempt;
-    this.causes = inTurn(causes, now);
+    this.causes = dueFirst(causes, now);
     this.moreCauses = moreCauses;
     this.startedAt = now;
   }

@@ -17,7 +17,7 @@ import { type Request, requestKey } from '../base/request.ts';
 import { isThenable, onAbort } from '../base/wait.ts';
 import { onWritten } from '../client/written.ts';
 import type { AddOptions } from '../workqueue/index.ts';
-import type { Causes, KnownCauses } from './causes.ts';
+import type { Causes, RunCauses } from './causes.ts';
 import { HotLoops } from './hot-loops.ts';
 import type { ResolvedSettings } from './options.ts';
 import {
@@ -81,9 +81,9 @@ export function addOrEnd(queue: RequestQueue, options: AddOptions, request: Requ
 }
 
 /** The outcomes that change the metrics and the queue. */
-type Counted = Exclude<Outcome, { kind: 'aborted' }>;
+type CountedOutcome = Exclude<Outcome, { kind: 'aborted' }>;
 
-const HOT_LOOP =
+const HOT_LOOP_ADVICE =
   'write only what has changed (createOrUpdate, a status without times), or filter the events ' +
   'of own writes (generationChangedPredicate)';
 
@@ -92,7 +92,7 @@ interface Call {
   readonly run: Run;
   readonly abort: AbortController;
   /** Its index in `#calls`. */
-  place: number;
+  index: number;
 }
 
 export class ReconcileRunner<T extends object> {
@@ -111,7 +111,7 @@ export class ReconcileRunner<T extends object> {
     onAbort(stop, () => {
       for (const { abort } of [...this.#calls]) abort.abort(stop.reason);
     });
-    this.hotLoops = this.#watchForLoops();
+    this.hotLoops = this.#newHotLoops();
     onAbort(
       stop,
       onWritten((written) => this.hotLoops.wrote(written)),
@@ -123,7 +123,7 @@ export class ReconcileRunner<T extends object> {
     return this.#calls.map(({ run }) => run);
   }
 
-  #watchForLoops(): HotLoops {
+  #newHotLoops(): HotLoops {
     const { clock, figures, groupKind, logOf, name } = this.#settings;
     const get = this.#parts.get as CachedGet<object>;
     return new HotLoops({
@@ -137,17 +137,17 @@ export class ReconcileRunner<T extends object> {
           return undefined; // the controller does not watch that resource
         }
       },
-      count: () => {
+      onLoopWrite: () => {
         figures.hotLoopWrites++;
       },
-      tell: ({ object, paths, writes }, request) => {
+      onLoop: ({ object, paths, writes }, request) => {
         const message =
           `Reconciles write ${object} again and again, each because of the previous write: ` +
-          HOT_LOOP;
+          HOT_LOOP_ADVICE;
         if (logOf !== undefined) logOf(request).warn(message, { object, paths, writes });
         else {
-          const count = `${paths.join(', ')}, ${writes} writes`;
-          const about = `${requestKey(request)}: ${message} (${count})`;
+          const detail = `${paths.join(', ')}, ${writes} writes`;
+          const about = `${requestKey(request)}: ${message} (${detail})`;
           handleError(new CapstanError('HOT_LOOP', about), `controller "${name}"`);
         }
       },
@@ -158,7 +158,7 @@ export class ReconcileRunner<T extends object> {
    * Reconciles one request and applies the outcome. Rejects with an error that is not the request's
    * own; the request has then been added again, unless the error is a {@link Fatal}.
    */
-  async serve(request: Request, priority: number, causes: KnownCauses): Promise<void> {
+  async reconcile(request: Request, priority: number, causes: RunCauses): Promise<void> {
     const { figures, restartDelay } = this.#settings;
     figures.active++;
     try {
@@ -179,7 +179,7 @@ export class ReconcileRunner<T extends object> {
     const { clock, figures, recoverPanic } = this.#settings;
     const now = clock.now();
     run.end(outcome, now);
-    this.#parts.history.note(run);
+    this.#parts.history.add(run);
     if (outcome.kind === 'aborted') {
       this.#log(run)?.debug('Reconcile aborted by the end of the controller', {
         reconcileId: run.id,
@@ -199,7 +199,7 @@ export class ReconcileRunner<T extends object> {
   async #call(run: Run): Promise<Outcome> {
     const { clock, figures, reconciliationTimeout, tracer } = this.#settings;
     const abort = new AbortController();
-    const call: Call = { run, abort, place: this.#calls.length };
+    const call: Call = { run, abort, index: this.#calls.length };
     this.#calls.push(call);
     const onTimeout = (): void => {
       if (abort.signal.aborted) return;
@@ -218,15 +218,15 @@ export class ReconcileRunner<T extends object> {
       return outcome instanceof Promise ? await outcome : outcome;
     } finally {
       if (timer !== undefined) clock.clearTimer(timer);
-      this.#leave(call);
+      this.#remove(call);
     }
   }
 
-  #leave({ place }: Call): void {
+  #remove({ index }: Call): void {
     const last = this.#calls.pop() as Call;
-    if (last.place === place) return;
-    this.#calls[place] = last;
-    last.place = place;
+    if (last.index === index) return;
+    this.#calls[index] = last;
+    last.index = index;
   }
 
   /**
@@ -271,7 +271,7 @@ export class ReconcileRunner<T extends object> {
   }
 
   /** Applies every outcome except `aborted`. A request that comes again keeps its priority. */
-  #settle(run: Run, outcome: Counted, had: number): void {
+  #settle(run: Run, outcome: CountedOutcome, priority: number): void {
     const { figures } = this.#settings;
     switch (outcome.kind) {
       case 'success':
@@ -281,16 +281,16 @@ export class ReconcileRunner<T extends object> {
       case 'requeueAfter':
         figures.requeueAfter++;
         this.#forget(run);
-        this.#again({ after: outcome.ms, priority: outcome.priority ?? had }, run);
+        this.#addAgain({ after: outcome.ms, priority: outcome.priority ?? priority }, run);
         return;
       case 'requeue':
         figures.requeue++;
-        this.#again({ rateLimited: true, priority: outcome.priority ?? had }, run);
+        this.#addAgain({ rateLimited: true, priority: outcome.priority ?? priority }, run);
         return;
       case 'error':
         figures.errors++;
         this.#report(run, outcome.error);
-        this.#again({ rateLimited: true, priority: had }, run);
+        this.#addAgain({ rateLimited: true, priority }, run);
         return;
       case 'terminal':
         figures.errors++;
@@ -309,7 +309,7 @@ export class ReconcileRunner<T extends object> {
     }
   }
 
-  #again(options: AddOptions, run: Run): void {
+  #addAgain(options: AddOptions, run: Run): void {
     if (this.#parts.stop.aborted) return;
     const { request } = run;
     try {

@@ -32,7 +32,7 @@ export interface PlannedSource {
   /** `deployments.apps` if it watches a resource. Shown in messages. */
   readonly resource?: string;
   /** Wraps the queue that the source adds to. */
-  readonly through?: (queue: SourceQueue, signal: AbortSignal) => SourceQueue;
+  readonly wrap?: (queue: SourceQueue, signal: AbortSignal) => SourceQueue;
 }
 
 export interface StartOptions {
@@ -47,7 +47,7 @@ export interface StartOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-class Entry implements SourceQueue {
+class SourceEntry implements SourceQueue {
   readonly plan: PlannedSource;
   readonly removed = new AbortController();
   #queue: SourceQueue | undefined;
@@ -68,9 +68,9 @@ class Entry implements SourceQueue {
 
   /** Resolves when the source has synced. The signal only ends the wait. */
   async start({ queue, logger }: StartOptions, waiting: AbortSignal): Promise<void> {
-    const { source, through } = this.plan;
+    const { source, wrap } = this.plan;
     const { signal } = this.removed;
-    this.#queue = through === undefined ? queue : through(queue, signal);
+    this.#queue = wrap === undefined ? queue : wrap(queue, signal);
     const ends = AbortSignal.any([signal, waiting]);
     await abortable(Promise.resolve(source.start({ queue: this, signal, logger })), ends);
     this.hasStarted = true;
@@ -127,9 +127,9 @@ class Entry implements SourceQueue {
 }
 
 export class SourceSet {
-  readonly #entries = new Set<Entry>();
+  readonly #entries = new Set<SourceEntry>();
   /** Removed sources with calls that are still running. */
-  readonly #leaving = new Set<Entry>();
+  readonly #leaving = new Set<SourceEntry>();
   #started: StartOptions | undefined;
 
   /**
@@ -138,7 +138,7 @@ export class SourceSet {
    */
   add(plan: PlannedSource): () => void {
     requireSource('source', plan.source);
-    const entry = new Entry(plan);
+    const entry = new SourceEntry(plan);
     this.#entries.add(entry);
     if (this.#started !== undefined) this.#startLate(entry, this.#started);
     return () => {
@@ -151,7 +151,9 @@ export class SourceSet {
 
   /** Whether a handler of one of the sources is on the call stack. */
   isCalling(): boolean {
-    return calls.some((one) => this.#entries.has(one as Entry) || this.#leaving.has(one as Entry));
+    return calls.some(
+      (one) => this.#entries.has(one as SourceEntry) || this.#leaving.has(one as SourceEntry),
+    );
   }
 
   /**
@@ -194,7 +196,7 @@ export class SourceSet {
     return [...this.#entries].map((entry) => entry.report());
   }
 
-  async #start(entry: Entry, options: StartOptions, waiting: AbortSignal): Promise<void> {
+  async #start(entry: SourceEntry, options: StartOptions, waiting: AbortSignal): Promise<void> {
     try {
       await entry.start(options, waiting);
     } catch (cause) {
@@ -210,7 +212,7 @@ export class SourceSet {
     }
   }
 
-  #startLate(entry: Entry, options: StartOptions): void {
+  #startLate(entry: SourceEntry, options: StartOptions): void {
     if (options.signal.aborted) {
       entry.end(options.signal.reason);
       return;

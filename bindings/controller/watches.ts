@@ -123,7 +123,7 @@ export interface WatchPlan<T extends object> {
 }
 
 /** The informers of one watched resource: one, or one for each namespace. */
-class Seen {
+class ResourceCaches {
   readonly selections: readonly InformerSelection[];
   readonly #cache: SharedInformerFactory;
   readonly #resource: Resource<never, string>;
@@ -181,19 +181,19 @@ export class PlannedWatches<T extends object> {
   readonly #plan: WatchPlan<T>;
   readonly #clock: Clock;
   /** If a resource is watched both whole and by metadata alone, this has the whole objects. */
-  readonly #seen = new Map<Resource<never, string>, Seen>();
+  readonly #caches = new Map<Resource<never, string>, ResourceCaches>();
 
   constructor(controller: string, cache: SharedInformerFactory, plan: WatchPlan<T>, clock: Clock) {
     this.#cache = cache;
     this.#plan = plan;
     this.#clock = clock;
     this.sources = [...this.#kinds(), ...this.#raw()];
-    const main = plan.for && this.#seen.get(plan.for.resource);
+    const main = plan.for && this.#caches.get(plan.for.resource);
     this.get = (request: Request, resource?: Resource<never, string>): never => {
-      const seen = resource === undefined ? main : this.#seen.get(resource);
-      if (seen === undefined)
+      const caches = resource === undefined ? main : this.#caches.get(resource);
+      if (caches === undefined)
         throw invalid('resource', `a resource that "${controller}" watches`, resource);
-      return seen.of(request.namespace)?.getByName(request) as never;
+      return caches.of(request.namespace)?.getByName(request) as never;
     };
   }
 
@@ -223,9 +223,9 @@ export class PlannedWatches<T extends object> {
   ): PlannedSource[] {
     const { eventFilters } = this.#plan;
     const selections = this.#selections(resource, metadataOnly ? { metadataOnly } : {});
-    const seen = this.#seen.get(resource);
-    if (seen === undefined || (seen.selections[0]?.metadataOnly && !metadataOnly))
-      this.#seen.set(resource, new Seen(this.#cache, resource, selections));
+    const caches = this.#caches.get(resource);
+    if (caches === undefined || (caches.selections[0]?.metadataOnly && !metadataOnly))
+      this.#caches.set(resource, new ResourceCaches(this.#cache, resource, selections));
     return selections.map((selection, _, { length }) => ({
       resource: resource.group === '' ? resource.plural : `${resource.plural}.${resource.group}`,
       source: kindSource<O>({
@@ -255,15 +255,15 @@ export class PlannedWatches<T extends object> {
 
   #raw(): PlannedSource[] {
     const { sources, reconcileAllOn, for: main } = this.#plan;
-    const seen = main && this.#seen.get(main.resource);
+    const caches = main && this.#caches.get(main.resource);
     const keys = (): readonly string[] =>
-      seen?.all().flatMap((indexer) => indexer.listKeys()) ?? [];
+      caches?.all().flatMap((indexer) => indexer.listKeys()) ?? [];
     return [
       ...sources.map((source) => ({ source })),
       ...reconcileAllOn.map(
         (source): PlannedSource => ({
           source,
-          through: (queue, signal) => new ReconcileAllQueue(queue, keys, this.#clock, signal),
+          wrap: (queue, signal) => new ReconcileAllQueue(queue, keys, this.#clock, signal),
         }),
       ),
     ];

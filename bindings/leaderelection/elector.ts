@@ -109,7 +109,7 @@ export class LeaderElector {
       this.#running = false;
       this.#hasEnded = true;
       this.#config.metrics?.ended?.(this.#config.name);
-      this.#tell('onStoppedLeading', () => this.#config.callbacks.onStoppedLeading());
+      this.#notify('onStoppedLeading', () => this.#config.callbacks.onStoppedLeading());
     }
   }
 
@@ -206,7 +206,7 @@ export class LeaderElector {
     try {
       if (!term.signal.aborted)
         term.guard(() =>
-          this.#tell('onStartedLeading', () => callbacks.onStartedLeading(term.signal)),
+          this.#notify('onStartedLeading', () => callbacks.onStartedLeading(term.signal)),
         );
       await this.#renew(term);
     } finally {
@@ -286,7 +286,7 @@ export class LeaderElector {
 
     let found: LeaderElectionRecord;
     try {
-      found = await this.#ask(signal, (call) => lock.get(call));
+      found = await this.#call(signal, (call) => lock.get(call));
     } catch (error) {
       if (isNotFound(error) && !signal.aborted) return this.#write('create', mine, now, signal);
       this.#failed('read the lease', error, signal);
@@ -318,7 +318,7 @@ export class LeaderElector {
   ): Promise<boolean> {
     const { lock } = this.#config;
     try {
-      await this.#ask(signal, (call) => lock[how](record, call));
+      await this.#call(signal, (call) => lock[how](record, call));
     } catch (error) {
       this.#failed(`${how} the lease`, error, signal);
       return false;
@@ -345,7 +345,7 @@ export class LeaderElector {
     try {
       for (let tries = 0; !within.signal.aborted; tries++) {
         if (tries > 1) await sleep(clock, retryPeriod, within.signal);
-        const found = await this.#ask(within.signal, (call) => lock.get(call));
+        const found = await this.#call(within.signal, (call) => lock.get(call));
         this.#readRecord(found); // the lock compares with what was read last
         if (!this.isLeader()) return;
         const time = this.#times.next();
@@ -357,7 +357,7 @@ export class LeaderElector {
           leaderTransitions: found.leaderTransitions,
         };
         try {
-          await this.#ask(within.signal, (call) => lock.update(released, call));
+          await this.#call(within.signal, (call) => lock.update(released, call));
         } catch (error) {
           if (isStatusError(error) && error.status === 409) continue;
           throw error;
@@ -377,7 +377,7 @@ export class LeaderElector {
    * request that hangs does not cost the lease. A lock that ignores both timeout and signal delays
    * the election by SLACK_MS; its result counts until then, even after the signal.
    */
-  async #ask<R>(signal: AbortSignal, ask: (call: LockCall) => Promise<R>): Promise<R> {
+  async #call<R>(signal: AbortSignal, ask: (call: LockCall) => Promise<R>): Promise<R> {
     const { clock, renewDeadline } = this.#config;
     const timeout = Math.max(renewDeadline / 2, 1000);
     const patience = new Deadline(clock, timeout + SLACK_MS);
@@ -410,13 +410,13 @@ export class LeaderElector {
     const leader = this.getLeader();
     if (leader === this.#reported) return;
     this.#reported = leader;
-    this.#tell('onNewLeader', () => this.#config.callbacks.onNewLeader?.(leader));
+    this.#notify('onNewLeader', () => this.#config.callbacks.onNewLeader?.(leader));
   }
 
   #event(what: string): void {
     const { recorder, lock } = this.#config;
     if (recorder === undefined) return;
-    this.#tell('recorder', () =>
+    this.#notify('recorder', () =>
       recorder.eventf(
         lock.reference(),
         undefined,
@@ -441,7 +441,7 @@ export class LeaderElector {
   }
 
   /** Calls user code. Resolves when it has ended; never rejects. */
-  async #tell(what: string, call: () => unknown): Promise<void> {
+  async #notify(what: string, call: () => unknown): Promise<void> {
     try {
       await call();
     } catch (error) {

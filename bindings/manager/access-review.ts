@@ -26,7 +26,7 @@ const AUTHENTICATED_MS = 60_000;
 const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
 const REVIEW_MS = 10_000;
-const MOST_KEPT = 1000;
+const CACHE_SIZE = 1000;
 
 /** Options of {@link withAuthenticationAndAuthorization}. */
 export interface AccessReviewOptions {
@@ -82,12 +82,12 @@ export function withAuthenticationAndAuthorization(
     const user =
       token === undefined
         ? undefined
-        : await reviews.userOf(token).catch(reported('authentication'));
+        : await reviews.userOf(token).catch(reportAsNull('authentication'));
     if (user === null) return refuse(response, 500, 'Authentication failed');
     if (user === undefined) return refuse(response, 401, 'Unauthorized');
     const verb = (request.method ?? '').toLowerCase();
     const { path } = targetOf(request);
-    const allowed = await reviews.mayRead(user, verb, path).catch(reported('authorization'));
+    const allowed = await reviews.mayRead(user, verb, path).catch(reportAsNull('authorization'));
     if (allowed === null)
       return refuse(response, 500, `Authorization for user ${user.username} failed`);
     return allowed || refuse(response, 403, `Authorization denied for user ${user.username}`);
@@ -105,8 +105,8 @@ class Reviews {
     this.#client = new RestClient(transport, { clock, onWarning: () => undefined });
     this.#clock = clock;
     this.#audiences = audiences;
-    this.#users = new LRUExpire(MOST_KEPT, clock);
-    this.#allowed = new LRUExpire(MOST_KEPT, clock);
+    this.#users = new LRUExpire(CACHE_SIZE, clock);
+    this.#allowed = new LRUExpire(CACHE_SIZE, clock);
   }
 
   /** `undefined` for a token that is not valid. */
@@ -174,7 +174,7 @@ function refuse(response: ServerResponse, status: number, text: string): false {
 }
 
 /** Reports the error and returns `null`. */
-function reported(what: string): (error: unknown) => null {
+function reportAsNull(what: string): (error: unknown) => null {
   return (error) => {
     handleError(error, `${what} of a request for metrics`);
     return null;

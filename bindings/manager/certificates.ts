@@ -22,7 +22,7 @@ export type Certificates =
   | (() => SecureContextOptions | Promise<SecureContextOptions>);
 
 /** In milliseconds. controller-runtime: pkg/certwatcher defaultWatchInterval. */
-const ASK_MS = 10_000;
+const CHECK_MS = 10_000;
 
 const NAMES = namesOf<{ cert: string; key: string }>()({ cert: 1, key: 1 });
 
@@ -67,7 +67,7 @@ export function renewCertificates(
   let ended = false;
   // Copied, because the function may return the same object with changed members.
   let last = { ...first };
-  const ask = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       const next = await certificates();
       if (ended) return;
@@ -81,9 +81,9 @@ export function renewCertificates(
     } catch (error) {
       handleError(error, 'certificates of a server');
     }
-    if (!ended) timer = clock.setTimer(() => void ask(), ASK_MS);
+    if (!ended) timer = clock.setTimer(() => void check(), CHECK_MS);
   };
-  let timer = clock.setTimer(() => void ask(), ASK_MS);
+  let timer = clock.setTimer(() => void check(), CHECK_MS);
   return () => {
     ended = true;
     clock.clearTimer(timer);

@@ -13,19 +13,19 @@ const TIMEOUT_MS = 10_000;
 
 /** The text or the error of one collector. */
 export type Collected =
-  | { readonly who: string; readonly text: string }
-  | { readonly who: string; readonly error: unknown };
+  | { readonly collectorName: string; readonly text: string }
+  | { readonly collectorName: string; readonly error: unknown };
 
 /** Calls all collectors in parallel and returns their results in order. Never rejects. */
 export function collect(collectors: Iterable<Collector>, clock: Clock): Promise<Collected[]> {
   return Promise.all(
     Array.from(collectors, async (collector, at): Promise<Collected> => {
       const { name } = collector;
-      const who = `collector ${name === undefined ? `${at + 1}, ${show(collector)}` : show(name)}`;
+      const collectorName = `collector ${name === undefined ? `${at + 1}, ${show(collector)}` : show(name)}`;
       try {
-        return { who, text: await textOf(collector, clock) };
+        return { collectorName, text: await textOf(collector, clock) };
       } catch (error) {
-        return { who, error };
+        return { collectorName, error };
       }
     }),
   );

@@ -83,7 +83,7 @@ export class HTTPServer implements GroupedRunnable {
   readonly #options: HTTPServerOptions;
   readonly #bind: BindAddress;
   /** Responses in progress. */
-  readonly #open = new Set<ServerResponse>();
+  readonly #responses = new Set<ServerResponse>();
   /** All TCP connections. Node lists a TLS connection only after its handshake. */
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
@@ -215,7 +215,7 @@ export class HTTPServer implements GroupedRunnable {
   async kill(): Promise<void> {
     const server = this.#server;
     if (server === undefined || this.#ended) return;
-    this.#cut();
+    this.#destroySockets();
     await new Promise<void>((resolve) => server.once('close', resolve));
   }
 
@@ -227,16 +227,18 @@ export class HTTPServer implements GroupedRunnable {
     if (server instanceof NetServer) NetServer.prototype.close.call(server);
     else (server as Server).close();
     server.once('close', () => server.close()); // stops its timer for slow requests
-    this.#cut(new Set([...this.#open].map((response) => peerOf(response.req.socket))));
+    this.#destroySockets(
+      new Set([...this.#responses].map((response) => peerOf(response.req.socket))),
+    );
     // A response that was begun has promised keep-alive; its connection would stay open for Node's
     // keepAliveTimeout of 5 s.
-    for (const response of this.#open) this.#closeWith(response);
+    for (const response of this.#responses) this.#closeWith(response);
     if (shutdownTimeout === undefined) return;
-    const timer = clock.setTimer(() => this.#cut(), shutdownTimeout);
+    const timer = clock.setTimer(() => this.#destroySockets(), shutdownTimeout);
     server.once('close', () => clock.clearTimer(timer));
   }
 
-  #cut(spared?: ReadonlySet<string>): void {
+  #destroySockets(spared?: ReadonlySet<string>): void {
     for (const socket of this.#sockets) if (!spared?.has(peerOf(socket))) socket.destroy();
   }
 
@@ -248,8 +250,8 @@ export class HTTPServer implements GroupedRunnable {
   }
 
   async #serve(...[request, response]: Parameters<HTTPHandler>): Promise<void> {
-    this.#open.add(response);
-    response.once('close', () => this.#open.delete(response));
+    this.#responses.add(response);
+    response.once('close', () => this.#responses.delete(response));
     if (this.stopping.aborted) this.#closeWith(response);
     try {
       await this.#options.handler(request, response);

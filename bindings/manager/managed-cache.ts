@@ -20,7 +20,7 @@ import { isWorthReporting } from '../cache/reflector/reflector-errors.ts';
 import { goesOn, isLongWait } from '../cache/rest/rest.ts';
 
 /** How often the manager logs which caches have not synced, in milliseconds. */
-const SAY_AFTER_MS = 10_000;
+const LOG_MS = 10_000;
 
 export class ManagedCache extends SharedInformerFactory {
   readonly #clock: Clock;
@@ -29,14 +29,14 @@ export class ManagedCache extends SharedInformerFactory {
    * Whether failures of lists and watches are logged: there is a logger, and `watchErrorHandler` is
    * not set.
    */
-  readonly #tells: boolean;
+  readonly #logsFailures: boolean;
   #signal: AbortSignal | undefined;
 
   constructor(transport: Transport, options: FactoryOptions, clock: Clock, logger: Logger) {
     super(transport, options);
     this.#clock = clock;
     this.#logger = logger;
-    this.#tells = logger !== silentLogger && options.watchErrorHandler === undefined;
+    this.#logsFailures = logger !== silentLogger && options.watchErrorHandler === undefined;
   }
 
   /**
@@ -49,7 +49,8 @@ export class ManagedCache extends SharedInformerFactory {
   ): SharedIndexInformer<T, I> {
     const isNew = !this.has(resource, selection);
     const informer = super.informerFor(resource, selection);
-    if (isNew && this.#tells) informer.setWatchErrorHandler(this.#telling(resource, selection));
+    if (isNew && this.#logsFailures)
+      informer.setWatchErrorHandler(this.#failureLogger(resource, selection));
     if (this.#signal !== undefined) queueMicrotask(() => this.start());
     return informer;
   }
@@ -66,7 +67,7 @@ export class ManagedCache extends SharedInformerFactory {
    * Logs as often as an informer without a handler reports. Failures that do not end by themselves
    * are errors, others are warnings.
    */
-  #telling<T extends object>(
+  #failureLogger<T extends object>(
     resource: Resource<T, never>,
     selection: InformerSelection = {},
   ): WatchErrorHandler {
@@ -92,14 +93,14 @@ export class ManagedCache extends SharedInformerFactory {
 
   /** Resolves when the informers have synced. Meanwhile it logs which have not. */
   async ready({ signal }: { signal: AbortSignal }): Promise<void> {
-    const say = (): void => {
+    const log = (): void => {
       const missing = [...this.informers()].flatMap(([name, informer]) =>
         informer.hasSynced() ? [] : [name],
       );
       this.#logger.warn('waiting for caches to sync', { missing });
-      timer = this.#clock.setTimer(say, SAY_AFTER_MS);
+      timer = this.#clock.setTimer(log, LOG_MS);
     };
-    let timer = this.#clock.setTimer(say, SAY_AFTER_MS);
+    let timer = this.#clock.setTimer(log, LOG_MS);
     try {
       await this.waitForCacheSync({ signal });
     } finally {

@@ -289,7 +289,7 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
   );
   const { debugPage } = options;
   const { metrics } = settings;
-  if (debugPage === true) requireGuarded(metrics);
+  if (debugPage === true) requireFilter(metrics);
   else if (typeof debugPage === 'object' && debugPage !== null)
     requireLocal('options.debugPage', debugPage, 'the page names all objects');
   else if (debugPage !== undefined && typeof debugPage !== 'boolean')
@@ -298,7 +298,7 @@ export function resolveOptions(options: ManagerOptions): ManagerSettings {
 }
 
 /** On the metrics server the live page has no authentication of its own. */
-function requireGuarded({ bindAddress, filter }: MetricsOptions): void {
+function requireFilter({ bindAddress, filter }: MetricsOptions): void {
   const bind = parseBindAddress('options.metrics.bindAddress', bindAddress);
   if (bind === undefined || filter !== undefined || isLoopback(bind.host)) return;
   throw invalid(

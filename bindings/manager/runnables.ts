@@ -73,9 +73,9 @@ export class Runnables {
       if (runnable[method] !== undefined) requireFunction(`runnable.${method}`, runnable[method]);
     }
     const { group, ready } = runnable as Partial<GroupedRunnable>;
-    const ofLeader = runnable.needLeaderElection?.() ?? group === undefined;
-    if (ofLeader || group === undefined) {
-      this.#add(ofLeader ? 'leader election' : 'others', runnable);
+    const needsLeader = runnable.needLeaderElection?.() ?? group === undefined;
+    if (needsLeader || group === undefined) {
+      this.#add(needsLeader ? 'leader election' : 'others', runnable);
       return;
     }
     if (group !== 'HTTP servers' && group !== 'webhooks' && group !== 'caches')

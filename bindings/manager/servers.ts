@@ -110,7 +110,7 @@ export class Servers {
   }
 
   /** The router for a service; `undefined` if the service is off. */
-  #place(service: Service, bindAddress: string | undefined, name: string): Router | undefined {
+  #routerFor(service: Service, bindAddress: string | undefined, name: string): Router | undefined {
     if (bindAddress === undefined || parseBindAddress(service, bindAddress) === undefined)
       return undefined;
     this.#addresses.set(service, bindAddress);
@@ -123,7 +123,7 @@ export class Servers {
       readinessEndpointName = '/readyz',
       livenessEndpointName = '/healthz',
     } = this.#settings.healthProbe;
-    const router = this.#place('healthProbe', bindAddress, 'health probes');
+    const router = this.#routerFor('healthProbe', bindAddress, 'health probes');
     for (const [endpoint, handler] of [
       [readinessEndpointName, this.#readyz],
       [livenessEndpointName, this.#healthz],
@@ -137,7 +137,7 @@ export class Servers {
 
   #mountMetrics(): void {
     const { bindAddress, extraHandlers = {} } = this.#settings.metrics;
-    const router = this.#place('metrics', bindAddress, 'metrics');
+    const router = this.#routerFor('metrics', bindAddress, 'metrics');
     if (router === undefined) return;
     router.handle(
       METRICS,
@@ -157,9 +157,9 @@ export class Servers {
     for (const collected of await collect(this.#collectors, this.#settings.clock)) {
       if ('text' in collected) texts.push(collected.text);
       else {
-        const { who, error } = collected;
-        handleError(error, `metrics: ${who}`);
-        failures.push(`${who}: ${textOfError(error)}\n`);
+        const { collectorName, error } = collected;
+        handleError(error, `metrics: ${collectorName}`);
+        failures.push(`${collectorName}: ${textOfError(error)}\n`);
       }
     }
     if (failures.length > 0) {
@@ -193,13 +193,13 @@ export class Servers {
 
   #mountProfiles(): void {
     const { bindAddress, allowRemote = false } = this.#settings.profiling;
-    const router = this.#place('profiling', bindAddress, 'profiles');
+    const router = this.#routerFor('profiling', bindAddress, 'profiles');
     if (router === undefined) return;
     const inner = new Router();
     const stopping = (): AbortSignal | undefined =>
       this.#servers.get(bindAddress as string)?.stopping;
     serveProfiles(inner, this.#settings.clock, stopping);
-    const serve = guarded(inner.serve, { allowRemote, hosts: new Set() });
+    const serve = localOnly(inner.serve, { allowRemote, hosts: new Set() });
     const isShared = bindAddress === this.#settings.metrics.bindAddress;
     router.handle('/debug/pprof/', isShared ? this.#filtered(serve) : serve);
   }
@@ -212,7 +212,7 @@ export class Servers {
     const bindAddress = own?.bindAddress ?? metrics.bindAddress;
     const bind = parseBindAddress('options.debugPage.bindAddress', bindAddress);
     if (bind === undefined || (debugPage === undefined && !isLoopback(bind.host))) return;
-    const router = this.#place('debugPage', bindAddress, 'live page');
+    const router = this.#routerFor('debugPage', bindAddress, 'live page');
     const allowRemote = own?.allowRemote ?? (debugPage === true && !isLoopback(bind.host));
     const page = newPage({ allowRemote, hosts: own?.hosts ?? [] });
     const open: HTTPHandler = (request, response) => void page(request, response);
@@ -237,7 +237,7 @@ function takesGzip(header: string | string[] | undefined): boolean {
     });
 }
 
-function guarded(handler: HTTPHandler, access: PageAccess): HTTPHandler {
+function localOnly(handler: HTTPHandler, access: PageAccess): HTTPHandler {
   return (request, response) => {
     if (access.allowRemote || refusal(request, access) === undefined)
       return handler(request, response);

@@ -174,21 +174,21 @@ test('causes that were taken can be put back, before later ones', () => {
   for (let i = 0; i < 5; i++) causes.add(request, causeOf('create', i));
   const taken = causes.take(request);
   causes.add(request, causeOf('update', 5));
-  causes.giveBack(request, taken);
-  causes.giveBack(request, { causes: [], moreCauses: 0 });
+  causes.putBack(request, taken);
+  causes.putBack(request, { causes: [], moreCauses: 0 });
   expect(causes.of(request).causes.map(({ at }) => at)).toEqual([0, 1, 2, 3, 4, 5]);
   for (let i = 6; i < 20; i++) causes.add(request, causeOf('update', i));
   const many = causes.take(request);
   expect(many.moreCauses).toBe(12);
   causes.add(request, causeOf('delete', 20));
-  causes.giveBack(request, many);
+  causes.putBack(request, many);
   expect(causes.of(request)).toMatchObject({ moreCauses: 13 });
   expect(causes.of(request).causes.map(({ at }) => at)).toEqual([0, 1, 2, 3, 4, 5, 6, 20]);
   const all = causes.take(request);
   for (let i = 21; i < 40; i++) causes.add(request, causeOf('update', i));
-  causes.giveBack(request, all);
+  causes.putBack(request, all);
   expect(causes.take(request)).toMatchObject({ moreCauses: 40 - MOST_CAUSES });
-  causes.giveBack(request, { causes: [causeOf('create')], moreCauses: 0 });
+  causes.putBack(request, { causes: [causeOf('create')], moreCauses: 0 });
   // the very object of the source, unchanged
   expect(causes.take(request).causes).toEqual([causeOf('create')]);
 });
@@ -224,14 +224,14 @@ test('a request that never came has no causes, and one that comes again is count
   for (let round = 0; round < 3; round++) {
     causes.add(requestOf('a'), causeOf('create'));
     expect(causes.size).toBe(1);
-    causes.giveBack(requestOf('a'), none);
+    causes.putBack(requestOf('a'), none);
     expect(causes.size).toBe(1);
     causes.take(requestOf('a'));
   }
-  expect([causes.size, causes.places]).toEqual([0, 1]);
+  expect([causes.size, causes.entries]).toEqual([0, 1]);
   causes.add(requestOf('b'), causeOf('update'));
   causes.clear();
-  expect([causes.size, causes.places, causes.of(requestOf('b'))]).toEqual([0, 0, none]);
+  expect([causes.size, causes.entries, causes.of(requestOf('b'))]).toEqual([0, 0, none]);
 });
 
 test('nothing is kept after a reconcile, nor after the end', async () => {
@@ -256,14 +256,14 @@ test('the number of entries follows the queued requests', () => {
     if (i >= 100) expect(causes.take(request(i - 100)).causes[0]?.at).toBe(i - 100);
   }
   expect(causes.size).toBe(100);
-  expect(causes.places).toBeLessThanOrEqual(2 * 100 + 4096);
+  expect(causes.entries).toBeLessThanOrEqual(2 * 100 + 4096);
   for (let i = 49_900; i < 50_000; i++)
     expect(causes.take(request(i)).causes).toEqual([causeOf('create', i)]);
   expect(causes.size).toBe(0);
   for (let i = 0; i < 10_000; i++) causes.add(request(i), causeOf('update', i));
-  expect([causes.size, causes.places >= 10_000]).toEqual([10_000, true]);
+  expect([causes.size, causes.entries >= 10_000]).toEqual([10_000, true]);
   for (let i = 0; i < 10_000; i++) causes.take(request(i));
-  expect([causes.size, causes.places <= 4096]).toEqual([0, true]);
+  expect([causes.size, causes.entries <= 4096]).toEqual([0, true]);
 });
 
 test('a request map drops namespaces that became empty', () => {

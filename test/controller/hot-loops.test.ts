@@ -313,8 +313,8 @@ describe('simulated runs', () => {
       ...{ clock, groupKind: 'Thing.example.com' },
       running: () => running,
       cached: () => undefined,
-      count: () => void counted++,
-      tell: (loop) => void told.push(loop),
+      onLoopWrite: () => void counted++,
+      onLoop: (loop) => void told.push(loop),
     });
     let version = 0;
     const object = (name: string, more: object) => ({

@@ -65,8 +65,8 @@ test('a collector without a text within ten seconds fails, and no timer is left'
   expect(clock.timers()).toBe(1);
   await clock.run(1);
   expect(await all).toEqual([
-    { who: 'collector 1, an object', text: 'a 1\n' },
-    { who: 'collector "slow"', error: expect.objectContaining({ code: 'TIMEOUT' }) },
+    { collectorName: 'collector 1, an object', text: 'a 1\n' },
+    { collectorName: 'collector "slow"', error: expect.objectContaining({ code: 'TIMEOUT' }) },
   ]);
   expect(clock.timers()).toBe(0);
 });

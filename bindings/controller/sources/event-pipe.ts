@@ -69,17 +69,17 @@ export const PIPE_NAMES = namesOf<PipeOptions<never>>()({
 });
 
 /** The predicates and the handler's method for one kind of event. */
-interface Lane {
+interface EventRoute {
   readonly kind: EventKind;
   readonly tests: readonly EventTest[];
   /** The names of the predicates, for causes. */
   readonly predicate: string | undefined;
   /** `undefined` if the handler ignores this kind of event. */
-  readonly tell: ((event: unknown, queue: HandlerQueue) => unknown) | undefined;
+  readonly handle: ((event: unknown, queue: HandlerQueue) => unknown) | undefined;
 }
 
 /** The promise of an async handler, for sources that wait for it. Never rejects. */
-type Told = Promise<void> | undefined;
+type HandlerResult = Promise<void> | undefined;
 
 export class EventPipe<T> {
   readonly name: string;
@@ -87,20 +87,20 @@ export class EventPipe<T> {
   /** The controller's logger, set at the start. */
   logger: Logger | undefined;
   readonly #kind: string | undefined;
-  readonly #create: Lane;
-  readonly #update: Lane;
-  readonly #delete: Lane;
-  readonly #generic: Lane;
+  readonly #create: EventRoute;
+  readonly #update: EventRoute;
+  readonly #delete: EventRoute;
+  readonly #generic: EventRoute;
   /** Retries only the newest event of the source; it replaces earlier ones. */
   readonly #latestOnly: boolean;
   #queue: SourceQueue | undefined;
   /** The controller's queue. It identifies the source in the list of running calls. */
   #owner: object = this;
-  #underWay = 0;
+  #running = 0;
   #idle: ReturnType<typeof deferred> | undefined;
   readonly #seldom: Seldom;
   /** Made when a handler fails for the first time. */
-  #again: EventRetries<Lane> | undefined;
+  #retries: EventRetries<EventRoute> | undefined;
   #handled = 0;
   #filtered = 0;
   #failed = 0;
@@ -126,10 +126,10 @@ export class EventPipe<T> {
     this.#kind = kind;
     this.#seldom = new Seldom(clock);
     this.#latestOnly = latestOnly;
-    this.#create = lane('create', predicates, handler);
-    this.#update = lane('update', predicates, handler);
-    this.#delete = lane('delete', predicates, handler);
-    this.#generic = lane('generic', predicates, handler);
+    this.#create = routeOf('create', predicates, handler);
+    this.#update = routeOf('update', predicates, handler);
+    this.#delete = routeOf('delete', predicates, handler);
+    this.#generic = routeOf('generic', predicates, handler);
   }
 
   /**
@@ -150,14 +150,14 @@ export class EventPipe<T> {
     this.logger = logger;
     const close = (): void => {
       this.#queue = CLOSED;
-      this.#again?.stop();
+      this.#retries?.stop();
     };
     signal.addEventListener('abort', close, { once: true });
   }
 
   /** {@link Source.idle} */
   idle(): Promise<void> {
-    if (this.#underWay === 0) return Promise.resolve();
+    if (this.#running === 0) return Promise.resolve();
     this.#idle ??= deferred();
     return this.#idle.promise;
   }
@@ -166,21 +166,21 @@ export class EventPipe<T> {
     return { handled: this.#handled, filtered: this.#filtered, failed: this.#failed };
   }
 
-  create(event: CreateEvent<T>): Told {
-    return this.#tell(this.#create, event, event.object);
+  create(event: CreateEvent<T>): HandlerResult {
+    return this.#dispatch(this.#create, event, event.object);
   }
 
-  update(event: UpdateEvent<T>): Told {
-    return this.#tell(this.#update, event, event.objectNew);
+  update(event: UpdateEvent<T>): HandlerResult {
+    return this.#dispatch(this.#update, event, event.objectNew);
   }
 
-  delete(event: DeleteEvent<T>): Told {
-    return this.#tell(this.#delete, event, event.object);
+  delete(event: DeleteEvent<T>): HandlerResult {
+    return this.#dispatch(this.#delete, event, event.object);
   }
 
   /** The object may be of any type. */
-  generic(event: GenericEvent<T>): Told {
-    return this.#tell(this.#generic, event, event.object);
+  generic(event: GenericEvent<T>): HandlerResult {
+    return this.#dispatch(this.#generic, event, event.object);
   }
 
   /**
@@ -205,28 +205,28 @@ export class EventPipe<T> {
     };
   }
 
-  #tell(lane: Lane, event: unknown, object: unknown): Told {
-    if (lane.tell === undefined) {
+  #dispatch(route: EventRoute, event: unknown, object: unknown): HandlerResult {
+    if (route.handle === undefined) {
       this.#filtered++;
       return undefined;
     }
-    for (const test of lane.tests) {
-      if (this.#passes(lane, test, event, object)) continue;
+    for (const test of route.tests) {
+      if (this.#passes(route, test, event, object)) continue;
       this.#filtered++;
       return undefined;
     }
-    return this.#handle(lane, event, object, 1);
+    return this.#handle(route, event, object, 1);
   }
 
   /**
    * If a predicate throws, the event passes: a needless reconcile does no harm, a lost event does.
    */
-  #passes(lane: Lane, test: EventTest, event: unknown, object: unknown): boolean {
+  #passes(route: EventRoute, test: EventTest, event: unknown, object: unknown): boolean {
     try {
       return test(event);
     } catch (error) {
-      this.#seldom.say(lane.kind, (more) => {
-        const what = `a predicate failed, ${lane.kind} event of ${describe(object)}`;
+      this.#seldom.say(route.kind, (more) => {
+        const what = `a predicate failed, ${route.kind} event of ${describe(object)}`;
         this.report(error, `${what}: the event passes${more}`);
       });
       return true;
@@ -234,14 +234,14 @@ export class EventPipe<T> {
   }
 
   /** @param tries the number of times that the event was handled, this time included */
-  #handle(lane: Lane, event: unknown, object: unknown, tries: number): Told {
+  #handle(route: EventRoute, event: unknown, object: unknown, tries: number): HandlerResult {
     calls.push(this.#owner);
     try {
-      const result = lane.tell?.(event, new EventQueue(this, lane, object));
-      if (isThenable(result)) return this.#settle(lane, event, object, tries, result);
+      const result = route.handle?.(event, new EventQueue(this, route, object));
+      if (isThenable(result)) return this.#settle(route, event, object, tries, result);
       this.#handled++;
     } catch (error) {
-      this.#fail(lane, event, object, tries, error);
+      this.#fail(route, event, object, tries, error);
     } finally {
       calls.pop();
     }
@@ -249,38 +249,38 @@ export class EventPipe<T> {
   }
 
   async #settle(
-    lane: Lane,
+    route: EventRoute,
     event: unknown,
     object: unknown,
     tries: number,
     result: PromiseLike<unknown>,
   ): Promise<void> {
-    this.#underWay++;
+    this.#running++;
     try {
       await result;
       this.#handled++;
     } catch (error) {
-      this.#fail(lane, event, object, tries, error);
+      this.#fail(route, event, object, tries, error);
     }
-    if (--this.#underWay > 0) return;
+    if (--this.#running > 0) return;
     this.#idle?.resolve();
     this.#idle = undefined;
   }
 
-  #fail(lane: Lane, event: unknown, object: unknown, tries: number, error: unknown): void {
+  #fail(route: EventRoute, event: unknown, object: unknown, tries: number, error: unknown): void {
     this.#failed++;
-    const next = this.#tellAgain(lane, event, object, tries);
-    this.report(error, `the handler failed, ${lane.kind} event of ${describe(object)}: ${next}`);
+    const next = this.#retry(route, event, object, tries);
+    this.report(error, `the handler failed, ${route.kind} event of ${describe(object)}: ${next}`);
   }
 
   /** Returns what happens to the event, for the error report. */
-  #tellAgain(lane: Lane, event: unknown, object: unknown, tries: number): string {
+  #retry(route: EventRoute, event: unknown, object: unknown, tries: number): string {
     if (this.#queue === CLOSED) return 'its source has ended';
-    this.#again ??= new EventRetries<Lane>(this.clock, (failed) => {
-      void this.#handle(failed.lane, failed.event, failed.object, failed.tries + 1);
+    this.#retries ??= new EventRetries<EventRoute>(this.clock, (failed) => {
+      void this.#handle(failed.route, failed.event, failed.object, failed.tries + 1);
     });
     try {
-      if (this.#again.add(this.#keyOf(object), { lane, event, object, tries }))
+      if (this.#retries.add(this.#keyOf(object), { route, event, object, tries }))
         return `it is retried in ${retryDelay(tries)} ms`;
       return 'it is dropped, because too many events wait for a retry';
     } catch (cause) {
@@ -326,7 +326,7 @@ export class EventPipe<T> {
 }
 
 const CLOSED: SourceQueue = { addWithCause: () => undefined };
-const AS_IT_IS: AddOptions = Object.freeze({});
+const NO_OPTIONS: AddOptions = Object.freeze({});
 
 /**
  * The queue that a handler gets with one event; an async handler may use it later. The cause is
@@ -334,18 +334,18 @@ const AS_IT_IS: AddOptions = Object.freeze({});
  */
 class EventQueue<T> implements HandlerQueue {
   readonly #pipe: EventPipe<T>;
-  readonly #lane: Lane;
+  readonly #route: EventRoute;
   readonly #object: unknown;
   #cause: Cause | undefined;
 
-  constructor(pipe: EventPipe<T>, lane: Lane, object: unknown) {
+  constructor(pipe: EventPipe<T>, route: EventRoute, object: unknown) {
     this.#pipe = pipe;
-    this.#lane = lane;
+    this.#route = route;
     this.#object = object;
   }
 
   add(request: Request): void {
-    this.#add(AS_IT_IS, request);
+    this.#add(NO_OPTIONS, request);
   }
 
   addAfter(request: Request, ms: number): void {
@@ -361,20 +361,20 @@ class EventQueue<T> implements HandlerQueue {
   }
 
   #add(options: AddOptions, request: Request): void {
-    this.#cause ??= this.#pipe.causeOf(this.#lane.kind, this.#lane.predicate, this.#object);
+    this.#cause ??= this.#pipe.causeOf(this.#route.kind, this.#route.predicate, this.#object);
     this.#pipe.add(options, request, this.#cause);
   }
 }
 
-function lane<T>(
+function routeOf<T>(
   kind: EventKind,
   predicates: readonly Predicate<T>[],
   handler: EventHandler<T>,
-): Lane {
+): EventRoute {
   const asked = predicates.filter((predicate) => predicate[kind] !== undefined);
   const tests = asked.flatMap((predicate) => testOf(predicate, kind) ?? []);
   const predicate = asked.length === 0 ? undefined : asked.map(predicateName).join(', ');
-  return { kind, tests, predicate, tell: handler[kind]?.bind(handler) as Lane['tell'] };
+  return { kind, tests, predicate, handle: handler[kind]?.bind(handler) as EventRoute['handle'] };
 }
 
 function describe(object: unknown): string {

@@ -17,8 +17,8 @@ const LONGEST_MS = 30_000;
 const MOST_EVENTS = 10_000;
 
 /** An event whose handler has failed `tries` times. */
-export interface Failed<L extends { readonly kind: EventKind }> {
-  readonly lane: L;
+export interface FailedEvent<L extends { readonly kind: EventKind }> {
+  readonly route: L;
   readonly event: unknown;
   readonly object: unknown;
   readonly tries: number;
@@ -26,7 +26,7 @@ export interface Failed<L extends { readonly kind: EventKind }> {
 
 /** The waiting events of one object. */
 interface Waiting<L extends { readonly kind: EventKind }> {
-  events: Failed<L>[];
+  events: FailedEvent<L>[];
   timer: unknown;
 }
 
@@ -37,15 +37,15 @@ export function retryDelay(tries: number): number {
 
 export class EventRetries<L extends { readonly kind: EventKind }> {
   readonly #clock: Clock;
-  readonly #tell: (failed: Failed<L>) => void;
+  readonly #handle: (failed: FailedEvent<L>) => void;
   readonly #byKey = new Map<string, Waiting<L>>();
   #size = 0;
   #unnamed = 0;
 
-  /** @param tell handles an event again; must not throw */
-  constructor(clock: Clock, tell: (failed: Failed<L>) => void) {
+  /** @param handle handles an event again; must not throw */
+  constructor(clock: Clock, handle: (failed: FailedEvent<L>) => void) {
     this.#clock = clock;
-    this.#tell = tell;
+    this.#handle = handle;
   }
 
   /**
@@ -53,7 +53,7 @@ export class EventRetries<L extends { readonly kind: EventKind }> {
    *
    * @param key of the object; undefined if the event is not to be merged with others
    */
-  add(key: string | undefined, failed: Failed<L>): boolean {
+  add(key: string | undefined, failed: FailedEvent<L>): boolean {
     const at = key ?? `#${++this.#unnamed}`;
     const waiting = this.#byKey.get(at);
     if (waiting !== undefined && mergeIntoLast(waiting.events, failed)) return true;
@@ -77,16 +77,16 @@ export class EventRetries<L extends { readonly kind: EventKind }> {
     const { events = [] } = this.#byKey.get(key) ?? {};
     this.#byKey.delete(key); // first, because events that fail again are added again
     this.#size -= events.length;
-    for (const event of events) this.#tell(event);
+    for (const event of events) this.#handle(event);
   }
 }
 
 function mergeIntoLast<L extends { readonly kind: EventKind }>(
-  events: Failed<L>[],
-  failed: Failed<L>,
+  events: FailedEvent<L>[],
+  failed: FailedEvent<L>,
 ): boolean {
   const last = events.at(-1);
-  if (last?.lane.kind !== 'update' || failed.lane.kind !== 'update') return false;
+  if (last?.route.kind !== 'update' || failed.route.kind !== 'update') return false;
   const { objectOld } = last.event as UpdateEvent<object>;
   const { objectNew } = failed.event as UpdateEvent<object>;
   const event = { objectOld, objectNew, change: new LazyChange(objectOld, objectNew) };

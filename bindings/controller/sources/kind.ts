@@ -47,7 +47,7 @@ const KIND_NAMES = namesOf<KindSourceOptions<never>>()({
 /** In milliseconds. controller-runtime: kind.go, the interval of PollUntilContextCancel. */
 const POLL_MS = 10_000;
 /** In milliseconds. A definition that is installed together with its controller is not reported. */
-const SAY_UNSERVED_MS = 5000;
+const REPORT_UNSERVED_MS = 5000;
 
 /**
  * Makes a source of a resource's objects: a create event for each existing object
@@ -80,13 +80,20 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
   const key = cache.nameOf(resource, selection); // throws for an invalid selection
   const isServed = (signal: AbortSignal): Promise<boolean> =>
     cache.isServed(resource, { selection, signal });
-  const instead = (signal: AbortSignal): Promise<string> => cache.servedInstead(resource, signal);
+  const servedInstead = (signal: AbortSignal): Promise<string> =>
+    cache.servedInstead(resource, signal);
   const informer = (): SharedIndexInformer<T, never> => {
     const informer = cache.informerFor(resource as Resource<T, never>, selection);
     cache.start();
     return informer;
   };
-  return new InformerSource<T>(pipe, { key, informer, isServed, instead, kind: resource.kind });
+  return new InformerSource<T>(pipe, {
+    key,
+    informer,
+    isServed,
+    servedInstead,
+    kind: resource.kind,
+  });
 }
 
 export interface InformerSourceOptions<T extends object, I extends string>
@@ -118,11 +125,11 @@ const INFORMER_NAMES = namesOf<InformerSourceOptions<never, never>>()({
   informer: 1,
 });
 
-interface Where<T extends object> {
+interface InformerAccess<T extends object> {
   informer(): SharedIndexInformer<T, never>;
   isServed?(signal: AbortSignal): Promise<boolean>;
   /** What the server serves instead, as text. */
-  instead?(signal: AbortSignal): Promise<string>;
+  servedInstead?(signal: AbortSignal): Promise<string>;
   /** The informer's key in reports. */
   key?: string;
   kind?: string;
@@ -131,22 +138,22 @@ interface Where<T extends object> {
 class InformerSource<T extends object> implements Source {
   readonly name: string;
   readonly #pipe: EventPipe<T>;
-  readonly #where: Where<T>;
-  readonly #began = deferred();
+  readonly #access: InformerAccess<T>;
+  readonly #started = deferred();
   #signal: AbortSignal | undefined;
   #informer: SharedIndexInformer<T, never> | undefined;
   #registration: Registration | undefined;
   #unserved = false;
   /** What the server serves instead, as text. */
-  #instead = '';
-  #saidUnserved = false;
+  #servedInstead = '';
+  #reportedUnserved = false;
   /** The error with which the source failed to start. */
   #failure: { error: unknown } | undefined;
 
-  constructor(pipe: EventPipe<T>, where: Where<T>) {
+  constructor(pipe: EventPipe<T>, access: InformerAccess<T>) {
     this.name = pipe.name;
     this.#pipe = pipe;
-    this.#where = where;
+    this.#access = access;
   }
 
   async start(start: SourceStart): Promise<void> {
@@ -155,13 +162,13 @@ class InformerSource<T extends object> implements Source {
     // Not awaited: the server may be slow, or may not serve the kind yet.
     void this.#begin(start.signal)
       .catch((error) => (this.#failure = { error }))
-      .then(() => this.#began.resolve());
+      .then(() => this.#started.resolve());
   }
 
   async #begin(signal: AbortSignal): Promise<void> {
     await this.#untilServed(signal);
     if (signal.aborted) return;
-    const informer = this.#where.informer();
+    const informer = this.#access.informer();
     const registration = informer.addEventHandler(this.#pipe.informerHandler(), {
       name: this.name,
     });
@@ -174,7 +181,7 @@ class InformerSource<T extends object> implements Source {
 
   async #untilServed(signal: AbortSignal): Promise<void> {
     const { clock } = this.#pipe;
-    const { isServed } = this.#where;
+    const { isServed } = this.#access;
     while (isServed !== undefined && !signal.aborted) {
       const over = new AbortController();
       const either = AbortSignal.any([signal, over.signal]);
@@ -183,7 +190,7 @@ class InformerSource<T extends object> implements Source {
       // which handles a failing server itself.
       this.#unserved = (await Promise.race([isServed(either), pause])) === false;
       if (this.#unserved) {
-        await Promise.race([this.#tellUnserved(either), pause]);
+        await Promise.race([this.#reportUnserved(either), pause]);
         await pause;
       }
       over.abort();
@@ -191,14 +198,15 @@ class InformerSource<T extends object> implements Source {
     }
   }
 
-  /** Warns each time; without a logger, reports once and only after {@link SAY_UNSERVED_MS}. */
-  async #tellUnserved(signal: AbortSignal): Promise<void> {
+  /** Warns each time; without a logger, reports once and only after {@link REPORT_UNSERVED_MS}. */
+  async #reportUnserved(signal: AbortSignal): Promise<void> {
     const { logger, clock } = this.#pipe;
-    if (logger === undefined && this.#saidUnserved) return;
-    if (logger === undefined) await sleep(clock, SAY_UNSERVED_MS, signal);
-    if (!this.#saidUnserved) this.#instead = (await this.#where.instead?.(signal)) ?? '';
+    if (logger === undefined && this.#reportedUnserved) return;
+    if (logger === undefined) await sleep(clock, REPORT_UNSERVED_MS, signal);
+    if (!this.#reportedUnserved)
+      this.#servedInstead = (await this.#access.servedInstead?.(signal)) ?? '';
     if (signal.aborted) return;
-    this.#saidUnserved = true;
+    this.#reportedUnserved = true;
     const problem = this.#problem(false) ?? '';
     if (logger !== undefined) logger.warn(problem, { source: this.name });
     else handleError(new CapstanError('SOURCE_FAILED', problem), `source "${this.name}"`);
@@ -210,7 +218,7 @@ class InformerSource<T extends object> implements Source {
    */
   async waitForSync({ signal }: { signal: AbortSignal }): Promise<void> {
     const either = this.#signal === undefined ? signal : AbortSignal.any([signal, this.#signal]);
-    await abortable(this.#began.promise, either);
+    await abortable(this.#started.promise, either);
     if (this.#failure !== undefined) throw this.#failure.error;
     if (this.#registration !== undefined)
       await abortable(this.#registration.hasSyncedChecker().done, either);
@@ -223,7 +231,7 @@ class InformerSource<T extends object> implements Source {
   status(): SourceStatus {
     const synced = this.#registration?.hasSynced() ?? false;
     const problem = this.#problem(synced);
-    const { key: informer } = this.#where;
+    const { key: informer } = this.#access;
     return {
       synced,
       events: this.#pipe.events(),
@@ -236,10 +244,10 @@ class InformerSource<T extends object> implements Source {
     if (this.#failure !== undefined) return textOfError(this.#failure.error);
     if (this.#unserved) {
       const advice =
-        this.#instead === ''
+        this.#servedInstead === ''
           ? 'Is the CustomResourceDefinition installed?'
-          : `But ${this.#instead}: did you mean that?`;
-      const { key } = this.#where;
+          : `But ${this.#servedInstead}: did you mean that?`;
+      const { key } = this.#access;
       return `the server does not serve ${key}: it is asked again every 10 s. ${advice}`;
     }
     if (this.#informer === undefined) return undefined;

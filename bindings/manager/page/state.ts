@@ -62,7 +62,7 @@ export function stateOf(
 ): LivePageState {
   const shown: ManagerReport = {
     ...report,
-    controllers: report.controllers.map((controller) => cut(controller, filter, limit)),
+    controllers: report.controllers.map((controller) => limitReport(controller, filter, limit)),
   };
   const matches = filter === '' ? [] : matchesOf(filter, shown, found ?? []);
   const named =
@@ -121,7 +121,11 @@ function parseKey(filter: string): Request | undefined {
  * Limits a report to the filter. The order of keys is: the named one, running, failing, ready,
  * delayed; the next to become ready first.
  */
-function cut(controller: ControllerReport, filter: string, limit: number): ControllerReport {
+function limitReport(
+  controller: ControllerReport,
+  filter: string,
+  limit: number,
+): ControllerReport {
   const strict = concernsSecrets(controller);
   const { sources, keys, recent, more } = controller;
   const named = (request: Request): number => Number(label(request) !== filter);
@@ -144,7 +148,7 @@ function cut(controller: ControllerReport, filter: string, limit: number): Contr
       .map((loop) => ({ ...loop, paths: loop.paths.map((path) => redact(path, strict)) })),
     keys: sorted
       .slice(0, limit)
-      .map((key) => ({ ...key, lastError: key.lastError && safe(key.lastError, strict) })),
+      .map((key) => ({ ...key, lastError: key.lastError && redactError(key.lastError, strict) })),
     recent: recent
       .filter(wanted)
       .sort((a, b) => named(a) - named(b))
@@ -164,10 +168,10 @@ function withError<R extends Pick<RunReport | RunnableReport, 'error'>>(
   each: R,
   strict: boolean,
 ): R {
-  return each.error === undefined ? each : { ...each, error: safe(each.error, strict) };
+  return each.error === undefined ? each : { ...each, error: redactError(each.error, strict) };
 }
 
-function safe(error: ErrorReport, strict: boolean): ErrorReport {
+function redactError(error: ErrorReport, strict: boolean): ErrorReport {
   return { name: redact(error.name), message: redact(error.message, strict), agoMs: error.agoMs };
 }
 
@@ -180,7 +184,7 @@ function informerState(informer: InformerReport): InformerState {
     ...rest,
     lastFailure: {
       ...failure,
-      error: safe({ ...nameAndMessage(error), agoMs: failure.agoMs }, strict),
+      error: redactError({ ...nameAndMessage(error), agoMs: failure.agoMs }, strict),
     },
   };
 }

@@ -41,12 +41,16 @@ export interface Verdict {
 }
 
 /** The cached objects of that name; `undefined` without `find`. */
-export type Found = readonly ObjectReport[] | undefined;
+export type CachedObjects = readonly ObjectReport[] | undefined;
 
-type Said = Pick<Verdict, 'state' | 'text'> & Partial<Verdict>;
+type PartialVerdict = Pick<Verdict, 'state' | 'text'> & Partial<Verdict>;
 
 /** One verdict for each controller. Controllers that know the object come first. */
-export function verdictsFor(request: Request, report: ManagerReport, found: Found): Verdict[] {
+export function verdictsFor(
+  request: Request,
+  report: ManagerReport,
+  found: CachedObjects,
+): Verdict[] {
   const { namespace, name } = request;
   const all = report.controllers.map((controller): Verdict => {
     const { causes = [], ...said } = verdictOf(request, controller, report, found);
@@ -87,8 +91,8 @@ function verdictOf(
   request: Request,
   controller: ControllerReport,
   report: ManagerReport,
-  found: Found,
-): Said {
+  found: CachedObjects,
+): PartialVerdict {
   const key = controller.keys.find((each) => isFor(request, each));
   const run = controller.recent.find((each) => isFor(request, each));
   const last =
@@ -96,7 +100,7 @@ function verdictOf(
       ? []
       : [`Its last run here ended ${span(run.agoMs)} ago: ${outcomeText(run)}.`];
   if (key?.state === 'processing') return processing(key, controller, report);
-  if (key?.state === 'failed') return givenUp(key.lastError, run?.causes ?? key.causes);
+  if (key?.state === 'failed') return failedTerminally(key.lastError, run?.causes ?? key.causes);
   const blocked = blockedText(controller, report);
   if (blocked !== undefined) {
     const queued = key === undefined ? [] : ['It is in the queue, and comes when that ends.'];
@@ -108,12 +112,16 @@ function verdictOf(
   const behind = cacheNotes(controller, report);
   if (run !== undefined)
     return { ...ended(run), notes: [...filteredNotes(run, controller, found), ...behind] };
-  return { ...unasked(controller, report, found), notes: behind };
+  return { ...notRequested(controller, report, found), notes: behind };
 }
 
 const isFor = (a: Request, b: Request): boolean => a.namespace === b.namespace && a.name === b.name;
 
-function processing(key: KeyReport, { state }: ControllerReport, report: ManagerReport): Said {
+function processing(
+  key: KeyReport,
+  { state }: ControllerReport,
+  report: ManagerReport,
+): PartialVerdict {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
   const after = hasFailed(key) ? `, after ${countOf(key.failures, 'failure')}` : '';
   const text = `It is being reconciled${since}${after}.`;
@@ -124,7 +132,7 @@ function processing(key: KeyReport, { state }: ControllerReport, report: Manager
   return { state: 'active', text, notes, error: key.lastError, causes: key.causes };
 }
 
-function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
+function ready(key: KeyReport, { queue, workers }: ControllerReport): PartialVerdict {
   const since = key.sinceMs === undefined ? '' : ` for ${span(key.sinceMs)}`;
   const all = workers === 1 ? 'the only worker is busy' : `all ${workers} workers are busy`;
   const busy =
@@ -141,7 +149,7 @@ function ready(key: KeyReport, { queue, workers }: ControllerReport): Said {
   };
 }
 
-function waiting(key: KeyReport): Said {
+function waiting(key: KeyReport): PartialVerdict {
   const time = key.waitingMs === undefined ? 'for its delay to end' : `${span(key.waitingMs)} more`;
   const { lastError: error, causes, failures } = key;
   if (hasFailed(key))
@@ -169,7 +177,10 @@ function outcomeText({ outcome, requeueAfterMs, attempt }: RunReport): string {
   return `it asked to run again${after}`;
 }
 
-function givenUp(error: ErrorReport | undefined, causes: readonly Cause[]): Said {
+function failedTerminally(
+  error: ErrorReport | undefined,
+  causes: readonly Cause[],
+): PartialVerdict {
   const when = error === undefined ? '' : ` ${span(error.agoMs)} ago`;
   const text =
     `It failed${when} with a terminal error, and is not tried again until an event asks ` +
@@ -178,7 +189,7 @@ function givenUp(error: ErrorReport | undefined, causes: readonly Cause[]): Said
 }
 
 /** It has run and is not in the queue. */
-function ended(run: RunReport): Said {
+function ended(run: RunReport): PartialVerdict {
   const { agoMs, tookMs, causes, error } = run;
   const why = causes[0] === undefined ? '' : ` because of: ${causeText(causes[0], run)}`;
   if (run.outcome === 'success') {
@@ -187,7 +198,7 @@ function ended(run: RunReport): Said {
       'Nothing has asked for it since.';
     return { state: 'done', text, causes };
   }
-  if (run.outcome === 'terminal') return givenUp(error, causes);
+  if (run.outcome === 'terminal') return failedTerminally(error, causes);
   const text =
     `Its last run ended ${span(agoMs)} ago: ${outcomeText(run)}. ` +
     'It is no longer in the queue.';
@@ -272,7 +283,11 @@ function freshnessNotes(name: string, status: InformerReport): string[] {
  * If the cached version differs from the one that requested the last run, predicates have filtered
  * the events in between.
  */
-function filteredNotes(run: RunReport, { sources }: ControllerReport, found: Found): string[] {
+function filteredNotes(
+  run: RunReport,
+  { sources }: ControllerReport,
+  found: CachedObjects,
+): string[] {
   const own = ownSource(sources, found);
   const asked = run.causes.findLast(
     ({ source, object }) => source === own?.name && object !== undefined && isFor(run, object),
@@ -297,7 +312,7 @@ function ownSources(sources: ControllerReport['sources']): ControllerReport['sou
 /** The source whose cache has the object. */
 function ownSource(
   sources: ControllerReport['sources'],
-  found: Found,
+  found: CachedObjects,
 ): ControllerReport['sources'][number] | undefined {
   const own = ownSources(sources);
   return (
@@ -306,21 +321,25 @@ function ownSource(
 }
 
 /** It is neither queued nor among the recent runs. */
-function unasked(controller: ControllerReport, report: ManagerReport, found: Found): Said {
+function notRequested(
+  controller: ControllerReport,
+  report: ManagerReport,
+  found: CachedObjects,
+): PartialVerdict {
   const { sources, totals } = controller;
   const runs = Object.values(totals).reduce((sum, each) => sum + each, 0);
   const forgetful = runs > RECENT_RUNS;
   const neither = `neither in the queue nor among the last ${RECENT_RUNS} runs`;
-  const unasked = forgetful ? `It is ${neither}` : 'No event has asked for it';
+  const notRequested = forgetful ? `It is ${neither}` : 'No event has asked for it';
   const before = forgetful
     ? ` It may have been reconciled before, among ${countOf(runs, 'run')}.`
     : '';
   const own = ownSource(sources, found);
   if (own === undefined)
-    return { state: 'idle', text: `${unasked}: this controller has no sources.` };
+    return { state: 'idle', text: `${notRequested}: this controller has no sources.` };
   const late = sources.find((source) => !source.synced);
   if (late !== undefined)
-    return { state: 'blocked', text: `${unasked}: ${unsynced(late, report)}.` };
+    return { state: 'blocked', text: `${notRequested}: ${unsynced(late, report)}.` };
   const { filtered, failed } = own.events;
   const refused =
     filtered === 0
@@ -329,7 +348,7 @@ function unasked(controller: ControllerReport, report: ManagerReport, found: Fou
   const broken =
     failed === 0 ? '' : ` The handler of “${own.name}” has failed for ${countOf(failed, 'event')}.`;
   if (found === undefined || own.informer === undefined)
-    return { state: 'idle', text: `${unasked}.${before}${refused}${broken}` };
+    return { state: 'idle', text: `${notRequested}.${before}${refused}${broken}` };
   if (found.some((object) => object.informer === own.informer)) {
     // The object is cached, so its event came: a predicate filtered it, or its run is no longer in
     // the history.

@@ -69,13 +69,16 @@ export const errorWhole = (error: ErrorReport): Description =>
 const errorHead = ({ name, agoMs }: ErrorReport): Description =>
   h('span', { class: 'error-name' }, `${name}, ${span(agoMs)} ago `);
 
-interface Asked extends Request {
+interface WithCauses extends Request {
   readonly causes: readonly Cause[];
   readonly moreCauses: number;
 }
 
 /** The first cause as text and the number of others, which can be opened. */
-export function causesText({ causes, moreCauses: more, ...request }: Asked, now: number): Child {
+export function causesText(
+  { causes, moreCauses: more, ...request }: WithCauses,
+  now: number,
+): Child {
   const [first, ...rest] = causes;
   if (first === undefined) return h('span', { class: 'soft' }, '–');
   const others = rest.length + more;
@@ -94,7 +97,7 @@ export function causesText({ causes, moreCauses: more, ...request }: Asked, now:
 }
 
 export function causeList(
-  { causes, moreCauses: more, ...request }: Asked,
+  { causes, moreCauses: more, ...request }: WithCauses,
   now: number,
 ): Description {
   return h(
