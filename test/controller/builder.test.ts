@@ -27,23 +27,15 @@ import {
   RateLimitingQueue,
   type Request,
   requestKey,
-  setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { hearReports } from '../workqueue/reported.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { FakeManager, type FakeManagerOptions, RecordingLogger } from './fake-manager.ts';
 import { Disc, ownedBy, Part, part, Widget, widget } from './resources.ts';
 import { fail, TestSource } from './rig.ts';
 
-let reported: unknown[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+hearReports();
 
 /** Names are unique in the process, so each test takes its own. */
 let names = 0;

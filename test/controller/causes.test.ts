@@ -2,19 +2,13 @@
  * The causes of a reconcile: what is kept of them between the source and the reconcile function.
  */
 import type { Cause } from 'capstan/controller';
-import { setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { Causes, MOST_CAUSES } from '../../bindings/controller/causes.ts';
 import { RequestMap } from '../../bindings/controller/request-map.ts';
+import { ignoreErrors } from './reported-errors.ts';
 import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
 
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  previous = setErrorHandler(() => undefined);
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+ignoreErrors();
 
 /** The causes of each reconcile with their times, and the number of further ones. */
 function whys(

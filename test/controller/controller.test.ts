@@ -11,11 +11,12 @@ import {
   type MetricsProvider,
   type RateLimiter,
   type Request,
-  setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
+import { collectErrors } from './reported-errors.ts';
+import { Disc, Part, widget } from './resources.ts';
 
 const Widget = defineResource<TestObject>()({
   group: 'example.com',
@@ -25,25 +26,7 @@ const Widget = defineResource<TestObject>()({
   namespaced: true,
   indexers: { byColour: 'spec.colour' },
 });
-const Part = defineResource<TestObject>()({
-  group: 'apps',
-  version: 'v1',
-  kind: 'Part',
-  plural: 'parts',
-  namespaced: true,
-});
-const Disc = defineResource<TestObject>()({
-  group: '',
-  version: 'v1',
-  kind: 'Disc',
-  plural: 'discs',
-  namespaced: false,
-});
 
-const widget = (name: string, namespace = 'default', spec = {}): TestObject => ({
-  metadata: { name, namespace },
-  spec,
-});
 const part = (name: string, owners: object[], namespace = 'default'): TestObject => ({
   metadata: { name, namespace, ownerReferences: owners },
 });
@@ -56,16 +39,10 @@ const ownedBy = (name: string, more: object = {}) => ({
   ...more,
 });
 
-let reported: { error: unknown; what: string }[];
-let previous: ReturnType<typeof setErrorHandler>;
+const reported = collectErrors();
 const stops: (() => Promise<void>)[] = [];
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error, what) => reported.push({ error, what }));
-});
 afterEach(async () => {
   await Promise.all(stops.splice(0).map((stop) => stop()));
-  setErrorHandler(previous);
 });
 
 type Reconcile = ControllerOptions<TestObject>['reconcile'];

@@ -3,10 +3,11 @@
  * debounce.
  */
 import { createController, type Result } from 'capstan/controller';
-import { RateLimitingQueue, type Request, requestKey, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { RateLimitingQueue, type Request, requestKey } from 'capstan/workqueue';
+import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { Debounce } from '../../bindings/controller/debounce.ts';
+import { hearReports } from '../workqueue/reported.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
@@ -14,15 +15,7 @@ import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
 const debounceOf = (clock: FakeClock, release: (request: Request, priority: number) => boolean) =>
   new Debounce(clock, { debounceMs: 100, debounceMaxMs: 1000 }, release);
 
-let reported: unknown[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = hearReports();
 
 test('a request waits until it was not added for debounceMs, and has the causes of that time', async () => {
   const causes: number[] = [];

@@ -18,24 +18,16 @@ import {
   ItemExponentialFailureRateLimiter,
   PrometheusProvider,
   requestKey,
-  setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { hearReports } from '../workqueue/reported.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
 import { FakeTracer } from './fake-tracer.ts';
 import { Widget, widget } from './resources.ts';
 import { requestOf, rig, TestSource } from './rig.ts';
 
-let reported: unknown[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = hearReports();
 
 const figures = (metrics: ControllerMetrics): Record<string, number> =>
   Object.fromEntries(

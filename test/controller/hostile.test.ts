@@ -20,22 +20,15 @@ import {
   requestKey,
   setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { handleError } from '../../bindings/base/handle-error.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
+import { collectErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { causeOf, fail, rig, TestSource } from './rig.ts';
 
-let reported: { error: unknown; what: string }[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error, what) => reported.push({ error, what }));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrors();
 
 const broken = (): never => {
   throw new Error('broken');
@@ -67,7 +60,7 @@ test.each(['setAttribute', 'recordException', 'setStatus'] as const)(
   'a span is ended when its %s throws or rejects',
   async (method) => {
     for (const fails of [broken, async () => broken()]) {
-      reported = [];
+      reported.length = 0;
       const said: string[] = [];
       const span = {
         setAttribute: () => said.push('attribute'),

@@ -7,19 +7,16 @@ import {
   enqueueRequestForObject,
   newControllerManagedBy,
 } from 'capstan/controller';
-import { PriorityQueue, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { PriorityQueue } from 'capstan/workqueue';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
+import { ignoreErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { causeOf, rig, TestSource } from './rig.ts';
 
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  previous = setErrorHandler(() => undefined);
-});
+ignoreErrors();
 afterEach(() => {
-  setErrorHandler(previous);
   vi.restoreAllMocks();
 });
 

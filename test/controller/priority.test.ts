@@ -1,38 +1,17 @@
 /** Priorities of requests, from the handler to the queue and back. */
-import { defineResource } from 'capstan/cache';
 import {
   type ControllerOptions,
   createController,
   LowPriority,
   type Result,
 } from 'capstan/controller';
-import {
-  FakeClock,
-  PrometheusProvider,
-  type RateLimiter,
-  type Request,
-  setErrorHandler,
-} from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeClock, PrometheusProvider, type RateLimiter, type Request } from 'capstan/workqueue';
+import { afterEach, expect, test } from 'vitest';
 import { parseText } from '../workqueue/prometheus-text.ts';
+import { hearReports } from '../workqueue/reported.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
+import { Part, Widget, widget } from './resources.ts';
 
-const Widget = defineResource<TestObject>()({
-  group: 'example.com',
-  version: 'v1',
-  kind: 'Widget',
-  plural: 'widgets',
-  namespaced: true,
-});
-const Part = defineResource<TestObject>()({
-  group: 'apps',
-  version: 'v1',
-  kind: 'Part',
-  plural: 'parts',
-  namespaced: true,
-});
-
-const widget = (name: string): TestObject => ({ metadata: { name, namespace: 'default' } });
 const part = (name: string, owner: string): TestObject => ({
   metadata: {
     name,
@@ -43,16 +22,10 @@ const part = (name: string, owner: string): TestObject => ({
   },
 });
 
-let reported: unknown[];
-let previous: ReturnType<typeof setErrorHandler>;
+const reported = hearReports();
 const stops: (() => Promise<void>)[] = [];
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
 afterEach(async () => {
   await Promise.all(stops.splice(0).map((stop) => stop()));
-  setErrorHandler(previous);
 });
 
 type Answer = () => Result | undefined;

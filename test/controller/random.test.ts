@@ -10,21 +10,16 @@ import {
   type Result,
   TerminalError,
 } from 'capstan/controller';
-import { type AddOptions, FakeClock, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { type AddOptions, FakeClock } from 'capstan/workqueue';
+import { expect, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
+import { ignoreErrors } from './reported-errors.ts';
 import { Part, Widget, widget } from './resources.ts';
 import { TestSource } from './rig.ts';
 
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  previous = setErrorHandler(() => undefined);
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+ignoreErrors();
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 

@@ -10,25 +10,17 @@ import {
   TerminalError,
   type Tracer,
 } from 'capstan/controller';
-import { setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newReconcileId, uuidOf } from '../../bindings/controller/run.ts';
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager, RecordingLogger } from './fake-manager.ts';
 import { FakeTracer } from './fake-tracer.ts';
+import { collectErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, fail, rig } from './rig.ts';
 
-let reported: { error: unknown; what: string }[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error, what) => reported.push({ error, what }));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrors();
 
 const bug = (): never => {
   throw new TypeError("Cannot read properties of undefined (reading 'spec')");

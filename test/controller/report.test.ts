@@ -2,23 +2,18 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { newControllerManagedBy, type ReportOptions, TerminalError } from 'capstan/controller';
-import { PriorityQueue, PrometheusProvider, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
+import { PriorityQueue, PrometheusProvider } from 'capstan/workqueue';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { Causes } from '../../bindings/controller/causes.ts';
 import { FakeManager } from './fake-manager.ts';
+import { ignoreErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, causeOf, fail, rig } from './rig.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  previous = setErrorHandler(() => undefined);
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+ignoreErrors();
 
 const give = (): never => {
   throw new TerminalError('spec.image is no image');

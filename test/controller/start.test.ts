@@ -16,21 +16,15 @@ import {
   RateLimitingQueue,
   type Request,
   requestKey,
-  setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { FakeCluster } from './fake-cluster.ts';
+import { collectErrors } from './reported-errors.ts';
 import { Widget } from './resources.ts';
 import { fail, requestOf, rig, TestSource } from './rig.ts';
 
-let reported: { error: unknown; what: string }[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error, what) => reported.push({ error, what }));
-});
+const reported = collectErrors();
 afterEach(() => {
-  setErrorHandler(previous);
   vi.restoreAllMocks();
 });
 

@@ -3,11 +3,11 @@ import { getEventListeners } from 'node:events';
 import { TransportError, type TransportRequest } from 'capstan/cache';
 import { LeaderElector, LeaseLock, runOrDie } from 'capstan/leaderelection';
 import { type Clock, FakeClock } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { sleep } from '../../bindings/base/wait.ts';
 import { NO_RECORD } from '../../bindings/leaderelection/lock.ts';
+import { collectErrors } from '../controller/reported-errors.ts';
 import { Random, testSeed } from '../random.ts';
 import { Candidate } from './candidate.ts';
 import { failure, LeaseServer, LeaseTransport, silence } from './lease-server.ts';
@@ -20,15 +20,7 @@ const other = (second: number) => ({
   renewTime: `2026-01-01T00:00:${String(second).padStart(2, '0')}.000000Z`,
 });
 
-let reported: string[];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error, what) => reported.push(`${what}: ${String(error)}`));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrors();
 
 describe('holdsLease', () => {
   it('is false before a term, true within it, and false after it', async () => {
@@ -600,7 +592,7 @@ describe('callbacks', () => {
     await candidate.run(2000);
     expect(candidate.elector.holdsLease()).toBe(true);
     await candidate.stop();
-    expect(reported).toEqual([
+    expect(reported.map(({ error, what }) => `${what}: ${error}`)).toEqual([
       'leader election web: onNewLeader: Error: new',
       'leader election web: onStartedLeading: Error: started',
     ]);
