@@ -8,7 +8,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { judge } from '../leaderelection/judge.ts';
+import { judgeElection } from '../leaderelection/judge.ts';
 import { Random, testSeed } from '../random.ts';
 import { eventually } from './conditions.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -189,7 +189,7 @@ test.each(cases)(
       took[how].push(Math.round(performance.now() - start));
     }
     await contest.end();
-    const { violations, ...counts } = judge(contest.all.map((one) => one.history()));
+    const { violations, ...counts } = judgeElection(contest.all.map((one) => one.history()));
     console.log(`hand-overs, milliseconds: ${JSON.stringify(took)}; ${JSON.stringify(counts)}`);
     expect(violations).toEqual([]);
     expect(counts.terms).toBeGreaterThan(kinds.length);

@@ -1,8 +1,8 @@
 /** The judge finds each violation: one history for each. */
 import { expect, it } from 'vitest';
-import { type Entry, type History, judge } from './judge.ts';
+import { judgeElection, type LogEntry, type ProcessLog } from './judge.ts';
 
-const write = (sentAt: number, version: number, holder: string): Entry => ({
+const write = (sentAt: number, version: number, holder: string): LogEntry => ({
   kind: 'write',
   at: sentAt + 5,
   sentAt,
@@ -10,23 +10,27 @@ const write = (sentAt: number, version: number, holder: string): Entry => ({
   holder,
   seconds: 3,
 });
-const run = (number: number, begin: number, end: number, aborted = false): Entry[] => [
+const run = (number: number, begin: number, end: number, aborted = false): LogEntry[] => [
   { kind: 'begin', at: begin, run: number },
   { kind: 'end', at: end, run: number, aborted },
 ];
-const history = (identity: string, entries: Entry[], more: Partial<History> = {}): History => ({
+const history = (
+  identity: string,
+  entries: LogEntry[],
+  more: Partial<ProcessLog> = {},
+): ProcessLog => ({
   identity,
   entries,
   stops: [],
   killed: false,
   ...more,
 });
-const a = (entries: Entry[], more?: Partial<History>) =>
+const a = (entries: LogEntry[], more?: Partial<ProcessLog>) =>
   history('a', [{ kind: 'leads', at: 6 }, ...entries], more);
-const b = (entries: Entry[]) => history('b', entries);
+const b = (entries: LogEntry[]) => history('b', entries);
 
 it('accepts leaders that follow one another', () => {
-  const verdict = judge([
+  const verdict = judgeElection([
     a([write(0, 9, 'a'), ...run(1, 10, 100), ...run(2, 2900, 2999, true)]),
     b([write(3100, 10, 'b'), ...run(1, 3200, 3300)]),
   ]);
@@ -37,12 +41,16 @@ it('accepts a process that was stalled during its work and told to end it, and o
   const other = b([write(3100, 10, 'b'), ...run(1, 3200, 3300)]);
   const stops = [{ from: 150, to: 5000 }];
   const stopped = a([write(0, 9, 'a'), ...run(1, 100, 5400, true)], { stops });
-  expect(judge([stopped, other])).toMatchObject({ violations: [], overlaps: 1, aborted: 1 });
+  expect(judgeElection([stopped, other])).toMatchObject({
+    violations: [],
+    overlaps: 1,
+    aborted: 1,
+  });
   const killed = a([write(0, 9, 'a'), { kind: 'begin', at: 100, run: 1 }], { killed: true });
-  expect(judge([killed, other])).toMatchObject({ violations: [], overlaps: 0 });
+  expect(judgeElection([killed, other])).toMatchObject({ violations: [], overlaps: 0 });
 });
 
-it.each<[string, History[]]>([
+it.each<[string, ProcessLog[]]>([
   ['a begins work at 10.0 without a lease', [a(run(1, 10, 20))]],
   ['a begins work at 4.0 without a lease', [a([write(0, 9, 'a'), ...run(1, 4, 20)])]],
   ['a begins work at 10.0 without a lease', [a(run(1, 10, 20)), b([write(0, 9, 'a')])]],
@@ -70,5 +78,5 @@ it.each<[string, History[]]>([
     ],
   ],
 ])('condemns: %s', (what, histories) => {
-  expect(judge(histories).violations).toEqual([what]);
+  expect(judgeElection(histories).violations).toEqual([what]);
 });

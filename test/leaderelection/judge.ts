@@ -5,23 +5,23 @@
  */
 
 /** A log entry of a process; times are milliseconds of the shared monotonic clock. */
-export type Entry =
+export type LogEntry =
   /** A write of the lease that the server has confirmed: sent at `sentAt`, confirmed at `at`. */
   | { kind: 'write'; at: number; sentAt: number; version: string; holder: string; seconds: number }
   | { kind: 'leads' | 'stops'; at: number }
   | { kind: 'begin'; at: number; run: number }
   | { kind: 'end'; at: number; run: number; aborted: boolean };
 
-export interface History {
+export interface ProcessLog {
   readonly identity: string;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly LogEntry[];
   /** When it was stopped (SIGSTOP) and continued, as seen by the process that did so. */
   readonly stops: readonly { readonly from: number; readonly to: number }[];
   /** Whether it was killed: its last work then has no end. */
   readonly killed: boolean;
 }
 
-export interface Verdict {
+export interface ElectionVerdict {
   readonly violations: readonly string[];
   readonly runs: number;
   readonly terms: number;
@@ -37,13 +37,13 @@ export interface Verdict {
 export const NOTICE_MS = 1000;
 
 interface Run {
-  readonly owner: History;
+  readonly owner: ProcessLog;
   readonly begin: number;
   readonly end: number | undefined;
   readonly aborted: boolean;
 }
 
-export function judge(histories: readonly History[]): Verdict {
+export function judgeElection(histories: readonly ProcessLog[]): ElectionVerdict {
   const runs = histories.flatMap(runsOf).sort((a, b) => a.begin - b.begin);
   const violations = histories.flatMap((history) => unlicensed(history, histories));
   const overlapping = new Set<Run>();
@@ -64,7 +64,7 @@ export function judge(histories: readonly History[]): Verdict {
   return { violations, runs: runs.length, terms, overlaps: overlapping.size, aborted };
 }
 
-function runsOf(owner: History): Run[] {
+function runsOf(owner: ProcessLog): Run[] {
   const ends = new Map(
     owner.entries.flatMap((entry) => (entry.kind === 'end' ? [[entry.run, entry]] : [])),
   );
@@ -76,9 +76,9 @@ function runsOf(owner: History): Run[] {
 }
 
 /** Work that began without a valid own lease. */
-function unlicensed(history: History, all: readonly History[]): string[] {
+function unlicensed(history: ProcessLog, all: readonly ProcessLog[]): string[] {
   const { identity, entries } = history;
-  const writesOf = (one: History) => one.entries.filter((entry) => entry.kind === 'write');
+  const writesOf = (one: ProcessLog) => one.entries.filter((entry) => entry.kind === 'write');
   const writes = all.flatMap(writesOf);
   const own = writesOf(history).filter(({ holder }) => holder === identity);
   return entries.flatMap((begin) => {

@@ -24,7 +24,7 @@ export interface LeaseObject {
   };
 }
 
-export interface Answer {
+export interface LeaseAnswer {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Record<string, string>;
@@ -34,7 +34,7 @@ export const failure = (
   status: number,
   reason: string,
   headers: Record<string, string> = {},
-): Answer => ({
+): LeaseAnswer => ({
   status,
   headers,
   body: {
@@ -56,7 +56,7 @@ export class LeaseServer {
     this.#store({ apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
   }
 
-  answer({ method, body }: TransportRequest): Answer {
+  answer({ method, body }: TransportRequest): LeaseAnswer {
     const sent = body === undefined ? undefined : (JSON.parse(String(body)) as LeaseObject);
     if (method === 'POST' && sent !== undefined)
       return this.lease === undefined
@@ -89,7 +89,7 @@ export class LeaseTransport implements Transport {
   intercept: (
     request: TransportRequest,
     number: number,
-  ) => Promise<Answer | undefined> | Answer | undefined = () => undefined;
+  ) => Promise<LeaseAnswer | undefined> | LeaseAnswer | undefined = () => undefined;
   readonly #server: LeaseServer;
 
   constructor(server: LeaseServer) {
@@ -105,7 +105,7 @@ export class LeaseTransport implements Transport {
   }
 }
 
-export function response({ status, body, headers = {} }: Answer) {
+export function response({ status, body, headers = {} }: LeaseAnswer) {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return {
     status,

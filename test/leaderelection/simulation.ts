@@ -12,7 +12,7 @@ import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { sleep } from '../../bindings/base/wait.ts';
 import { Random } from '../random.ts';
 import { LeaseServer } from './lease-server.ts';
-import { Machine, Network, World } from './world.ts';
+import { Machine, Network, SimulatedWorld } from './world.ts';
 
 export interface SimulationOptions {
   readonly seed: number;
@@ -112,7 +112,7 @@ class Candidate {
 
 class Simulation {
   readonly options: SimulationOptions;
-  readonly world: World;
+  readonly world: SimulatedWorld;
   readonly network: Network;
   readonly violations: string[] = [];
   readonly candidates: Candidate[] = [];
@@ -132,7 +132,7 @@ class Simulation {
 
   constructor(options: SimulationOptions) {
     this.options = options;
-    this.world = new World(new Random(options.seed));
+    this.world = new SimulatedWorld(new Random(options.seed));
     this.network = new Network(this.world, new LeaseServer());
     this.world.afterEach = () => this.#check();
     for (let i = 0; i < options.candidates; i++) this.#start(i);

@@ -8,7 +8,7 @@ import { type Transport, TransportError, type TransportRequest } from 'capstan/c
 import type { Clock } from 'capstan/workqueue';
 import { macrotask } from '../../bindings/base/clock.ts';
 import type { Random } from '../random.ts';
-import { type Answer, failure, type LeaseServer, response, silence } from './lease-server.ts';
+import { failure, type LeaseAnswer, type LeaseServer, response, silence } from './lease-server.ts';
 
 interface WorldEvent {
   readonly at: number;
@@ -22,7 +22,7 @@ interface WorldEvent {
  */
 const RESOLUTION_MS = 1e-3;
 
-export class World {
+export class SimulatedWorld {
   readonly random: Random;
   /** Real time. */
   now = 0;
@@ -95,7 +95,7 @@ function before(a: WorldEvent, b: WorldEvent): boolean {
 
 /** A machine with one process, which is its clock too. */
 export class Machine implements Clock {
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #rate: number;
   readonly #zero: number;
   readonly #timers = new Set<object>();
@@ -104,7 +104,7 @@ export class Machine implements Clock {
   #dead = false;
 
   /** @param rate milliseconds of its clock in a real one */
-  constructor(world: World, rate: number) {
+  constructor(world: SimulatedWorld, rate: number) {
     this.#world = world;
     this.#rate = rate;
     this.#zero = world.random.next() * 1e7;
@@ -187,12 +187,12 @@ export const FAIR: Weather = { lostOnTheWay: 0, lostAnswer: 0, serverError: 0, d
 
 export class Network {
   weather: Weather = FAIR;
-  readonly #world: World;
+  readonly #world: SimulatedWorld;
   readonly #server: LeaseServer;
   readonly #cut = new Set<Machine>();
   #stuckUntil = 0;
 
-  constructor(world: World, server: LeaseServer) {
+  constructor(world: SimulatedWorld, server: LeaseServer) {
     this.#world = world;
     this.#server = server;
   }
@@ -218,11 +218,11 @@ export class Network {
   }
 
   /** A request that its sender aborts still arrives. */
-  #send(machine: Machine, request: TransportRequest): Promise<Answer> {
+  #send(machine: Machine, request: TransportRequest): Promise<LeaseAnswer> {
     const { random } = this.#world;
     const aborted = silence(request);
     aborted.catch(() => undefined);
-    const sent = new Promise<Answer>((resolve, reject) => {
+    const sent = new Promise<LeaseAnswer>((resolve, reject) => {
       const fail = (kind: 'reset' | 'refused'): void => {
         if (random.chance(0.3)) return; // no response
         this.#world.after(this.#delay(), () =>
@@ -254,7 +254,7 @@ export class Network {
     return Promise.race([sent, aborted]);
   }
 
-  #answer(request: TransportRequest): Answer {
+  #answer(request: TransportRequest): LeaseAnswer {
     const { random } = this.#world;
     if (!random.chance(this.weather.serverError)) return this.#server.answer(request);
     const carriedOut = random.chance(0.3); // a 504 does not say whether the write was applied

@@ -7,8 +7,8 @@ import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { describe, expect, test } from 'vitest';
 import { ConfigMaps, configMap } from '../client/fixtures.ts';
 import {
-  type Answer,
   failure,
+  type LeaseAnswer,
   type LeaseObject,
   LeaseServer,
   LeaseTransport,
@@ -33,7 +33,7 @@ function candidate(more: Partial<LeaderElectionOptions> = {}) {
   const sent: string[] = [];
   const slow: {
     wait: (request: TransportRequest) => Promise<void>;
-    leases: () => Answer | undefined;
+    leases: () => LeaseAnswer | undefined;
   } = { wait: async () => undefined, leases: () => undefined };
   transport.intercept = async (request: TransportRequest) => {
     const { method, path } = request;

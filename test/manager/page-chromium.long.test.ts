@@ -6,7 +6,7 @@ import type { ControllerReport } from 'capstan/controller';
 import type { LivePageOptions, ManagerReport } from 'capstan/manager';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Chromium, findChromium, type OpenOptions, type Page } from '../page/chromium.ts';
-import { controllerOf, keyOf, reportOf, runOf } from './page-samples.ts';
+import { controllerOf, reportOf, runOf, sampleKey } from './page-samples.ts';
 import { type PageServer, servePage } from './page-server.ts';
 
 const program = findChromium();
@@ -137,9 +137,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   });
 
   it('updates and keeps focus, selection, scrolling and open details', async () => {
-    const long = Array.from({ length: 60 }, (_, i) => keyOf(`site-${i}`));
+    const long = Array.from({ length: 60 }, (_, i) => sampleKey(`site-${i}`));
     const message = `line one\n${'and more '.repeat(40)}`;
-    const failing = keyOf('failing', {
+    const failing = sampleKey('failing', {
       failures: 2,
       lastError: { name: 'Error', message, agoMs: 500 },
     });
@@ -156,7 +156,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     expect(scrolled).toBeGreaterThan(0);
     // The focused row moves, others are added and removed; the queue has other counts.
     show({
-      keys: [failing, keyOf('site-new'), ...long.slice(2, 40).reverse()],
+      keys: [failing, sampleKey('site-new'), ...long.slice(2, 40).reverse()],
       totals: { success: 777, requeue: 0, requeueAfter: 0, error: 0, terminal: 0, aborted: 0 },
     });
     await page.until(`document.querySelector('.figures').textContent.includes('777')`);
@@ -303,9 +303,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   // Failed requests were counted with the queue: "7" where four waited, and with a filter "3 of 4"
   // where none of the four matched.
   it('counts failed requests separately from the queue', async () => {
-    const keys = [1, 2, 3].map((i) => keyOf(`bad-${i}`, { state: 'failed' }));
+    const keys = [1, 2, 3].map((i) => sampleKey(`bad-${i}`, { state: 'failed' }));
     const queue = { ready: 0, waiting: 4, processing: 0, hasPriorities: true };
-    const waiting = [1, 2, 3, 4].map((i) => keyOf(`shop-${i}`, { state: 'waiting' }));
+    const waiting = [1, 2, 3, 4].map((i) => sampleKey(`shop-${i}`, { state: 'waiting' }));
     const heading = `[...document.querySelectorAll('h3')].find((each) => each.textContent.startsWith('Queue')).textContent`;
     for (const [listed, more, said] of [
       [waiting, false, 'Queue 4'],
@@ -320,7 +320,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
   });
 
   it('requests more keys if there are more, up to a thousand', async () => {
-    show({ keys: Array.from({ length: 1001 }, (_, i) => keyOf(`site-${i}`)) });
+    show({ keys: Array.from({ length: 1001 }, (_, i) => sampleKey(`site-${i}`)) });
     const page = await openByHand();
     const rows = `document.querySelectorAll('table[aria-label=Queue] .key').length`;
     expect(await page.evaluate(rows)).toBe(50);
@@ -345,7 +345,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     show({
       name,
       groupKind: name,
-      keys: [keyOf(name, { lastError: error, failures: 1 }), keyOf('__proto__')],
+      keys: [sampleKey(name, { lastError: error, failures: 1 }), sampleKey('__proto__')],
       recent: [runOf(name, { error, outcome: 'error' })],
       sources: [
         { name, synced: false, events: { handled: 0, filtered: 0, failed: 0 }, problem: name },
@@ -393,7 +393,7 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     };
     show({
       name: 'c'.repeat(200),
-      keys: [keyOf(name, { namespace: 'n'.repeat(63), lastError, failures: 12_345 })],
+      keys: [sampleKey(name, { namespace: 'n'.repeat(63), lastError, failures: 12_345 })],
       recent: [
         runOf(name, { error: lastError, outcome: 'error', requeueAfterMs: 1e9, attempt: 99 }),
       ],

@@ -8,7 +8,7 @@ import type { InformerReport, ManagerReport } from 'capstan/manager';
 /** The clock of the samples. */
 export const NOW = 5_000_000;
 
-export function causeOf(kind: Cause['kind'], agoMs: number, more: Partial<Cause> = {}): Cause {
+export function sampleCause(kind: Cause['kind'], agoMs: number, more: Partial<Cause> = {}): Cause {
   return { kind, source: 'for Website', at: NOW - agoMs, ...more };
 }
 
@@ -21,7 +21,7 @@ const website = (name: string): Cause['object'] => ({
 const deployment = (name: string): Cause['object'] =>
   ({ ...website(name), kind: 'Deployment' }) as Cause['object'];
 
-export function keyOf(name: string, more: Partial<KeyReport> = {}): KeyReport {
+export function sampleKey(name: string, more: Partial<KeyReport> = {}): KeyReport {
   return {
     namespace: 'demo',
     name,
@@ -31,7 +31,7 @@ export function keyOf(name: string, more: Partial<KeyReport> = {}): KeyReport {
     sinceMs: 40,
     failures: 0,
     lastError: undefined,
-    causes: [causeOf('update', 40, { object: website(name), predicate: 'generationChanged' })],
+    causes: [sampleCause('update', 40, { object: website(name), predicate: 'generationChanged' })],
     moreCauses: 0,
     ...more,
   };
@@ -46,7 +46,9 @@ export function runOf(name: string, more: Partial<RunReport> = {}): RunReport {
     attempt: 1,
     agoMs: 12_000,
     tookMs: 38,
-    causes: [causeOf('update', 12_040, { object: deployment(name), source: 'owns Deployment' })],
+    causes: [
+      sampleCause('update', 12_040, { object: deployment(name), source: 'owns Deployment' }),
+    ],
     moreCauses: 0,
     ...more,
   };
@@ -99,8 +101,8 @@ export function controllerOf(more: Partial<ControllerReport> = {}): ControllerRe
     hotLoops: [],
     queue: { ready: 1, waiting: 2, processing: 1, hasPriorities: true },
     keys: [
-      keyOf('docs', { state: 'processing', sinceMs: 3120 }),
-      keyOf('shop', {
+      sampleKey('docs', { state: 'processing', sinceMs: 3120 }),
+      sampleKey('shop', {
         state: 'waiting',
         waitingMs: 42_300,
         failures: 7,
@@ -110,16 +112,16 @@ export function controllerOf(more: Partial<ControllerReport> = {}): ControllerRe
           agoMs: 21_400,
         },
         causes: [
-          causeOf('update', 90_000, { object: deployment('shop'), source: 'owns Deployment' }),
-          causeOf('retry', 21_400, { source: 'website', attempt: 8 }),
+          sampleCause('update', 90_000, { object: deployment('shop'), source: 'owns Deployment' }),
+          sampleCause('retry', 21_400, { source: 'website', attempt: 8 }),
         ],
       }),
-      keyOf('blog'),
-      keyOf('news', {
+      sampleKey('blog'),
+      sampleKey('news', {
         state: 'waiting',
         waitingMs: 288_000,
         priority: -100,
-        causes: [causeOf('requeueAfter', 12_000, { source: 'website' })],
+        causes: [sampleCause('requeueAfter', 12_000, { source: 'website' })],
       }),
     ],
     recent: [
@@ -128,7 +130,7 @@ export function controllerOf(more: Partial<ControllerReport> = {}): ControllerRe
         outcome: 'error',
         attempt: 7,
         tookMs: 204,
-        causes: [causeOf('retry', 42_000, { source: 'website', attempt: 7 })],
+        causes: [sampleCause('retry', 42_000, { source: 'website', attempt: 7 })],
         error: {
           name: 'StatusError STATUS',
           message: 'update deployments.apps "shop": 409 Conflict: the object has been modified',

@@ -6,7 +6,14 @@ import type { ControllerReport } from 'capstan/controller';
 import type { ManagerReport, ObjectReport } from 'capstan/manager';
 import { describe, expect, it } from 'vitest';
 import { verdictsFor } from '../../bindings/manager/page/verdict.ts';
-import { causeOf, controllerOf, informerOf, keyOf, reportOf, runOf } from './page-samples.ts';
+import {
+  controllerOf,
+  informerOf,
+  reportOf,
+  runOf,
+  sampleCause,
+  sampleKey,
+} from './page-samples.ts';
 
 const WEBSITES = 'websites.demo.capstan.dev/v1';
 const request = { namespace: 'demo', name: 'shop' };
@@ -52,7 +59,7 @@ const other = {
 describe('an object', () => {
   it('is being reconciled, and since when', () => {
     expect(
-      verdict({ keys: [keyOf('shop', { state: 'processing', sinceMs: 3120 })] }),
+      verdict({ keys: [sampleKey('shop', { state: 'processing', sinceMs: 3120 })] }),
     ).toMatchObject({
       state: 'active',
       text: 'It is being reconciled for 3.1 s.',
@@ -60,7 +67,12 @@ describe('an object', () => {
   });
 
   it('is being reconciled after failures, with the last of them', () => {
-    const key = keyOf('shop', { state: 'processing', sinceMs: 12, failures: 1, lastError: error });
+    const key = sampleKey('shop', {
+      state: 'processing',
+      sinceMs: 12,
+      failures: 1,
+      lastError: error,
+    });
     expect(verdict({ keys: [key] })).toMatchObject({
       text: 'It is being reconciled for 12 ms, after 1 failure.',
       error,
@@ -68,25 +80,25 @@ describe('an object', () => {
   });
 
   it('waits as its last run asked, which is no failure although the limiter counts it', () => {
-    const asked = { state: 'waiting', failures: 7, causes: [causeOf('requeue', 10)] } as const;
-    expect(verdict({ keys: [keyOf('shop', { ...asked, waitingMs: 300 })] })).toMatchObject({
+    const asked = { state: 'waiting', failures: 7, causes: [sampleCause('requeue', 10)] } as const;
+    expect(verdict({ keys: [sampleKey('shop', { ...asked, waitingMs: 300 })] })).toMatchObject({
       state: 'queued',
       text: 'It waits 0.3 s more, as its last run asked.',
     });
     expect(
-      verdict({ keys: [keyOf('shop', { ...asked, waitingMs: Number.POSITIVE_INFINITY })] }),
+      verdict({ keys: [sampleKey('shop', { ...asked, waitingMs: Number.POSITIVE_INFINITY })] }),
     ).toMatchObject({
       text: 'It waits an endless time more, as its last run asked.',
     });
     expect(
-      verdict({ keys: [keyOf('shop', { state: 'processing', sinceMs: 12, failures: 7 })] }),
+      verdict({ keys: [sampleKey('shop', { state: 'processing', sinceMs: 12, failures: 7 })] }),
     ).toMatchObject({
       text: 'It is being reconciled for 12 ms.',
     });
   });
 
   it('waits for its delay after failures', () => {
-    const key = keyOf('shop', {
+    const key = sampleKey('shop', {
       state: 'waiting',
       waitingMs: 42_300,
       failures: 7,
@@ -101,14 +113,19 @@ describe('an object', () => {
   });
 
   it('waits for a retry, and which event began it', () => {
-    const retry = causeOf('retry', 10);
-    const event = causeOf('create', 900);
-    const key = keyOf('shop', { state: 'waiting', waitingMs: 10, failures: 3, causes: [retry] });
+    const retry = sampleCause('retry', 10);
+    const event = sampleCause('create', 900);
+    const key = sampleKey('shop', {
+      state: 'waiting',
+      waitingMs: 10,
+      failures: 3,
+      causes: [retry],
+    });
     const recent = [
-      runOf('other', { agoMs: 1, causes: [causeOf('delete', 1)] }),
-      runOf('shop', { agoMs: 10, causes: [causeOf('retry', 30)] }),
+      runOf('other', { agoMs: 1, causes: [sampleCause('delete', 1)] }),
+      runOf('shop', { agoMs: 10, causes: [sampleCause('retry', 30)] }),
       runOf('shop', { agoMs: 30, causes: [event] }),
-      runOf('shop', { agoMs: 99, causes: [causeOf('update', 5000)] }),
+      runOf('shop', { agoMs: 99, causes: [sampleCause('update', 5000)] }),
     ];
     expect(verdict({ keys: [key], recent }).causes).toEqual([event, retry]);
     expect(verdict({ keys: [{ ...key, causes: [event, retry] }], recent }).causes).toEqual([
@@ -118,10 +135,10 @@ describe('an object', () => {
   });
 
   it('waits as its last run asked', () => {
-    const key = keyOf('shop', {
+    const key = sampleKey('shop', {
       state: 'waiting',
       waitingMs: 288_000,
-      causes: [causeOf('requeueAfter', 12_000)],
+      causes: [sampleCause('requeueAfter', 12_000)],
     });
     expect(verdict({ keys: [key] })).toMatchObject({
       state: 'queued',
@@ -131,7 +148,7 @@ describe('an object', () => {
 
   it('is ready, and waits for a worker', () => {
     const queue = { ready: 312, waiting: 0, processing: 4, hasPriorities: true };
-    const keys = [keyOf('shop', { sinceMs: 61_000, priority: -100 })];
+    const keys = [sampleKey('shop', { sinceMs: 61_000, priority: -100 })];
     expect(verdict({ keys, queue })).toMatchObject({
       state: 'queued',
       text: 'It has been ready for 1 min 1 s, and waits for a worker: all 4 workers are busy, 312 requests are ready. Its priority is -100.',
@@ -143,7 +160,7 @@ describe('an object', () => {
     [3, 1, 2, '1 of 3 workers are busy, 2 requests are ready.'],
   ])('is ready beside %i workers, of which %i is busy', (workers, processing, ready, text) => {
     const queue = { ready, waiting: 0, processing, hasPriorities: false };
-    expect(verdict({ keys: [keyOf('shop')], queue, workers }).text).toContain(text);
+    expect(verdict({ keys: [sampleKey('shop')], queue, workers }).text).toContain(text);
   });
 
   it('was reconciled, when and why', () => {
@@ -164,7 +181,7 @@ describe('an object', () => {
   it('has changed since without requesting a run', () => {
     const object = { kind: 'Website', ...request, resourceVersion: '41' };
     const recent = [
-      runOf('shop', { causes: [causeOf('retry', 5), causeOf('update', 9, { object })] }),
+      runOf('shop', { causes: [sampleCause('retry', 5), sampleCause('update', 9, { object })] }),
     ];
     const seen = (resourceVersion: string, filtered = 3) =>
       verdict({ recent, sources: [source({ events: { handled: 1, filtered, failed: 0 } })] }, {}, [
@@ -190,7 +207,7 @@ describe('an object', () => {
   });
 
   it('failed with a terminal error, even if its run is no longer kept and another leads', () => {
-    const key = keyOf('shop', { state: 'failed', lastError: error, causes: [] });
+    const key = sampleKey('shop', { state: 'failed', lastError: error, causes: [] });
     expect(
       verdict({ keys: [key], state: 'waiting for leadership' }, { leader: other }),
     ).toMatchObject({
@@ -317,7 +334,7 @@ describe('a controller that starts no reconcile says so first', () => {
       'The lease demo/lease names this process, but was not renewed in time.',
     ],
   ])('%s', (_, leader, text) => {
-    const keys = [keyOf('shop')];
+    const keys = [sampleKey('shop')];
     expect(verdict({ state: 'waiting for leadership', keys }, { leader })).toMatchObject({
       state: 'blocked',
       text,
@@ -326,7 +343,7 @@ describe('a controller that starts no reconcile says so first', () => {
   });
 
   it('but a running reconcile is shown', () => {
-    const keys = [keyOf('shop', { state: 'processing', sinceMs: 400 })];
+    const keys = [sampleKey('shop', { state: 'processing', sinceMs: 400 })];
     expect(verdict({ state: 'waiting for leadership', keys }, { leader: other }).state).toBe(
       'active',
     );

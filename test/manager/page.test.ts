@@ -4,7 +4,14 @@ import { networkInterfaces } from 'node:os';
 import { Indexer } from 'capstan/cache';
 import { debugPage, findObjects, type LivePageOptions, type LivePageState } from 'capstan/manager';
 import { afterEach, describe, expect, it } from 'vitest';
-import { causeOf, controllerOf, informerOf, keyOf, reportOf, runOf } from './page-samples.ts';
+import {
+  controllerOf,
+  informerOf,
+  reportOf,
+  runOf,
+  sampleCause,
+  sampleKey,
+} from './page-samples.ts';
 import { type PageServer, servePage } from './page-server.ts';
 
 const servers: PageServer[] = [];
@@ -243,18 +250,18 @@ describe('the state', () => {
 
   it('is cut to the limit, running and failing keys first', async () => {
     const keys = [
-      keyOf('later', { state: 'waiting', waitingMs: 9000 }),
-      keyOf('soon', { state: 'waiting', waitingMs: 10 }),
-      keyOf('ready'),
-      keyOf('failing', {
+      sampleKey('later', { state: 'waiting', waitingMs: 9000 }),
+      sampleKey('soon', { state: 'waiting', waitingMs: 10 }),
+      sampleKey('ready'),
+      sampleKey('failing', {
         state: 'waiting',
         waitingMs: 99_000,
         failures: 2,
-        causes: [causeOf('retry', 10)],
+        causes: [sampleCause('retry', 10)],
       }),
-      keyOf('asked', { state: 'waiting', waitingMs: Number.POSITIVE_INFINITY, failures: 2 }),
-      keyOf('given-up', { state: 'failed' }),
-      keyOf('running', { state: 'processing' }),
+      sampleKey('asked', { state: 'waiting', waitingMs: Number.POSITIVE_INFINITY, failures: 2 }),
+      sampleKey('given-up', { state: 'failed' }),
+      sampleKey('running', { state: 'processing' }),
     ];
     const server = await serve({
       state: () => reportOf({ controllers: [controllerOf({ keys, recent: [] })] }),
@@ -287,9 +294,9 @@ describe('the state', () => {
 
   it('finds the object although a thousand other names begin with its name', async () => {
     const keys = Array.from({ length: 1000 }, (_, i) =>
-      keyOf(`shop-${i}`, { state: 'processing' }),
+      sampleKey(`shop-${i}`, { state: 'processing' }),
     );
-    let controllers = [controllerOf({ keys: [...keys, keyOf('shop')] })];
+    let controllers = [controllerOf({ keys: [...keys, sampleKey('shop')] })];
     const server = await serve({ state: () => reportOf({ controllers }) });
     expect((await stateOf(server, '?filter=demo/shop&limit=1')).verdicts).toMatchObject([
       { name: 'shop', state: 'queued' },
@@ -321,8 +328,8 @@ describe('the state', () => {
 
   it('knows cluster scoped objects by their name alone', async () => {
     const keys = [
-      keyOf('node-1', { namespace: '', state: 'processing' }),
-      keyOf('node-12', { namespace: '' }),
+      sampleKey('node-1', { namespace: '', state: 'processing' }),
+      sampleKey('node-12', { namespace: '' }),
     ];
     const server = await serve({
       state: () => reportOf({ controllers: [controllerOf({ keys })] }),
@@ -390,7 +397,7 @@ describe('the state', () => {
       '\ud800',
     ];
     const hostile = [{ name: '__proto__', message: '<b>\u2029</b>', agoMs: 1 }];
-    const keys = names.map((name) => keyOf(name, { lastError: hostile[0], failures: 1 }));
+    const keys = names.map((name) => sampleKey(name, { lastError: hostile[0], failures: 1 }));
     const recent = names.map((name) => runOf(name));
     const server = await serve({
       state: () => reportOf({ controllers: [controllerOf({ keys, recent })] }),
@@ -424,14 +431,14 @@ describe('the state', () => {
                   problem: message,
                 },
               ],
-              keys: [keyOf('shop', { lastError: error, failures: 1 })],
+              keys: [sampleKey('shop', { lastError: error, failures: 1 })],
               recent: [runOf('shop', { error, outcome: 'error' })],
             }),
             controllerOf({
               name: 'copies',
               groupKind: 'Secret',
               keys: [
-                keyOf('shop', { lastError: { ...error, message: about(secret) }, failures: 1 }),
+                sampleKey('shop', { lastError: { ...error, message: about(secret) }, failures: 1 }),
               ],
             }),
           ],

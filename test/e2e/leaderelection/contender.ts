@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Entry, History } from '../../leaderelection/judge.ts';
+import type { LogEntry, ProcessLog } from '../../leaderelection/judge.ts';
 import type { ControlPlane } from '../control-plane.ts';
 import { CuttingProxy } from '../history/cutting-proxy.ts';
 import type { Program } from '../program.ts';
@@ -40,14 +40,14 @@ export class Contender {
     return new Contender(identity, proxy, program, journal);
   }
 
-  entries(): Entry[] {
+  entries(): LogEntry[] {
     if (!existsSync(this.#journal)) return [];
     const text = readFileSync(this.#journal, 'utf8');
     const whole = text.slice(0, text.lastIndexOf('\n') + 1); // a line may be under way
-    return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Entry]));
+    return whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as LogEntry]));
   }
 
-  history(): History {
+  history(): ProcessLog {
     return {
       identity: this.identity,
       entries: this.entries(),
