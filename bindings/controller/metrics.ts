@@ -4,7 +4,7 @@
  * name add to the same figures. controller-runtime: pkg/internal/controller/metrics/metrics.go.
  *
  * To add a metric: a field in {@link Figures}, its lines in `text`, and the place that counts it
- * (runner.ts).
+ * (runner.ts). Metrics that controller-runtime does not have begin with `capstan_controller_`.
  */
 import { requireObject } from '../base/errors.ts';
 import {

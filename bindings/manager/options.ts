@@ -2,8 +2,8 @@
  * The options of a manager, their checks and their defaults. controller-runtime:
  * pkg/manager/manager.go Options.
  *
- * To add an option: its interface, its list of names below, and its default and check in
- * `resolveOptions`.
+ * To add an option: its interface, its list of names, its default and check in `resolveOptions`,
+ * and, if it has a default, `ManagerSettings`.
  */
 
 import { type Clock, requireClock, systemClock } from '../base/clock.ts';
