@@ -18,9 +18,9 @@ import { type ControllerSettings, SETTING_NAMES } from './options.ts';
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { EventHandler, Predicate, Source } from './source.ts';
 import {
+  invalidPlan,
   type Owned,
   type OwnsOptions,
-  problem,
   requireWatchOptions,
   type Watched,
   type WatchesOptions,
@@ -148,7 +148,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
   withOptions(options: ControllerSettings & Namespaces): this {
     requireObject('options', options);
     if ('reconcile' in options)
-      throw problem('the reconciler is given to "complete" or "build", not in the options');
+      throw invalidPlan('the reconciler is given to "complete" or "build", not in the options');
     requireNames('options', options, 'option of withOptions()', NAMES);
     this.#options = options;
     return this;
@@ -190,7 +190,7 @@ export class ControllerBuilder<T extends object = KubeObject> {
     )
       throw invalid('reconciler', 'a reconcile function, or an object with one', reconciler);
     if (this.#forTwice)
-      throw problem(
+      throw invalidPlan(
         '"for" is to be called once: a controller reconciles the objects of one resource',
       );
     const { namespace, namespaces, ...options } = this.#options;

@@ -30,7 +30,12 @@ import { addOrEnd, Fatal, ReconcileRunner } from './runner.ts';
 import type { Cause, Source, SourceQueue } from './source.ts';
 import { type PlannedSource, SourceSet } from './source-set.ts';
 
+/**
+ * A controller that {@link createController} or the builder has made. Run it with `run`, or add it
+ * to a manager, which starts and stops it. controller-runtime: controller.Controller.
+ */
 export interface Controller extends Runnable {
+  /** The name in metrics, logs and messages. */
   readonly name: string;
   /**
    * Starts the sources, waits until they have synced, then reconciles until the signal fires or
@@ -80,6 +85,7 @@ export interface Controller extends Runnable {
   report(options?: ReportOptions): ControllerReport;
 }
 
+/** What a controller is made of, with all options resolved. */
 export interface ControllerParts<T extends object> {
   readonly settings: ResolvedSettings;
   readonly reconcile: Reconcile<T>;
@@ -103,6 +109,7 @@ interface Started<T extends object> {
   readonly runner: ReconcileRunner<T>;
 }
 
+/** The implementation of {@link Controller}. */
 export class ReconcileLoop<T extends object> implements Controller {
   readonly name: string;
   readonly #parts: ControllerParts<T>;

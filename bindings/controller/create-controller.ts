@@ -16,9 +16,9 @@ import { type ControllerSettings, resolveSettings, SETTING_NAMES } from './optio
 import type { Reconcile, Reconciler } from './reconcile.ts';
 import type { Predicate, Source } from './source.ts';
 import {
+  invalidPlan,
   type Owned,
   PlannedWatches,
-  problem,
   requirePlan,
   type Watched,
   type WatchPlan,
@@ -75,6 +75,7 @@ export interface ControllerOptions<T extends object> extends ControllerSettings 
   namespace?: string | undefined;
   /** Watches each of these namespaces on its own. Excludes `namespace`. */
   namespaces?: readonly string[] | undefined;
+  /** Called for each request; see {@link Reconcile}. */
   reconcile: Reconcile<NoInfer<T>>;
 }
 
@@ -129,7 +130,7 @@ export function createController<T extends object>(options: ControllerOptions<T>
   const { transport, manager } = options;
   if (manager === undefined) requireFunction('options.transport.request', transport?.request);
   else if (transport !== undefined)
-    throw problem('"transport" and "manager" exclude each other: a manager has a transport');
+    throw invalidPlan('"transport" and "manager" exclude each other: a manager has a transport');
   const { for: resource, predicates, metadataOnly } = options;
   const plan: WatchPlan<T> = {
     for: resource && { resource, predicates, metadataOnly },

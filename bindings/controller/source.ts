@@ -91,7 +91,9 @@ export interface Cause {
  */
 export interface HandlerQueue {
   add(request: Request): void;
+  /** Adds the request after `ms` milliseconds. */
   addAfter(request: Request, ms: number): void;
+  /** Adds the request after the rate limiter's delay for it. */
   addRateLimited(request: Request): void;
   /** The priority takes effect only in a priority queue. */
   addWithOpts(options: AddOptions, ...requests: Request[]): void;
@@ -186,6 +188,7 @@ export const SOURCE_NAMES = namesOf<Source>()({
 
 /** The state of a source. */
 export interface SourceStatus {
+  /** Whether the handler has got every object that existed at the start. */
   readonly synced: boolean;
   /** Numbers of events since the start. */
   readonly events: { readonly handled: number; readonly filtered: number; readonly failed: number };

@@ -38,6 +38,7 @@ export interface WatchesOptions<T extends object> {
   readonly metadataOnly?: boolean | undefined;
 }
 
+/** How an owned resource is watched. controller-runtime: builder.OwnsOption. */
 export interface OwnsOptions<T extends object> extends WatchesOptions<T> {
   /**
    * Requests a reconcile of every owner of the reconciled resource, not only of the owner with
@@ -297,18 +298,18 @@ export function requirePlan<T extends object>(plan: WatchPlan<T>): void {
     );
   }
   if (main === undefined && (owns.length > 0 || reconcileAllOn.length > 0)) {
-    throw problem(
+    throw invalidPlan(
       '"owns" and "reconcileAllOn" need "for", the resource whose objects are reconciled',
     );
   }
   if (main === undefined && watches.length === 0 && sources.length === 0) {
-    throw problem(
+    throw invalidPlan(
       'nothing is watched, so nothing would be reconciled: use "for", "watches" or "sources"',
     );
   }
 }
 
-export function problem(message: string): CapstanError {
+export function invalidPlan(message: string): CapstanError {
   return new CapstanError('INVALID_ARGUMENT', message);
 }
 

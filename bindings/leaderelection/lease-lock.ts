@@ -22,7 +22,9 @@ import {
 
 /** Options of a {@link LeaseLock}. */
 export interface LeaseLockOptions {
+  /** The namespace of the Lease. */
   readonly namespace: string;
+  /** The name of the Lease. */
   readonly name: string;
   /**
    * The identity of this candidate. No other candidate may have it, nor this one after a restart

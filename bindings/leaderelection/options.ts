@@ -46,7 +46,9 @@ export interface ElectionRecorder {
  * INVALID_ARGUMENT. client-go: LeaderElectionConfig.
  */
 export interface LeaderElectorOptions {
+  /** Stores the record of the election, for example a {@link LeaseLock}. */
   readonly lock: ResourceLock;
+  /** Called when leading begins and ends, and when the leader changes. */
   readonly callbacks: LeaderCallbacks;
   /**
    * How long other candidates wait after they last saw the lease change, in milliseconds. A Lease
@@ -89,7 +91,9 @@ export interface LeaderElectorOptions {
   readonly maxClockSkewRatio?: number | undefined;
   /** Shown in metrics, health checks and logs. Default: `lock.describe()`. */
   readonly name?: string | undefined;
+  /** A health check of this election. */
   readonly watchDog?: HealthzAdaptor | undefined;
+  /** Receives the metrics of this elector. */
   readonly metrics?: LeaderMetric | undefined;
   /** Gets an event about the lease when this process begins to lead and when it stops. */
   readonly recorder?: ElectionRecorder | undefined;

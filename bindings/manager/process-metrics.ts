@@ -18,6 +18,10 @@ type Write = (
   labels?: string,
 ) => void;
 
+/**
+ * Collects the metrics of this process. A manager has one; without a manager, add it to your own
+ * `/metrics`.
+ */
 export class ProcessMetrics implements Collector {
   #delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
 

@@ -16,6 +16,7 @@ import type { GenericEvent, Source, SourceStart, SourceStatus } from '../source.
 import { BoundedQueue } from './bounded-queue.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
+/** Options of {@link channelSource}. */
 export interface ChannelSourceOptions<T> extends PipeOptions<NoInfer<T>> {
   /**
    * An {@link EventChannel} or any other async iterable. Its iterator is opened when the source

@@ -25,6 +25,7 @@ import type { Resource } from '../../cache/rest/resource.ts';
 import type { Source, SourceStart, SourceStatus } from '../source.ts';
 import { EventPipe, PIPE_NAMES, type PipeOptions } from './event-pipe.ts';
 
+/** Options of {@link kindSource}. */
 export interface KindSourceOptions<T extends object> extends PipeOptions<NoInfer<T>> {
   /** The factory that has the informer, or makes and starts it. */
   cache: SharedInformerFactory;
@@ -96,6 +97,7 @@ export function kindSource<T extends object>(options: KindSourceOptions<T>): Sou
   });
 }
 
+/** Options of {@link informerSource}. */
 export interface InformerSourceOptions<T extends object, I extends string>
   extends PipeOptions<NoInfer<T>> {
   /** The source neither starts nor stops it. */
@@ -125,6 +127,7 @@ const INFORMER_NAMES = namesOf<InformerSourceOptions<never, never>>()({
   informer: 1,
 });
 
+/** How a source gets its informer. */
 interface InformerAccess<T extends object> {
   informer(): SharedIndexInformer<T, never>;
   isServed?(signal: AbortSignal): Promise<boolean>;
