@@ -314,7 +314,7 @@ describe('handlerFuncs', () => {
     },
   );
 
-  test('refuses what is no function', () => {
+  test('refuses a value that is not a function', () => {
     expect(() => handlerFuncs({ create: 'x' } as unknown as EventHandler)).toThrow(invalid);
     expect(() => handlerFuncs(null as unknown as EventHandler)).toThrow(invalid);
   });

@@ -166,7 +166,7 @@ describe('a kind source', () => {
     });
   });
 
-  test('takes a selection, and a name that counts in causes', async () => {
+  test('accepts a selection, and a name for causes', async () => {
     const { clock, cluster, cache, told, handler } = setUp();
     cluster.put('things', thing('a'));
     cluster.put('things', { metadata: { namespace: 'other', name: 'b' } });

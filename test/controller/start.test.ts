@@ -152,7 +152,7 @@ describe('the start', () => {
     }
   });
 
-  test('takes the events of a channel', async () => {
+  test('accepts a channel as a source', async () => {
     const events = new EventChannel<{ metadata: { namespace: string; name: string } }>();
     events.trySend({ metadata: { namespace: 'default', name: 'early' } });
     const { calls, start, clock, controller } = rig();

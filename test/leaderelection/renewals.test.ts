@@ -42,7 +42,7 @@ describe('tries to renew', () => {
     expect(times).toEqual([2000, 4000, 6000, 8000, 10_000]);
   });
 
-  it('that take longer than two periods are made up for by one', async () => {
+  it('that take longer than two periods are followed by one at once', async () => {
     const candidate = new Candidate();
     const times: number[] = [];
     candidate.transport.intercept = async ({ method }, number) => {
@@ -149,7 +149,7 @@ describe('endIfLapsed', () => {
   });
 });
 
-describe('an election that is told to end while its lock answers', () => {
+describe('an election that is stopped while its lock responds', () => {
   /**
    * A candidate on a lock that records its calls; `during` is the call in which the run is ended.
    */

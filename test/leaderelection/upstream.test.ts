@@ -293,7 +293,7 @@ describe('the record', () => {
 });
 
 describe('a LeaseLock', () => {
-  it('rejects with 404 where there is no lease', async () => {
+  it('rejects with 404 if there is no lease', async () => {
     const error = await new Candidate().lock.get(call()).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StatusError);
     expect(error).toMatchObject({ status: 404, reason: 'NotFound' });
@@ -332,7 +332,7 @@ describe('a LeaseLock', () => {
     });
   });
 
-  it('refuses to update what it has neither read nor written', async () => {
+  it('refuses to update a lease that it has neither read nor written', async () => {
     await expect(new Candidate().lock.update(record, call())).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });

@@ -331,7 +331,7 @@ describe('a manager with an election', () => {
     await done.catch(() => undefined);
   });
 
-  test('asks the server for a Lease of its name, with its labels and an identity of its own (…LeaderElectionLabels is set)', async () => {
+  test('requests a Lease of its name, with its labels and its own identity (…LeaderElectionLabels is set)', async () => {
     const server = await ApiServer.start();
     onTestFinished(() => server.stop());
     const stopper = new AbortController();

@@ -178,7 +178,7 @@ describe('the start of a manager', () => {
     await expect(manager.start()).rejects.toMatchObject({ code: 'ALREADY_STARTED' });
   });
 
-  test('starts nothing where the signal has fired before', async () => {
+  test('starts nothing if the signal has already fired', async () => {
     const log: string[] = [];
     const { manager } = managerOf();
     manager.add(recorded(log, 'a'));
@@ -187,7 +187,7 @@ describe('the start of a manager', () => {
     expect(() => manager.add(recorded(log, 'b'))).toThrow('being stopped');
   });
 
-  test('starts at once what is added later (should immediately start the Component if the Manager has already Started)', async () => {
+  test('starts later runnables at once (should immediately start the Component if the Manager has already Started)', async () => {
     const log: string[] = [];
     const { manager, clock } = managerOf();
     const { stop, done } = start(manager, clock);
@@ -223,7 +223,7 @@ describe('the start of a manager', () => {
     expect(() => manager.cache.informerFor(ConfigMap, { namespace: 'other' })).toThrow('shut down');
   });
 
-  test('says for which caches it waits', async () => {
+  test('logs the caches that it waits for', async () => {
     const said: unknown[][] = [];
     const nothing = (): void => undefined;
     const logger = {

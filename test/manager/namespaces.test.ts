@@ -246,7 +246,7 @@ describe('a client over the caches of several namespaces', () => {
     takeBack();
   });
 
-  test('reads what it wrote, in each namespace by itself', async () => {
+  test('reads its own writes in each namespace', async () => {
     const { clock, manager, transport } = await filled();
     const { client } = manager;
     const takeBack = transport.inject({

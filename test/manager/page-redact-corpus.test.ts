@@ -23,7 +23,7 @@ it('no part of a secret is shown, in any form', () => {
   expect(shown.slice(0, 20), `CAPSTAN_SEED=${seed}: ${shown.length} of ${count}`).toEqual([]);
 });
 
-it.each(harmless)('a harmless text is shown as it is: %s', (text) => {
+it.each(harmless)('a harmless text is shown unchanged: %s', (text) => {
   expect(redact(text)).toBe(text);
 });
 

@@ -238,7 +238,7 @@ describe('an object', () => {
   });
 });
 
-describe('an object that nothing asked for', () => {
+describe('an object that nothing requested', () => {
   it('is not in the cache', () => {
     expect(verdict({}, {}, [])).toMatchObject({
       state: 'idle',

@@ -28,7 +28,7 @@ async function profiled(options: Partial<ManagerOptions> = {}) {
 }
 
 describe('profiles', () => {
-  test('are a CPU profile of the seconds that were asked for', async () => {
+  test('are a CPU profile of the requested seconds', async () => {
     const { get, elapse } = await profiled();
     const answer = get('/profile?seconds=5');
     await elapse(5);
@@ -41,7 +41,7 @@ describe('profiles', () => {
     expect(profile.endTime).toBeGreaterThan(profile.startTime);
   });
 
-  test('are what was allocated in the seconds that were asked for', async () => {
+  test('are the allocations of the requested seconds', async () => {
     const { get, elapse } = await profiled();
     const answer = get('/heap?seconds=1');
     await elapse(1);

@@ -25,7 +25,7 @@ describe('a group of runnables', () => {
     expect(log).toEqual([]);
   });
 
-  test('starts what was added before at its start, and what comes later at once (…before and after start)', async () => {
+  test('starts earlier runnables with the group, and later ones at once (…before and after start)', async () => {
     const { log, group: one } = group();
     one.add(recorded(log, 'a'));
     one.add(recorded(log, 'b'));
@@ -104,7 +104,7 @@ describe('a group of runnables', () => {
     expect((await stopping).map(({ name }) => name)).toEqual(['slow']);
   });
 
-  test('never starts what was added to it when it is stopped before its start', async () => {
+  test('never starts its runnables if it is stopped before its start', async () => {
     const { log, group: one } = group();
     one.add(recorded(log, 'a'));
     expect(await one.stopAndWait(never)).toEqual([]);

@@ -75,7 +75,7 @@ describe('a server that is stopped', () => {
     },
   );
 
-  test.each(['plain', 'TLS'] as const)('still answers what it is answering: %s', async (kind) => {
+  test.each(['plain', 'TLS'] as const)('still finishes responses in progress: %s', async (kind) => {
     const arrived = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
     const { done, stop, open } = await run({

@@ -89,7 +89,7 @@ describe('health probes', () => {
     expect((await get(`${url}/healthz`)).status).toBe(404);
   });
 
-  test('say that informers have not synced until they have', async () => {
+  test('fail until the informers have synced', async () => {
     const gate = Promise.withResolvers<void>();
     const { manager } = managerOf({ healthProbe: { bindAddress: LOCAL } });
     manager.add({

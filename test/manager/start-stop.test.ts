@@ -36,7 +36,7 @@ function run(
   });
 }
 
-test('managers that are stopped at random points leave nothing behind, and free what they held', {
+test('managers that are stopped at random points leave nothing behind and free their memory', {
   timeout: 120_000,
 }, async () => {
   const { problems, reconciles, worked, led, failed } = await run(100);
