@@ -182,6 +182,28 @@ describe('an eviction', () => {
     });
   });
 
+  /**
+   * A Pod that is not healthy is not counted. One whose uid differs then is taken for a Pod that has
+   * become healthy meanwhile: 429 and not 409.
+   */
+  test('of a Pod that is not healthy and another one by now is told to come again', async () => {
+    const api = await withBudget();
+    await api.patch(`${BUDGETS}/b/status`, {
+      status: { observedGeneration: 1, currentHealthy: 1, desiredHealthy: 1 },
+    });
+    const notReady = { conditions: [{ type: 'Ready', status: 'False' }] };
+    await api.patch(`${PODS}/a/status`, { status: notReady });
+    const evictIf = (preconditions: object): Promise<Answer> =>
+      api.send('POST', `${PODS}/a/eviction`, {
+        body: { metadata: { name: 'a' }, deleteOptions: { preconditions } },
+      });
+    const answer = await evictIf({ uid: 'u' });
+    expect(answer.status).toBe(429);
+    expect(answer.header('retry-after')).toBe('10');
+    expect((await evictIf({ resourceVersion: '1' })).status).toBe(409);
+    expect((await evictIf({})).status).toBe(201);
+  });
+
   test('of a Pod that has not begun is not its budget’s', async () => {
     const api = await withBudget();
     await api.patch(`${PODS}/a/status`, { status: { phase: 'Pending' } });

@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { type Answer, answer, inForm, json, text, warned } from './answer.ts';
 import { Access, type AccessOptions, type Requester } from './auth/access.ts';
-import { decodeObject, type Incoming, parseBody, readBody } from './body.ts';
+import { decodeObject, type Incoming, readBody } from './body.ts';
 import { connect, isConnect } from './connect.ts';
 import {
   AGGREGATED,
@@ -24,7 +24,7 @@ import { evict } from './eviction.ts';
 import type { StreamFault } from './faults.ts';
 import { FieldTypeError, readFields } from './fields.ts';
 import { Freshness } from './freshness.ts';
-import { isObject, type JsonObject, stringAt, without } from './json.ts';
+import { type JsonObject, stringAt, without } from './json.ts';
 import { choose, list, parseVersion, selectorsOf } from './list.ts';
 import {
   type AnswerShape,
@@ -398,11 +398,8 @@ export class Api {
       return answer(() => updateScale(registry, kind, path, change, options), warnings);
     }
     if (method === 'PUT') {
-      const given = parseBody(text, (why) =>
-        badRequest(`couldn't get version/kind; json parse error: ${why}`),
-      );
-      const object = isObject(given) ? given : {};
-      return answer(() => updateScale(registry, kind, path, () => object, options), []);
+      const { object, warnings } = this.#decode(SCALE, body, options.fieldValidation);
+      return answer(() => updateScale(registry, kind, path, () => object, options), warnings);
     }
     const sent = SENT_TO[path.subresource] as Kind;
     const { object, warnings } = this.#decode(sent, body, options.fieldValidation);

@@ -30,12 +30,19 @@ export function evict(
   const { uid, resourceVersion } = objectAt(asked, 'preconditions');
   const kind = registry.kinds.get(path.resource);
   const pod = registry.get({ ...path, subresource: '' }, 0);
-  if (!canIgnoreBudget(pod.object)) charge(registry, path, pod.object, isDry);
-  requirePreconditions(kind, pod, {
-    uid: (uid as string) || undefined,
-    resourceVersion: (resourceVersion as string) || undefined,
-    dryRun: isDry,
-  });
+  const unhealthy = canIgnoreBudget(pod.object)
+    ? undefined
+    : charge(registry, path, pod.object, isDry);
+  try {
+    requirePreconditions(kind, pod, {
+      uid: (uid as string) || undefined,
+      resourceVersion: (resourceVersion as string) || undefined,
+      dryRun: isDry,
+    });
+  } catch (error) {
+    // The real server takes it for a Pod that has become healthy meanwhile.
+    throw unhealthy === undefined || resourceVersion !== undefined ? error : again(unhealthy);
+  }
   registry.modify(path, isDry, withTarget);
   // Only now the real server looks at the options. The version that they name is that from before
   // the condition.
@@ -80,8 +87,16 @@ const isReady = (pod: JsonObject): boolean => {
   return all.some(({ type, status }) => type === 'Ready' && status === 'True');
 };
 
-/** Takes one disruption from the budget of the Pod, if it has one. Throws 429. */
-function charge(registry: Registry, path: ResourcePath, pod: JsonObject, dryRun: boolean): void {
+/**
+ * Takes one disruption from the budget of the Pod, if it has one. Gives the name of a budget that
+ * is not asked, as the Pod is not healthy. Throws 429.
+ */
+function charge(
+  registry: Registry,
+  path: ResourcePath,
+  pod: JsonObject,
+  dryRun: boolean,
+): string | undefined {
   const { namespace } = path;
   const labels = objectAt(metadataOf(pod), 'labels');
   const budgets = registry
@@ -92,24 +107,22 @@ function charge(registry: Registry, path: ResourcePath, pod: JsonObject, dryRun:
       return isObject(selector) && labelMatcher(selector as LabelSelector)(labels);
     });
   const [budget, another] = budgets;
-  if (budget === undefined) return;
+  if (budget === undefined) return undefined;
   if (another !== undefined) {
     const why = 'which the eviction subresource does not support.';
     throw new ApiError(500, `This pod has more than one PodDisruptionBudget, ${why}`);
   }
+  const { name, generation } = metadataOf(budget.object);
   const spec = objectAt(budget.object, 'spec');
   const status = objectAt(budget.object, 'status');
   const count = (name: string): number => Number(status[name] ?? 0);
   if (!isReady(pod)) {
     const policy = stringAt(spec, 'unhealthyPodEvictionPolicy') || 'IfHealthyBudget';
-    if (policy === 'AlwaysAllow') return;
-    if (count('currentHealthy') >= count('desiredHealthy') && count('desiredHealthy') > 0) return;
+    const isSafe =
+      count('currentHealthy') >= count('desiredHealthy') && count('desiredHealthy') > 0;
+    if (policy === 'AlwaysAllow' || isSafe) return String(name);
   }
-  const { name, generation } = metadataOf(budget.object);
-  if (count('observedGeneration') < Number(generation ?? 0)) {
-    const why = `The disruption budget ${String(name)} is still being processed by the server.`;
-    throw tooMany(why, AGAIN);
-  }
+  if (count('observedGeneration') < Number(generation ?? 0)) throw again(String(name));
   const left = count('disruptionsAllowed');
   if (left <= 0) {
     const needs = `needs ${count('desiredHealthy')} healthy pods and has ${count('currentHealthy')} currently`;
@@ -127,7 +140,11 @@ function charge(registry: Registry, path: ResourcePath, pod: JsonObject, dryRun:
     return { ...object, status: left > 1 ? next : usedUp(next, now) };
   };
   registry.update(at, take, { dryRun, manager: 'kube-apiserver' });
+  return undefined;
 }
+
+const again = (budget: string): ApiError =>
+  tooMany(`The disruption budget ${budget} is still being processed by the server.`, AGAIN);
 
 /** The last disruption was taken. */
 function usedUp(status: JsonObject, now: string): JsonObject {

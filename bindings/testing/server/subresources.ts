@@ -120,10 +120,14 @@ export function applyScale(
     name: objectAt(config, 'metadata').name,
     namespace: objectAt(config, 'metadata').namespace,
   };
-  return shown(
-    kind,
-    registry.apply(path, withReplicas(kind, path, { ...head, metadata }, config), options),
-  );
+  const { replicas = 0 } = objectAt(config, 'spec');
+  const wanted = withValueAt({ ...head, metadata }, kind.scale?.specReplicas ?? '', replicas);
+  // Conflicts come first.
+  const guard: RequestOptions['guard'] = (...args) => {
+    options.guard?.(...args);
+    requireReplicas(kind, path, replicas);
+  };
+  return shown(kind, registry.apply(path, wanted, { ...options, guard }));
 }
 
 const shown = (kind: Kind, { code, json }: Written): Written => ({
@@ -146,11 +150,14 @@ function withReplicas(
   scale: JsonObject,
 ): JsonObject {
   const replicas = objectAt(scale, 'spec').replicas ?? 0;
-  if (kind.builtIn && typeof replicas === 'number' && replicas < 0) {
-    const wrong = fieldInvalid('spec.replicas', replicas, 'must be greater than or equal to 0');
-    throw invalidObject({ group: 'autoscaling', what: 'Scale', name: path.name }, [wrong]);
-  }
+  requireReplicas(kind, path, replicas);
   return withValueAt(object, kind.scale?.specReplicas ?? '', replicas);
+}
+
+function requireReplicas(kind: Kind, path: ResourcePath, replicas: Json): void {
+  if (!kind.builtIn || typeof replicas !== 'number' || replicas >= 0) return;
+  const wrong = fieldInvalid('spec.replicas', replicas, 'must be greater than or equal to 0');
+  throw invalidObject({ group: 'autoscaling', what: 'Scale', name: path.name }, [wrong]);
 }
 
 const SUCCESS: StatusBody = {

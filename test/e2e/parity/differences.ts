@@ -81,16 +81,6 @@ export const differences: readonly Difference[] = [
     blur: (entry) => entry,
   },
   {
-    what: 'the user of a request',
-    why: 'The embedded server knows its users by their tokens, and a test need not name one.',
-    blur: (entry) =>
-      inObjects(entry, (object) => {
-        if (object.kind !== 'CertificateSigningRequest' || !isObject(object.spec)) return object;
-        const { username: _, uid: __, ...spec } = object.spec;
-        return { ...object, spec };
-      }),
-  },
-  {
     what: 'the random end of a generated name that is refused, and the name of a LimitRange without one',
     why: 'Each server makes up its own.',
     blur: (entry) =>

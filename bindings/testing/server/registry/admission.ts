@@ -73,7 +73,7 @@ function daemonSet(object: JsonObject): JsonObject {
 }
 
 /** Clients do not set how often the template of a DaemonSet was changed. */
-function daemonSetChange(object: JsonObject, old: JsonObject): JsonObject {
+export function daemonSetChange(object: JsonObject, old: JsonObject): JsonObject {
   const templateOf = (of: JsonObject): Json | undefined => objectAt(of, 'spec').template;
   const annotationsOf = (of: JsonObject): JsonObject =>
     objectAt(objectAt(of, 'metadata'), 'annotations');

@@ -27,6 +27,7 @@ import { FieldTypeError, readFields } from '../fields.ts';
 import { type Json, type JsonObject, objectAt, sameJson, stringAt, without } from '../json.ts';
 import { ApiError, badRequest } from '../status.ts';
 import { apiVersionOf, isSigningRequest, type Kind } from './kinds.ts';
+import { valueAt, withoutValueAt } from './paths.ts';
 import { typeIn, typeOf, zeroObject } from './types.ts';
 
 /** Who writes, as the request says. */
@@ -71,8 +72,12 @@ function filterOf(kind: Kind, subresource: string): Filter {
 export const KEPT_BY_STATUS: Readonly<Record<string, readonly string[]>> = {
   pods: ['deletionTimestamp', 'ownerReferences'],
   deployments: ['labels'],
-  customresourcedefinitions: ['*'],
-  ...{ volumeattachments: ['*'], flowschemas: ['*'], prioritylevelconfigurations: ['*'] },
+  ...Object.fromEntries(
+    [
+      ...['apiservices', 'customresourcedefinitions', 'flowschemas', 'prioritylevelconfigurations'],
+      ...['resourceclaims', 'servicecidrs', 'validatingadmissionpolicies', 'volumeattachments'],
+    ].map((plural) => [plural, ['*']]),
+  ),
 };
 
 const writerOf = (kind: Kind, subresource: string, by: FieldManager): FieldWriter => ({
@@ -84,6 +89,13 @@ const writerOf = (kind: Kind, subresource: string, by: FieldManager): FieldWrite
   now: subresource === 'scale' ? undefined : by.now,
   filter: filterOf(kind, subresource),
 });
+
+/** A scale leaves out replicas that are none: nobody owns them by it. */
+function inScale(kind: Kind, object: JsonObject, subresource: string): JsonObject {
+  const path = kind.scale?.specReplicas ?? '';
+  const isNone = subresource === 'scale' && valueAt(object, path) === 0;
+  return isNone ? withoutValueAt(object, path) : object;
+}
 
 const managedFieldsOf = (object: JsonObject): Json | undefined =>
   objectAt(object, 'metadata').managedFields;
@@ -104,8 +116,8 @@ export function ownersAfter(
   try {
     const owners = ownUpdate(
       typeOf(kind),
-      live ?? nothing(kind),
-      next,
+      live === undefined ? nothing(kind) : inScale(kind, live, subresource),
+      inScale(kind, next, subresource),
       managers,
       writerOf(kind, subresource, by),
     );

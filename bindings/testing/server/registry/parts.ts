@@ -7,6 +7,7 @@ import { type FieldError, invalidObject } from '../status.ts';
 import { validateBuiltIn } from '../validation/index.ts';
 import { isSigningRequest, type Kind } from './kinds.ts';
 import { forApproval, forSigning } from './signing.ts';
+import { withPreparedStatus } from './statuses.ts';
 import { metadataOf } from './store.ts';
 import { assemble, forStatusUpdate, forUpdate, ofKind, withNextGeneration } from './strategy.ts';
 
@@ -98,7 +99,8 @@ type Maker = (kind: Kind, object: JsonObject, old: JsonObject, now: string) => J
 export function makerOf(kind: Kind, subresource: string): Maker {
   if (subresource !== 'status') return MAKERS[subresource] ?? forUpdate;
   if (isSigningRequest(kind)) return forSigning;
-  return (...args) => forStatusUpdate(args[0], args[1], args[2]);
+  return (...[of, object, old, now]) =>
+    forStatusUpdate(of, withPreparedStatus(of, object, old, now), old);
 }
 
 const MAKERS: Readonly<Record<string, Maker>> = {

@@ -1,5 +1,5 @@
 /** Values at paths such as `.spec.replicas`, as CustomResourceDefinitions name them. */
-import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isObject, type Json, type JsonObject, without } from '../json.ts';
 
 export const pathNames = (path: string): string[] => path.split('.').filter((name) => name !== '');
 
@@ -18,4 +18,15 @@ export function withValueAt(object: JsonObject, path: string, value: Json): Json
   const inner =
     rest.length === 0 ? value : withValueAt(isObject(below) ? below : {}, rest.join('.'), value);
   return { ...object, [name]: inner };
+}
+
+/** The object without the value there. */
+export function withoutValueAt(object: JsonObject, path: string): JsonObject {
+  const names = pathNames(path);
+  const last = names.pop() ?? '';
+  const parent = names.join('.');
+  const holder = valueAt(object, parent);
+  if (!isObject(holder)) return object;
+  const rest = without(holder, last);
+  return parent === '' ? rest : withValueAt(object, parent, rest);
 }

@@ -30,7 +30,7 @@ import { type Admission, admitted, admittedChange } from './admission.ts';
 import { autoscalerAsShown, autoscalerAsStored, isOldAutoscaler } from './autoscaling-forms.ts';
 import { isDefinition, withStoredVersion } from './definitions.ts';
 import { embeddedErrors, withReadMetadata } from './embedded.ts';
-import { apiVersionOf, isPod, type Kind, splitApiVersion } from './kinds.ts';
+import { apiVersionOf, type Kind, splitApiVersion } from './kinds.ts';
 import { checksMetadata, createErrors, updateErrors, validateName } from './metadata.ts';
 import { KEPT_BY_STATUS } from './owners.ts';
 import { pathNames } from './paths.ts';
@@ -199,7 +199,7 @@ export function forStatusUpdate(
   old: JsonObject,
   part: 'status' | 'approval' = 'status',
 ): JsonObject {
-  const status = isPod(kind) ? withQosClass(object.status, old) : object.status;
+  const { status } = object;
   const was = metadataOf(old);
   const { managedFields } = metadataOf(object);
   const metadata = kind.builtIn
@@ -214,13 +214,6 @@ export function forStatusUpdate(
     : validateStatus(kind, made, old);
   refuse(ofOwnKind(kind, stringAt(was, 'name')), found);
   return made;
-}
-
-/** A client may leave out what the server has worked out. */
-function withQosClass(status: Json | undefined, old: JsonObject): Json | undefined {
-  const { qosClass } = objectAt(old, 'status');
-  const given = isObject(status) ? status : {};
-  return qosClass === undefined ? status : { ...given, qosClass: given.qosClass ?? qosClass };
 }
 
 function statusMetadata(kind: Kind, given: JsonObject, was: JsonObject): JsonObject {

@@ -21,6 +21,9 @@ ObjectFieldSelector apiVersion=v1
 PodSpec restartPolicy=Always terminationGracePeriodSeconds=30 dnsPolicy=ClusterFirst \
 securityContext={} schedulerName=default-scheduler
 SecretVolumeSource defaultMode=420
+NamespaceStatus phase=Active
+PersistentVolumeStatus phase=Pending
+PersistentVolumeClaimStatus phase=Pending
 ConfigMapVolumeSource defaultMode=420
 DownwardAPIVolumeSource defaultMode=420
 ProjectedVolumeSource defaultMode=420
@@ -242,6 +245,14 @@ const RULES: Record<string, Defaulter> = {
       'deprecated.daemonset.template.generation': '0',
     });
     return { ...value, metadata: { ...metadata, annotations } };
+  },
+  // The first address stands alone too; of two that differ the lone one counts, as in old kubelets.
+  PodStatus: (value) => {
+    const { podIP } = value;
+    const ips = Array.isArray(value.podIPs) ? value.podIPs : [];
+    const { ip } = isObject(ips[0]) ? ips[0] : {};
+    if (podIP) return ip === podIP ? value : { ...value, podIPs: [{ ip: podIP }] };
+    return ip ? { ...value, podIP: ip } : value;
   },
   'HorizontalPodAutoscalerSpec.autoscaling.v2': (value) => {
     const cpu = { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } };
