@@ -1,0 +1,22 @@
+/** Each test file runs, and once: a file that no project of vitest.config.ts takes is never run. */
+import { globSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import config from '../../vitest.config.ts';
+
+const cwd = fileURLToPath(new URL('../..', import.meta.url));
+
+interface Project {
+  readonly test: { readonly name: string; readonly include: string[]; readonly exclude: string[] };
+}
+const projects = (config.test?.projects ?? []) as Project[];
+
+test('every test file is in one project', () => {
+  // e2e/ and clients/ have configurations of their own
+  const files = globSync('test/**/*.test.ts', { cwd, exclude: ['test/{e2e,clients}/**'] });
+  expect(files.length).toBeGreaterThan(300);
+  const taken = projects.flatMap(({ test: { include, exclude } }) =>
+    globSync(include, { cwd, exclude }),
+  );
+  expect(taken.sort()).toEqual(files.sort());
+});
