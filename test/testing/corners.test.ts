@@ -342,3 +342,42 @@ test('no more than a hundred unknown fields of a built-in kind are told', async 
   });
   expect(header('warning')?.match(/unknown field/g)).toHaveLength(100);
 });
+
+describe('the node affinity of a PersistentVolume', () => {
+  const BETA = 'failure-domain.beta.kubernetes.io/zone';
+  const volume = (key: string, values = ['a']): object =>
+    of('v1', 'PersistentVolume', {
+      spec: {
+        capacity: { storage: '1Gi' },
+        accessModes: ['ReadWriteOnce'],
+        hostPath: { path: '/data' },
+        nodeAffinity: {
+          required: {
+            nodeSelectorTerms: [{ matchExpressions: [{ key, operator: 'In', values }] }],
+          },
+        },
+      },
+    });
+  const KEY = 'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key';
+
+  test.for([
+    ['a beta label may become the stable one', 'topology.kubernetes.io/zone', ['a'], []],
+    ['no other', 'topology.kubernetes.io/region', ['a'], ['FieldValueInvalid nodeAffinity']],
+    ['its values stay', 'topology.kubernetes.io/zone', ['b'], ['FieldValueInvalid nodeAffinity']],
+  ] as const)('%s', async ([, key, values, expected]) => {
+    const { api } = await start();
+    await api.make('/api/v1/persistentvolumes', volume(BETA));
+    const answer = await api.send('PUT', '/api/v1/persistentvolumes/a', {
+      body: volume(key, [...values]),
+    });
+    expect(answer.status === 200 ? [] : causes(answer.body)).toEqual(expected);
+  });
+
+  // Go's map answers the empty string for a label that is not in it.
+  test('an empty key is wrong as a key alone', async () => {
+    const { api } = await start();
+    await api.make('/api/v1/persistentvolumes', volume('zone'));
+    const answer = await api.send('PUT', '/api/v1/persistentvolumes/a', { body: volume('') });
+    expect(new Set(causes(answer.body))).toEqual(new Set([`FieldValueInvalid ${KEY}`]));
+  });
+});

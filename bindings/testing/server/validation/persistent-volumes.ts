@@ -2,7 +2,7 @@
  * PersistentVolumes. kubernetes: pkg/apis/core/validation/validation.go ValidatePersistentVolume and
  * what it calls.
  */
-import { sameJson, without } from '../json.ts';
+import { isObject, type Json, sameJson, without } from '../json.ts';
 import { subdomain } from '../registry/names.ts';
 import { accessModes, notNegative, VOLUME_MODES } from './claims.ts';
 import { amount } from './formats.ts';
@@ -60,9 +60,36 @@ function volumeChange(spec: Place): void {
     spec.at('persistentvolumesource').forbidden('is immutable after creation');
   spec.at('volumeMode').as('volumeMode').immutable();
   const affinity = spec.at('nodeAffinity');
-  if (affinity.was !== undefined) affinity.as('nodeAffinity').immutable();
+  if (affinity.was !== undefined && !isSameAffinity(affinity.value, affinity.was))
+    affinity.as('nodeAffinity').immutable();
   if (attributes.was !== undefined && !attributes.isSet)
     attributes.forbidden('update from non-nil value to nil is forbidden');
+}
+
+/** betaToGALabel */
+const STABLE_LABELS: Readonly<Record<string, string>> = {
+  'failure-domain.beta.kubernetes.io/zone': 'topology.kubernetes.io/zone',
+  'failure-domain.beta.kubernetes.io/region': 'topology.kubernetes.io/region',
+  'beta.kubernetes.io/os': 'kubernetes.io/os',
+  'beta.kubernetes.io/arch': 'kubernetes.io/arch',
+  'beta.kubernetes.io/instance-type': 'node.kubernetes.io/instance-type',
+};
+
+/**
+ * Whether an affinity is unchanged but for beta labels that became stable ones. As in
+ * getMaskNodeSelectorLabelChangeEqualities, any other key may become empty, which is refused
+ * elsewhere.
+ */
+function isSameAffinity(now: Json | undefined, was: Json | undefined): boolean {
+  if (Array.isArray(now) && Array.isArray(was))
+    return now.length === was.length && now.every((item, i) => isSameAffinity(item, was[i]));
+  if (!isObject(now) || !isObject(was)) return sameJson(now, was);
+  const names = [...new Set([...Object.keys(now), ...Object.keys(was)])];
+  return names.every(
+    (name) =>
+      isSameAffinity(now[name], was[name]) ||
+      (name === 'key' && (STABLE_LABELS[String(was.key)] ?? '') === (now.key ?? '')),
+  );
 }
 
 /** A CSI volume may be given the Secret by which it is expanded. */
