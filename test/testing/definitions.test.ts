@@ -221,6 +221,19 @@ describe('a definition', () => {
     expect([answer.status, found]).toEqual([422, fields]);
   });
 
+  // Go's JSONSchemaPropsOrBool refuses it while the body is read; the other two take anything.
+  test.for([
+    ['additionalProperties', [{ type: 'string' }], 400],
+    ['additionalProperties', 'yes', 400],
+    ['additionalProperties', { type: 'string' }, 201],
+    ['additionalProperties', true, 201],
+    ['additionalItems', [], 400],
+  ] as const)('whose schema has %s: %j answers %s', async ([name, value, status]) => {
+    const { api } = await start();
+    const body = definition(ofSpec({ labels: { type: 'object', [name]: value } }));
+    expect((await api.send('POST', CRDS, { body })).status).toBe(status);
+  });
+
   test('keeps what cannot change', async () => {
     const { api } = await start();
     await api.make(CRDS, definition(ofSpec({})));

@@ -343,11 +343,16 @@ function byteOf(value: Json, fail: (goType: string) => Error): number {
   return value;
 }
 
+/** apiextensions: JSONSchemaPropsOrBool; the other two take whatever is neither of theirs. */
+const OR_BOOL = /\.additional(Properties|Items)$/;
+
 /**
  * What Go reads by a method of its own, which tells of no unknown names: a struct, a list of them,
  * or what is none of both.
  */
 function readLoosely(name: string, value: Json, path: string, names: string, walk: Walk): Json {
+  if (OR_BOOL.test(path) && !isObject(value) && typeof value !== 'boolean')
+    throw new FieldTypeError('boolean or JSON schema expected');
   if (Array.isArray(value))
     return value.map((item: Json) => readLoosely(name, item, path, names, walk));
   if (!isObject(value)) return value;
