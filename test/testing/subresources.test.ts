@@ -131,6 +131,20 @@ describe('a resize', () => {
     const more = { spec: { containers: [container, { name: 'more', image: 'i' }] } };
     expect(await refused(api.patch(`${PODS}/a/resize`, more))).toContain('spec.containers');
   });
+
+  // Only the name was taken over, so that what else the other container lacks was not told.
+  test('that renames a container is judged as it was sent', async () => {
+    const { api } = await start();
+    await api.make(PODS, pod('a'));
+    const other = { spec: { containers: [{ name: 'other', resources: {} }] } };
+    const { status, body } = await api.patch(`${PODS}/a/resize`, other, MERGE_PATCH);
+    expect(status).toBe(422);
+    expect(body.details.causes?.map(({ field }) => field)).toEqual([
+      'spec.containers[0].image',
+      'spec', // its class
+      'spec.containers[0].name',
+    ]);
+  });
 });
 
 describe('an eviction', () => {

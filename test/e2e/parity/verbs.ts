@@ -71,11 +71,22 @@ function throughAllVerbs(kind: SampleKind): ParityCase {
   };
 }
 
+/** The parts of a Pod that no other kind has. */
+function ofPod(part: string, spec: JsonObject): ParityCase {
+  const pod = SAMPLES.find(({ kind }) => kind === 'Pod') as SampleKind;
+  return {
+    group: 'verb',
+    steps: [create(pod, sampleOf(pod, 'a')), ...ofPart(pod, part, { spec })],
+  };
+}
+
 /** The kinds that are read alone. */
 const COMPONENTS = '/api/v1/componentstatuses';
 
 export const verbCases = (): ParityCase[] => [
   ...SAMPLES.map(throughAllVerbs),
+  ofPod('ephemeralcontainers', { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] }),
+  ofPod('resize', { containers: [{ name: 'c', resources: { limits: { cpu: '1' } } }] }),
   { group: 'verb', steps: [{ method: 'GET', path: COMPONENTS }] },
   { group: 'verb', steps: [{ method: 'GET', path: `${COMPONENTS}/nothing` }] },
   { group: 'verb', steps: [{ method: 'POST', path: COMPONENTS, body: {} }] },

@@ -142,25 +142,28 @@ function forEphemeralContainers(kind: Kind, object: JsonObject, old: JsonObject)
   return made;
 }
 
-/** The Pod with the resources of its containers, which are all that changes. */
+/**
+ * The Pod with the resources of its containers, which are all that changes. Containers that were
+ * added, removed, renamed or reordered stay as they were sent, for the validation to refuse.
+ * kubernetes: pkg/registry/core/pod/strategy.go dropNonResizeUpdates.
+ */
 function forResize(kind: Kind, object: JsonObject, old: JsonObject): JsonObject {
   const [asked, was] = [objectAt(object, 'spec'), objectAt(old, 'spec')];
+  const isOther = ['containers', 'initContainers'].some(
+    (member) => listAt(asked, member).length !== listAt(was, member).length,
+  );
   const resized = (member: string): JsonObject => {
     const [wanted, before] = [listAt(asked, member), listAt(was, member)];
-    if (wanted.length === 0 && before.length === 0) return {};
-    const same = wanted.length === before.length;
+    if (wanted.length === 0) return {};
+    if (wanted.some(({ name }, at) => name !== before[at]?.name)) return { [member]: wanted };
     const containers = before.map((container, at) => {
-      const { name, resources = {}, resizePolicy } = wanted[at] ?? {};
-      return {
-        ...container,
-        ...(name === undefined ? {} : { name }),
-        resources,
-        ...(resizePolicy === undefined ? {} : { resizePolicy }),
-      };
+      const { resources = {}, resizePolicy } = wanted[at] ?? {};
+      const { resizePolicy: _, ...others } = container;
+      return { ...others, resources, ...(resizePolicy === undefined ? {} : { resizePolicy }) };
     });
-    return { [member]: same ? containers : wanted };
+    return { [member]: containers };
   };
-  const spec = { ...was, ...resized('containers'), ...resized('initContainers') };
+  const spec = isOther ? asked : { ...was, ...resized('containers'), ...resized('initContainers') };
   const made = withPart(kind, object, old, spec);
   refuse(kind, old, validateBuiltIn(kind, made, old, 'resize'));
   return made;
