@@ -313,7 +313,7 @@ class BytePageReader<T extends object> implements PageReader<T> {
   #items: T[] | undefined;
   /** What is there in place of an array. */
   #otherItems: unknown;
-  /** The first item says the expected kind itself; looked at where the list does not say it. */
+  /** The first item says the expected kind itself. */
   #proven = false;
   #metadata: unknown;
   #apiVersion: unknown;
@@ -397,19 +397,14 @@ class BytePageReader<T extends object> implements PageReader<T> {
     const decoder = this.#decoder;
     const report = this.#stream.report();
     const items = this.#items ?? [];
-    if (items.length === 0) this.#first();
+    // Always, as the list may name itself once more behind its items.
+    if (items.length === 0) this.#proven = saysKind(this.#json(), decoder.expected);
     const stored = !raw && decoder.isPlain(report) ? decoder.stage(false) : undefined;
     if (stored !== undefined) {
       items.push(decoder.objectOf(stored));
       return;
     }
     items.push(this.#parsed(this.#json(), items.length));
-  }
-
-  #first(): void {
-    const { expected } = this.#decoder;
-    const named = this.#kind === `${expected.kind}List` && this.#apiVersion === expected.apiVersion;
-    if (!named) this.#proven = saysKind(this.#json(), expected);
   }
 
   /** The item that was scanned last. */

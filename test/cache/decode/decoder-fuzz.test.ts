@@ -37,6 +37,17 @@ describe.each(subjects.map((subject) => [subject.name, subject] as const))(
       },
     );
 
+    // Found by this fuzz: the items of a list that began with the usual name were not looked at, so
+    // that another name behind them was refused here and believed by JSON.parse.
+    test('a list that names itself once more behind its items is believed by what they say', () => {
+      const reader = subject.decoder().page();
+      const item = '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a"}}';
+      const head = '"kind":"ThingList","apiVersion":"v1","metadata":{"resourceVersion":"1"}';
+      reader.push(new TextEncoder().encode(`{${head},"items":[${item}],"kind":"Things"}`));
+      expect(reader.end().items).toHaveLength(1);
+      reader.close();
+    });
+
     // Found by this fuzz: one of the two was cut out of the bytes, and the other was there to be
     // read.
     test('managedFields that come twice are left out as those that come once', () => {
