@@ -381,3 +381,61 @@ describe('the node affinity of a PersistentVolume', () => {
     expect(new Set(causes(answer.body))).toEqual(new Set([`FieldValueInvalid ${KEY}`]));
   });
 });
+
+// Go takes a type that is there for a strategy that is whole.
+test.for([
+  [{}, { type: 'RollingUpdate', rollingUpdate: { partition: 0 } }],
+  [{ type: 'RollingUpdate' }, { type: 'RollingUpdate' }],
+  [
+    { type: 'RollingUpdate', rollingUpdate: {} },
+    { type: 'RollingUpdate', rollingUpdate: { partition: 0 } },
+  ],
+])('the update strategy %j of a StatefulSet becomes %j', async ([updateStrategy, expected]) => {
+  const { api } = await start();
+  const spec = { ...WORKLOAD, serviceName: 'a', updateStrategy };
+  const made = await api.make(
+    `/apis/apps/v1/${IN}/statefulsets`,
+    of('apps/v1', 'StatefulSet', { spec }),
+  );
+  expect(made.spec.updateStrategy).toEqual(expected);
+});
+
+test('an APIService whose name is none is told that alone, not also which name it must have', async () => {
+  const { api } = await start();
+  const spec = { group: 'example.com', version: 'v1', groupPriorityMinimum: 1, versionPriority: 1 };
+  const named = async (name: string): Promise<unknown> => {
+    const body = { ...of('apiregistration.k8s.io/v1', 'APIService', { spec }), metadata: { name } };
+    const path = '/apis/apiregistration.k8s.io/v1/apiservices';
+    return causes((await api.send('POST', path, { body })).body);
+  };
+  expect(await named('a%b')).toEqual(['FieldValueInvalid metadata.name']);
+  expect(await named('v2.example.com')).toEqual(['FieldValueInvalid metadata.name']);
+});
+
+// Go reads it by a method of its own, which tells of no member that stands twice.
+test('what any JSON may be is not searched for members that stand twice', async () => {
+  const { api } = await start();
+  const warningOf = async (name: string, more: string): Promise<unknown> => {
+    const body = `{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{"name":"${name}"},${more}}`;
+    const answer = await api.send('POST', `/apis/apps/v1/${IN}/controllerrevisions`, { body });
+    expect(answer.status).toBe(201);
+    return answer.header('warning');
+  };
+  expect(await warningOf('a', '"revision":3,"data":{"spec":{"a":1,"a":{}}}')).toBeNull();
+  expect(await warningOf('b', '"revision":3,"revision":4,"data":{}')).toContain('duplicate field');
+});
+
+// The real server keeps no cache of Events, and so nothing to wait for.
+test('a version of Events that is not there yet is no reason to come again', async () => {
+  const { api } = await start();
+  const list = (plural: string): Promise<{ body: Body }> =>
+    api.send('GET', `/api/v1/${IN}/${plural}`, { query: { resourceVersion: '999999999' } });
+  expect((await list('events')).body).toMatchObject({
+    code: 504,
+    details: expect.not.objectContaining({ retryAfterSeconds: 1 }),
+  });
+  expect((await list('secrets')).body).toMatchObject({
+    code: 504,
+    details: { retryAfterSeconds: 1 },
+  });
+});

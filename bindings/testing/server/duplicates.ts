@@ -59,11 +59,16 @@ function merged(
   return value;
 }
 
+/** Codes of RawExtension, JSON, FieldsV1 and schemas or others (scripts/derive-types.ts). */
+const OPAQUE = /^[[{]?[*(]/;
+
 /** Walks over text that is known to be JSON. */
 class Scanner {
   readonly #text: string;
   readonly #twice: (path: string) => void;
   #at = 0;
+  /** Within what Go reads by a method of its own, which tells of none. */
+  #isOpaque = false;
 
   constructor(text: string, twice: (path: string) => void) {
     this.#text = text;
@@ -96,10 +101,14 @@ class Scanner {
       const of = type?.map === undefined ? undefined : memberType(type.map, name);
       const isMap = type?.map?.values !== undefined;
       const before = type?.map === undefined || isMap ? undefined : members.get(name);
-      if (members.has(name)) this.#twice(at);
+      const field = type?.map?.field(name);
+      if (members.has(name) && !this.#isOpaque) this.#twice(at);
       this.#next();
       this.#at++;
-      members.set(name, merged(of, type?.map?.field(name), before, this.value(at, of)));
+      const wasOpaque = this.#isOpaque;
+      this.#isOpaque ||= field !== undefined && OPAQUE.test(field.code);
+      members.set(name, merged(of, field, before, this.value(at, of)));
+      this.#isOpaque = wasOpaque;
       if (this.#next() === ',') this.#at++;
     }
     this.#at++;

@@ -27,7 +27,7 @@ export class Freshness {
     try {
       return run();
     } catch (error) {
-      if (!(error instanceof TooLargeVersion)) throw error;
+      if (!(error instanceof TooLargeVersion && error.isCached)) throw error;
       await this.reach(error.asked, output);
       return run();
     }

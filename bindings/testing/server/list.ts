@@ -128,7 +128,7 @@ function choosePage(
     return { ...continuePage(registry, path, token), paged: asked === '' };
   }
   const version = parseVersion(asked, (why) => badRequest(`invalid resource version: ${why}`));
-  if (version > current) throw new TooLargeVersion(version, current);
+  if (version > current) throw new TooLargeVersion(version, current, path.resource);
   // Version 0 is answered from the watch cache, which knows no pages; a limit with any other
   // version means exactly that one.
   if (version === 0) return { version: current, from: '', paged: asked === '' };
@@ -173,7 +173,7 @@ function continuePage(registry: Registry, path: ResourcePath, text: string): Pag
   const from = prefix + token.start.replace(/^\//, '');
   if (token.rv === -1) return { version: registry.versions.current, from, paged: true };
   if (token.rv > registry.versions.current)
-    throw new TooLargeVersion(token.rv, registry.versions.current);
+    throw new TooLargeVersion(token.rv, registry.versions.current, path.resource);
   if (token.rv < registry.store(path.resource).oldest) {
     throw expired(TOKEN_TOO_OLD, encodeRaw({ ...token, rv: -1 }));
   }

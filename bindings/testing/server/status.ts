@@ -277,16 +277,24 @@ export const expired = (message: string, token?: string): ApiError =>
  */
 export class TooLargeVersion extends ApiError {
   readonly asked: number;
+  /** The real server has no cache of Events: etcd answers, at once. */
+  readonly isCached: boolean;
 
-  constructor(asked: number, current: number) {
+  constructor(
+    asked: number,
+    current: number,
+    { group, plural }: { group: string; plural: string },
+  ) {
+    const isCached = plural !== 'events' || !['', 'events.k8s.io'].includes(group);
     super(504, `Timeout: Too large resource version: ${asked}, current: ${current}`, {
       reason: 'Timeout',
       details: {
         causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
-        retryAfterSeconds: 1,
+        ...(isCached ? { retryAfterSeconds: 1 } : {}),
       },
     });
     this.asked = asked;
+    this.isCached = isCached;
   }
 }
 

@@ -252,7 +252,7 @@ export class Watches {
     };
     output.begin(200, headers, this.#options.compressWatches);
     stream.begin();
-    const failure = this.#outOfReach(store, version, fresh);
+    const failure = this.#outOfReach(path, version, fresh);
     if (failure !== undefined) {
       stream.send({ type: 'ERROR', bytes: frameBytes('ERROR', JSON.stringify(failure.body)) });
       stream.end();
@@ -290,9 +290,11 @@ export class Watches {
   }
 
   /** Why there is no watch from that version. */
-  #outOfReach(store: ResourceStore, version: number, fresh: boolean): ApiError | undefined {
+  #outOfReach({ resource }: ResourcePath, version: number, fresh: boolean): ApiError | undefined {
     const { current } = this.#registry.versions;
-    if (fresh) return version > current ? new TooLargeVersion(version, current) : undefined;
+    const store = this.#registry.store(resource);
+    if (fresh)
+      return version > current ? new TooLargeVersion(version, current, resource) : undefined;
     if (version === 0 || version >= store.oldest) return undefined;
     return expired(`too old resource version: ${version} (${store.oldest})`);
   }

@@ -78,12 +78,12 @@ export class Target {
   }
 
   /**
-   * For version 0 a real server answers from a cache that may not have the last write yet. A list
-   * for no version waits until it has.
+   * For version 0, and for one that need not be exact, a real server answers from a cache that may
+   * not have the last write yet. A list for no version waits until it has.
    */
   async #freshen({ method, path }: Step): Promise<void> {
     const [collection, query] = path.split('?');
-    if (method !== 'GET' || !/(^|&)resourceVersion=0(&|$)/.test(query ?? '')) return;
+    if (method !== 'GET' || !/(^|&)resourceVersion=[^&]/.test(query ?? '')) return;
     await this.send({ method, path: `${collection?.replace('/watch/', '/')}?limit=1` });
   }
 

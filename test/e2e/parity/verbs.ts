@@ -71,22 +71,29 @@ function throughAllVerbs(kind: SampleKind): ParityCase {
   };
 }
 
-/** The parts of a Pod that no other kind has. */
-function ofPod(part: string, spec: JsonObject): ParityCase {
-  const pod = SAMPLES.find(({ kind }) => kind === 'Pod') as SampleKind;
+/** A part that no other kind has. */
+function ofKind(name: string, part: string, body: JsonObject): ParityCase {
+  const kind = SAMPLES.find((sample) => sample.kind === name) as SampleKind;
   return {
     group: 'verb',
-    steps: [create(pod, sampleOf(pod, 'a')), ...ofPart(pod, part, { spec })],
+    steps: [create(kind, sampleOf(kind, 'a')), ...ofPart(kind, part, body)],
   };
 }
+
+const APPROVED = { type: 'Approved', status: 'True', reason: 'Asked', message: 'as asked' };
 
 /** The kinds that are read alone. */
 const COMPONENTS = '/api/v1/componentstatuses';
 
 export const verbCases = (): ParityCase[] => [
   ...SAMPLES.map(throughAllVerbs),
-  ofPod('ephemeralcontainers', { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] }),
-  ofPod('resize', { containers: [{ name: 'c', resources: { limits: { cpu: '1' } } }] }),
+  ofKind('Pod', 'ephemeralcontainers', {
+    spec: { ephemeralContainers: [{ name: 'debug', image: 'busybox' }] },
+  }),
+  ofKind('Pod', 'resize', {
+    spec: { containers: [{ name: 'c', resources: { limits: { cpu: '1' } } }] },
+  }),
+  ofKind('CertificateSigningRequest', 'approval', { status: { conditions: [APPROVED] } }),
   { group: 'verb', steps: [{ method: 'GET', path: COMPONENTS }] },
   { group: 'verb', steps: [{ method: 'GET', path: `${COMPONENTS}/nothing` }] },
   { group: 'verb', steps: [{ method: 'POST', path: COMPONENTS, body: {} }] },

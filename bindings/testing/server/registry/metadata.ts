@@ -324,16 +324,20 @@ export function validateName(kind: Kind, object: JsonObject): FieldError[] {
   if (name === '') return [fieldRequired('metadata.name', 'name or generateName is required')];
   const rule = nameRule(kind);
   const only = onlyName(kind, object);
-  const isOnly = (text: string): string[] =>
-    only === undefined || text === only.name ? [] : [only.why];
+  /** What is wrong by the rule; of an APIService with such a name nothing more is told. */
+  const wrong = (text: string, judged = text): string[] => {
+    const errors = rule(judged);
+    const isTold = errors.length > 0 && kind.plural === 'apiservices';
+    return only === undefined || text === only.name || isTold ? errors : [...errors, only.why];
+  };
   // Behind a dash comes more. apimachinery: api/validation/generic.go maskTrailingDash.
   const begun = rule === pathSegmentErrors ? prefix : prefix.replace(/[ -~]-$/, 'a');
   const isBegun = prefix !== '' && !(kind.builtIn && WITHOUT_PREFIX.includes(kind.plural));
   return [
-    ...(isBegun ? [...rule(begun), ...isOnly(prefix)] : []).map((why) =>
+    ...(isBegun ? wrong(prefix, begun) : []).map((why) =>
       fieldInvalid('metadata.generateName', prefix, why),
     ),
-    ...[...rule(name), ...isOnly(name)].map((why) => fieldInvalid('metadata.name', name, why)),
+    ...wrong(name).map((why) => fieldInvalid('metadata.name', name, why)),
   ];
 }
 

@@ -212,7 +212,8 @@ export class Registry {
   /** @param version at least this one; a version that does not exist yet is a 504 */
   get(path: ResourcePath, version: number): Stored {
     const kind = this.kinds.get(path.resource);
-    if (version > this.versions.current) throw new TooLargeVersion(version, this.versions.current);
+    if (version > this.versions.current)
+      throw new TooLargeVersion(version, this.versions.current, path.resource);
     const stored = this.store(path.resource).get(storeKey(path.namespace, path.name));
     if (stored === undefined) throw notFound(ofResource(kind, path.name));
     return shownAs(kind, stored);

@@ -49,7 +49,6 @@ ReplicaSetSpec replicas=1
 DaemonSetSpec revisionHistoryLimit=10
 DaemonSetUpdateStrategy type=RollingUpdate
 StatefulSetSpec podManagementPolicy=OrderedReady replicas=1 revisionHistoryLimit=10
-StatefulSetUpdateStrategy type=RollingUpdate
 StatefulSetPersistentVolumeClaimRetentionPolicy whenDeleted=Retain whenScaled=Retain
 PodFailurePolicyOnPodConditionsPattern status=True
 CronJobSpec concurrencyPolicy=Allow suspend=false successfulJobsHistoryLimit=3 \
@@ -212,10 +211,16 @@ const RULES: Record<string, Defaulter> = {
           rollingUpdate: fill(objectAt(value, 'rollingUpdate'), { maxUnavailable: 1, maxSurge: 0 }),
         }
       : value,
-  StatefulSetUpdateStrategy: (value) =>
-    value.type === 'RollingUpdate'
-      ? { ...value, rollingUpdate: fill(objectAt(value, 'rollingUpdate'), { partition: 0 }) }
-      : value,
+  // With a type of its own it keeps a rollingUpdate that is not there.
+  StatefulSetUpdateStrategy: (value) => {
+    const { type = '', rollingUpdate } = value;
+    if (type !== '' && (type !== 'RollingUpdate' || !isObject(rollingUpdate))) return value;
+    return {
+      ...value,
+      type: 'RollingUpdate',
+      rollingUpdate: fill(objectAt(value, 'rollingUpdate'), { partition: 0 }),
+    };
+  },
   StatefulSetSpec: (value) => ({
     ...fill(value, { persistentVolumeClaimRetentionPolicy: {} }),
     ...(Array.isArray(value.volumeClaimTemplates)
