@@ -1,8 +1,8 @@
 // The bytes of objects: blocks of any size in segments, owned by dense numbers, that may move.
 //
 // An address is kept in one place, the directory of addresses by owner: moving a block changes its
-// entry and nothing else. Blocks move only inside arenaAlloc, so whoever reads an address (arenaAt)
-// may use it until the next arenaAlloc of the same arena.
+// entry and nothing else. Blocks move only inside arenaAlloc, so an address
+// that arenaAt answers is good until the next arenaAlloc of the same arena.
 //
 // Invariants, checked by arenaCheck:
 // - every byte between a segment's head and its end belongs to exactly one block;

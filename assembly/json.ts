@@ -2,8 +2,8 @@
 // is refused here.
 //
 // A skip takes the address of what it skips and answers the address behind it, or 0; then `failure`
-// says why and `failureAt` where. Nothing here knows where the bytes end: whoever calls has put a
-// zero byte behind them, which no rule accepts. So a document that ends too early fails at that
+// says why and `failureAt` where. Nothing here knows where the bytes end: the caller has put a zero
+// byte behind them, which no rule accepts. So a document that ends too early fails at that
 // byte or, in a literal or a character, within the SHORT bytes before it.
 
 import { BAD_GRAMMAR, BAD_UTF8, TOO_DEEP } from "./abi";

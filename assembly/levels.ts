@@ -291,7 +291,7 @@ function comesFirst(queue: Table, levels: Levels, slot: u32, other: u32): bool {
 /** Puts a key into the line of its level. */
 export function enterLine(queue: Table, levels: Levels, level: Level, slot: u32): void {
   const rank = rankOf(queue, levels, level, slot + 1);
-  // Not known by the place that it gets: where priorities age, whoever comes first has the smaller
+  // Not known by the place that it gets: where priorities age, the first key has the smaller
   // rank.
   if (level.place == 0 || rank < level.rank) ranked(levels, level, rank);
   let before = level.tail;

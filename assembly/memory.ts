@@ -1,9 +1,9 @@
 // Pages and blocks. The only file that calls memory.grow; everything else asks it for blocks.
 //
-// Blocks are powers of two from 64 B on, 64 B aligned, without headers: whoever frees a block knows
-// its size. A freed block goes to the list of its class and is handed out again; a request that
-// finds its list empty splits the smallest larger free block, then takes fresh memory. Halves are
-// not merged again: sizes here are few (chunks of 16 KiB, tables that double), so what a table
+// Blocks are powers of two from 64 B on, 64 B aligned, without headers: the code that frees a block
+// knows its size. A freed block goes to the list of its class and is handed out again; a request
+// that finds its list empty splits the smallest larger free block, then takes fresh memory. Halves
+// are not merged again: sizes here are few (chunks of 16 KiB, tables that double), so what a table
 // leaves behind when it doubles becomes chunks. Only keys too long for their record have sizes of
 // their own: what very many short ones have left does not serve longer ones.
 //

@@ -1,7 +1,7 @@
 /**
- * Plain data as YAML that people read: block style, one document. What it keeps true: reading it by
- * YAML 1.1 or 1.2 gives the data back, so that every text that either might take for something else
- * is quoted, as JSON does, of which YAML is a superset there.
+ * Plain data as YAML that people read: block style, one document. Invariant: a parser of YAML 1.1
+ * or 1.2 gives the data back. For that, each text that either might take for something else is
+ * quoted as in JSON.
  */
 import { CapstanError } from 'capstan';
 

@@ -1,7 +1,7 @@
 /**
- * Events from outside of the cluster: a webhook. Whoever builds images posts what it has built; the
- * events go through a channel into a controller, which rolls out the new image to every Site that
- * asks for it. Run it with `node examples/webhook-source.ts` after a build.
+ * Events from outside of the cluster: a webhook. A build system posts the images that it has built;
+ * the events go through a channel into a controller, which rolls out the new image to every Site
+ * that asks for it. Run it with `node examples/webhook-source.ts` after a build.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

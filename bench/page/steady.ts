@@ -6,7 +6,7 @@
  * - Open loop: what is due does not wait for the peer. A pause delays all that falls due in it, and
  *   is seen in all of it.
  * - The event loop is turned all the time by messages to itself; a gap between two turns is a
- *   pause, whoever made it: a millisecond's cycles, a growing table, the garbage collector, the
+ *   pause, whatever caused it: a millisecond's cycles, a growing table, the garbage collector, the
  *   operating system.
  * - Keys are as long as those of the workloads (36 characters), made anew for each cycle, the same
  *   for both peers.

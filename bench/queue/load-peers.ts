@@ -2,8 +2,8 @@
  * The queues that pauses.ts and memory.ts load, one a process: ours from the built package, the
  * naive port, and floors that show what the load costs by itself. `ring` keeps the items in their
  * order and does nothing else, as any queue that hands out what it was given must, except that it
- * reads a string once, as whoever hashes it must (the engine then joins its parts, which changes
- * its weight); `none` is no queue at all.
+ * reads a string once, as any code that hashes it must (the engine then joins its parts, which
+ * changes its weight); `none` is no queue at all.
  */
 import { type Request, requestKey, WorkQueue } from 'capstan/workqueue';
 import { naive } from '../peers/naive-ts/naive.mjs';

@@ -1,7 +1,7 @@
 /**
  * The embedded API server without a socket: a Transport whose requests are answered in this
- * process. What it keeps true: it answers, streams and fails as ApiServer does, on the same code,
- * and time is the clock's alone.
+ * process. It answers, streams and fails as ApiServer does, by the same code, and all times come
+ * from the clock.
  */
 
 import { CapstanError } from '../base/errors.ts';
@@ -86,8 +86,9 @@ export interface FakeTransport extends Transport {
 /**
  * A transport that ends in this process: for unit tests of informers, clients and controllers that
  * need no network. Requests are answered by the same code as ApiServer's, but that there are no
- * namespaces from the beginning, and that one that is deleted is emptied at once. With a `FakeClock`,
- * `await clock.settle()` is when all that can happen without time passing has happened.
+ * namespaces from the beginning, and that one that is deleted is emptied at once. With a
+ * `FakeClock`, `await clock.settle()` is when all that can happen without time passing has
+ * happened.
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example

@@ -1,8 +1,9 @@
 /**
  * Guards at the seam to WebAssembly. Whatever an export throws goes through `trapped`. Those that
  * are passed on as they are make up the hot path, as the engine compiles such a call into its
- * caller: whoever calls one of them catches what it throws and throws `trapped` of that. All others
- * are guarded. test/wasm/core-traps.test.ts traps in each export, in every call that reaches it.
+ * caller. Code that calls one of them catches what it throws and throws `trapped` of that. All
+ * others are guarded. test/wasm/core-traps.test.ts traps in each export, in every call that reaches
+ * it.
  */
 
 /** None of the guarded ones takes more than six arguments; Wasm ignores what is too much. */

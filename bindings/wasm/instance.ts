@@ -7,7 +7,7 @@
  * - A trap is a bug of ours and may leave half-written state, so it poisons the instance: from then
  *   on every call throws. Whatever an export throws goes through `trapped`: of the few on the hot
  *   path by their callers, of all others at the seam (guard.ts). Other instances (each informer
- *   cache has its own) go on, and whoever asks for the shared one gets a new one.
+ *   cache has its own) go on, and the next queue gets a new shared one.
  */
 import { CapstanError, show } from '../base/errors.ts';
 import { handleError } from '../base/handle-error.ts';
@@ -90,8 +90,8 @@ export class CoreModule<X extends BaseExports> {
   }
 
   /**
-   * Whoever compiled it: without `wasm:js-string` among the imports the engine's own string
-   * functions are built in.
+   * Whether the engine's own string functions are built in: then `wasm:js-string` is not among the
+   * imports, also of a module that the host compiled.
    */
   nativeStrings(): boolean {
     return !WebAssembly.Module.imports(this.load()).some(

@@ -258,7 +258,7 @@ export class DelayingQueue<T = string> extends WorkQueue<T> {
     this.#timerAt = Number.POSITIVE_INFINITY;
     this.inner?.waiters.delete(this);
     if (this.shuttingDown()) {
-      this.innerStopped(); // as the inner one's own class says
+      this.innerStopped(); // by the class of the inner queue
       return;
     }
     let reported = false;

@@ -11,8 +11,8 @@ export interface GetOptions<T> {
   /** Ends the wait: it rejects with ABORTED then. */
   signal?: AbortSignal | undefined;
   /**
-   * Called with the item at the moment at which it is handed out. Whoever waits for the promise
-   * hears of it later, when the same item may have been added again. What it throws rejects the
+   * Called with the item at the moment at which it is handed out. The promise
+   * resolves later, when the same item may have been added again. What it throws rejects the
    * promise; the item is handed out all the same.
    */
   taken?: ((item: T) => void) | undefined;
@@ -45,8 +45,8 @@ export function told<T, G>(
 }
 
 /**
- * What a queue hands out, to its shutdown. Whoever leaves while it waits is handed nothing that
- * would stay in processing.
+ * What a queue hands out, to its shutdown. A loop that is left while it waits is handed
+ * nothing that would stay in processing.
  */
 export function itemsOf<T>(queue: {
   get(options: GetOptions<T>): Promise<Got<T>>;
@@ -93,8 +93,7 @@ export class Gets<T> {
           try {
             resolve(answer(item));
           } catch (error) {
-            // of this call alone: whoever added the item, and who waits behind, have nothing to do
-            // with it
+            // of this call alone: not of the add, nor of the calls that wait behind
             reject(error);
           }
         },

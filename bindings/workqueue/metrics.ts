@@ -100,8 +100,8 @@ export interface QueueMeter {
 }
 
 /**
- * What tells of the item taken last: its times are read now, as whoever gets it may take another
- * before they are told.
+ * What tells of the item taken last: its times are read now, as its receiver may take
+ * another one before the metrics are told.
  */
 export function tellsOfTaken(meter: QueueMeter, x: CoreExports): () => void {
   const wait = x.queueLastWait();

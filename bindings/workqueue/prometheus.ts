@@ -84,7 +84,7 @@ class ManualSource implements QueueSource {
 
 /**
  * What the queues of a name have counted that are disposed of: a counter that went back would look
- * like a restart to whoever adds up its increases.
+ * like a restart to Prometheus, which adds up increases.
  */
 class EndedQueues implements QueueSource {
   readonly name: string;

@@ -7,8 +7,8 @@
  *   is handed out once.
  * - A key is never handed out twice at once: added while it is processed, it comes back once, after
  *   done().
- * - A waiting get() is never woken for nothing and no wake-up is lost: whoever makes a key ready
- *   hands it out at once to the get() that has waited longest.
+ * - A waiting get() is never woken for nothing and no wake-up is lost: the call that makes a
+ *   key ready hands it out at once to the get() that has waited longest.
  * - The core keeps keys and their states, JS keeps the items: `items[slot]` is set exactly while
  *   the slot is in use.
  */
@@ -266,7 +266,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
 
   /**
    * @internal What tells the metrics of the item taken last. They are a user's and may call back,
-   * so whoever waits for the item has to have it by then.
+   * so the get() that waits for the item must have it by then.
    */
   taken(): (() => void) | undefined {
     return this.meter?.perOperation ? tellsOfTaken(this.meter, this.core.exports) : undefined;
@@ -368,7 +368,7 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     giveBack(this, this.#held);
   }
 
-  /** @internal Nothing will ever be handed out again: whoever waits is told. */
+  /** @internal Nothing will ever be handed out again: all calls that wait reject. */
   poisoned(error: CapstanError): void {
     this.gets.end(error);
     this.drains.end(error);
@@ -389,7 +389,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     }
   }
 
-  /** @internal Stores an item at the slot that an add answered, and hands it to whoever waits. */
+  /**
+   * @internal Stores an item at the slot that an add answered, and hands it to a get() that waits.
+   */
   protected added(item: T, code: number, now: number): void {
     const slot = code & ~SLOT_FLAG;
     this.items[slot] = item;
@@ -399,7 +401,9 @@ export abstract class BaseQueue<T = string> implements AsyncIterable<T> {
     if (this.gets.size > 0) this.serve();
   }
 
-  /** An order that throws has not taken the item: the add has not happened, and its caller is told. */
+  /**
+   * An order that throws has not taken the item: the add has not happened, and its caller is told.
+   */
   #push(order: Chosen<T>, slot: number, item: T, now: number): void {
     try {
       order.push(item);

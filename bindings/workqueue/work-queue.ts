@@ -28,7 +28,7 @@ import {
 
 /**
  * In snapshots of a queue that wraps another, the keys that only wait in the outer one come this
- * far behind the inner one's own.
+ * far behind those of the inner one.
  */
 const OWN_KEYS = 2 ** 32;
 /** What slotUnpin answers when it gave the slot back. */

@@ -1,5 +1,5 @@
 /**
- * A page and the way from it to an API server, on one address of this machine. What it keeps true:
+ * A page and the way from it to an API server, on one address of this machine. Invariants:
  * the credentials stay here; of the server nothing passes but GETs of the collections that the page
  * shows, so that no other page and no other program of this machine can read a Secret through it;
  * names that were pointed at this machine from outside are refused (DNS rebinding), and requests

@@ -1,5 +1,5 @@
 /**
- * From a claim to its volume. What it keeps true: the name of the volume follows from the claim's
+ * From a claim to its volume. Invariants: the name of the volume follows from the claim's
  * uid, and each step may be done again, so that a crash at any point is mended by the next try; a
  * claim that is gone leaves no directory behind.
  */

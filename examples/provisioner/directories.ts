@@ -1,6 +1,6 @@
 /**
- * The storage: one directory for each volume, below a root. What it keeps true, whenever the
- * process is killed: a directory whose volume may not be in the API yet has a note beside it that
+ * The storage: one directory for each volume, below a root. Invariant, whenever the process
+ * is killed: a directory whose volume may not be in the API yet has a note beside it that
  * says for which claim it was made. Without a note nothing is ever taken for an orphan, so that the
  * data of a retained volume outlives its PersistentVolume.
  */

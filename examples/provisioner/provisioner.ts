@@ -1,8 +1,7 @@
 /**
  * The provisioner as a part of a manager: informers feed two queues of uids, one of claims and one
- * of volumes, each with workers of its own. What it keeps true: nothing but the API and the notes
- * of unfinished directories is its memory, so that any process may go on where another one was
- * killed.
+ * of volumes, each with workers of its own. Its only memory is the API and the notes of
+ * unfinished directories, so that any process may go on where another one was killed.
  */
 import {
   DeletedFinalStateUnknown,

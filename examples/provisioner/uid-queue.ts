@@ -1,5 +1,5 @@
 /**
- * A rate-limited queue of uids, and the workers that empty it. What it keeps true: a uid is worked
+ * A rate-limited queue of uids, and the workers that empty it. Invariants: a uid is worked
  * on by one worker at a time and only while this process leads; one that fails comes back later and
  * later; one that has failed too often is given up until its object changes.
  */

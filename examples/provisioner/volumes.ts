@@ -1,5 +1,5 @@
 /**
- * From a volume that is not needed any more to no directory and no volume. What it keeps true: data
+ * From a volume that is not needed any more to no directory and no volume. Invariants: data
  * goes only when the claim is gone (the cluster says `Released`), the class or somebody since has
  * said `Delete`, and the PersistentVolume is marked for deletion; the PersistentVolume goes only
  * after its data.

@@ -100,7 +100,7 @@ test('also where it comes while a list waits for the cache to lose the deleted o
   expect(asked()).toEqual(['1', ...names.slice(0, 5)]);
 });
 
-// Whoever may make a Role may call it so: what came after the comma was another field to the
+// A user who may make a Role may call it so: what came after the comma was another field to the
 // server, which refused that, and each list of Roles failed from then on, of all namespaces too.
 test('an object is asked for by its name, whatever that has in it', async () => {
   const { client, others, gate, requests } = await behind();

@@ -194,7 +194,7 @@ test.each([0, 1, 2, 3, 4, 5])(
       try {
         await run();
       } catch (error) {
-        // Connections are cut under reads as well; those are repeated by whoever reads.
+        // Connections are cut under reads as well; the reader repeats those.
         if ((error as { code?: string }).code !== 'TRANSPORT') throw error;
       }
     };

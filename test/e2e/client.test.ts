@@ -215,7 +215,7 @@ async function define(): Promise<void> {
   });
 }
 
-/** What the server has, whoever asks. */
+/** What the server has. */
 async function raw<T = Record<string, unknown>>(path: string): Promise<T> {
   const { body } = await transport.request({ method: 'GET', path });
   return JSON.parse(await textOf(body)) as T;

@@ -54,7 +54,7 @@ afterEach(({ task }) => {
   if (task.result?.state === 'fail') plane?.keepLogs();
 });
 
-/** What the server has, whoever asks. */
+/** What the server has. */
 async function raw<T = { metadata: object; spec: object }>(path: string): Promise<T> {
   const { body } = await transport.request({ method: 'GET', path });
   return JSON.parse(await textOf(body)) as T;

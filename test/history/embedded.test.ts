@@ -149,8 +149,8 @@ async function start(random: Random) {
     }
   };
   /**
-   * Everything that was written. The last object stays, so that whoever has it has all that went
-   * before.
+   * Everything that was written. The last object stays, so that a watch that has it has all that
+   * went before.
    */
   const everything = async () => {
     await send('POST', 'end', { metadata: { name: 'end', labels: { shard: 's1' } } });

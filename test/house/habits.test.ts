@@ -84,4 +84,11 @@ describe('the habits of the house', () => {
       find(everything, /@ts-(ignore|nocheck|expect-error)|biome-ignore|\b(TODO|FIXME|XXX)\b/),
     ).toEqual([]);
   });
+
+  // Words that made a reader stop; documents.test.ts has the same for pages.
+  it('are commented in plain English', () => {
+    const sources = ['{bindings,bin,assembly,bench,scripts,examples,test}/**/*.ts'];
+    const riddles = find(sources, /\bwhoever\b|keeps true|(?<!\w)one's own\b/i);
+    expect(riddles.filter((place) => !/^test\/house\/(habits|documents)/.test(place))).toEqual([]);
+  });
 });

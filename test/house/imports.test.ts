@@ -93,7 +93,7 @@ describe('the sources of the package', () => {
     expect(long).toEqual([]);
   });
 
-  it('open with a comment that says what the file keeps true, and so do programs and scripts', () => {
+  it('open with a comment that says what the file is for, and so do programs and scripts', () => {
     const all = read('{bindings,bin,assembly,bench,scripts,examples}/**/*.ts');
     expect(Object.keys(all).filter((path) => !opensWithComment(all[path] ?? ''))).toEqual([]);
   });

@@ -242,7 +242,7 @@ export function controllerCases(claims: ClusterClaims): void {
         const stopper = new AbortController();
         const elector = new LeaderElector({
           lock: new LeaseLock(fetchTransport(server.url), { namespace, name: 'cases', identity }),
-          // Far longer than the case may take: whoever waits for it to run out has failed.
+          // Far longer than the case may take: a case that waits for it to run out has failed.
           ...{ leaseDuration: 120_000, renewDeadline: 80_000, retryPeriod: 200 },
           releaseOnCancel: true,
           callbacks: {

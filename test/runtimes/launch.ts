@@ -1,6 +1,6 @@
 /**
  * Programs that are started and always ended: by themselves, when their time is over, or when
- * whoever waits gives up.
+ * the caller gives up.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';

@@ -193,7 +193,7 @@ async function main(args: readonly string[]): Promise<number> {
   return failed.length > 0 || all.every(({ skipped }) => skipped !== undefined) ? 1 : 0;
 }
 
-// Whoever stops this stops what it has started: that ends with the exit of the process, which a
-// signal alone is not.
+// A signal that stops this stops what it has started: that ends with the exit of the process, which
+// a signal alone is not.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 process.exitCode = await main(process.argv.slice(2));

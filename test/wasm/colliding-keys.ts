@@ -1,6 +1,6 @@
 /**
- * Keys whose hashes are equal in every bit, for whoever knows the two secrets of a table: the
- * strongest that can be built against assembly/keys.ts. Its fold mixes the state with eight
+ * Keys whose hashes are equal in every bit, for an attacker who knows the two secrets of a table:
+ * the strongest that can be built against assembly/keys.ts. Its fold mixes the state with eight
  * characters at a time, so with a known state the second eight characters can be chosen such that
  * what is mixed is the same for every key; from there on the hashes are one.
  */

@@ -1,6 +1,6 @@
 /**
  * A trap at each export of the core, in each public call that reaches it. Whatever was under way,
- * the caller gets a typed error, the instance is poisoned and says so, whoever waits is told, no
+ * the caller gets a typed error, the instance is poisoned and says so, calls that wait reject, no
  * timer stays behind, and every other instance goes on.
  *
  * The exports are those that the module has: a new one fails here until a call below reaches it, or

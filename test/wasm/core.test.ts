@@ -1,7 +1,7 @@
 /**
- * bindings/wasm/core.ts and the memory of assembly/: what happens at the limits. Memory that cannot grow
- * is a typed error with nothing changed; a trap poisons its instance and no other; memory follows
- * the live keys, not the keys ever seen.
+ * bindings/wasm/core.ts and the memory of assembly/: what happens at the limits. Memory that cannot
+ * grow is a typed error with nothing changed; a trap poisons its instance and no other; memory
+ * follows the live keys, not the keys ever seen.
  */
 import {
   CapstanError,
@@ -273,7 +273,7 @@ describe('a trap', () => {
     },
   );
 
-  test('whoever waits for a queue of the instance is told, whichever queue met the trap', async () => {
+  test('calls that wait for a queue of the instance reject, whichever queue met the trap', async () => {
     const queue = new WorkQueue();
     const draining = new WorkQueue();
     draining.add('a');

@@ -1,6 +1,6 @@
 /**
- * bindings/wasm/index-map.ts: index values and the slots listed under them, against the model and at the
- * limits of memory.
+ * bindings/wasm/index-map.ts: index values and the slots listed under them, against the model and
+ * at the limits of memory.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { CapstanError } from '../../bindings/base/errors.ts';
@@ -94,8 +94,8 @@ describe.each(modes)('IndexMap, values in %s', (mode) => {
       expect(slots(index, value), `seed ${seed}`).toEqual(model.slots(value));
   });
 
-  // Whoever took a place in the set of a value had all of its own values searched for that one: 3 s
-  // for 80 000 values in another order.
+  // An object that took a place in the set of a value had all of its values searched for that one:
+  // 3 s for 80 000 values in another order.
   test.each<[string, (values: string[]) => string[][]]>([
     ['an object that has them in another order', (values) => [[...values].sort()]],
     [

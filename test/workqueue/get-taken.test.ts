@@ -34,7 +34,7 @@ test.each([
   queue.dispose();
 });
 
-// It was the add() of whoever made the item ready that threw, and the get() never ended.
+// It was the add() that made the item ready that threw, and the get() never ended.
 test('what `taken` throws rejects its own get(), and nobody else hears of it', async () => {
   const queue = new WorkQueue();
   const mine = new Error('mine');

@@ -374,7 +374,7 @@ describe('a clock that throws where only the metrics need it', () => {
     throw new Error('no time');
   };
 
-  // The item was taken by then: whoever asked for it got the error instead, and nobody could ever
+  // The item was taken by then: the get() got the error instead, and nobody could ever
   // hand it back.
   test('loses no item', async () => {
     const { clock, queue } = start();

@@ -1,6 +1,6 @@
 /**
  * What a cache makes of an object of the server: less than the server has, where members are
- * dropped or a transform changes it. Whoever writes such an object back would delete the rest.
+ * dropped or a transform changes it. A client that writes such an object back deletes the rest.
  */
 import type { KubeObject } from '../rest/keys.ts';
 import { trimOf, trimValue } from './trim.ts';

@@ -46,7 +46,9 @@ export type InformerSelection = Pick<
   'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'
 >;
 
-/** What a resource is restricted to, where whoever asks for its informer does not say. */
+/**
+ * What an informer of the resource is restricted to where the call of `informerFor` does not say.
+ */
 export interface ResourceSelection extends InformerSelection {
   /** Several namespaces in place of one, as {@link FactoryOptions.namespaces}. */
   namespaces?: readonly string[] | undefined;
@@ -82,8 +84,8 @@ export interface FactoryOptions extends Omit<SharedIndexInformerOptions, 'transf
    */
   namespaces?: readonly string[] | undefined;
   /**
-   * What the informers of single resources are restricted to, where whoever asks for one does not
-   * say. controller-runtime: cache Options.ByObject.
+   * What the informers of single resources are restricted to where the call of `informerFor` does
+   * not say. controller-runtime: cache Options.ByObject.
    */
   selections?: ReadonlyMap<Resource<never, string>, ResourceSelection> | undefined;
   /**
@@ -389,7 +391,7 @@ export class SharedInformerFactory {
     requireSignalOptions(options, 'start()');
     if (this.#shuttingDown) return;
     for (const { name, informer } of this.#entries.values()) {
-      if (informer.hasStarted()) continue; // by an earlier call, or by whoever asked for it
+      if (informer.hasStarted()) continue; // by an earlier call, or by the program
       informer.run(options).catch((error) => handleError(error, `informer of ${name}`));
     }
   }

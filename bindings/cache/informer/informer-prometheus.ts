@@ -61,7 +61,7 @@ export class InformerPrometheusProvider implements InformerMetricsProvider {
   newProcessingLatencyMetric(id: InformerIdentity): { observe(seconds: number): void } {
     const figures = this.#of(id);
     // Those of one that had the name before: a count that went back would look like a restart to
-    // whoever adds up its increases.
+    // Prometheus, which adds up increases.
     const counts = figures.latency ?? emptyHistogram(LATENCY_BUCKETS);
     figures.latency = counts;
     return { observe: (seconds) => observe(LATENCY_BUCKETS, counts, seconds) };

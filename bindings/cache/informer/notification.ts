@@ -1,7 +1,7 @@
 /**
- * What handlers are told, and how two of these become one where a handler does not keep up. Whoever
- * gets the one instead of the two ends with the same state of the object, and never hears of a
- * deletion as if it had not been.
+ * What handlers are told, and how two notifications become one where a handler does not keep up. A
+ * handler that gets the one ends with the same state of the object as after the two, and never
+ * misses a deletion.
  */
 import { type Change, LazyChange } from '../bytes/change.ts';
 import {

@@ -5,7 +5,7 @@
  * µs less of the 13.5 that an event of 4.7 KB costs among the first 50 000 of a process, most of it
  * code that need not be compiled.
  *
- * What this file keeps true: nothing overtakes what is queued; what has to be looked at on its way
+ * Invariants: nothing overtakes what is queued; what has to be looked at on its way
  * in (a transform, a key function) goes through the queue; a delta that fails is told and asked for
  * again, and holds up none after it; after the signal nothing is processed; who asks `behind`
  * before it brings more has no more than some thousands wait, here and before the handlers.

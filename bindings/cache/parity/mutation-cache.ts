@@ -1,6 +1,6 @@
 /**
- * Reading one's own writes: keeps what updates returned until the store has caught up, and gives
- * the newer of the two. client-go: tools/cache/mutation_cache.go.
+ * Keeps what updates of this program returned until the store has caught up, and gives the newer of
+ * the two, so that a program reads what it has written. client-go: tools/cache/mutation_cache.go.
  *
  * The kept objects are bounded in number and time, so that this is never guaranteed to know of a
  * write. Versions are compared as decimal numbers, which an API server's are.
@@ -68,7 +68,7 @@ class Tombstone {
 }
 
 /**
- * The newer of a store's object and one's own write of it.
+ * The newer of a store's object and what this program has written.
  *
  * @example
  * const written = new MutationCache<V1Pod>(informer.getIndexer());

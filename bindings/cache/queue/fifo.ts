@@ -317,7 +317,7 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
       try {
         key = keyOfDelta(delta, this.#keyFunction);
       } catch {
-        return i + 1; // whoever processes it learns what is wrong with it
+        return i + 1; // it fails when it is processed
       }
       if (keys.has(key)) return i;
       keys.add(key);

@@ -29,9 +29,9 @@ export interface ReflectorStore<T> {
 }
 
 /**
- * client-go streams since 1.35. Here whoever asks for it does: a server that ignores what it was
- * asked, as kube-apiserver before 1.27 and most servers made for tests do, costs half a minute
- * without a cache.
+ * client-go streams since 1.35. Here it is an option: a server that ignores the request, as
+ * kube-apiserver before 1.27 and most servers made for tests do, costs half a minute without a
+ * cache.
  */
 export const WATCH_LIST_BY_DEFAULT = false;
 

@@ -1,7 +1,7 @@
 /**
- * A list or a watch of one's own, for those who need no cache: one request or one stream, with
- * errors as they come. Whoever wants a watch that goes on takes a RetryWatcher; whoever wants to
- * know what is there at any moment, an informer.
+ * A single list or watch, for programs that need no cache: one request or one stream, and its
+ * errors. For a watch that goes on after errors use a RetryWatcher; to know what is there at any
+ * moment use an informer.
  */
 
 import { leaving } from '../../base/cancellable-generator.ts';

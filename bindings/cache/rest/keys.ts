@@ -6,8 +6,8 @@
 import { CapstanError, invalid, show } from '../../base/errors.ts';
 
 /**
- * What every object of an API server has. Objects from a cache are read-only: whoever changes one
- * changes everyone's.
+ * What every object of an API server has. Objects from a cache are read-only, as all of
+ * its readers share them.
  */
 export interface KubeObject {
   apiVersion?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * What "one namespace, several or all" may be. What it keeps true: where there are several, none is
- * named twice and none means all, so that no object is cached twice.
+ * What "one namespace, several or all" may be. Invariant: of several, none is named
+ * twice and none means all, so that no object is cached twice.
  */
 import { invalid, requireString } from '../../base/errors.ts';
 

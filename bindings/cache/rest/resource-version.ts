@@ -1,6 +1,6 @@
 /**
  * Which of two versions of a resource is newer. A reflector never asks: to it versions are opaque.
- * For reading one's own writes they are compared as decimal numbers of any length, never as
+ * To wait for this client's own writes they are compared as decimal numbers of any length, never as
  * JavaScript numbers: those are exact up to 2^53 only. client-go:
  * k8s.io/apimachinery/pkg/util/resourceversion.
  */

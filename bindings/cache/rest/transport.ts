@@ -76,8 +76,8 @@ export interface TransportResponse {
  * One HTTP exchange. It retries nothing; retries and their back-off live above it.
  *
  * An implementation resolves `request` when status and headers are there, for any status, and
- * rejects with a {@link TransportError}. Whoever gets a response reads `body` to its end, leaves
- * the iteration, or aborts `signal`: otherwise the connection stays open.
+ * rejects with a {@link TransportError}. The caller reads `body` to its end, leaves the iteration,
+ * or aborts `signal`; otherwise the connection stays open.
  *
  * @example
  * const { status, body } = await transport.request({ method: 'GET', path: '/api/v1/namespaces' });

@@ -27,7 +27,7 @@ export interface Store<T> {
   bookmark(resourceVersion: string): void;
   /** The resource version that the last change or bookmark brought. */
   lastStoreSyncResourceVersion(): string;
-  /** Sends the content again to whoever is behind the store; a plain store has nobody. */
+  /** Sends the content again to the queue behind the store; a plain store has none. */
   resync(): void;
 }
 

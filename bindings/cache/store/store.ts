@@ -120,7 +120,7 @@ export class Indexer<T extends object = KubeObject, I extends string = string> {
   delete(object: T | DeletedFinalStateUnknown<T>): void {
     const tombstone = object instanceof DeletedFinalStateUnknown;
     const stored = tombstone ? undefined : this.#column.storedObjectOf(object);
-    if (stored !== undefined) stored.markHandedOut(); // whoever deletes by it has it in hand
+    if (stored !== undefined) stored.markHandedOut(); // the caller holds it
     const slot = tombstone ? this.#find(object.key) : this.#slotOf(object);
     if (slot >= 0) {
       // A tombstone and a key bring no version, and the object that brought the store's may be the

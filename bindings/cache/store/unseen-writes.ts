@@ -3,7 +3,7 @@
  * object that came and went since the version before it, and no event comes after it; only who
  * wrote the object knows that it was there.
  *
- * What this file keeps true: such an object is given once, as a tombstone, when a list has taken
+ * Invariants: such an object is given once, as a tombstone, when a list has taken
  * the cache past its version without it; one whose deletion is told anyway is not given; what is
  * kept is bounded. Versions are compared as decimal numbers; where a server's are not, nothing is
  * kept, which is said once.
@@ -50,8 +50,8 @@ export interface UnseenWritesOptions<T> {
 interface Unseen {
   readonly version: string;
   /**
-   * The object as JSON: whoever wrote it may change what was answered, and nearly none is ever
-   * needed.
+   * The object as JSON, as the program may change the answer that it got. Nearly none is ever
+   * parsed.
    */
   readonly json: string;
 }

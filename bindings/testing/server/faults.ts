@@ -48,7 +48,7 @@ export type StreamFault =
  *   `httpTransport`, takes that on a connection that it had used before for one that the server had
  *   closed, and sends a GET once more; requests of `transport()` fail each time.
  * - `garbage`: status 200 with exactly these bytes as its body, which then ends cleanly. Also the
- *   way to send a client events of one's own making.
+ *   way to send events that a test makes up.
  *
  * The request is carried out, and:
  * - `drop`: the connection is cut after `afterBytes` bytes of the answer's body (0: right after the

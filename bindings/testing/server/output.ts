@@ -1,7 +1,7 @@
 /**
  * The way out: a response to which bytes are written, compressed where both sides want it, and told
- * to break off after so many of them or to come in small pieces. Whoever writes need not know of
- * any of this, and nobody else touches the reply below.
+ * to break off after so many of them or to come in small pieces. The code that writes does not know
+ * of this, and nothing else uses the reply below.
  */
 import { gzipSync } from 'node:zlib';
 import { macrotask } from '../../base/clock.ts';

@@ -1,6 +1,6 @@
 /**
  * A reply that stays in the process: what is written comes out of an iteration, in order, and
- * whoever reads slowly makes the writer wait, as a socket would. It ends in order, or it is cut:
+ * a slow reader makes the writer wait, as a socket would. It ends in order, or it is cut:
  * then the reader gets an error in place of the rest.
  */
 import { TransportError } from '../../cache/rest/transport.ts';

@@ -1,8 +1,8 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 /**
- * The embedded API server on a socket: requests are handed to serving.ts, one at a time. What it
- * keeps true: `stop` leaves no socket, no timer and no listener behind, and a fault that is taken
- * back no longer hits any request that arrives afterwards.
+ * The embedded API server on a socket: requests are handed to serving.ts, one at a time.
+ * Invariants: `stop` leaves no socket, no timer and no listener behind; a fault that is taken back
+ * hits no request that arrives afterwards.
  */
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -62,21 +62,21 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
 /**
  * A Kubernetes API server for tests: real HTTP/1.1 on loopback, in this process, without etcd, and
  * with the answers of a real kube-apiserver. Any group, version and resource works without
- * registration; namespaces need not exist. There is no authorization unless `authorization` asks for
- * it, no admission and no garbage collector, and nothing schedules a Pod. Without a socket: {@link fakeTransport}.
+ * registration; namespaces need not exist. There is no authorization unless `authorization` asks
+ * for it, no admission and no garbage collector, and nothing schedules a Pod. Without a socket:
+ * {@link fakeTransport}.
  *
  * - create (generateName), get, list (limit, continue, selectors), update, delete (finalizers,
  *   preconditions), deletecollection, `/status`, `/scale`, and the other subresources of built-in
- *   kinds;
- *   conflicts by resourceVersion; generation; dry run of every write.
+ *   kinds; conflicts by resourceVersion; generation; dry run of every write.
  * - JSON, merge and strategic merge patch, and server-side apply: `managedFields` of every write,
  *   conflicts, `force`, removal of what is applied no longer; lists merge by the keys of
  *   kube-apiserver's own types, those of custom resources by their schema.
  * - watch: from any version in the history, bookmarks, timeoutSeconds, selector transitions,
  *   initial events; 410 as an event once the version is out of the history.
- * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), Tables as kubectl
- *   asks for them, YAML where the peer `yaml` is installed, lists above 128 KiB compressed with gzip
- *   for those who accept it, TLS.
+ * - discovery, list by list and aggregated; metadata alone (PartialObjectMetadata), Tables as
+ *   kubectl asks for them, YAML where the peer `yaml` is installed, lists above 128 KiB compressed
+ *   with gzip for those who accept it, TLS.
  * - OpenAPI v2 and v3 as `kubectl explain`, `apply` and `diff` read it: of built-in kinds what
  *   kube-apiserver says, of custom kinds what their definition does.
  * - `inject` for faults, `dropConnections`, `expireHistory`, `removeResource` and `setTokens` for
@@ -93,21 +93,21 @@ const TRANSPORT_NAMES = namesOf<ServerTransportOptions>()({ headers: 1, as: 1 })
  *
  * What differs from a real server: OpenAPI comes as JSON alone, and describes all subresources of
  * built-in kinds, also those that are not served; of the expressions in built-in kinds those of
- * mutations are compiled in part, and none without that peer; custom resources are converted
- * as by the strategy None, also where a definition has a webhook for it; rules in CEL need the peer
+ * mutations are compiled in part, and none without that peer; custom resources are converted as by
+ * the strategy None, also where a definition has a webhook for it; rules in CEL need the peer
  * `@marcbachmann/cel-js` and are not asked without it, nor where they use `optMap`, `sortBy`,
  * comprehensions over two variables or `transformList` and the like; what rules cost is not
  * estimated, so that none is too expensive, and lists that are sets compare in their order; an
  * update that leaves a value as a rule does not want it is not warned of; a namespace that is
- * deleted is emptied and ended by a controller after 5 s by `clock`, where a bare kube-apiserver has
- * none, and one with a Pod on a node waits for that; nobody counts
- * the healthy Pods of a disruption budget, so that evictions go by the status that a test writes;
- * no kubelet gives logs, runs commands or ends Pods, so that a Pod on a
- * node that is deleted stays, marked, until it is deleted with `gracePeriodSeconds: 0`, as on
- * envtest; nobody collects garbage, so that a Job or ReplicationController that is deleted without a
- * `propagationPolicy` stays with the finalizer `orphan`, as it does on a bare server (say
- * `Background`); what a definition's schema once cut from a stored object does not come back with a
- * later one; a strict patch is refused with the object in JavaScript's order of members.
+ * deleted is emptied and ended by a controller after 5 s by `clock`, where a bare kube-apiserver
+ * has none, and one with a Pod on a node waits for that; nobody counts the healthy Pods of a
+ * disruption budget, so that evictions go by the status that a test writes; no kubelet gives logs,
+ * runs commands or ends Pods, so that a Pod on a node that is deleted stays, marked, until it is
+ * deleted with `gracePeriodSeconds: 0`, as on envtest; nobody collects garbage, so that a Job or
+ * ReplicationController that is deleted without a `propagationPolicy` stays with the finalizer
+ * `orphan`, as it does on a bare server (say `Background`); what a definition's schema once cut
+ * from a stored object does not come back with a later one; a strict patch is refused with the
+ * object in JavaScript's order of members.
  *
  * @example
  * const server = await ApiServer.start();

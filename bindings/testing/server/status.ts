@@ -41,8 +41,8 @@ export interface Subject {
 }
 
 /**
- * A request that is answered with a `Status` of failure. Thrown by whoever finds out, written in
- * one place.
+ * A request that is answered with a `Status` of failure. Thrown where the failure is found, written
+ * in one place.
  */
 export class ApiError extends Error {
   readonly body: StatusBody;
@@ -71,7 +71,9 @@ export class ApiError extends Error {
     };
   }
 
-  /** There is no such route, by its media types: that is refused before anything could be warned of. */
+  /**
+   * There is no such route, by its media types: that is refused before anything could be warned of.
+   */
   get isOfRoute(): boolean {
     const { code, details } = this.body;
     return code === 405 || ((code === 406 || code === 415) && details !== undefined);

@@ -1,5 +1,5 @@
 /**
- * Nodes as cards and Pods as tiles on them. What it keeps true: a tile is the same element for as
+ * Nodes as cards and Pods as tiles on them. Invariants: a tile is the same element for as
  * long as its Pod lives, so that the focus stays on it and changes can be seen as such; and however
  * many events come, the document changes once per frame, by what has changed alone.
  */

@@ -8,8 +8,8 @@ import { DeletedFinalStateUnknown, ExplicitKey } from '../../../bindings/cache/r
 import { ByteStore, type Thing, thing } from './byte-store.ts';
 
 // Nobody listened while a list brought the same object again: the store took that for proof that
-// nobody had it, and let its bytes go with the next update. Whoever had asked for it by its key
-// before got an error of JSON.parse from its members.
+// nobody had it, and let its bytes go with the next update. A program that had asked for it by its
+// key before got an error of JSON.parse from its members.
 test('an object that was asked for stays readable when it is listed again while nobody listens', () => {
   const world = new ByteStore();
   world.store.exchange(world.object(thing('a', 1)), false);

@@ -64,7 +64,7 @@ const pathOf = ({ path, query }: TransportRequest): string =>
   `${query?.watch ? 'watch' : 'list'} ${path}`;
 
 describe('a factory', () => {
-  test('has one informer for each resource, whoever asks', async () => {
+  test('has one informer for each resource', async () => {
     const { clock, server, factory } = setUp();
     const first = factory.informerFor(ConfigMaps);
     expect(factory.informerFor(ConfigMaps)).toBe(first);

@@ -245,7 +245,7 @@ it('a change bit is on where a part has another value, and off where its text is
   expect(seen.size, 'each bit was on and off').toBe(14);
 });
 
-/** -0 is no other number than 0 to whoever asks what changed. */
+/** -0 and 0 are the same number where changes are asked for. */
 const parsed = (text: string | undefined): unknown =>
   text === undefined
     ? undefined

@@ -269,8 +269,8 @@ test('events that came with one that was refused are told', async () => {
 test.each(['real', 'delta'] as const)(
   'an empty list wakes those who wait for a change: queue %s',
   async (queue) => {
-    // Story: an empty list is nothing to pop for a queue by keys, and whoever waited for the cache
-    // waited until the time was over.
+    // Story: an empty list is nothing to pop for a queue by keys, and a program that waited for the
+    // cache waited until the time was over.
     const { clock, made } = informer([], { fifo: queue });
     let changes = 0;
     void made.changed().then(() => changes++);

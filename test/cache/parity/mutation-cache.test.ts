@@ -1,6 +1,6 @@
 /**
- * Reading one's own writes. Counterparts of client-go's mutation_cache_test.go name their upstream
- * test.
+ * A program reads what it has written. Counterparts of client-go's mutation_cache_test.go name
+ * their upstream test.
  */
 import {
   compareResourceVersion,

@@ -125,7 +125,7 @@ describe.each(kinds)('%s', (kind, make) => {
     }
   });
 
-  test('gives each delta to one of several consumers, whoever gives up or comes late', async () => {
+  test('gives each delta to one of several consumers, of which some give up or come late', async () => {
     const seed = testSeed();
     console.log(`${kind}, consumers: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);

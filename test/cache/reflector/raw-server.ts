@@ -31,7 +31,7 @@ export class RawServer implements Transport {
       if (part !== undefined) {
         const bytes = part.slice();
         yield bytes;
-        bytes.fill(0x21); // whoever keeps the network's buffer instead of a copy reads this
+        bytes.fill(0x21); // what a reader that keeps the buffer instead of a copy finds
       } else {
         await new Promise<void>((resolve) => {
           this.#wake = resolve;

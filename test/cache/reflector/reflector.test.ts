@@ -210,7 +210,7 @@ describe('a reflector', () => {
   });
 
   test('waits for a store that is behind, at no cost to the watch, and stops at once meanwhile', async () => {
-    // Story: whoever waits for what is queued waits for others, who may never end.
+    // Story: a caller that waits for what is queued waits for other consumers, which may never end.
     const { clock, server, store, stop, start } = setUp();
     let caughtUp = (): void => undefined;
     const behind = (): Promise<void> | undefined =>

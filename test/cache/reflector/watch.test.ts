@@ -111,8 +111,8 @@ describe('a watch without a cache', () => {
     expect(aborted).toBe(true);
   });
 
-  // return() and throw() of a generator queue behind a next() that waits: whoever raced the two
-  // hung until the next event.
+  // return() and throw() of a generator queue behind a next() that waits: a program that raced the
+  // two hung until the next event.
   test('ends a next() that waits when it is left, and gives the connection back: also of items and of a RetryWatcher', async () => {
     for (const open of [
       (server: LiveServer) => watch(server, ConfigMaps),
@@ -172,7 +172,7 @@ describe('a watch without a cache', () => {
     }
   });
 
-  test('gives what its onBookmark throws to whoever iterates, also after the end', async () => {
+  test('gives what its onBookmark throws to the loop, also after the end', async () => {
     const stop = new AbortController();
     const mine = new Error('mine');
     const onBookmark = () => {
@@ -188,7 +188,7 @@ describe('a watch without a cache', () => {
 
   // Nobody heard that its promise was rejected (a version that could not be saved, say), which
   // ended the process.
-  test('waits for an onBookmark that is async, and gives what it rejects with to whoever iterates', async () => {
+  test('waits for an onBookmark that is async, and gives what it rejects with to the loop', async () => {
     const mine = new Error('mine');
     const saved: string[] = [];
     const onBookmark = async (version: string) => {
@@ -204,7 +204,7 @@ describe('a watch without a cache', () => {
     expect(saved).toEqual(['6']);
   });
 
-  test('leaves no listener on the signal of whoever watches', async () => {
+  test('leaves no listener on the signal of the watch', async () => {
     const { signal } = new AbortController();
     await read(watch(new Replies(() => stream([a], 'close')), ConfigMaps, { signal }));
     expect(getEventListeners(signal, 'abort')).toEqual([]);

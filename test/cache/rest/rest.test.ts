@@ -220,7 +220,7 @@ describe('an exchange', () => {
     expect(getEventListeners(stop.signal, 'abort')).toEqual([]);
   });
 
-  test('aborts the request of whoever leaves early, and leaves one alone that was read to its end', async () => {
+  test('aborts a request whose loop is left early, and none that was read to its end', async () => {
     const { options } = setUp(undefined);
     const signals: (AbortSignal | undefined)[] = [];
     const streams = [new Stream(), new Stream()] as const;

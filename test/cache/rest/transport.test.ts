@@ -135,9 +135,9 @@ describe('fetchTransport', () => {
   });
 
   /**
-   * Story: a wrapper around `fetch`, one that repeats or logs, did not hand its signal on. Whoever
-   * aborted a request of the transport waited for the server all the same, and a reader of a watch
-   * for ever.
+   * Story: a wrapper around `fetch`, one that repeats or logs, did not hand its signal on. A caller
+   * that aborted a request of the transport waited for the server all the same, and a reader of a
+   * watch for ever.
    */
   test('ends with the signal over a fetch that does not heed it, and lets go of what comes after that', async () => {
     const cancelled: string[] = [];

@@ -78,7 +78,7 @@ describe('an object that was written', () => {
     list('5');
     const made = object('a', '7');
     unseen.wrote(made);
-    // whoever got the answer may do with it what he likes
+    // the program may change the answer that it got
     (made.data as Record<string, string>).of = 'something else';
     list('9');
     list('10');
@@ -332,7 +332,8 @@ describe('what is kept', () => {
     expect(told).toEqual([]);
   });
 
-  // A tweak added a selector of shards: objects of other shards were told as deleted at each relist.
+  // A tweak added a selector of shards: objects of other shards were told as deleted at each
+  // relist.
   test('is nothing where the cache is restricted by what is not known here', () => {
     const selection = () => ({
       namespace: '',

@@ -11,7 +11,7 @@ import { LEASE, STEP_MS, stepsOf } from './settings.ts';
 
 const [kubeconfig = '', journal = '', identity = ''] = process.argv.slice(2);
 
-// Before there is a journal: whoever sees one may count on an end in order.
+// Before there is a journal: a process that sees one may count on an end in order.
 const end = new AbortController();
 process.on('SIGTERM', () => end.abort());
 

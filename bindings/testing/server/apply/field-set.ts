@@ -205,7 +205,7 @@ export const item = (value: Json): string => `v:${writeJson(value)}`;
 export const keyed = (keys: readonly (readonly [string, Json])[]): string =>
   `k:${writeJson(Object.fromEntries([...keys].sort(([a], [b]) => (a < b ? -1 : 1))))}`;
 
-/** An element as this server writes it, whoever wrote it. */
+/** An element in the form in which this server writes it. */
 function canonical(element: string): string | undefined {
   const rest = element.slice(2);
   switch (element.slice(0, 2)) {

@@ -1,7 +1,7 @@
 /**
  * Objects of one storage that are read and written under several names. Events of the core group
- * and of events.k8s.io lie in their core form, and whoever comes by the other name gets and sends
- * the other's members. Custom resources lie in the version that their definition says, as it was
+ * and of events.k8s.io lie in their core form, and a request by the other name gets and sends the
+ * other's members. Custom resources lie in the version that their definition says, as it was
  * when they were written; in another one they are the same but for apiVersion and what its schema
  * does not know. Other kinds with several versions are stores of their own. kubernetes:
  * pkg/apis/events/v1/conversion.go; apiextensions-apiserver:

@@ -5,8 +5,8 @@
  *   version;
  * - every event with a version above `oldest` is in the history, so a watch from there and a list
  *   as of there are exact;
- * - a watcher is told of an event in the same turn in which it is stored: whoever lists and then
- *   watches from the list's version sees every later event once.
+ * - a watcher is told of an event in the same turn in which it is stored: a client that lists and
+ *   then watches from the list's version sees every later event once.
  */
 import { type JsonObject, objectAt, writeJson } from '../json.ts';
 
@@ -187,8 +187,8 @@ export class ResourceStore {
   }
 
   /**
-   * Replaces every object by what it is from now on read as, in its version. Nobody is told:
-   * watches end, and whoever was told before lists anew.
+   * Replaces every object by what it is from now on read as, in its version. No event is sent:
+   * watches end, and their clients list again.
    */
   reread(read: (object: JsonObject) => JsonObject): void {
     this.close();
