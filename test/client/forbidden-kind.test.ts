@@ -4,9 +4,8 @@
  */
 import { newSharedInformerFactory, waitForNamedCacheSync } from 'capstan/cache';
 import { newClient } from 'capstan/client';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import {
   bookmark,
   configMap,
@@ -17,6 +16,7 @@ import {
   stream,
 } from '../cache/reflector/answers.ts';
 import { type Answer, answer, ConfigMaps } from '../cache/reflector/live-server.ts';
+import { collectErrorValues } from '../reported-errors.ts';
 
 const RULE = '{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }';
 const forbids: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));
@@ -26,15 +26,7 @@ const holds: Reply = ({ signal, query }) => {
   return stream(query?.sendInitialEvents === undefined ? [] : initial, 'hold', signal);
 };
 
-let previous: ReturnType<typeof setErrorHandler>;
-let reported: unknown[] = [];
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 /** Its lists and watches are answered by what stands in the roles. */
 function setUp(roles: { list: Reply; watch: Reply }, options: { watchList?: boolean } = {}) {
@@ -118,7 +110,7 @@ test('what waits for caches says why they have not synced', async () => {
   await clock.settle();
   const over = AbortSignal.abort();
   expect((await cache.waitForCacheSync({ signal: over })).asError()?.message).toContain(RULE);
-  reported = [];
+  reported.length = 0;
   expect(await waitForNamedCacheSync('mine', { signal: over, clock }, informer)).toBe(false);
   expect(reported).toMatchObject([{ message: expect.stringContaining(RULE) }]);
   await cache.shutdown();

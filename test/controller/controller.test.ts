@@ -14,8 +14,8 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
+import { collectErrors } from '../reported-errors.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
-import { collectErrors } from './reported-errors.ts';
 import { Disc, Part, widget } from './resources.ts';
 
 const Widget = defineResource<TestObject>()({

@@ -22,9 +22,9 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { handleError } from '../../bindings/base/handle-error.ts';
+import { collectErrors } from '../reported-errors.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
-import { collectErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { causeOf, fail, rig, TestSource } from './rig.ts';
 

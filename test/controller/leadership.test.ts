@@ -9,9 +9,9 @@ import {
 } from 'capstan/controller';
 import { PriorityQueue } from 'capstan/workqueue';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { ignoreErrors } from '../reported-errors.ts';
 import type { TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
-import { ignoreErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { causeOf, rig, TestSource } from './rig.ts';
 

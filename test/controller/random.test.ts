@@ -13,9 +13,9 @@ import {
 import { type AddOptions, FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
+import { ignoreErrors } from '../reported-errors.ts';
 import { FakeCluster, type TestObject } from './fake-cluster.ts';
 import { FakeManager } from './fake-manager.ts';
-import { ignoreErrors } from './reported-errors.ts';
 import { Part, Widget, widget } from './resources.ts';
 import { TestSource } from './rig.ts';
 

@@ -12,11 +12,11 @@ import {
 } from 'capstan/controller';
 import { describe, expect, test } from 'vitest';
 import { newReconcileId, uuidOf } from '../../bindings/controller/run.ts';
+import { collectErrors } from '../reported-errors.ts';
 import { parseText } from '../workqueue/prometheus-text.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { FakeManager, RecordingLogger } from './fake-manager.ts';
 import { FakeTracer } from './fake-tracer.ts';
-import { collectErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, fail, rig } from './rig.ts';
 

@@ -5,8 +5,8 @@ import { newControllerManagedBy, type ReportOptions, TerminalError } from 'capst
 import { PriorityQueue, PrometheusProvider } from 'capstan/workqueue';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Causes } from '../../bindings/controller/causes.ts';
+import { ignoreErrors } from '../reported-errors.ts';
 import { FakeManager } from './fake-manager.ts';
-import { ignoreErrors } from './reported-errors.ts';
 import { Widget, widget } from './resources.ts';
 import { answers, causeOf, fail, rig } from './rig.ts';
 

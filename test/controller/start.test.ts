@@ -18,8 +18,8 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { collectErrors } from '../reported-errors.ts';
 import { FakeCluster } from './fake-cluster.ts';
-import { collectErrors } from './reported-errors.ts';
 import { Widget } from './resources.ts';
 import { fail, requestOf, rig, TestSource } from './rig.ts';
 

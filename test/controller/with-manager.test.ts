@@ -4,21 +4,14 @@
  */
 import { newControllerManagedBy } from 'capstan/controller';
 import { type ManagerOptions, newManager } from 'capstan/manager';
-import { FakeClock, setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { FakeClock } from 'capstan/workqueue';
+import { expect, test } from 'vitest';
+import { collectErrorValues } from '../reported-errors.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { RecordingLogger } from './fake-manager.ts';
 import { ownedBy, Part, part, Widget, widget } from './resources.ts';
 
-const reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  reported.length = 0;
-  previous = setErrorHandler((error) => void reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 function setup(options: Partial<ManagerOptions> = {}) {
   const transport = new FakeCluster();

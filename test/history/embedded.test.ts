@@ -5,10 +5,10 @@
  */
 import { defineResource, type KubeObject, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
-import { setErrorHandler } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
 import { Random, testSeed } from '../random.ts';
+import { ignoreErrors } from '../reported-errors.ts';
 import { stateOf, truthOf, type View } from './content.ts';
 import { judge, report } from './judge.ts';
 import { RecordingHandler, RecordingTransport } from './recorder.ts';
@@ -27,13 +27,7 @@ const ConfigMaps = defineResource<KubeObject>()({
   namespaced: true,
 });
 
-let previous: ReturnType<typeof setErrorHandler>;
-beforeEach(() => {
-  previous = setErrorHandler(() => undefined); // the failures are the point
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+ignoreErrors(); // the failures are the point
 
 /** A fault that an honest server or a network may show once. */
 function randomFault(random: Random): Fault {

@@ -9,27 +9,17 @@ import {
   type QueueOptions,
   type QueueOrder,
   RateLimitingQueue,
-  setErrorHandler,
 } from 'capstan/workqueue';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Random, testSeed } from '../random.ts';
+import { collectErrorValues } from '../reported-errors.ts';
 import { type Implementation, implementations } from './implementations.ts';
 import { RecordingProvider } from './recording-provider.ts';
 
 const seed = testSeed();
 console.log(`CAPSTAN_SEED=${seed} repeats the random variants`);
 
-const reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported.length = 0;
-  previous = setErrorHandler((error) => reported.push(error));
-});
-
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 /** First in, first out; refuses to hear of what it does not hold. */
 class Fifo implements QueueOrder<string> {

@@ -3,9 +3,9 @@
  * itself.
  */
 import { Indexer, TransportError } from 'capstan/cache';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
+import { collectErrorValues } from '../../reported-errors.ts';
 import {
   bookmark,
   configMap,
@@ -19,16 +19,7 @@ import {
 import { answer, type ConfigMap, Stream } from './live-server.ts';
 import { reflect } from './run-reflector.ts';
 
-let reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 const fails =
   (kind: 'refused' | 'reset' | 'unknown'): Reply =>
@@ -323,7 +314,7 @@ describe('the default handler', () => {
     expect(
       await quietly(new Replies(lists, refuses(403, 'Forbidden'), lists, holds), 5000),
     ).toMatchObject([{ status: 403 }]);
-    reported = [];
+    reported.length = 0;
     expect(await quietly(new Replies(lists, fails('refused')), 5000)).toEqual([]);
     expect((await quietly(new Replies(lists, fails('refused')), 60_000)).length).toBeGreaterThan(0);
   });
@@ -343,7 +334,7 @@ describe('the default handler', () => {
   test('reports a connection that is reset in spite of all repeats, and does not call that watching', async () => {
     expect(await quietly(new Replies(fails('reset')), 9999)).toEqual([]);
     expect(await quietly(new Replies(fails('reset')), 10_000)).toMatchObject([{ kind: 'reset' }]);
-    reported = [];
+    reported.length = 0;
     // One for the question whether the server has reached the version, 11 for each of two watches.
     const gone = Array.from({ length: 24 }, () => fails('reset'));
     const { clock, reflector, stop } = await listing(new Replies(lists, holds, ...gone, holds), {

@@ -8,9 +8,9 @@ import {
   SharedIndexInformer,
   type TransportRequest,
 } from 'capstan/cache';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
+import { collectErrorValues } from '../../reported-errors.ts';
 import {
   bookmark,
   configMap,
@@ -39,16 +39,7 @@ class CustomReplies extends Replies {
   }
 }
 
-let reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 const lists =
   (version: string, ...names: string[]): Reply =>

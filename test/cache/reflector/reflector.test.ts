@@ -1,24 +1,15 @@
 import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Backoff } from '../../../bindings/base/backoff.ts';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
+import { collectErrorValues } from '../../reported-errors.ts';
 import { bookmark, configMap, event, listBody, Replies, type Reply, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
 import { reflect } from './run-reflector.ts';
 
 const added = (name: string): string => event('ADDED', configMap(name, '2'));
 
-let reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 function setUp(options: { random?: () => number; watchList?: boolean } = {}) {
   const clock = new FakeClock();

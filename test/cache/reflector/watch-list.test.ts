@@ -12,10 +12,10 @@ import {
   Reflector,
   TransportError,
 } from 'capstan/cache';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
+import { collectErrorValues } from '../../reported-errors.ts';
 import {
   bookmark,
   configMap,
@@ -34,16 +34,7 @@ const reflect: typeof reflectAny = (server, options) =>
 
 type FIFO = RealFIFO<ConfigMap> | DeltaFIFO<ConfigMap>;
 
-let reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 const add = (name: string, version: string): string => event('ADDED', configMap(name, version));
 const foreign = event('ADDED', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' } });

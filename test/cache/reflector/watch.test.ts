@@ -1,21 +1,12 @@
 import { getEventListeners } from 'node:events';
 import { ListWatch, listItems, RetryWatcher, type WatchEvent, watch } from 'capstan/cache';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
+import { collectErrorValues } from '../../reported-errors.ts';
 import { bookmark, configMap, event, Replies, status, stream } from './answers.ts';
 import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 
-let reported: unknown[] = [];
-let previous: ReturnType<typeof setErrorHandler>;
-
-beforeEach(() => {
-  reported = [];
-  previous = setErrorHandler((error) => reported.push(error));
-});
-afterEach(() => {
-  setErrorHandler(previous);
-});
+const reported = collectErrorValues();
 
 async function read(events: AsyncIterable<WatchEvent<ConfigMap>>) {
   const seen: string[] = [];

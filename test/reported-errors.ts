@@ -17,12 +17,22 @@ export function collectErrors(): ReportedError[] {
   return reported;
 }
 
+/** The same without the texts. */
+export function collectErrorValues(): unknown[] {
+  const reported: unknown[] = [];
+  handleErrors((error) => reported.push(error));
+  beforeEach(() => {
+    reported.length = 0;
+  });
+  return reported;
+}
+
 /** Call it once in a test file whose tests cause errors on purpose. The errors are not kept. */
 export function ignoreErrors(): void {
   handleErrors(() => undefined);
 }
 
-function handleErrors(handler: (error: unknown, what: string) => void): void {
+function handleErrors(handler: (error: unknown, what: string) => unknown): void {
   let previous: ReturnType<typeof setErrorHandler>;
   beforeEach(() => {
     previous = setErrorHandler(handler);
