@@ -1,9 +1,9 @@
 /**
  * The differential test of the embedded API server: the same generated requests go to it and to a
  * real kube-apiserver, and what they answer is compared. Prints counts by group, and each failing
- * case, made smaller, as a line that can be run again. Exits 1 where a case differs that known.ts
- * does not name, where one that it names agrees, and where the real server serves what no case asks
- * about. Needs KUBEBUILDER_ASSETS.
+ * case, made smaller, as a line that can be run again. A case that differs is run twice. Exits 1
+ * where a case differs that known.ts does not name, where one that it names agrees, and where the
+ * real server serves what no case asks about. Needs KUBEBUILDER_ASSETS.
  *
  *     npm run test:parity -- [--seed N,…] [--count N] [--group NAME,…] [--api v1,apps/v1,…] [--no-shrink] [--summary]
  *     npm run test:parity -- --case '{"group":"create","steps":[…]}'
@@ -141,15 +141,16 @@ async function run(seed: number): Promise<Run> {
       : [];
     const outcomes: Outcome[] = [];
     const waiting = [...cases];
+    const judged = (parityCase: ParityCase): Promise<Finding[]> =>
+      findingsOf(parityCase).catch((error: Error) => [
+        { request: 0, path: 'run', real: error.message, embedded: '' },
+      ]);
     const worker = async (): Promise<void> => {
-      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
-        const findings = await findingsOf(next).catch((error: Error) => [
-          { request: 0, path: 'run', real: error.message, embedded: '' },
-        ]);
-        outcomes.push({ parityCase: next, findings });
-      }
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+        outcomes.push({ parityCase: next, findings: await judged(next) });
     };
     await Promise.all(Array.from({ length: AT_ONCE }, worker));
+    await again(outcomes, judged);
     const verdict = judge(outcomes, known, groupNames);
     await tell(verdict, problems, findingsOf);
     const passed = outcomes.length - verdict.failed.length - verdict.known.length;
@@ -161,6 +162,26 @@ async function run(seed: number): Promise<Run> {
     return { seed, outcomes, verdict, problems };
   } finally {
     for (const { stop } of pairs.values()) await stop();
+  }
+}
+
+/**
+ * Runs the cases that differ once more, one at a time. The real server's caches lag behind its
+ * writes, so that it answers some requests by chance: a write may be tried against an older object
+ * first, and warn of it. The embedded server has no cache: it answers alike each time.
+ */
+async function again(
+  outcomes: Outcome[],
+  judged: (parityCase: ParityCase) => Promise<Finding[]>,
+): Promise<void> {
+  for (const [at, { parityCase, findings }] of outcomes.entries()) {
+    if (findings.length === 0) continue;
+    const second = await judged(parityCase);
+    if (second.length === 0)
+      console.log(
+        `${parityCase.group} ${idOf(parityCase)} agrees when it is run again: ${findings[0]?.path}`,
+      );
+    outcomes[at] = { parityCase, findings: second };
   }
 }
 
