@@ -1,6 +1,6 @@
 /**
- * Gives errors of other modules and of the file system a code, with what was tried, why it failed, and
- * the cause.
+ * Gives errors of other modules and of the file system a code, with what was tried, why it failed,
+ * and the cause.
  */
 import { CapstanError } from 'capstan';
 

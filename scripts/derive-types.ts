@@ -1,10 +1,10 @@
 /**
- * Writes bindings/testing/server/schema/types-table.ts: the fields of Kubernetes' built-in kinds, their
- * types and how their lists and maps are merged, from /openapi/v3 of a real kube-apiserver
+ * Writes bindings/testing/server/schema/types-table.ts: the fields of Kubernetes' built-in kinds,
+ * their types and how their lists and maps are merged, from /openapi/v3 of a real kube-apiserver
  * (KUBEBUILDER_ASSETS), and which of them Go writes where they are zero and what number they have
- * in protobuf, from its types (tools/go-fields). Run by hand when the server that the embedded one is modelled on changes, with
- * the Go modules of that version: `node scripts/derive-types.ts`, after a build. Notation:
- * bindings/testing/server/schema/built-in.ts.
+ * in protobuf, from its types (tools/go-fields). Run by hand when the server that the embedded one
+ * is modelled on changes, with the Go modules of that version: `node scripts/derive-types.ts`,
+ * after a build. Notation: bindings/testing/server/schema/built-in.ts.
  */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

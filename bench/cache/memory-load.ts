@@ -3,8 +3,9 @@
  *
  *     node --expose-gc bench/cache/memory-load.ts --peer P --live N --port PORT --settle SECONDS
  *
- * PORT is that of bench/cache/pods-server.ts with N Pods. First the Pods are listed; then the server ends
- * the watch with 410, and the same Pods are listed again. `empty` is a process that does nothing.
+ * PORT is that of bench/cache/pods-server.ts with N Pods. First the Pods are listed; then the
+ * server ends the watch with 410, and the same Pods are listed again. `empty` is a process that
+ * does nothing.
  */
 
 import { flagsOrExit } from '../measure/flags.ts';

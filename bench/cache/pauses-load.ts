@@ -3,9 +3,9 @@
  *
  *     node --expose-gc bench/cache/pauses-load.ts --peer P --seconds S --live N --rate R --port PORT
  *
- * PORT is that of bench/cache/pods-server.ts with N Pods. They are listed; then R random updates a second
- * come, and a handler reads name and resourceVersion. The first seconds are not counted: code is
- * compiled and the heap finds its size.
+ * PORT is that of bench/cache/pods-server.ts with N Pods. They are listed; then R random updates a
+ * second come, and a handler reads name and resourceVersion. The first seconds are not counted:
+ * code is compiled and the heap finds its size.
  */
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';

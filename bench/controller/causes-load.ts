@@ -1,8 +1,8 @@
 /**
- * One process of bench/controller/causes.ts: update events of `keys` objects through a source's predicates and
- * handler, the queue, and a reconcile function that does nothing, `events` at a time. Prints the
- * CPU time of each event, user and system, the best of `rounds`. `--causes no` leaves out that
- * causes are made and kept, and nothing else.
+ * One process of bench/controller/causes.ts: update events of `keys` objects through a source's
+ * predicates and handler, the queue, and a reconcile function that does nothing, `events` at a
+ * time. Prints the CPU time of each event, user and system, the best of `rounds`. `--causes no`
+ * leaves out that causes are made and kept, and nothing else.
  */
 import { Causes } from '../../bindings/controller/causes.ts';
 import { createController } from '../../bindings/controller/create-controller.ts';

@@ -1,8 +1,9 @@
 /**
  * One work of bench/peers/naive-ts/workloads.mjs on one peer, a round at a call. Runs in a worker.
  *
- * A round is as much work for small n as for large n, as in bench/queue/time-works.ts: a round lasts long
- * against the clock's resolution. Every work checks its own result and throws if it is wrong.
+ * A round is as much work for small n as for large n, as in bench/queue/time-works.ts: a round
+ * lasts long against the clock's resolution. Every work checks its own result and throws if it is
+ * wrong.
  */
 
 import { naive } from '../peers/naive-ts/naive.mjs';

@@ -3,8 +3,8 @@
  *
  *     node --expose-gc bench/server/embedded-server-load.ts --peer P --writes N --live N --watchers N
  *
- * The server and its client share the process for the peers `memory` and `http`, as in a test. Every
- * write's answer is checked, and every watcher has to read every event.
+ * The server and its client share the process for the peers `memory` and `http`, as in a test.
+ * Every write's answer is checked, and every watcher has to read every event.
  */
 import type { Transport } from 'capstan/cache';
 import { flagsOrExit } from '../measure/flags.ts';

@@ -1,6 +1,6 @@
 /**
- * The environment: its variables, and the version of Node. A browser has neither, and Deno may refuse
- * to read variables. Imports no Node module.
+ * The environment: its variables, and the version of Node. A browser has neither, and Deno may
+ * refuse to read variables. Imports no Node module.
  */
 import { CapstanError } from './errors.ts';
 

@@ -72,8 +72,8 @@ function checkNested(path: string, value: unknown, what: string, names: Names): 
 }
 
 /**
- * The same for an object with methods, such as a handler. An instance of a class may have members of
- * its own, but needs one of `names`, and none may differ by case alone from one that it lacks.
+ * The same for an object with methods, such as a handler. An instance of a class may have members
+ * of its own, but needs one of `names`, and none may differ by case alone from one that it lacks.
  *
  * @param isOpen a plain object, too, may have members of its own, but none that look like one of
  *   `names` that it lacks

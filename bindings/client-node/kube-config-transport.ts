@@ -17,9 +17,9 @@ import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-
  * supports: CA, client certificates, bearer tokens, token files (read again each minute), exec
  * plugins (run again when their credential expires), basic authentication, impersonation,
  * `tls-server-name`, `insecure-skip-tls-verify`, and `proxy-url`, for which client-node's own agent
- * is used (or one of ours in place of hpagent), with HTTP/1.1. SOCKS5 proxies are given the server's
- * name, as in Go; over SOCKS `tls-server-name` may not be an address. A request ends when it is
- * aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
+ * is used (or one of ours in place of hpagent), with HTTP/1.1. SOCKS5 proxies are given the
+ * server's name, as in Go; over SOCKS `tls-server-name` may not be an address. A request ends when
+ * it is aborted; a SOCKS proxy that does not answer keeps its connection for up to 30 s more.
  *
  * After a 401, at most once a second, the next request reads the token file again or runs the exec
  * plugin again, also if its credential has no expiry. While a token or CA file is empty or missing,

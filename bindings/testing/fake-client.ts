@@ -35,9 +35,9 @@ export interface FakeClientOptions {
   readonly resources?: Iterable<FakeResource> | undefined;
   /**
    * More indices for lists with `index`, beside those of the resources themselves, and for lists
-   * with a `fieldSelector` on a path that is indexed, or on the name of an index. As from a cache, a
-   * list by any other path than `metadata.name` and `metadata.namespace` is an error UNKNOWN_INDEX,
-   * unless it is `live`.
+   * with a `fieldSelector` on a path that is indexed, or on the name of an index. As from a cache,
+   * a list by any other path than `metadata.name` and `metadata.namespace` is an error
+   * UNKNOWN_INDEX, unless it is `live`.
    */
   readonly indices?:
     | readonly {

@@ -19,7 +19,9 @@ class World {
   readonly #arena = this.x.arenaNew();
   readonly #encoder = new TextEncoder();
 
-  /** Puts a document into memory, in front of bytes that would confuse a reader that reads too far. */
+  /**
+   * Puts a document into memory, in front of bytes that would confuse a reader that reads too far.
+   */
   put(text: string): [from: number, end: number] {
     const bytes = this.#encoder.encode(text);
     const at = this.x.arenaAlloc(this.#arena, bytes.length + 80, 0);

@@ -1,7 +1,7 @@
 /**
- * A misspelt option was ignored: a manager with `leaderElecton` elected nobody, so that two replicas
- * worked at once, and a reconcile that answered `requeueAfterMs` was never called again. Every name
- * that is not known is an error by now, which says what was meant.
+ * A misspelt option was ignored: a manager with `leaderElecton` elected nobody, so that two
+ * replicas worked at once, and a reconcile that answered `requeueAfterMs` was never called again.
+ * Every name that is not known is an error by now, which says what was meant.
  */
 import {
   CacheController,
@@ -459,7 +459,9 @@ describe('a name that is not known', () => {
   });
 });
 
-/** A signal in place of the options, as Go passes contexts, was ignored: the informer never ended. */
+/**
+ * A signal in place of the options, as Go passes contexts, was ignored: the informer never ended.
+ */
 describe('a signal in place of { signal }', () => {
   const queue = new WorkQueue();
   const takers: [what: string, call: (given: never) => unknown][] = [

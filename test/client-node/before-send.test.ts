@@ -1,6 +1,6 @@
 /**
- * `beforeSend` of a request: asked when everything that takes time is over, as a leader's write left
- * after its lease while it waited for credentials or a connection.
+ * `beforeSend` of a request: asked when everything that takes time is over, as a leader's write
+ * left after its lease while it waited for credentials or a connection.
  */
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';

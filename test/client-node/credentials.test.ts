@@ -381,8 +381,8 @@ test.each(['auto', false] as const)(
   },
 );
 
-// A program that renews them by deleting and writing lost all requests in between, the renewal of the own
-// lease among them; a CA of which nothing was written yet closed the connections too.
+// A program that renews them by deleting and writing lost all requests in between, the renewal of
+// the own lease among them; a CA of which nothing was written yet closed the connections too.
 test.each([
   ['the certificate is missing', 'cert.pem', undefined, /: ENOENT/],
   ['the key is missing', 'key.pem', undefined, /: ENOENT/],

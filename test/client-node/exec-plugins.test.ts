@@ -1,7 +1,7 @@
 /**
- * Exec plugins that fail, in every way: the error names the command, has what it wrote to stderr and
- * the hint of the kubeconfig, and nothing of what it wrote to stdout, which may be a token. Of a
- * plugin that ended with a code only its stderr was told, of others "spawn … ENOENT" or nothing.
+ * Exec plugins that fail, in every way: the error names the command, has what it wrote to stderr
+ * and the hint of the kubeconfig, and nothing of what it wrote to stdout, which may be a token. Of
+ * a plugin that ended with a code only its stderr was told, of others "spawn … ENOENT" or nothing.
  */
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';

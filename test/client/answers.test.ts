@@ -1,4 +1,6 @@
-/** Answers with a code of success that are not what was asked for: each is an error, to each verb. */
+/**
+ * Answers with a code of success that are not what was asked for: each is an error, to each verb.
+ */
 import { defineResource, newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { type Client, newClient, newNamespacedClient, withInterceptors } from 'capstan/client';
 import { describe, expect, test } from 'vitest';

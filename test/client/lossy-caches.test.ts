@@ -1,4 +1,7 @@
-/** Caches that have less of an object than the server, fewer objects, or older ones: what is written. */
+/**
+ * Caches that have less of an object than the server, fewer objects, or older ones: what is
+ * written.
+ */
 import type { FactoryOptions, KubeObject } from 'capstan/cache';
 import {
   createOrPatch,
@@ -48,8 +51,8 @@ const CACHES: [string, FactoryOptions][] = [
   ['metadata alone', { selections: new Map([[ConfigMaps, { metadataOnly: true }]]) }],
 ];
 
-// createOrUpdate set a label on a ConfigMap, whose large binaryData its cache had been told to drop:
-// the update had none, so that the server deleted it.
+// createOrUpdate set a label on a ConfigMap, whose large binaryData its cache had been told to
+// drop: the update had none, so that the server deleted it.
 describe.each(CACHES)('a cache with %s', (what, factoryOptions) => {
   const setUp = async () => {
     const setup = await cached({ factoryOptions, fieldOwner: 'me' });

@@ -1,4 +1,6 @@
-/** Lists of objects with null in them, or that are no lists: no helper fails with a bare TypeError. */
+/**
+ * Lists of objects with null in them, or that are no lists: no helper fails with a bare TypeError.
+ */
 import { describe, expect, it, test, vi } from 'vitest';
 import { hasCode } from '../../bindings/base/errors.ts';
 import { labelMatcher } from '../../bindings/cache/index.ts';

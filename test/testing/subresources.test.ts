@@ -197,8 +197,8 @@ describe('an eviction', () => {
   });
 
   /**
-   * A Pod that is not healthy is not counted. One whose uid differs then is taken for a Pod that has
-   * become healthy meanwhile: 429 and not 409.
+   * A Pod that is not healthy is not counted. One whose uid differs then is taken for a Pod that
+   * has become healthy meanwhile: 429 and not 409.
    */
   test('of a Pod that is not healthy and another one by now is told to come again', async () => {
     const api = await withBudget();

@@ -1,6 +1,6 @@
 /**
- * What a real kube-apiserver 1.36.3 refuses of built-in kinds outside core, apps and batch, with the
- * reason and the field of each cause; test/e2e/parity asks many more. A controller that wrote
+ * What a real kube-apiserver 1.36.3 refuses of built-in kinds outside core, apps and batch, with
+ * the reason and the field of each cause; test/e2e/parity asks many more. A controller that wrote
  * Leases of negative durations and bindings of other roles passed its tests here, and failed in a
  * cluster.
  */

@@ -1,6 +1,6 @@
 /**
- * The rules of Pods, workloads, Jobs, Services and volumes, as a kube-apiserver 1.36.3 answered: the
- * reasons and fields of its causes, in its order.
+ * The rules of Pods, workloads, Jobs, Services and volumes, as a kube-apiserver 1.36.3 answered:
+ * the reasons and fields of its causes, in its order.
  */
 import { expect, test } from 'vitest';
 import { type Body, POD_SPEC, start, WORKLOAD } from './client.ts';

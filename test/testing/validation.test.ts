@@ -1,6 +1,6 @@
 /**
- * The rules of built-in kinds, against what a kube-apiserver 1.36.3 answered: the reasons and fields
- * of its causes, in its order.
+ * The rules of built-in kinds, against what a kube-apiserver 1.36.3 answered: the reasons and
+ * fields of its causes, in its order.
  */
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

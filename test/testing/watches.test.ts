@@ -50,8 +50,8 @@ test('a watch from no version or from 0 starts with what is there', async () => 
   }
 });
 
-// It sent bookmarks of the version that was asked for, each minute: a cache of what was there before
-// a restart took them for signs of life, and kept for ever what is not there any more.
+// It sent bookmarks of the version that was asked for, each minute: a cache of what was there
+// before a restart took them for signs of life, and kept for ever what is not there any more.
 test('a watch from a version that the server has not reached is silent until it has, as of kube-apiserver', async () => {
   const clock = new FakeClock();
   const { api } = await start({ clock });

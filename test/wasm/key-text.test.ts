@@ -1,7 +1,7 @@
 /**
- * Keys out of bytes (assembly/text-bytes.ts) and back to text (bindings/wasm/key-text.ts): whichever way
- * a string comes in, as bytes of a JSON document in any of its spellings or from JavaScript, it is
- * one key, and it comes out unit for unit.
+ * Keys out of bytes (assembly/text-bytes.ts) and back to text (bindings/wasm/key-text.ts):
+ * whichever way a string comes in, as bytes of a JSON document in any of its spellings or from
+ * JavaScript, it is one key, and it comes out unit for unit.
  */
 import { describe, expect, test } from 'vitest';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';

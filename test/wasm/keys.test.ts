@@ -1,6 +1,6 @@
 /**
- * bindings/wasm/keys.ts and assembly/keys.ts: keys of every length in which they are read differently,
- * texts and pairs, one byte a unit and two.
+ * bindings/wasm/keys.ts and assembly/keys.ts: keys of every length in which they are read
+ * differently, texts and pairs, one byte a unit and two.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Request, requestKey } from '../../bindings/base/request.ts';

@@ -1,6 +1,6 @@
 /**
- * The soak of bench/queue/soak-run.ts in a short form, on either key table: a million keys that each come
- * once, ten thousand of them live. `npm run soak` is the long one.
+ * The soak of bench/queue/soak-run.ts in a short form, on either key table: a million keys that
+ * each come once, ten thousand of them live. `npm run soak` is the long one.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

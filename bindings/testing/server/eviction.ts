@@ -64,7 +64,9 @@ function withTarget(pod: JsonObject, now: string): JsonObject {
   return { ...pod, status: withCondition(objectAt(pod, 'status'), condition) };
 }
 
-/** The status with the condition in place of the one of its type, whose time stays with its status. */
+/**
+ * The status with the condition in place of the one of its type, whose time stays with its status.
+ */
 function withCondition(status: JsonObject, condition: JsonObject): JsonObject {
   const all = Array.isArray(status.conditions) ? status.conditions.filter(isObject) : [];
   const old = all.find(({ type }) => type === condition.type);

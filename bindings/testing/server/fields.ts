@@ -179,7 +179,10 @@ function isUnset(field: Field, value: Json): boolean {
   );
 }
 
-/** Defaults and validation tell an empty list from none here. autoscaling/v2: defaults.go copyHPAScalingRules. */
+/**
+ * Defaults and validation tell an empty list from none here. autoscaling/v2: defaults.go
+ * copyHPAScalingRules.
+ */
 const isKeptEmpty = ({ struct }: Walk, name: string): boolean =>
   struct === 'HPAScalingRules' && name === 'policies';
 

@@ -88,7 +88,9 @@ function mergeMap(type: Atom | undefined, original: JsonObject, given: JsonObjec
   return Object.fromEntries(result);
 }
 
-/** Items of objects are merged, as if the patch had named the list; what is no list changes nothing. */
+/**
+ * Items of objects are merged, as if the patch had named the list; what is no list changes nothing.
+ */
 function deleteFrom(
   type: Atom | undefined,
   result: Map<string, Json | undefined>,

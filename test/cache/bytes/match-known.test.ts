@@ -1,8 +1,8 @@
 /**
  * Members that are like those of the stored object are compared and checked only where they differ,
- * and managedFields like those of the object before (assembly/match-known.ts). So damage is done here to
- * updates of an object that is stored, where the fuzz of decoders has none: what JSON.parse refuses
- * is refused, and all else is what it gives.
+ * and managedFields like those of the object before (assembly/match-known.ts). So damage is done
+ * here to updates of an object that is stored, where the fuzz of decoders has none: what JSON.parse
+ * refuses is refused, and all else is what it gives.
  */
 import { expect, test } from 'vitest';
 import type { CapstanError } from '../../../bindings/base/errors.ts';

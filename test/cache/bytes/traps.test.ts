@@ -1,8 +1,8 @@
 /**
  * A trap at each export of the core of a cache of bytes, in each call that reaches it: the caller
  * gets POISONED, every later call of that cache says so too, also the members of its objects that
- * are not decoded yet, and other caches go on. test/wasm/core-traps.test.ts does the same for queues and
- * stores of JS objects.
+ * are not decoded yet, and other caches go on. test/wasm/core-traps.test.ts does the same for
+ * queues and stores of JS objects.
  *
  * The trap is a real one of the real instance, an access outside of its memory, made in place of
  * the export that is armed.

@@ -101,7 +101,8 @@ describe.each(decoders)('a list, to the decoder $name,', ({ make }) => {
     await stop();
   });
 
-  // A CustomResourceDefinition may call its list as it likes: only its name tells it from another's.
+  // A CustomResourceDefinition may call its list as it likes: only its name tells it from
+  // another's.
   test('of custom objects has one name, once its items have said what they are', async () => {
     const resource = { ...ConfigMaps, group: 'example.com' };
     const item = { ...configMap('a', '5'), apiVersion: 'example.com/v1' };

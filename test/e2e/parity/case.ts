@@ -7,7 +7,10 @@ import { createHash } from 'node:crypto';
 /** One request. */
 export interface Step {
   method: string;
-  /** With its query. `NS` stands for the namespace of the case, in bodies too. `NS::` begins an address of its own. */
+  /**
+   * With its query. `NS` stands for the namespace of the case, in bodies too. `NS::` begins an
+   * address of its own.
+   */
   path: string;
   /** A string is sent as it is; anything else as JSON. */
   body?: unknown;

@@ -1,4 +1,6 @@
-/** Cases about reading: lists and their pages, watches, and the form in which objects are asked for. */
+/**
+ * Cases about reading: lists and their pages, watches, and the form in which objects are asked for.
+ */
 import type { JsonObject } from '../same-answers/api.ts';
 import type { Step } from './case.ts';
 import { collectionOf, sampleOf } from './objects.ts';

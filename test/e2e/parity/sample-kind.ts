@@ -11,7 +11,9 @@ export interface SampleKind {
   /** The kind has a status subresource. */
   status?: JsonObject;
   scale?: true;
-  /** A controller in the real server changes its objects: they are asked about by dry runs alone. */
+  /**
+   * A controller in the real server changes its objects: they are asked about by dry runs alone.
+   */
   controlled?: true;
 }
 

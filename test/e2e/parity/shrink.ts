@@ -1,4 +1,6 @@
-/** Makes a failing case smaller: fewer steps, and less in their bodies, as long as it still fails. */
+/**
+ * Makes a failing case smaller: fewer steps, and less in their bodies, as long as it still fails.
+ */
 import type { Json } from '../same-answers/api.ts';
 import { type ParityCase, referencesOf, type Step } from './case.ts';
 

@@ -1,6 +1,6 @@
 /**
- * The form of rules in CEL (`x-kubernetes-validations`), whatever they say. apiextensions-apiserver:
- * pkg/apis/apiextensions/validation.
+ * The form of rules in CEL (`x-kubernetes-validations`), whatever they say.
+ * apiextensions-apiserver: pkg/apis/apiextensions/validation.
  */
 import { isObject, type JsonObject, stringAt } from '../json.ts';
 import type { Schema } from '../schema/structural.ts';

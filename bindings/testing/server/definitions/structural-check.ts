@@ -128,7 +128,9 @@ function invariants(schema: Schema, level: Level, path: string): FieldError[] {
   return errors;
 }
 
-/** Of a resource apiVersion and kind are strings; of metadata at the root only names are restricted. */
+/**
+ * Of a resource apiVersion and kind are strings; of metadata at the root only names are restricted.
+ */
 function metadataRules(
   properties: JsonObject,
   level: Level,

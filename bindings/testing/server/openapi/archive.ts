@@ -1,6 +1,6 @@
 /**
- * The OpenAPI documents of kube-apiserver 1.36, compressed with brotli, in base64; documents.ts reads them. Written by scripts/derive-openapi.ts; not to be
- * edited.
+ * The OpenAPI documents of kube-apiserver 1.36, compressed with brotli, in base64; documents.ts
+ * reads them. Written by scripts/derive-openapi.ts; not to be edited.
  */
 
 export const ARCHIVE: string =

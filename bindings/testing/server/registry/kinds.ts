@@ -87,10 +87,10 @@ export interface ScalePaths {
 
 /**
  * Kubernetes 1.36, as its discovery and its registry strategies have it. A line is: kind, plural,
- * flags, short names. n namespaced · s status subresource · g generation · 1 generation, and it stays 1 · c update needs a
- * resourceVersion · u an update may create · r a delete answers with the object · o it orphans
- * unless told otherwise · k scale subresource · a in the category `all` · x in `api-extensions` ·
- * v it is created alone, and nothing is stored · l it is read alone.
+ * flags, short names. n namespaced · s status subresource · g generation · 1 generation, and it
+ * stays 1 · c update needs a resourceVersion · u an update may create · r a delete answers with the
+ * object · o it orphans unless told otherwise · k scale subresource · a in the category `all` · x
+ * in `api-extensions` · v it is created alone, and nothing is stored · l it is read alone.
  */
 const BUILT_IN: Record<string, string> = {
   v1: `

@@ -1,6 +1,7 @@
 /**
  * What a client is warned of, whatever comes of its request: versions that are deprecated, and
- * members that mean trouble. kubernetes: the kinds' strategies (WarningsOnCreate, WarningsOnUpdate).
+ * members that mean trouble. kubernetes: the kinds' strategies (WarningsOnCreate,
+ * WarningsOnUpdate).
  */
 
 import { has, schemasOf } from '../definitions/leniency.ts';

@@ -1,18 +1,17 @@
 /**
  * The types of Kubernetes' built-in kinds, read from the table on first use. A type is a line `Name
- * field@number:code …`, with its apiVersion ahead of it where it is a kind of its own, and `!` after
- * its name where it is one value. The number is that of protobuf; it is a path (`1.2`) where Go
- * embeds a struct, which JSON does not show. Codes:
+ * field@number:code …`, with its apiVersion ahead of it where it is a kind of its own, and `!`
+ * after its name where it is one value. The number is that of protobuf; it is a path (`1.2`) where
+ * Go embeds a struct, which JSON does not show. Codes:
  *
  * s string · i l integers of 32 and 64 bits · n number · b boolean · t u times · q quantity · x
  * number or string · y bytes in base64 · * any JSON · (Name) any JSON to merging, in which objects
- * are read as that type · {code} a map · [code] a list that is one
- * value · [code|] a set · [code|key,key] a list by keys · Name another type · `!` after a member:
- * one value · `+`: Go writes it also where it is not set, as its zero value · `?`: Go has a pointer
- * to it, and so a zero value is one; without either it is left out where it is zero. A type is
- * behind a pointer unless it has `+`, and `?+` is written as null. `=X` what the member is where a
- * key is left out; for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace,
- * `~` retain keys.
+ * are read as that type · {code} a map · [code] a list that is one value · [code|] a set ·
+ * [code|key,key] a list by keys · Name another type · `!` after a member: one value · `+`: Go
+ * writes it also where it is not set, as its zero value · `?`: Go has a pointer to it, and so a
+ * zero value is one; without either it is left out where it is zero. A type is behind a pointer
+ * unless it has `+`, and `?+` is written as null. `=X` what the member is where a key is left out;
+ * for strategic merge patches: `^` merge, `^key` merge by that key, `%` replace, `~` retain keys.
  */
 import type { Json, JsonObject } from '../json.ts';
 import {

@@ -1,7 +1,7 @@
 /**
  * What kube-apiserver 1.36 fills in where a client leaves a member of a built-in kind out:
- * pkg/apis/&#42;/&#42;/defaults.go. Constants are a table by the names of Go's types; what depends on other
- * members is a function of the type's value.
+ * pkg/apis/&#42;/&#42;/defaults.go. Constants are a table by the names of Go's types; what depends
+ * on other members is a function of the type's value.
  */
 import { isObject, type Json, type JsonObject, objectAt, stringAt, without } from '../json.ts';
 import { apiVersionOf, type Kind } from '../registry/kinds.ts';

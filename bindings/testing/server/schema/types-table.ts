@@ -1,6 +1,7 @@
 /**
- * The fields of the built-in kinds of Kubernetes 1.36 and how they are merged; the notation is explained in built-in.ts. Written by
- * scripts/derive-types.ts from /openapi/v3 of a kube-apiserver; not to be edited.
+ * The fields of the built-in kinds of Kubernetes 1.36 and how they are merged; the notation is
+ * explained in built-in.ts. Written by scripts/derive-types.ts from /openapi/v3 of a
+ * kube-apiserver; not to be edited.
  */
 
 export const TYPES = `

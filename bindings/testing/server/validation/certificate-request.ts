@@ -1,6 +1,6 @@
 /**
- * Reads PKCS#10 requests for certificates, of which Node has no reader: whether one is signed by the
- * key that is in it. RFC 2986, RFC 7468.
+ * Reads PKCS#10 requests for certificates, of which Node has no reader: whether one is signed by
+ * the key that is in it. RFC 2986, RFC 7468.
  */
 import { constants, createPublicKey, verify } from 'node:crypto';
 

@@ -128,8 +128,8 @@ export function labelSelector(at: Place, anyValue = false): void {
 }
 
 /**
- * The selector as a predicate of labels: one that is not set selects nothing. Undefined for what the
- * real server cannot read. apimachinery: pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector.
+ * The selector as a predicate of labels: one that is not set selects nothing. Undefined for what
+ * the real server cannot read. apimachinery: pkg/apis/meta/v1/helpers.go LabelSelectorAsSelector.
  */
 export function readSelector(at: Place): ((labels: JsonObject) => boolean) | undefined {
   if (!at.isSet) return () => false;

@@ -1,6 +1,6 @@
 /**
- * PersistentVolumes. kubernetes: pkg/apis/core/validation/validation.go ValidatePersistentVolume and
- * what it calls.
+ * PersistentVolumes. kubernetes: pkg/apis/core/validation/validation.go ValidatePersistentVolume
+ * and what it calls.
  */
 import { isObject, type Json, sameJson, without } from '../json.ts';
 import { subdomain } from '../registry/names.ts';

@@ -1,7 +1,7 @@
 /**
  * The language of the rules for built-in kinds: a rule is a function of a place in an object, which
- * knows its path, its value, what the value was before an update, and where to report what is wrong.
- * Places that are not there can be walked through, so that rules read as their sources in
+ * knows its path, its value, what the value was before an update, and where to report what is
+ * wrong. Places that are not there can be walked through, so that rules read as their sources in
  * kubernetes/pkg/apis/&#42;/validation do.
  */
 import { isObject, type Json, type JsonObject, sameJson } from '../json.ts';
@@ -17,7 +17,9 @@ import {
 /** Reports what is wrong at a place and below it, in the order of the real server. */
 export type Rule = (at: Place) => void;
 
-/** The rules of one kind: of the object, and of a write to a subresource that has rules of its own. */
+/**
+ * The rules of one kind: of the object, and of a write to a subresource that has rules of its own.
+ */
 export interface KindRules {
   object?: Rule;
   status?: Rule;
@@ -241,7 +243,9 @@ export class Place {
   }
 }
 
-/** A member of a union: its rule, the name that its errors are told of, and that a second one has. */
+/**
+ * A member of a union: its rule, the name that its errors are told of, and that a second one has.
+ */
 export type Choice = readonly [member: string, rule?: Rule, told?: string, second?: string];
 
 /**
