@@ -12,6 +12,7 @@ import { flagsOrExit } from '../measure/flags.ts';
 import { peakBytes, resetPeak, restingBytes } from '../measure/process-memory.ts';
 import { type CacheMemory, MEMORY_PEERS, type MemoryPeer } from './peers.ts';
 import { keyOf } from './pod-bytes.ts';
+import { podsInformer } from './pods-informer.ts';
 
 const { peer, live, port, settle } = flagsOrExit('cache/memory-load.ts', {
   peer: MEMORY_PEERS,
@@ -37,23 +38,10 @@ function check(has: (key: string) => boolean, count: number): void {
 }
 
 async function ours(): Promise<CacheMemory> {
-  const { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } = await import(
-    'capstan/cache'
-  );
-  const { httpTransport } = await import('capstan/client-node');
-  const pods = defineResource<object>()({
-    group: '',
-    version: 'v1',
-    kind: 'Pod',
-    plural: 'pods',
-    namespaced: true,
-  });
-  const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), {
-    watchList: false,
-  });
+  const { informer, synced } = await podsInformer<object>(url);
   resetPeak();
   void informer.run();
-  await waitForCacheSync({}, informer);
+  await synced();
   const listPeak = peakBytes();
   const listed = await restingBytes(settle);
 

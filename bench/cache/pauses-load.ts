@@ -14,6 +14,7 @@ import { flagsOrExit } from '../measure/flags.ts';
 import { ParsedCache, type Pod } from './parsed-cache.ts';
 import { type CachePauses, PAUSES_PEERS, type PausesPeer } from './peers.ts';
 import { frameText, randomUpdates } from './pod-bytes.ts';
+import { podsInformer } from './pods-informer.ts';
 
 const { peer, seconds, live, rate, port } = flagsOrExit('cache/pauses-load.ts', {
   peer: PAUSES_PEERS,
@@ -35,23 +36,10 @@ function onUpdate({ metadata }: Pod): void {
 }
 
 async function ours(): Promise<void> {
-  const { defineResource, ListWatch, SharedIndexInformer, waitForCacheSync } = await import(
-    'capstan/cache'
-  );
-  const { httpTransport } = await import('capstan/client-node');
-  const pods = defineResource<Pod>()({
-    group: '',
-    version: 'v1',
-    kind: 'Pod',
-    plural: 'pods',
-    namespaced: true,
-  });
-  const informer = new SharedIndexInformer(new ListWatch(httpTransport(url), pods), {
-    watchList: false,
-  });
+  const { informer, synced } = await podsInformer<Pod>(url);
   informer.addEventHandler({ onUpdate: (_, now) => onUpdate(now) });
   void informer.run();
-  await waitForCacheSync({}, informer);
+  await synced();
 }
 
 async function parsed(): Promise<void> {
