@@ -26,9 +26,7 @@ function foldersBelow(parent: string): string[] {
 }
 
 const FIRST = foldersBelow('').filter((folder) => !folder.startsWith('.'));
-const WITH_README = [...FIRST, ...foldersBelow('bindings/')].filter(
-  (folder) => folder !== 'bindings/workqueue' || existsSync(`${root}/${folder}/README.md`),
-);
+const WITH_README = [...FIRST, ...foldersBelow('bindings/')];
 const MAP = [
   'ARCHITECTURE.md',
   'CONTRIBUTING.md',
