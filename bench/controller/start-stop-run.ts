@@ -294,7 +294,7 @@ class Soak {
       });
     const request = { namespace: NAMESPACE, name: 'object-0' };
     if (this.#chance(0.3))
-      builder.watchesRawSource(timerSource({ everyMs: 3, requests: [request] }));
+      builder.watchesRawSource(timerSource({ period: 3, requests: [request] }));
     if (this.#chance(0.3)) {
       const events = new EventChannel<Thing>();
       events.trySend({ metadata: request });

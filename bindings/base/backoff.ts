@@ -7,22 +7,22 @@ import { invalid } from './errors.ts';
 import { handleError } from './handle-error.ts';
 import { namesOf } from './names.ts';
 
-/** Options of a back-off. All times are milliseconds. */
+/** Options of a back-off, with the names of Go's wait.Backoff. All times are milliseconds. */
 export interface BackoffOptions {
   /** The first delay, at least 1. Default 800. */
-  initialMs?: number | undefined;
+  duration?: number | undefined;
   /** The factor from one delay to the next, at least 1. Default 2. */
   factor?: number | undefined;
   /** The longest delay without jitter. Default 30 000. */
-  capMs?: number | undefined;
+  cap?: number | undefined;
   /** Each delay d is random in [d, (1 + jitter) d). Default 1. */
   jitter?: number | undefined;
 }
 
 export const BACKOFF_NAMES = namesOf<BackoffOptions>()({
-  initialMs: 1,
+  duration: 1,
   factor: 1,
-  capMs: 1,
+  cap: 1,
   jitter: 1,
 });
 
@@ -56,11 +56,11 @@ export class Backoff {
 
   /** @throws CapstanError INVALID_ARGUMENT */
   constructor(clock: Clock, random: () => number, options: BackoffOptions = {}) {
-    const { initialMs = 800, factor = 2, capMs = 30_000, jitter = 1 } = options;
-    this.#options = { initialMs, factor, capMs, jitter };
+    const { duration = 800, factor = 2, cap = 30_000, jitter = 1 } = options;
+    this.#options = { duration, factor, cap, jitter };
     // Smaller values would be no back-off.
-    const least = { initialMs: 1, factor: 1, capMs: 1, jitter: 0 };
-    for (const name of ['initialMs', 'factor', 'capMs', 'jitter'] as const) {
+    const least = { duration: 1, factor: 1, cap: 1, jitter: 0 };
+    for (const name of ['duration', 'factor', 'cap', 'jitter'] as const) {
       const value: unknown = this.#options[name];
       if (
         typeof value !== 'number' ||
@@ -71,16 +71,16 @@ export class Backoff {
     }
     this.#clock = clock;
     this.#random = random;
-    this.#base = initialMs;
+    this.#base = duration;
   }
 
   /** The next delay in milliseconds. */
   next(): number {
-    const { initialMs, factor, capMs, jitter } = this.#options;
+    const { duration, factor, cap, jitter } = this.#options;
     const now = this.#clock.now();
-    if (now - this.#lastEnd > RESET_MS) this.#base = initialMs;
+    if (now - this.#lastEnd > RESET_MS) this.#base = duration;
     const delay = this.#base * (1 + this.#random() * jitter);
-    this.#base = Math.min(this.#base * factor, capMs);
+    this.#base = Math.min(this.#base * factor, cap);
     this.#lastEnd = now + delay;
     return delay;
   }

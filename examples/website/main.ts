@@ -20,7 +20,7 @@ const transport = kubeConfigTransport(config);
 const signal = setupSignalHandler();
 
 try {
-  await installCRDs(newClient({ transport }), [websiteCRD], { signal, timeoutMs: 60_000 });
+  await installCRDs(newClient({ transport }), [websiteCRD], { signal, timeout: 60_000 });
   const manager = newManager({
     transport,
     leaderElection: { id: 'website-controller', namespace: 'default', releaseOnCancel: true },

@@ -133,7 +133,7 @@ const calls: [what: string, call: (given: never) => unknown, wrong: string, mean
 
   ['ListWatch', (o) => new ListWatch(transport, Widget, o), 'labelselector', 'labelSelector'],
   ['an informer', (o) => new SharedIndexInformer(listWatch, o), 'resyncMs', 'resyncPeriod'],
-  ['its back-off', (o) => new SharedIndexInformer(listWatch, { backoff: o }), 'cap', 'capMs'],
+  ['its back-off', (o) => new SharedIndexInformer(listWatch, { backoff: o }), 'capMs', 'cap'],
   ['its onBytes', (o) => new SharedIndexInformer(listWatch, { onBytes: o }), 'cal', 'onBytes.call'],
   ['informer.run', (o) => cluster().run(o), 'stopCh', 'signal'],
   ['events', (o) => cluster().events(o), 'abort', 'signal'],
@@ -236,7 +236,7 @@ const calls: [what: string, call: (given: never) => unknown, wrong: string, mean
     'JSONPath',
     'jsonPath',
   ],
-  ['installCRDs', (o) => installCRDs(client, [], o), 'timeout', 'timeoutMs'],
+  ['installCRDs', (o) => installCRDs(client, [], o), 'timeoutMs', 'timeout'],
 
   [
     'createController',
@@ -318,7 +318,7 @@ const calls: [what: string, call: (given: never) => unknown, wrong: string, mean
     'buffersize',
     'bufferSize',
   ],
-  ['timerSource', (o) => timerSource(and({ everyMs: 1, requests: [] }, o)), 'every', 'everyMs'],
+  ['timerSource', (o) => timerSource(and({ period: 1, requests: [] }, o)), 'everyMs', 'period'],
   ['funcSource', (o) => funcSource('a', nothing, o), 'CLOCK', 'clock'],
   ['EventChannel', (o) => new EventChannel(o), 'capcity', 'capacity'],
   ['send', (o) => new EventChannel().send({}, o), 'sig', 'signal'],

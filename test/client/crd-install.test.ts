@@ -269,7 +269,7 @@ describe('definitions that are installed', () => {
   it('that are not served in time are an error with what the server says', async () => {
     const played = new Played();
     played.states = [played.says(NAMES, condition('Established', 'False', 'Installing', 'soon'))];
-    const installing = installCRDs(played.client, [crd], { clock: played.clock, timeoutMs: 500 });
+    const installing = installCRDs(played.client, [crd], { clock: played.clock, timeout: 500 });
     expect(await outcomeAfter(1000, played.clock, installing)).toMatchObject({
       code: 'CRD',
       message: `${NAME} is not served after 500 ms: NamesAccepted=True Because: so it is; Established=False Installing: soon`,
@@ -303,8 +303,8 @@ describe('definitions that are installed', () => {
 
   it('cannot be what has no name, and the timeout has to be a time', async () => {
     const { client } = new Played();
-    await expect(installCRDs(client, [crd], { timeoutMs: Number.NaN })).rejects.toThrow(
-      '"timeoutMs" expected',
+    await expect(installCRDs(client, [crd], { timeout: Number.NaN })).rejects.toThrow(
+      '"timeout" expected',
     );
     for (const call of [installCRDs, uninstallCRDs]) {
       // What came out of `installCRDs(client, crd)` was "crds is not iterable".
@@ -341,7 +341,7 @@ describe('definitions that are uninstalled', () => {
         condition('Terminating', 'True', 'InstanceDeletionInProgress', 'could not confirm'),
       ),
     ];
-    const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock, timeoutMs: 300 });
+    const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock, timeout: 300 });
     expect(await outcomeAfter(1000, played.clock, leaving)).toMatchObject({
       code: 'CRD',
       message: `${NAME} is not gone after 300 ms: Terminating=True InstanceDeletionInProgress: could not confirm`,

@@ -297,7 +297,7 @@ describe('a recorder', () => {
     [{ reportingInstance: 'x'.repeat(129) }, 'reportingInstance'],
     [{ reportingInstance: 'ä'.repeat(65) }, 'reportingInstance'],
     [{ burst: 0 }, 'burst'],
-    [{ refillMs: 0 }, 'refillMs'],
+    [{ refillPeriod: 0 }, 'refillPeriod'],
     [{ maxQueued: 0 }, 'maxQueued'],
     [{ client: {} as never }, 'client.create'],
   ])('with %o is refused', (options, name) => {
@@ -440,7 +440,7 @@ describe('isomorphic events', () => {
   // What the filter refused was no sign that a group went on: where three shared the tokens, none
   // came to its combined series.
   it('whose Events are refused keep their group alive', async () => {
-    const recorder = start({ burst: 1, refillMs: 8 * MINUTE });
+    const recorder = start({ burst: 1, refillPeriod: 8 * MINUTE });
     for (let i = 0; i < 100; i++) {
       recorder.event(pod, { ...details, note: `attempt ${i}` });
       await clock.run(MINUTE);
@@ -659,7 +659,7 @@ describe('a source that says too much about an object', () => {
   });
 
   it('gets no more than its burst back, however long it was quiet', async () => {
-    const recorder = start({ burst: 2, refillMs: 1000 });
+    const recorder = start({ burst: 2, refillPeriod: 1000 });
     many(recorder, 2);
     await clock.run(60 * MINUTE);
     many(recorder, 5);

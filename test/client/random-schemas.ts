@@ -185,7 +185,7 @@ export async function judge(
     scope: 'Cluster',
     spec: z.object(members),
   });
-  await installCRDs(client, [crd], { timeoutMs: 30_000 });
+  await installCRDs(client, [crd], { timeout: 30_000 });
   const disagreements: string[] = [];
   let accepted = 0;
   for (let round = 0; round < values; round++) {

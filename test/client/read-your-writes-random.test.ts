@@ -45,7 +45,7 @@ test.each([0, 1, 2, 3, 4, 5])(
     const selects = round === 5;
     const factory = newSharedInformerFactory(gate.transport(transport), {
       watchList: round % 2 === 0,
-      backoff: { initialMs: 1, capMs: 5 },
+      backoff: { duration: 1, cap: 5 },
       ...(selects
         ? { tweakListOptions: (query) => Object.assign(query, { labelSelector: 'in=cache' }) }
         : {}),

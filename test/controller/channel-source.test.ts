@@ -253,7 +253,7 @@ describe('a timer source', () => {
 
   test('adds its requests at each tick, the first after one pause', async () => {
     const clock = new FakeClock();
-    const source = timerSource({ everyMs: 1000, requests: [request('a'), request('b')], clock });
+    const source = timerSource({ period: 1000, requests: [request('a'), request('b')], clock });
     const { queue, stop } = await started(source);
     await clock.run(999);
     expect(queue.added).toEqual([]);
@@ -280,7 +280,7 @@ describe('a timer source', () => {
     let find = (_: Request[]): void => undefined;
     const requests = () => new Promise<Request[]>((resolve) => (find = resolve));
     const { queue } = await started(
-      timerSource({ everyMs: 1000, requests, clock, name: 'external' }),
+      timerSource({ period: 1000, requests, clock, name: 'external' }),
     );
     await clock.run(1500);
     find([request('a')]);
@@ -302,7 +302,7 @@ describe('a timer source', () => {
       if (++calls === 1) throw new Error('no');
       return [request('a')];
     };
-    const { queue } = await started(timerSource({ everyMs: 10, requests, clock }));
+    const { queue } = await started(timerSource({ period: 10, requests, clock }));
     await clock.run(20);
     expect(queue.requests()).toEqual(['n/a']);
     expect(reported).toMatchObject([
@@ -316,7 +316,7 @@ describe('a timer source', () => {
     const chances = [0, 0.5, 0.999];
     await started(
       timerSource({
-        everyMs: 1000,
+        period: 1000,
         jitter: 0.1,
         random: () => chances.shift() ?? 0,
         clock,
@@ -338,7 +338,7 @@ describe('a timer source', () => {
     };
     const requests = [request('a')];
     const { queue } = await started(
-      timerSource({ everyMs: 10, jitter: 1, random, clock, requests }),
+      timerSource({ period: 10, jitter: 1, random, clock, requests }),
     );
     await clock.run(30);
     expect(queue.requests()).toEqual(['n/a', 'n/a']);
@@ -346,10 +346,10 @@ describe('a timer source', () => {
   });
 
   test('refuses options that make no sense', () => {
-    expect(() => timerSource({ everyMs: 0, requests: [] })).toThrow(invalid);
-    expect(() => timerSource({ everyMs: 1, jitter: -1, requests: [] })).toThrow(invalid);
-    expect(() => timerSource({ everyMs: 1, requests: 'a' as unknown as [] })).toThrow(invalid);
-    expect(() => timerSource({ everyMs: 1 } as Parameters<typeof timerSource>[0])).toThrow(invalid);
+    expect(() => timerSource({ period: 0, requests: [] })).toThrow(invalid);
+    expect(() => timerSource({ period: 1, jitter: -1, requests: [] })).toThrow(invalid);
+    expect(() => timerSource({ period: 1, requests: 'a' as unknown as [] })).toThrow(invalid);
+    expect(() => timerSource({ period: 1 } as Parameters<typeof timerSource>[0])).toThrow(invalid);
   });
 });
 

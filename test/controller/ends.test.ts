@@ -317,10 +317,10 @@ describe('the end of a controller waits for handlers and map functions that are 
     'a watch': (map) => ({ watches: [watching(Widget, handlerOf(map))] }),
     'a channel': (map) => ({ sources: [channelOf(map)] }),
     'a timer with a handler': (map, clock) => ({
-      sources: [timerSource({ everyMs: 1, clock, handler: handlerOf(map) })],
+      sources: [timerSource({ period: 1, clock, handler: handlerOf(map) })],
     }),
     'a timer with a function': (map, clock) => ({
-      sources: [timerSource({ everyMs: 1, clock, requests: map })],
+      sources: [timerSource({ period: 1, clock, requests: map })],
     }),
   };
   for (const [what, options] of Object.entries(kinds)) {

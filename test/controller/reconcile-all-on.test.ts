@@ -55,7 +55,7 @@ test('the builder has it too, and a timer can be the source', async () => {
     .for(Widget)
     .reconcileAllOn(
       timerSource({
-        everyMs: 1000,
+        period: 1000,
         clock: manager.clock,
         requests: [{ namespace: '', name: 'all' }],
       }),

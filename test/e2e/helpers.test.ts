@@ -64,7 +64,7 @@ const GATEWAYS = '/apis/e2e.capstan.dev/v1/namespaces/default/gateways';
 
 describe('a definition made of a schema', () => {
   test('is accepted, established, and structural', async () => {
-    const [installed] = await installCRDs(client, [Wide.crd], { timeoutMs: 30_000 });
+    const [installed] = await installCRDs(client, [Wide.crd], { timeout: 30_000 });
     const conditions = Object.fromEntries(
       (installed?.status?.conditions ?? []).map(({ type, status }) => [type, status]),
     );
@@ -165,7 +165,7 @@ describe('a definition made of a schema', () => {
     await installCRDs(
       client,
       kinds.map(({ crd }) => crd),
-      { timeoutMs: 30_000 },
+      { timeout: 30_000 },
     );
     const cases: [object, boolean][] = [
       [{}, true],
@@ -202,7 +202,7 @@ describe('a definition made of a schema', () => {
       spec: z.object({ a: z.string(), old: z.string().optional() }),
     });
     const [installed] = await installCRDs(client, [combineVersions([v1, beta])], {
-      timeoutMs: 30_000,
+      timeout: 30_000,
     });
     expect(installed?.status?.storedVersions).toEqual(['v1']);
     await client.create(beta.resource, { metadata: { name: 'x' }, spec: { a: '1' } });
@@ -226,7 +226,7 @@ describe('definitions', () => {
 
   test('are updated when they are installed again', async () => {
     const before = simple('Changing', 'changings');
-    await installCRDs(client, [before.crd], { timeoutMs: 30_000 });
+    await installCRDs(client, [before.crd], { timeout: 30_000 });
     const after = defineCustomResource({
       group: 'e2e.capstan.dev',
       version: 'v1',
@@ -234,7 +234,7 @@ describe('definitions', () => {
       scope: 'Cluster',
       spec: z.object({ b: z.int() }),
     });
-    const [installed] = await installCRDs(client, [after.crd], { timeoutMs: 30_000 });
+    const [installed] = await installCRDs(client, [after.crd], { timeout: 30_000 });
     expect(
       installed?.spec.versions[0]?.schema.openAPIV3Schema.properties?.spec?.properties,
     ).toEqual({
@@ -243,9 +243,9 @@ describe('definitions', () => {
   });
 
   test('whose names are taken are an error with the words of the server', async () => {
-    await installCRDs(client, [simple('Taken', 'takens').crd], { timeoutMs: 30_000 });
+    await installCRDs(client, [simple('Taken', 'takens').crd], { timeout: 30_000 });
     const error = await installCRDs(client, [simple('Taken', 'others').crd], {
-      timeoutMs: 30_000,
+      timeout: 30_000,
     }).catch((e: unknown) => e);
     expect(error).toMatchObject({
       code: 'CRD',
@@ -268,15 +268,15 @@ describe('definitions', () => {
 
   test('that are uninstalled are gone with their objects, and can be installed at once again', async () => {
     const { crd, resource } = simple('Passing', 'passings');
-    await installCRDs(client, [crd], { timeoutMs: 30_000 });
+    await installCRDs(client, [crd], { timeout: 30_000 });
     await client.create(resource, { metadata: { name: 'x' }, spec: { a: '1' } });
     await client.delete(crdResource, { name: 'passings.e2e.capstan.dev' });
-    await installCRDs(client, [crd], { timeoutMs: 30_000 });
+    await installCRDs(client, [crd], { timeout: 30_000 });
     await eventually(
       'its storage is made anew',
       async () => (await client.list(resource)).items.length === 0,
     );
-    await uninstallCRDs(client, [crd], { timeoutMs: 30_000 });
+    await uninstallCRDs(client, [crd], { timeout: 30_000 });
     await expect(
       client.get(crdResource, { name: 'passings.e2e.capstan.dev' }),
     ).rejects.toMatchObject({ status: 404 });
@@ -402,7 +402,7 @@ describe('helpers', () => {
       spec,
       status,
     });
-    await installCRDs(client, [Conditioned.crd], { timeoutMs: 30_000 });
+    await installCRDs(client, [Conditioned.crd], { timeout: 30_000 });
     const object = await client.create(Conditioned.resource, { metadata: { name: 'a' }, spec: {} });
     await client.status().update(Conditioned.resource, { ...object, status: { conditions } });
     expect(await raw('/apis/e2e.capstan.dev/v1/conditioneds/a')).toMatchObject({

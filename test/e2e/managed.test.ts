@@ -64,7 +64,7 @@ beforeAll(async () => {
     },
     metrics: { bindAddress: '127.0.0.1:0' },
   });
-  await installCRDs(manager.client, [shelves.crd], { timeoutMs: 30_000 });
+  await installCRDs(manager.client, [shelves.crd], { timeout: 30_000 });
   addShelfController(manager);
   running = manager.start({ signal: stopper.signal });
   running.catch(() => undefined);

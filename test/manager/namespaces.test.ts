@@ -140,7 +140,7 @@ describe('a controller over several namespaces', () => {
         enqueueRequestsFromMapFunc(({ metadata: { name = '' } }) => [{ namespace: '', name }]),
       )
       .reconcileAllOn(
-        timerSource({ everyMs: 60_000, clock, requests: [{ namespace: '', name: 'all' }] }),
+        timerSource({ period: 60_000, clock, requests: [{ namespace: '', name: 'all' }] }),
       )
       .named('all')
       .withOptions({ skipNameValidation: true })

@@ -177,7 +177,7 @@ export function controllerCases(claims: ClusterClaims): void {
       run(server, {
         debounceMs: 5000,
         sources: [
-          timerSource({ everyMs: 20_000, requests: () => [keyOf('tick')], clock: fastClock }),
+          timerSource({ period: 20_000, requests: () => [keyOf('tick')], clock: fastClock }),
         ],
         reconcile: (request, context) => {
           causes.push([

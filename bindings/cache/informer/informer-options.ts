@@ -52,8 +52,6 @@ export interface SharedIndexInformerOptions<T extends object = never>
    * by object, by a {@link DeltaFIFO}, as client-go's informers did before.
    */
   fifo?: 'real' | 'delta' | undefined;
-  /** @deprecated The former name of `fifo`. */
-  queue?: 'real' | 'delta' | undefined;
   /**
    * Changes objects before they are stored, each once; such a cache holds decoded objects. It may
    * change the object it is given, and must return it or another with `metadata.name`; it must be
@@ -97,7 +95,6 @@ export const INFORMER_NAMES = namesOf<SharedIndexInformerOptions>()({
   ...LIMIT_NAMES,
   ...FROM_REFLECTOR_NAMES,
   fifo: 1,
-  queue: 1,
   transform: 1,
   freeze: 1,
   mutationDetector: 1,
@@ -188,18 +185,12 @@ export function reflectorOptions<T extends object>(
   return Object.fromEntries(FROM_REFLECTOR.map((name) => [name, options[name]]));
 }
 
-/** Which queue of deltas is meant, by either name of the option. */
+/** The option `fifo`, checked. */
 export function fifoOf({
-  fifo,
-  queue,
+  fifo = 'real',
 }: {
   fifo?: 'real' | 'delta' | undefined;
-  queue?: 'real' | 'delta' | undefined;
 }): 'real' | 'delta' {
-  if (fifo !== undefined && queue !== undefined)
-    throw invalid('options.queue', 'nothing beside "fifo", which is its new name', queue);
-  const chosen = fifo ?? queue ?? 'real';
-  if (chosen !== 'real' && chosen !== 'delta')
-    throw invalid('options.fifo', "'real' or 'delta'", chosen);
-  return chosen;
+  if (fifo !== 'real' && fifo !== 'delta') throw invalid('options.fifo', "'real' or 'delta'", fifo);
+  return fifo;
 }

@@ -126,13 +126,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
     if (typeof listWatch?.watch !== 'function')
       throw invalid('listWatch', 'a ListWatch', listWatch);
     requireInformerOptions(options);
-    const {
-      resyncPeriod = 0,
-      clock = systemClock,
-      watchErrorHandler,
-      transform,
-      queue = 'real',
-    } = options;
+    const { resyncPeriod = 0, clock = systemClock, watchErrorHandler, transform } = options;
     this.#listWatch = listWatch;
     this.#options = options;
     this.#clock = clock;
@@ -158,7 +152,7 @@ export class SharedIndexInformer<T extends object, I extends string = never> {
       onGone: (tombstone) => this.#distributor.onDelete(tombstone),
     });
     const newQueue = (onDelta: () => void): Queue<T> =>
-      queue === 'real'
+      fifoOf(options) === 'real'
         ? new RealFIFO<T>({ onDelta, transformer })
         : new DeltaFIFO<T>({
             onDelta,

@@ -211,8 +211,6 @@ export interface NewInformerOptions<T extends object, I extends string, X extend
   transform?: TransformFunc<T> | undefined;
   /** `'real'`, the default: a {@link RealFIFO}. `'delta'`: a {@link DeltaFIFO}. */
   fifo?: 'real' | 'delta' | undefined;
-  /** @deprecated The former name of `fifo`. */
-  queue?: 'real' | 'delta' | undefined;
 }
 
 const { decoder: ___, ...INFORMER_SETTING_NAMES } = SETTING_NAMES;
@@ -225,7 +223,6 @@ const INFORMER_NAMES = namesOf<NewInformerOptions<never, never, never>>()({
   indexers: 1,
   transform: 1,
   fifo: 1,
-  queue: 1,
   shutdownTimeout: 1,
 });
 
@@ -255,7 +252,6 @@ export function newInformer<T extends object, I extends string = never, X extend
     indexers,
     transform,
     fifo: _,
-    queue: __,
     shutdownTimeout = SHUTDOWN_MS,
     ...rest
   } = options;

@@ -18,7 +18,7 @@ import { type CustomResourceDefinition, crdResource } from './definition.ts';
 export interface InstallCRDsOptions {
   readonly signal?: AbortSignal | undefined;
   /** The time limit for all of them, in milliseconds. Default 10 000, as in envtest. */
-  readonly timeoutMs?: number | undefined;
+  readonly timeout?: number | undefined;
   /** The field manager of the definitions. Default `capstan`. */
   readonly fieldOwner?: string | undefined;
   readonly clock?: Clock | undefined;
@@ -26,7 +26,7 @@ export interface InstallCRDsOptions {
 
 const NAMES = namesOf<InstallCRDsOptions>()({
   signal: 1,
-  timeoutMs: 1,
+  timeout: 1,
   fieldOwner: 1,
   clock: 1,
 });
@@ -78,7 +78,7 @@ const REFUSAL_MS = 1000;
  *   INVALID_ARGUMENT
  * @example
  * async function prepare(client: Client, crds: CustomResourceDefinition[]): Promise<void> {
- *   await installCRDs(client, crds, { signal, timeoutMs: 30_000 });
+ *   await installCRDs(client, crds, { signal, timeout: 30_000 });
  * }
  */
 export async function installCRDs(
@@ -155,15 +155,15 @@ function nameOf(crd: CustomResourceDefinition): string {
 class Wait {
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
-  readonly #timeoutMs: number;
+  readonly #timeout: number;
   readonly #end: number;
 
-  constructor({ clock = systemClock, signal, timeoutMs = TIMEOUT_MS }: InstallCRDsOptions) {
-    requireMs('timeoutMs', timeoutMs);
+  constructor({ clock = systemClock, signal, timeout = TIMEOUT_MS }: InstallCRDsOptions) {
+    requireMs('timeout', timeout);
     this.#clock = clock;
     this.#signal = signal ?? new AbortController().signal;
-    this.#timeoutMs = timeoutMs;
-    this.#end = clock.now() + timeoutMs;
+    this.#timeout = timeout;
+    this.#end = clock.now() + timeout;
   }
 
   now(): number {
@@ -173,7 +173,7 @@ class Wait {
   /** Waits until the next poll. */
   async more(crd: CustomResourceDefinition, how: string): Promise<void> {
     if (this.#clock.now() >= this.#end)
-      throw new CRDError(`${nameOf(crd)} ${how} after ${this.#timeoutMs} ms: ${saidOf(crd)}`, crd);
+      throw new CRDError(`${nameOf(crd)} ${how} after ${this.#timeout} ms: ${saidOf(crd)}`, crd);
     await sleep(this.#clock, POLL_MS, this.#signal);
     if (this.#signal.aborted) throw aborted(`waiting for ${nameOf(crd)}`, this.#signal.reason);
   }

@@ -45,7 +45,7 @@ export interface EventRecorderOptions {
   /** The burst of Events of one source about one object. Default 25. */
   readonly burst?: number | undefined;
   /** Milliseconds until one more is allowed. Default 300 000. */
-  readonly refillMs?: number | undefined;
+  readonly refillPeriod?: number | undefined;
   /**
    * The most new Events that wait to be written; more are dropped. Series that continue or end do
    * not count, nor do Events that failed or wait in a namespace whose last write failed, of which
@@ -68,7 +68,7 @@ const NAMES = namesOf<EventRecorderOptions>()({
   reportingController: 1,
   reportingInstance: 1,
   burst: 1,
-  refillMs: 1,
+  refillPeriod: 1,
   maxQueued: 1,
   logger: 1,
   clock: 1,
@@ -124,7 +124,7 @@ export class EventRecorder implements EventSink {
       client,
       reportingController,
       burst = 25,
-      refillMs = 300_000,
+      refillPeriod = 300_000,
       maxQueued = 1000,
       logger,
     } = options;
@@ -134,8 +134,8 @@ export class EventRecorder implements EventSink {
     requireFunction('client.patch', client?.patch);
     requireInteger('burst', burst, 1);
     requireInteger('maxQueued', maxQueued, 1);
-    if (typeof refillMs !== 'number' || !(refillMs > 0))
-      throw invalid('refillMs', 'milliseconds > 0', refillMs);
+    if (typeof refillPeriod !== 'number' || !(refillPeriod > 0))
+      throw invalid('refillPeriod', 'milliseconds > 0', refillPeriod);
     if (logger !== undefined) requireLogger('logger', logger);
     // The server refuses other names of controllers, and with them each event.
     if (typeof reportingController !== 'string' || qualifiedName(reportingController).length > 0)
@@ -153,7 +153,7 @@ export class EventRecorder implements EventSink {
     this.#clock = clock;
     this.#wallNow = wallNow;
     this.#names = new EventNames(wallNow, random);
-    this.#filter = new SpamFilter(clock, burst, refillMs);
+    this.#filter = new SpamFilter(clock, burst, refillPeriod);
     this.#writer = new EventWriter({
       client,
       clock,

@@ -18,14 +18,14 @@ const MAX_OBJECTS = 4096;
 export class SpamFilter {
   readonly #clock: Clock;
   readonly #burst: number;
-  readonly #refillMs: number;
+  readonly #refillPeriod: number;
   readonly #buckets: LRUExpire<Bucket>;
 
-  /** @param refillMs milliseconds per token */
-  constructor(clock: Clock, burst: number, refillMs: number) {
+  /** @param refillPeriod milliseconds per token */
+  constructor(clock: Clock, burst: number, refillPeriod: number) {
     this.#clock = clock;
     this.#burst = burst;
-    this.#refillMs = refillMs;
+    this.#refillPeriod = refillPeriod;
     this.#buckets = new LRUExpire(MAX_OBJECTS, clock);
   }
 
@@ -33,7 +33,7 @@ export class SpamFilter {
   accept(key: string): boolean {
     const now = this.#clock.now();
     const bucket = this.#buckets.get(key) ?? { tokens: this.#burst, at: now };
-    bucket.tokens = Math.min(bucket.tokens + (now - bucket.at) / this.#refillMs, this.#burst);
+    bucket.tokens = Math.min(bucket.tokens + (now - bucket.at) / this.#refillPeriod, this.#burst);
     bucket.at = now;
     const accepted = bucket.tokens >= 1;
     if (accepted) bucket.tokens--;

@@ -21,9 +21,9 @@ export interface TimerTick {
 
 interface TimerOptions {
   /** Milliseconds from the start to the first tick, and from the end of a tick to the next. */
-  everyMs: number;
+  period: number;
   /**
-   * The largest random part that is added to each pause, as a fraction of `everyMs`: with 0.1, 10 s
+   * The largest random part that is added to each pause, as a fraction of `period`: with 0.1, 10 s
    * become 10 to 11 s. Default 0.
    */
   jitter?: number | undefined;
@@ -53,7 +53,7 @@ export type TimerSourceOptions = TimerOptions &
   );
 
 const NAMES = namesOf<TimerSourceOptions>()({
-  everyMs: 1,
+  period: 1,
   jitter: 1,
   name: 1,
   clock: 1,
@@ -69,29 +69,23 @@ const NAMES = namesOf<TimerSourceOptions>()({
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * const hourly = timerSource({
- *   everyMs: 3_600_000,
+ *   period: 3_600_000,
  *   jitter: 0.1,
  *   requests: () => deployments.getIndexer().listKeys().map(splitMetaNamespaceKey),
  * });
  */
 export function timerSource(options: TimerSourceOptions): Source {
   requireNames('options', options, 'option of timerSource()', NAMES);
-  const {
-    everyMs,
-    jitter = 0,
-    name = 'timer',
-    clock = systemClock,
-    random = Math.random,
-  } = options;
-  if (typeof everyMs !== 'number' || !(everyMs > 0))
-    throw invalid('options.everyMs', 'milliseconds > 0', everyMs);
+  const { period, jitter = 0, name = 'timer', clock = systemClock, random = Math.random } = options;
+  if (typeof period !== 'number' || !(period > 0))
+    throw invalid('options.period', 'milliseconds > 0', period);
   if (typeof jitter !== 'number' || !(jitter >= 0))
     throw invalid('options.jitter', 'a number >= 0', jitter);
   requireFunction('options.random', random);
   const handler = options.handler ?? handlerOf(options.requests);
   const pipe = new EventPipe<TimerTick>({ handler, name, clock, latestOnly: true });
   const chance = guardRandom(random);
-  return new TimerSource(pipe, () => everyMs * (1 + jitter * chance()));
+  return new TimerSource(pipe, () => period * (1 + jitter * chance()));
 }
 
 class TimerSource implements Source {

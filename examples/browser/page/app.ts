@@ -24,7 +24,7 @@ const transport = fetchTransport(location.origin);
  * Somebody is looking, and the proxy is on this machine: half a minute without news, as a
  * controller would wait after some failures, is long.
  */
-const backoff = { initialMs: 250, capMs: 3000 };
+const backoff = { duration: 250, cap: 3000 };
 /** What is not looked at is not kept. */
 const pods = new SharedIndexInformer(new ListWatch(transport, Pod), {
   backoff,

@@ -2,13 +2,13 @@
 import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { bookmark } from '../reflector/answers.ts';
+import { bookmark, configMap, event } from '../reflector/answers.ts';
 import { type ConfigMap, ConfigMaps, LiveServer, statusBody } from '../reflector/live-server.ts';
 import { reports } from './recording-handlers.ts';
 
 const reported = reports();
 
-describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (queue) => {
+describe.each(['real', 'delta'] as const)('an informer with the FIFO "%s"', (fifo) => {
   function setUp() {
     const clock = new FakeClock();
     const server = new LiveServer();
@@ -16,7 +16,7 @@ describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (qu
     const informer = new SharedIndexInformer(listWatch, {
       clock,
       random: () => 0,
-      queue,
+      fifo,
       resyncPeriod: 30_000,
     });
     const told: string[] = [];
@@ -84,6 +84,21 @@ describe.each(['real', 'delta'] as const)('an informer with the queue "%s"', (qu
     server.remove('a');
     await clock.settle();
     expect(reported).toEqual([]);
+    await informer.stop();
+  });
+
+  // When the option was renamed, informers went on to read its former name: "delta" was ignored.
+  test('takes the deltas of one chunk in the order of its FIFO', async () => {
+    const { clock, server, informer, told } = setUp();
+    server.put('a');
+    server.put('b');
+    void informer.run();
+    await clock.settle();
+    told.length = 0;
+    const changed = [configMap('a', '11'), configMap('b', '12'), configMap('a', '13')];
+    server.send(changed.map((object) => event('MODIFIED', object)).join(''));
+    await clock.settle();
+    expect(told).toEqual(fifo === 'real' ? ['~a', '~b', '~a'] : ['~a', '~a', '~b']);
     await informer.stop();
   });
 });

@@ -542,14 +542,6 @@ describe('an informer', () => {
       false,
     );
   });
-
-  test('takes "fifo" by its former name "queue", and not both', () => {
-    const listWatch = new ListWatch(new LiveServer(), ConfigMaps);
-    expect(new SharedIndexInformer(listWatch, { queue: 'delta' }).hasSynced()).toBe(false);
-    expect(() => new SharedIndexInformer(listWatch, { queue: 'delta', fifo: 'delta' })).toThrow(
-      /"options.queue" expected nothing beside "fifo"/,
-    );
-  });
 });
 
 describe('events', () => {

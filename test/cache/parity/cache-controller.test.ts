@@ -74,7 +74,7 @@ function setUp(options: Partial<NewInformerOptions<ConfigMap, 'byValue', 'value'
   return { clock, server, told, listerWatcher, store, controller, abort, run };
 }
 
-describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (queue) => {
+describe.each(['real', 'delta'] as const)('newInformer with the FIFO "%s"', (fifo) => {
   // `run` was over while the handler still wrote, so that the process ended in the middle of it.
   test.each([
     ['as long as the handler takes', Number.POSITIVE_INFINITY],
@@ -83,7 +83,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   ])('waits at its end for promises of the handler: %s', async (_, shutdownTimeout) => {
     const hold = Promise.withResolvers<void>();
     const { clock, server, abort, run } = setUp({
-      queue,
+      fifo,
       shutdownTimeout,
       handler: { onAdd: () => hold.promise },
     });
@@ -110,7 +110,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
 
   test('fills its store and tells the handler, the store first (ExampleNewInformer)', async () => {
     const { clock, server, told, store, controller, abort, run } = setUp({
-      queue,
+      fifo,
       handler: {
         onAdd: (object) => expect(store.get(object)).toEqual(object),
         onUpdate: (_, now, change) => {
@@ -143,7 +143,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   // What a decoder has made waits in the core for a store to take it; what an update replaced must
   // not stay there.
   test('keeps the bytes of what it holds, and no others', async () => {
-    const { clock, server, store, run, abort } = setUp({ fifo: queue });
+    const { clock, server, store, run, abort } = setUp({ fifo });
     const value = 'x'.repeat(1000);
     server.put('a', { data: { v: value } });
     const running = run();
@@ -164,7 +164,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   });
 
   test('tells everything again after each period of resync', async () => {
-    const { clock, server, told, run, abort } = setUp({ fifo: queue, resyncPeriod: 1000 });
+    const { clock, server, told, run, abort } = setUp({ fifo, resyncPeriod: 1000 });
     server.put('a', { data: { v: '1' } });
     const running = run();
     await clock.settle();
@@ -176,7 +176,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   });
 
   test('says of a new list what it lacks, and calls nothing initial any more (TestResetWatch)', async () => {
-    const { clock, server, told, run, abort } = setUp({ fifo: queue });
+    const { clock, server, told, run, abort } = setUp({ fifo });
     server.put('a', { data: { v: '1' } });
     server.put('gone');
     const running = run();
@@ -200,7 +200,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     };
     const told: string[] = [];
     const { clock, server, store, run, abort } = setUp({
-      queue,
+      fifo,
       transform,
       resyncPeriod: 1000,
       handler: {
@@ -241,7 +241,7 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
     const seen: string[] = [];
     let fails = true;
     const { clock, server, store, run, abort } = setUp({
-      queue,
+      fifo,
       indexers: {
         value: ({ data }) => {
           if (data?.v === 'no value' && fails) throw new Error('the index function');
@@ -283,11 +283,11 @@ describe.each(['real', 'delta'] as const)('newInformer with the queue "%s"', (qu
   // Each object goes from its first value to its last, whatever is lost of what lies between.
   test('tells each object’s states in their order under churn and cut watches (TestHammerController, TestUpdate)', async () => {
     const seed = testSeed();
-    console.log(`newInformer, ${queue}: CAPSTAN_SEED=${seed}`);
+    console.log(`newInformer, ${fifo}: CAPSTAN_SEED=${seed}`);
     const random = new Random(seed);
     const content = new Map<string, string>();
     const { clock, server, store, run, abort } = setUp({
-      queue,
+      fifo,
       handler: {
         onAdd(object) {
           expect(content.has(keyOf(object))).toBe(false);

@@ -170,9 +170,9 @@ test('a decoder that cannot read a watch costs no connection', async () => {
 test('options that are none are refused', async () => {
   const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });
   const wrong = [
-    { backoff: { initialMs: 0 } },
+    { backoff: { duration: 0 } },
     { backoff: { factor: Number.NaN } },
-    { backoff: { capMs: Number.POSITIVE_INFINITY } },
+    { backoff: { cap: Number.POSITIVE_INFINITY } },
     { watchListPageSize: -1 },
     { minWatchTimeout: Number.POSITIVE_INFINITY },
     { resyncPeriod: Number.NaN },

@@ -213,7 +213,7 @@ describe('the back-off', () => {
         ...Array.from({ length: fails }, () => refused),
         holds,
       );
-      const backoff = { initialMs: 1, capMs: 50 };
+      const backoff = { duration: 1, cap: 50 };
       const { failures, stop } = await reflect(server, {
         ...off,
         clock,
@@ -229,7 +229,7 @@ describe('the back-off', () => {
   );
 
   test('TestNewReflectorWithCustomBackoff: 10, 20, 40, 80 and then 100 ms without jitter', async () => {
-    const backoff = { initialMs: 10, factor: 2, capMs: 100, jitter: 0 };
+    const backoff = { duration: 10, factor: 2, cap: 100, jitter: 0 };
     const { clock, failures, stop } = await reflect(new Replies(lists('1'), refused), {
       ...off,
       backoff,
