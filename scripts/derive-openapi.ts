@@ -15,9 +15,9 @@ import {
   type Pattern,
   VERSION,
 } from '../bindings/testing/server/openapi/pattern.ts';
-import { eventually } from '../test/e2e/conditions.ts';
-import { ControlPlane } from '../test/e2e/control-plane.ts';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
+import { eventually } from '../test/helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../test/helpers/control-plane/control-plane.ts';
 
 const TARGET = fileURLToPath(
   new URL('../bindings/testing/server/openapi/archive.ts', import.meta.url),

@@ -7,8 +7,8 @@
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { kubeConfigTransport } from 'capstan/client-node';
-import { ControlPlane } from '../test/e2e/control-plane.ts';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
+import { ControlPlane } from '../test/helpers/control-plane/control-plane.ts';
 
 const TARGET = fileURLToPath(
   new URL('../bindings/testing/server/auth/roles-table.ts', import.meta.url),

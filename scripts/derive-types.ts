@@ -11,8 +11,8 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { Kinds } from '../bindings/testing/server/registry/kinds.ts';
-import { ControlPlane } from '../test/e2e/control-plane.ts';
 import { readKubeConfig } from '../test/e2e/same-answers/servers.ts';
+import { ControlPlane } from '../test/helpers/control-plane/control-plane.ts';
 
 interface Property {
   $ref?: string;

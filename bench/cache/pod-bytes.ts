@@ -3,7 +3,7 @@
  * text of one Pod, cut where Pods differ. Also whole lists and watch streams of them, cut into
  * chunks as a socket cuts them, anywhere.
  */
-import { Random } from '../../test/random.ts';
+import { Random } from '../../test/helpers/random.ts';
 import { pod } from '../peers/pods.mjs';
 
 /** One change of one Pod. Versions count on from the list's. */

@@ -3,7 +3,7 @@
  * on the built package, by default a thousand. Exits 1 unless all held and, from a fifth of them to
  * the end, heap and external memory have grown by no more than two MiB.
  */
-import { Random, testSeed } from '../../test/random.ts';
+import { Random, testSeed } from '../../test/helpers/random.ts';
 import { flagsOrExit } from '../measure/flags.ts';
 import { grewTooMuch, startStop } from './start-stop-run.ts';
 

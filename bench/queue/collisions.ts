@@ -1,12 +1,16 @@
 /**
  * `npm run bench:collisions -- [--keys N] [--length N] [--rounds N]`: what keys cost that were
- * crafted to collide under a seed that their maker knows (test/wasm/colliding-keys.ts), beside
+ * crafted to collide under a seed that their maker knows (test/helpers/workqueue/colliding-keys.ts), beside
  * random ones of the same length. In a queue with a random seed, as all have, they must cost at
  * most three times as much; in a queue with that very seed they show what the seed is for.
  */
 import { WorkQueue } from 'capstan/workqueue';
-import { Random } from '../../test/random.ts';
-import { collidingKeys, randomKeys, type Seed } from '../../test/wasm/colliding-keys.ts';
+import { Random } from '../../test/helpers/random.ts';
+import {
+  collidingKeys,
+  randomKeys,
+  type Seed,
+} from '../../test/helpers/workqueue/colliding-keys.ts';
 import { layout, median } from '../measure/figures.ts';
 import { flagsOrExit } from '../measure/flags.ts';
 import { pinSeed } from '../measure/wasm-memory.ts';

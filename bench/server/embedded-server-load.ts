@@ -58,7 +58,7 @@ async function embedded(): Promise<Server> {
 }
 
 async function real(): Promise<Server> {
-  const { ControlPlane } = await import('../../test/e2e/control-plane.ts');
+  const { ControlPlane } = await import('../../test/helpers/control-plane/control-plane.ts');
   const { readKubeConfig } = await import('../../test/e2e/same-answers/servers.ts');
   const { kubeConfigTransport } = await import('capstan/client-node');
   loaded = performance.now();

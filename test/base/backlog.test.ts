@@ -4,7 +4,7 @@
  */
 import { expect, test } from 'vitest';
 import { Backlog } from '../../bindings/base/backlog.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 interface Item {
   n: number;

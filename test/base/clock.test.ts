@@ -1,8 +1,8 @@
 /** bindings/base/clock.ts: which timers a FakeClock fires, and what many of them cost. */
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
-import { growth, STEEP } from '../growth.ts';
-import { Random, testSeed } from '../random.ts';
+import { growth, STEEP } from '../helpers/growth.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 const seed = testSeed();
 console.log(`test/base/clock.test.ts: CAPSTAN_SEED=${seed}`);

@@ -27,9 +27,9 @@ import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { hasCode } from '../../bindings/base/errors.ts';
 import { isBusy, isWorthReporting } from '../../bindings/cache/reflector/reflector-errors.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
-import { configMap, Replies, stream } from '../cache/reflector/answers.ts';
-import { ConfigMaps } from '../cache/reflector/live-server.ts';
-import { answers, rig } from '../controller/rig.ts';
+import { ConfigMaps } from '../helpers/cache/live-server.ts';
+import { configMap, Replies, stream } from '../helpers/cache/scripted-server.ts';
+import { answers, rig } from '../helpers/controller/controller-rig.ts';
 
 /** Another copy, with classes of its own. */
 async function otherCopy() {

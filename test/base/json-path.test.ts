@@ -11,7 +11,7 @@ import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { NO_MEMORY } from '../../bindings/wasm/core.ts';
 import { keyText } from '../../bindings/wasm/key-text.ts';
 import { PathBlock } from '../../bindings/wasm/path-block.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 class World {
   readonly core = new CacheCore();

@@ -88,7 +88,7 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { namesOf, requireMembers, requireNames } from '../../bindings/base/names.ts';
-import { typeErrors } from '../house/type-errors.ts';
+import { typeErrors } from '../helpers/type-errors.ts';
 
 const Widget = defineResource<{ metadata: { name: string; namespace?: string } }>()({
   group: 'example.com',

@@ -17,8 +17,8 @@ import { LeaseLock } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { excerpt, notJson } from '../../bindings/base/not-json.ts';
-import { decoders } from '../cache/decode/decoders.ts';
-import { at } from '../client/fixtures.ts';
+import { decoders } from '../helpers/cache/decoders.ts';
+import { at } from '../helpers/client/fixtures.ts';
 
 const Secrets = defineResource<KubeObject>()({
   group: '',

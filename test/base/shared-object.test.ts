@@ -17,10 +17,10 @@ import { fakeClient } from 'capstan/testing';
 import { CapstanError, FakeClock, type Request } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { explained } from '../../bindings/base/shared-object.ts';
-import { FakeCluster, type TestObject } from '../controller/fake-cluster.ts';
-import { RecordingLogger } from '../controller/fake-manager.ts';
-import { Widget, widget } from '../controller/resources.ts';
-import { hearReports } from '../workqueue/reported.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 
 const reported = hearReports();
 const hinted = expect.objectContaining({

@@ -23,7 +23,7 @@ import { defineResource, watch } from 'capstan/cache';
 import { type CustomResourceDefinition, installCRDs, newClient } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { linkPackages } from './project.ts';
+import { linkPackages } from '../helpers/project-packages.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = JSON.parse(readFileSync(`${root}/package.json`, 'utf8')) as {

@@ -2,7 +2,7 @@
 import { loadYaml } from '@kubernetes/client-node';
 import { describe, expect, it } from 'vitest';
 import { yamlOf } from '../../bin/yaml.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 describe('data as YAML', () => {
   it('is written as kubectl writes it: blocks, lists as deep as their key', () => {

@@ -22,11 +22,11 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../cache/informer/recording-handlers.ts';
-import { FakeCluster, type TestObject } from '../controller/fake-cluster.ts';
-import { RecordingLogger } from '../controller/fake-manager.ts';
-import { Widget, widget } from '../controller/resources.ts';
-import { RecordingProvider } from '../workqueue/recording-provider.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 import { misbehaving, WAYS, type Way, type World } from './ways.ts';
 
 const reported = reports();

@@ -13,8 +13,8 @@ import {
 } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports, teller } from '../cache/informer/recording-handlers.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from '../cache/reflector/live-server.ts';
+import { type ConfigMap, ConfigMaps, LiveServer } from '../helpers/cache/live-server.ts';
+import { reports, teller } from '../helpers/cache/recording-handlers.ts';
 import { misbehaving, WAYS, type Way, type World } from './ways.ts';
 
 const reported = reports();

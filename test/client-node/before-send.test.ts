@@ -12,8 +12,8 @@ import { rateLimitedTransport } from 'capstan/client';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { serve, text } from '../helpers/http-servers.ts';
 import { ca, cleanups, identity, start as startH2 } from './http2-fixture.ts';
-import { serve, text } from './servers.ts';
 
 const kept = (transport: Transport): Transport => {
   cleanups.push(() => transport.close?.());

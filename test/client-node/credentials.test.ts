@@ -17,8 +17,8 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
+import { certificate, text } from '../helpers/http-servers.ts';
 import { ca, cleanups, get, start } from './http2-fixture.ts';
-import { certificate, text } from './servers.ts';
 
 const base64 = (value: string) => Buffer.from(value).toString('base64');
 const clusterAt = (server: string, name = 'c') => ({

@@ -14,9 +14,9 @@ import { newClient } from 'capstan/client';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
-import { configMap } from '../client/fixtures.ts';
+import { configMap } from '../helpers/client/fixtures.ts';
+import { serve, text } from '../helpers/http-servers.ts';
 import { ca, cleanups as fixtureCleanups, start as startH2 } from './http2-fixture.ts';
-import { serve, text } from './servers.ts';
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 interface Options {

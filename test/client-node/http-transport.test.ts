@@ -4,7 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { afterEach, describe, expect, test } from 'vitest';
-import { serve, type TestServer, text } from './servers.ts';
+import { serve, type TestServer, text } from '../helpers/http-servers.ts';
 
 const open: { close?(): Promise<void>; stop?(): Promise<void> }[] = [];
 afterEach(async () => {

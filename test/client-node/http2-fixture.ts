@@ -6,8 +6,8 @@ import type { Http2ServerRequest, Http2ServerResponse, SecureServerOptions } fro
 import { type Transport, TransportError } from 'capstan/cache';
 import { type HttpTransportOptions, httpTransport } from 'capstan/client-node';
 import { afterEach, expect } from 'vitest';
+import { authority, certificate, text } from '../helpers/http-servers.ts';
 import { serveH2 } from './h2-servers.ts';
-import { authority, certificate, text } from './servers.ts';
 
 export const ca = await authority();
 /** Of the servers. */

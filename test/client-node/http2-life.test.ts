@@ -6,6 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type HttpTransportOptions, kubeConfigTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
+import { text } from '../helpers/http-servers.ts';
 import { freezingProxy } from './h2-servers.ts';
 import {
   ask,
@@ -19,7 +20,6 @@ import {
   watch,
   watchOrAnswer,
 } from './http2-fixture.ts';
-import { text } from './servers.ts';
 
 describe('a server that goes away', () => {
   test('with GOAWAY keeps the watches it has, and new requests go to a new connection', async () => {

@@ -5,6 +5,7 @@ import type { TransportRequest } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
+import { authority, certificate, serve, text } from '../helpers/http-servers.ts';
 import { serveH2 } from './h2-servers.ts';
 import {
   ask,
@@ -18,7 +19,6 @@ import {
   watch,
   watchOrAnswer,
 } from './http2-fixture.ts';
-import { authority, certificate, serve, text } from './servers.ts';
 
 const alice = await certificate(ca, 'alice');
 

@@ -12,8 +12,8 @@ import type { Transport } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { type Authority, authority, certificate, serve, text } from '../helpers/http-servers.ts';
 import { serveH2 } from './h2-servers.ts';
-import { type Authority, authority, certificate, serve, text } from './servers.ts';
 
 let ca: Authority;
 let otherCa: Authority;

@@ -8,8 +8,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type Cluster, KubeConfig } from '@kubernetes/client-node';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { expect, test } from 'vitest';
+import { certificate, text } from '../helpers/http-servers.ts';
 import { ca, cleanups, get, start } from './http2-fixture.ts';
-import { certificate, text } from './servers.ts';
 
 const identity = await certificate(ca, 'addressed', [{ type: 7, ip: '127.0.0.1' }]);
 

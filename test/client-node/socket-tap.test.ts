@@ -18,8 +18,8 @@ import { httpTransport } from 'capstan/client-node';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
 import { SocketTap } from '../../bindings/client-node/socket-tap.ts';
-import { Random, testSeed } from '../random.ts';
-import { authority, certificate } from './servers.ts';
+import { authority, certificate } from '../helpers/http-servers.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 const seed = testSeed();
 console.log(`test/client-node/socket-tap.test.ts: CAPSTAN_SEED=${seed}`);

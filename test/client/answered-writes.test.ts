@@ -17,7 +17,7 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { AnsweredWrites } from '../../bindings/client/answered-writes.ts';
-import { at, cached, configMap, live, type Metadata } from './fixtures.ts';
+import { at, cached, configMap, live, type Metadata } from '../helpers/client/fixtures.ts';
 
 interface Loose {
   metadata: Metadata;

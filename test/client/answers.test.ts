@@ -4,7 +4,14 @@
 import { defineResource, newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { type Client, newClient, newNamespacedClient, withInterceptors } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { at, ConfigMaps, configMap, Namespaces, Widgets, widget } from './fixtures.ts';
+import {
+  at,
+  ConfigMaps,
+  configMap,
+  Namespaces,
+  Widgets,
+  widget,
+} from '../helpers/client/fixtures.ts';
 
 /** A server, or what stands before one, that gives each request the same answer. */
 function answering(text: string | object): { transport: Transport; methods: string[] } {

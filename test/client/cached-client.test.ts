@@ -23,7 +23,7 @@ import {
   Namespaces,
   Widgets,
   widget,
-} from './fixtures.ts';
+} from '../helpers/client/fixtures.ts';
 
 /**
  * Requests for objects and lists that are not those of an informer, nor of who asks whether there

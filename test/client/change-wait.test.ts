@@ -4,7 +4,7 @@ import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { waitForChange } from '../../bindings/client/change-wait.ts';
 import { ResourceCache } from '../../bindings/client/resource-cache.ts';
-import { ConfigMaps, configMap } from './fixtures.ts';
+import { ConfigMaps, configMap } from '../helpers/client/fixtures.ts';
 
 /** A cache that counts what is hung on the promise of its next change. */
 function cache() {

@@ -5,7 +5,7 @@
 import { defineResource } from 'capstan/cache';
 import { isNotFound } from 'capstan/client';
 import { expect, test } from 'vitest';
-import { lines, live, type Metadata } from './fixtures.ts';
+import { lines, live, type Metadata } from '../helpers/client/fixtures.ts';
 
 const Nodes = defineResource<{ metadata: Metadata; spec?: object; status?: object }>()({
   group: '',

@@ -19,7 +19,12 @@ import {
 } from 'capstan/client';
 import { newManager } from 'capstan/manager';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConfigMap, ConfigMaps, type Metadata, configMap as map } from './fixtures.ts';
+import {
+  type ConfigMap,
+  ConfigMaps,
+  type Metadata,
+  configMap as map,
+} from '../helpers/client/fixtures.ts';
 
 interface Deployment {
   apiVersion?: string;

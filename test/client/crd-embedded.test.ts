@@ -6,7 +6,7 @@ import type { StatusError } from 'capstan/cache';
 import { type Client, installCRDs, newClient } from 'capstan/client';
 import { ApiServer } from 'capstan/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { CASES, objectOf, Wide } from './crd-cases.ts';
+import { CASES, objectOf, Wide } from '../helpers/client/crd-cases.ts';
 
 async function started(): Promise<Client> {
   const server = await ApiServer.start();

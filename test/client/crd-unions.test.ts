@@ -5,7 +5,7 @@
 import { SchemaError } from 'capstan/client';
 import { expect, it } from 'vitest';
 import * as z from 'zod';
-import { memberOf } from './crd-cases.ts';
+import { memberOf } from '../helpers/client/crd-cases.ts';
 
 const object = (names: readonly string[], more: object = {}) => ({
   type: 'object',

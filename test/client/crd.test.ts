@@ -20,7 +20,7 @@ import * as v from 'valibot';
 import { describe, expect, expectTypeOf, it } from 'vitest';
 import * as z from 'zod';
 import { notInRE2, toRE2 } from '../../bindings/client/crd/patterns.ts';
-import { CASES, memberOf, objectOf, Wide } from './crd-cases.ts';
+import { CASES, memberOf, objectOf, Wide } from '../helpers/client/crd-cases.ts';
 
 const named = {
   group: 'example.com',

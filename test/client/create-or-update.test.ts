@@ -23,7 +23,7 @@ import {
   Namespaces,
   Widgets,
   widget,
-} from './fixtures.ts';
+} from '../helpers/client/fixtures.ts';
 
 describe.each([
   ['createOrUpdate', createOrUpdate],

@@ -11,7 +11,14 @@ import {
   newClient,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { ConfigMaps, lines, live, Namespaces, Widgets, widget } from './fixtures.ts';
+import {
+  ConfigMaps,
+  lines,
+  live,
+  Namespaces,
+  Widgets,
+  widget,
+} from '../helpers/client/fixtures.ts';
 
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 /** Of versions, of which the first is stored; those in brackets are not served. */

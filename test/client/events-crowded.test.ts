@@ -6,7 +6,7 @@ import { StatusError } from 'capstan/cache';
 import { type EventRecorder, type EventRecorderOptions, newEventRecorder } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { ScriptedSink } from './event-sink.ts';
 
 const MINUTE = 60_000;

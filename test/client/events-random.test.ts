@@ -7,7 +7,7 @@ import { type KubeEvent, newEventRecorder } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, it, onTestFinished } from 'vitest';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 import { ScriptedSink, type Sent } from './event-sink.ts';
 
 const MINUTE = 60_000;

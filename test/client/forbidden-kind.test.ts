@@ -6,6 +6,7 @@ import { newSharedInformerFactory, waitForNamedCacheSync } from 'capstan/cache';
 import { newClient } from 'capstan/client';
 import { expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
+import { type Answer, answer, ConfigMaps } from '../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMap,
@@ -14,9 +15,8 @@ import {
   type Reply,
   status,
   stream,
-} from '../cache/reflector/answers.ts';
-import { type Answer, answer, ConfigMaps } from '../cache/reflector/live-server.ts';
-import { collectErrorValues } from '../reported-errors.ts';
+} from '../helpers/cache/scripted-server.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const RULE = '{ apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch"] }';
 const forbids: Reply = () => answer(403, JSON.stringify(status(403, 'Forbidden')));

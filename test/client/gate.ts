@@ -12,7 +12,7 @@ import {
 import { type ClientOptions, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { onTestFinished } from 'vitest';
-import { live } from './fixtures.ts';
+import { live } from '../helpers/client/fixtures.ts';
 
 export class Gate {
   #open = true;

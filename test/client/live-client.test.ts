@@ -28,7 +28,7 @@ import {
   Namespaces,
   Widgets,
   widget,
-} from './fixtures.ts';
+} from '../helpers/client/fixtures.ts';
 
 const MAPS = '/api/v1/namespaces/default/configmaps';
 const WIDGETS = '/apis/example.com/v1/namespaces/default/widgets';

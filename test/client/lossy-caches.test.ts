@@ -17,7 +17,15 @@ import {
   retryOnConflict,
 } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { at, type ConfigMap, ConfigMaps, cached, configMap, Widgets, widget } from './fixtures.ts';
+import {
+  at,
+  type ConfigMap,
+  ConfigMaps,
+  cached,
+  configMap,
+  Widgets,
+  widget,
+} from '../helpers/client/fixtures.ts';
 
 type Full = ConfigMap & { binaryData?: Record<string, string> };
 const Maps = ConfigMaps as unknown as Parameters<typeof createOrUpdate<Full>>[1];

@@ -5,8 +5,8 @@
 import { mergeFrom, rawPatch } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
 import { mergePatch } from '../../bindings/testing/server/patch.ts';
-import { Random, testSeed } from '../random.ts';
-import { at, ConfigMaps, configMap, live } from './fixtures.ts';
+import { at, ConfigMaps, configMap, live } from '../helpers/client/fixtures.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 const base = {
   metadata: {

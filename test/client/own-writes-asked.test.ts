@@ -7,7 +7,7 @@ import { type Client, isNotFound, newClient } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
-import { at, ConfigMaps, configMap, live, recorded } from './fixtures.ts';
+import { at, ConfigMaps, configMap, live, recorded } from '../helpers/client/fixtures.ts';
 import { Gate, settled } from './gate.ts';
 
 let reported: string[] = [];

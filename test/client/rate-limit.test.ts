@@ -8,7 +8,7 @@ import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { newClient, RequestRateLimiter, rateLimitedTransport } from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
-import { at, ConfigMaps, configMap, live, recorded } from './fixtures.ts';
+import { at, ConfigMaps, configMap, live, recorded } from '../helpers/client/fixtures.ts';
 
 const never = new AbortController().signal;
 

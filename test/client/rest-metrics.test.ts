@@ -8,7 +8,7 @@ import { httpTransport } from 'capstan/client-node';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseText } from '../workqueue/prometheus-text.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
 
 const bytes = new TextEncoder().encode('{}');
 

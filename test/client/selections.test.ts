@@ -10,7 +10,7 @@ import {
 } from 'capstan/cache';
 import { isNotFound } from 'capstan/client';
 import { describe, expect, test } from 'vitest';
-import { cached, Namespaces } from './fixtures.ts';
+import { cached, Namespaces } from '../helpers/client/fixtures.ts';
 
 interface Pod {
   apiVersion?: string;

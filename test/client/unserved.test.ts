@@ -15,8 +15,8 @@ import {
 import { FakeClock } from 'capstan/testing';
 import { expect, onTestFinished, test } from 'vitest';
 import * as z from 'zod';
-import { answer } from '../cache/reflector/live-server.ts';
-import { at, ConfigMaps, cached, configMap, lines, live } from './fixtures.ts';
+import { answer } from '../helpers/cache/live-server.ts';
+import { at, ConfigMaps, cached, configMap, lines, live } from '../helpers/client/fixtures.ts';
 
 const { crd, resource } = defineCustomResource({
   group: 'example.com',

@@ -24,7 +24,7 @@ import {
   Namespaces,
   Widgets,
   widget,
-} from './fixtures.ts';
+} from '../helpers/client/fixtures.ts';
 
 const MAPS = '/api/v1/namespaces/team/configmaps';
 const REFUSED = { code: 'INVALID_ARGUMENT' };

@@ -6,8 +6,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ApiServer } from 'capstan/testing';
-import { certificates } from '../e2e/certificates.ts';
-import { ControlPlane, TOKEN } from '../e2e/control-plane.ts';
+import { certificates } from '../helpers/control-plane/certificates.ts';
+import { ControlPlane, TOKEN } from '../helpers/control-plane/control-plane.ts';
 
 export interface Served {
   url: string;

@@ -29,11 +29,15 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
-import { FakeCluster, type TestObject } from './fake-cluster.ts';
-import { FakeManager, type FakeManagerOptions, RecordingLogger } from './fake-manager.ts';
-import { Disc, ownedBy, Part, part, Widget, widget } from './resources.ts';
-import { fail, TestSource } from './rig.ts';
+import { fail, TestSource } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import {
+  FakeManager,
+  type FakeManagerOptions,
+  RecordingLogger,
+} from '../helpers/controller/fake-manager.ts';
+import { Disc, ownedBy, Part, part, Widget, widget } from '../helpers/controller/resources.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 
 hearReports();
 

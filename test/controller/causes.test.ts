@@ -5,8 +5,8 @@ import type { Cause } from 'capstan/controller';
 import { expect, test } from 'vitest';
 import { Causes, MOST_CAUSES } from '../../bindings/controller/causes.ts';
 import { RequestMap } from '../../bindings/controller/request-map.ts';
-import { ignoreErrors } from '../reported-errors.ts';
-import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
+import { answers, causeOf, fail, requestOf, rig } from '../helpers/controller/controller-rig.ts';
+import { ignoreErrors } from '../helpers/reported-errors.ts';
 
 ignoreErrors();
 

@@ -10,8 +10,14 @@ import {
 } from 'capstan/controller';
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../cache/informer/recording-handlers.ts';
-import { RecordingQueue, started, type Thing, telling, thing } from './source-rig.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import {
+  RecordingQueue,
+  started,
+  type Thing,
+  telling,
+  thing,
+} from '../helpers/controller/recording-queues.ts';
 
 const reported = reports();
 const clock = new FakeClock();

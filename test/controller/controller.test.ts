@@ -14,9 +14,9 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
-import { collectErrors } from '../reported-errors.ts';
-import { FakeCluster, type TestObject } from './fake-cluster.ts';
-import { Disc, Part, widget } from './resources.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import { Disc, Part, widget } from '../helpers/controller/resources.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
 const Widget = defineResource<TestObject>()({
   group: 'example.com',

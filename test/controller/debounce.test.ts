@@ -7,10 +7,10 @@ import { RateLimitingQueue, type Request, requestKey } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../bindings/base/clock.ts';
 import { Debounce } from '../../bindings/controller/debounce.ts';
-import { hearReports } from '../workqueue/reported.ts';
-import { FakeCluster, type TestObject } from './fake-cluster.ts';
-import { Widget, widget } from './resources.ts';
-import { answers, causeOf, fail, requestOf, rig } from './rig.ts';
+import { answers, causeOf, fail, requestOf, rig } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 
 const debounceOf = (clock: FakeClock, release: (request: Request, priority: number) => boolean) =>
   new Debounce(clock, { debounceMs: 100, debounceMaxMs: 1000 }, release);

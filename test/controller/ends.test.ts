@@ -20,12 +20,12 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
-import { FakeCluster } from './fake-cluster.ts';
-import { FakeManager } from './fake-manager.ts';
+import { requestOf, rig, TestSource } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
+import { FakeManager } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { FakeTracer } from './fake-tracer.ts';
-import { Widget, widget } from './resources.ts';
-import { requestOf, rig, TestSource } from './rig.ts';
 
 const reported = hearReports();
 

@@ -4,7 +4,7 @@
 import { EventChannel } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 const clock = new FakeClock();
 

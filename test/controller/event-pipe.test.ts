@@ -18,9 +18,15 @@ import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
-import { reports } from '../cache/informer/recording-handlers.ts';
-import { RecordingLogger } from './fake-manager.ts';
-import { RecordingQueue, type Thing, telling, thing, unknownChange } from './source-rig.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import {
+  RecordingQueue,
+  type Thing,
+  telling,
+  thing,
+  unknownChange,
+} from '../helpers/controller/recording-queues.ts';
 
 const reported = reports();
 

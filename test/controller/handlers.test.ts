@@ -17,8 +17,13 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { reports } from '../cache/informer/recording-handlers.ts';
-import { RecordingHandlerQueue, type Thing, thing, unknownChange } from './source-rig.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import {
+  RecordingHandlerQueue,
+  type Thing,
+  thing,
+  unknownChange,
+} from '../helpers/controller/recording-queues.ts';
 
 const reported = reports();
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });

@@ -22,11 +22,11 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { handleError } from '../../bindings/base/handle-error.ts';
-import { collectErrors } from '../reported-errors.ts';
-import { FakeCluster } from './fake-cluster.ts';
-import { FakeManager } from './fake-manager.ts';
-import { Widget, widget } from './resources.ts';
-import { causeOf, fail, rig, TestSource } from './rig.ts';
+import { causeOf, fail, rig, TestSource } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
+import { FakeManager } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
 

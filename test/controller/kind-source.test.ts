@@ -18,11 +18,11 @@ import {
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
-import { reports } from '../cache/informer/recording-handlers.ts';
-import { answer, statusBody } from '../cache/reflector/live-server.ts';
-import { FakeCluster } from './fake-cluster.ts';
-import { RecordingLogger } from './fake-manager.ts';
-import { started, type Thing, telling } from './source-rig.ts';
+import { answer, statusBody } from '../helpers/cache/live-server.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
+import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import { started, type Thing, telling } from '../helpers/controller/recording-queues.ts';
 
 const reported = reports();
 const Things = defineResource<Thing>()({

@@ -9,11 +9,11 @@ import {
 } from 'capstan/controller';
 import { PriorityQueue } from 'capstan/workqueue';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { ignoreErrors } from '../reported-errors.ts';
-import type { TestObject } from './fake-cluster.ts';
-import { FakeManager } from './fake-manager.ts';
-import { Widget, widget } from './resources.ts';
-import { causeOf, rig, TestSource } from './rig.ts';
+import { causeOf, rig, TestSource } from '../helpers/controller/controller-rig.ts';
+import type { TestObject } from '../helpers/controller/fake-cluster.ts';
+import { FakeManager } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { ignoreErrors } from '../helpers/reported-errors.ts';
 
 ignoreErrors();
 afterEach(() => {

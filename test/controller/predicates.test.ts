@@ -23,11 +23,16 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LazyChange } from '../../bindings/cache/bytes/change.ts';
 import { StoredObjects } from '../../bindings/cache/bytes/stored-objects.ts';
 import { EventPipe } from '../../bindings/controller/sources/event-pipe.ts';
-import { ByteStore, type Thing as ByteThing } from '../cache/bytes/byte-store.ts';
-import { reports } from '../cache/informer/recording-handlers.ts';
 import { vectorFiles } from '../conformance/files.ts';
 import { type PredicateSpec, passes, predicateOf } from '../conformance/subjects/predicates.ts';
-import { RecordingHandlerQueue, RecordingQueue, type Thing, thing } from './source-rig.ts';
+import { ByteStore, type Thing as ByteThing } from '../helpers/cache/byte-store.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import {
+  RecordingHandlerQueue,
+  RecordingQueue,
+  type Thing,
+  thing,
+} from '../helpers/controller/recording-queues.ts';
 
 const reported = reports();
 afterEach(() => vi.restoreAllMocks());

@@ -7,10 +7,10 @@ import {
 } from 'capstan/controller';
 import { FakeClock, PrometheusProvider, type RateLimiter, type Request } from 'capstan/workqueue';
 import { afterEach, expect, test } from 'vitest';
-import { parseText } from '../workqueue/prometheus-text.ts';
-import { hearReports } from '../workqueue/reported.ts';
-import { FakeCluster, type TestObject } from './fake-cluster.ts';
-import { Part, Widget, widget } from './resources.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import { Part, Widget, widget } from '../helpers/controller/resources.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 
 const part = (name: string, owner: string): TestObject => ({
   metadata: {

@@ -12,12 +12,12 @@ import {
 } from 'capstan/controller';
 import { type AddOptions, FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
-import { ignoreErrors } from '../reported-errors.ts';
-import { FakeCluster, type TestObject } from './fake-cluster.ts';
-import { FakeManager } from './fake-manager.ts';
-import { Part, Widget, widget } from './resources.ts';
-import { TestSource } from './rig.ts';
+import { TestSource } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import { FakeManager } from '../helpers/controller/fake-manager.ts';
+import { Part, Widget, widget } from '../helpers/controller/resources.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { ignoreErrors } from '../helpers/reported-errors.ts';
 
 ignoreErrors();
 

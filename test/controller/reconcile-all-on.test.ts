@@ -3,11 +3,11 @@ import { createController, newControllerManagedBy, timerSource } from 'capstan/c
 import { FakeClock, type Request } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { ReconcileAllQueue } from '../../bindings/controller/reconcile-all-on.ts';
-import { reports } from '../cache/informer/recording-handlers.ts';
-import { FakeCluster, type TestObject } from './fake-cluster.ts';
-import { FakeManager } from './fake-manager.ts';
-import { Widget, widget } from './resources.ts';
-import { causeOf, TestSource } from './rig.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import { causeOf, TestSource } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster, type TestObject } from '../helpers/controller/fake-cluster.ts';
+import { FakeManager } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
 
 const reported = reports();
 

@@ -12,13 +12,13 @@ import {
 } from 'capstan/controller';
 import { describe, expect, test } from 'vitest';
 import { newReconcileId, uuidOf } from '../../bindings/controller/run.ts';
-import { collectErrors } from '../reported-errors.ts';
-import { parseText } from '../workqueue/prometheus-text.ts';
-import { FakeCluster } from './fake-cluster.ts';
-import { FakeManager, RecordingLogger } from './fake-manager.ts';
+import { answers, fail, rig } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
+import { FakeManager, RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 import { FakeTracer } from './fake-tracer.ts';
-import { Widget, widget } from './resources.ts';
-import { answers, fail, rig } from './rig.ts';
 
 const reported = collectErrors();
 

@@ -5,10 +5,10 @@ import { newControllerManagedBy, type ReportOptions, TerminalError } from 'capst
 import { PriorityQueue, PrometheusProvider } from 'capstan/workqueue';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Causes } from '../../bindings/controller/causes.ts';
-import { ignoreErrors } from '../reported-errors.ts';
-import { FakeManager } from './fake-manager.ts';
-import { Widget, widget } from './resources.ts';
-import { answers, causeOf, fail, rig } from './rig.ts';
+import { answers, causeOf, fail, rig } from '../helpers/controller/controller-rig.ts';
+import { FakeManager } from '../helpers/controller/fake-manager.ts';
+import { Widget, widget } from '../helpers/controller/resources.ts';
+import { ignoreErrors } from '../helpers/reported-errors.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

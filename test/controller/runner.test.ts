@@ -11,8 +11,8 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
-import { fail, requestOf, rig } from './rig.ts';
+import { fail, requestOf, rig } from '../helpers/controller/controller-rig.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 
 const reported = hearReports();
 

@@ -18,10 +18,10 @@ import {
   requestKey,
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { collectErrors } from '../reported-errors.ts';
-import { FakeCluster } from './fake-cluster.ts';
-import { Widget } from './resources.ts';
-import { fail, requestOf, rig, TestSource } from './rig.ts';
+import { fail, requestOf, rig, TestSource } from '../helpers/controller/controller-rig.ts';
+import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
+import { Widget } from '../helpers/controller/resources.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 
 const reported = collectErrors();
 afterEach(() => {

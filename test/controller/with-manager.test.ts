@@ -6,10 +6,10 @@ import { newControllerManagedBy } from 'capstan/controller';
 import { type ManagerOptions, newManager } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { collectErrorValues } from '../reported-errors.ts';
-import { FakeCluster } from './fake-cluster.ts';
-import { RecordingLogger } from './fake-manager.ts';
-import { ownedBy, Part, part, Widget, widget } from './resources.ts';
+import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
+import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import { ownedBy, Part, part, Widget, widget } from '../helpers/controller/resources.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
 
 const reported = collectErrorValues();
 

@@ -4,7 +4,7 @@ import { KubeConfig, loadYaml } from '@kubernetes/client-node';
 import { defineResource, type Transport } from 'capstan/cache';
 import type { Client, ObjectMeta } from 'capstan/client';
 import { kubeConfigTransport } from 'capstan/client-node';
-import type { ControlPlane } from './control-plane.ts';
+import type { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 
 export interface Account {
   apiVersion: string;

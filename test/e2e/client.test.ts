@@ -43,10 +43,10 @@ import {
   Namespaces,
   Widgets,
   widget,
-} from '../client/fixtures.ts';
-import { textOf } from '../testing/client.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
+} from '../helpers/client/fixtures.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 interface Deployment {

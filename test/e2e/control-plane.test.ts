@@ -9,7 +9,7 @@ import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { eventually, within } from './conditions.ts';
+import { eventually, within } from '../helpers/control-plane/conditions.ts';
 
 test('a control plane goes, with its folder, when the process that started it is killed', async () => {
   const script = fileURLToPath(new URL('./start-control-plane.ts', import.meta.url));

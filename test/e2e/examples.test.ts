@@ -28,10 +28,10 @@ import {
   Website,
   type WebsiteObject,
 } from '../../examples/website/resources.ts';
-import { textOf } from '../testing/client.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
-import type { Program } from './program.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import type { Program } from '../helpers/control-plane/program.ts';
+import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 const OBJECTS = 1000;

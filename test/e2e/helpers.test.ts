@@ -27,12 +27,12 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import * as v from 'valibot';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { CASES, objectOf, Wide } from '../client/crd-cases.ts';
-import { judge } from '../client/random-schemas.ts';
-import { testSeed } from '../random.ts';
-import { textOf } from '../testing/client.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
+import { CASES, objectOf, Wide } from '../helpers/client/crd-cases.ts';
+import { judge } from '../helpers/client/random-schemas.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { testSeed } from '../helpers/random.ts';
+import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 let plane: ControlPlane;

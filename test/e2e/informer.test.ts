@@ -7,8 +7,8 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { type Transport, TransportError } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { testSeed } from '../random.ts';
-import { ControlPlane } from './control-plane.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { testSeed } from '../helpers/random.ts';
 import { Churn } from './informer/churn.ts';
 import { Gate } from './informer/gate.ts';
 import { type Scope, Watched } from './informer/watched.ts';
@@ -180,7 +180,7 @@ test('a bearer token serves as well as a client certificate, and a wrong one is 
 
 test('a server that another authority has signed gets no request', async () => {
   const other = await readKubeConfig(plane);
-  const { certificates } = await import('./certificates.ts');
+  const { certificates } = await import('../helpers/control-plane/certificates.ts');
   const caData = Buffer.from((await certificates()).ca.cert).toString('base64');
   other.clusters = other.clusters.map((cluster) => ({ ...cluster, caData }));
   const transport = kubeConfigTransport(other);

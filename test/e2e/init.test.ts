@@ -22,11 +22,11 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { initProject } from '../../bin/init.ts';
 import type { PackageFacts } from '../../bin/project-manifest.ts';
-import { linkPackages } from '../bin/project.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import type { Program } from '../helpers/control-plane/program.ts';
+import { linkPackages } from '../helpers/project-packages.ts';
 import { kubeconfigWith, tokenOf, transportWith } from './accounts.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
-import type { Program } from './program.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 interface Anything {

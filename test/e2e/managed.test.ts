@@ -15,10 +15,10 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import type { Logger } from 'capstan/controller';
 import { type ControllerManager, type LivePageState, newManager } from 'capstan/manager';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { textOf } from '../testing/client.ts';
-import { type Family, parseText } from '../workqueue/prometheus-text.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { type Family, parseText } from '../helpers/prometheus-text.ts';
+import { textOf } from '../helpers/server/requests.ts';
 import {
   addShelfController,
   ConfigMap,

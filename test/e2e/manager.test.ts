@@ -8,10 +8,10 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { newControllerManagedBy } from 'capstan/controller';
 import { newManager, withAuthenticationAndAuthorization } from 'capstan/manager';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { textOf } from '../testing/client.ts';
-import { parseText } from '../workqueue/prometheus-text.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane, TOKEN } from './control-plane.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane, TOKEN } from '../helpers/control-plane/control-plane.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { textOf } from '../helpers/server/requests.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 interface Thing {

@@ -27,9 +27,9 @@ import { newControllerManagedBy } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { setErrorHandler } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { ServiceAccount, tokenOf, transportWith } from './accounts.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 interface Thing extends KubeObject {

@@ -5,8 +5,8 @@ import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 interface Got {

@@ -2,7 +2,7 @@
  * Stops a run without API server before the first test, with one plain sentence and a failing exit
  * code.
  */
-import { assets } from './assets.ts';
+import { assets } from '../helpers/control-plane/assets.ts';
 
 export default function requireAssets(): void {
   try {

@@ -7,8 +7,8 @@
 import type { Transport } from 'capstan/cache';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { testSeed } from '../random.ts';
-import { ControlPlane } from './control-plane.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { testSeed } from '../helpers/random.ts';
 import { Api } from './same-answers/api.ts';
 import { apply } from './same-answers/apply.ts';
 import { definitions } from './same-answers/definitions.ts';

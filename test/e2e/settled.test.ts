@@ -16,9 +16,9 @@ import {
 import { kubeConfigTransport } from 'capstan/client-node';
 import { ApiServer } from 'capstan/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
 import { type Empty, emptiesOf, getJson, schemasOf, withEmpties } from './all-kinds/empties.ts';
 import { type Body, NOT_KEPT, OBJECTS } from './all-kinds/objects.ts';
-import { ControlPlane } from './control-plane.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 type Kind = Resource<Body>;

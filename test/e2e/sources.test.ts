@@ -8,9 +8,9 @@ import { kubeConfigTransport } from 'capstan/client-node';
 import { kindSource } from 'capstan/controller';
 import { FakeClock } from 'capstan/workqueue';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { started, type Thing, telling } from '../controller/source-rig.ts';
-import { eventually } from './conditions.ts';
-import { ControlPlane } from './control-plane.ts';
+import { eventually } from '../helpers/control-plane/conditions.ts';
+import { ControlPlane } from '../helpers/control-plane/control-plane.ts';
+import { started, type Thing, telling } from '../helpers/controller/recording-queues.ts';
 import { readKubeConfig } from './same-answers/servers.ts';
 
 const Gadgets = {

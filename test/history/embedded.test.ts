@@ -7,11 +7,11 @@ import { defineResource, type KubeObject, ListWatch, SharedIndexInformer } from 
 import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CuttingTransport } from '../../examples/demo/cutting-transport.ts';
-import { Random, testSeed } from '../random.ts';
-import { ignoreErrors } from '../reported-errors.ts';
-import { stateOf, truthOf, type View } from './content.ts';
-import { judge, report } from './judge.ts';
-import { RecordingHandler, RecordingTransport } from './recorder.ts';
+import { stateOf, truthOf, type View } from '../helpers/history/content.ts';
+import { judge, report } from '../helpers/history/judge.ts';
+import { RecordingHandler, RecordingTransport } from '../helpers/history/recorder.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { ignoreErrors } from '../helpers/reported-errors.ts';
 import { ServerLog } from './server-log.ts';
 
 const seed = testSeed();

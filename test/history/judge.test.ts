@@ -4,9 +4,9 @@
  * every run that it judges worthless.
  */
 import { describe, expect, it } from 'vitest';
-import { judge, report } from './judge.ts';
+import { judge, report } from '../helpers/history/judge.ts';
+import { Truth } from '../helpers/history/truth.ts';
 import { history, list, states, told, watch, writes } from './notation.ts';
-import { Truth } from './truth.ts';
 
 /**
  * a, b and c come and go; the informer lists at 2, watches, is cut at 5, and has to list again at

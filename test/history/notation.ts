@@ -17,8 +17,8 @@ import type {
   Told,
   WatchRecord,
   Write,
-} from './history.ts';
-import { Truth } from './truth.ts';
+} from '../helpers/history/history.ts';
+import { Truth } from '../helpers/history/truth.ts';
 
 const TOKEN = /^([-~]?)([a-z]+)(\d+)(?:>(\d+))?(?::(.*))?$/;
 

@@ -3,7 +3,7 @@
  * that no fault is aimed at.
  */
 import type { KubeObject, Transport } from 'capstan/cache';
-import { keyOf, type LogEntry, versionOf } from './content.ts';
+import { keyOf, type LogEntry, versionOf } from '../helpers/history/content.ts';
 
 export class ServerLog {
   readonly entries: LogEntry[] = [];

@@ -44,12 +44,12 @@ describe('the habits of the house', () => {
     expect(find(['bindings/base/clock.ts'], /\bsetTimeout\(/).length).toBeGreaterThan(0);
   });
 
-  // Not test/e2e and test/runtimes: a real API server and other runtimes are processes of their
-  // own, which are awaited with deadlines.
+  // Not test/e2e, test/runtimes and test/helpers/control-plane: a real API server and other
+  // runtimes are processes of their own, which are awaited with deadlines.
   it('keep host timers out of tests: time is a fake clock, sockets are awaited by their events', () => {
     expect(
       find(
-        ['test/*.ts', 'test/!(e2e|runtimes)/**/*.ts'],
+        ['test/!(e2e|runtimes|helpers)/**/*.ts', 'test/helpers/{*,!(control-plane)/**/*}.ts'],
         /\bset(Timeout|Interval)\(|\bfrom 'node:timers/,
       ),
     ).toEqual([]);

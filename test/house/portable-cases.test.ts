@@ -42,9 +42,9 @@ it('the cases and all that they use import capstan, the test runner and each oth
   const files = reachable();
   expect(files).toEqual(
     expect.arrayContaining([
-      'test/workqueue/helpers.ts',
+      'test/helpers/workqueue/helpers.ts',
       'test/conformance/runner.ts',
-      'test/random.ts',
+      'test/helpers/random.ts',
     ]),
   );
   const foreign = files.flatMap((path) =>

@@ -6,7 +6,7 @@ import {
   type LeaseLockOptions,
 } from 'capstan/leaderelection';
 import { FakeClock } from 'capstan/workqueue';
-import { LeaseServer, LeaseTransport } from './lease-server.ts';
+import { LeaseServer, LeaseTransport } from '../helpers/leaderelection/lease-server.ts';
 
 export const START = Date.UTC(2026, 0, 2, 3, 4, 5);
 

@@ -7,11 +7,16 @@ import { describe, expect, it } from 'vitest';
 import { macrotask } from '../../bindings/base/clock.ts';
 import { sleep } from '../../bindings/base/wait.ts';
 import { NO_RECORD } from '../../bindings/leaderelection/lock.ts';
-import { Random, testSeed } from '../random.ts';
-import { collectErrors } from '../reported-errors.ts';
+import {
+  failure,
+  LeaseServer,
+  LeaseTransport,
+  silence,
+} from '../helpers/leaderelection/lease-server.ts';
+import { StoppableClock } from '../helpers/leaderelection/stoppable-clock.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { collectErrors } from '../helpers/reported-errors.ts';
 import { Candidate } from './candidate.ts';
-import { failure, LeaseServer, LeaseTransport, silence } from './lease-server.ts';
-import { StoppableClock } from './stoppable-clock.ts';
 
 const other = (second: number) => ({
   holderIdentity: 'other',

@@ -1,6 +1,10 @@
 /** The judge finds each violation: one history for each. */
 import { expect, it } from 'vitest';
-import { judgeElection, type LogEntry, type ProcessLog } from './judge.ts';
+import {
+  judgeElection,
+  type LogEntry,
+  type ProcessLog,
+} from '../helpers/leaderelection/judge-election.ts';
 
 const write = (sentAt: number, version: number, holder: string): LogEntry => ({
   kind: 'write',

@@ -3,7 +3,7 @@ import { StatusError, type Transport } from 'capstan/cache';
 import { FakeClock } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { requestJson } from '../../bindings/leaderelection/lease-requests.ts';
-import { answer, statusBody } from '../cache/reflector/live-server.ts';
+import { answer, statusBody } from '../helpers/cache/live-server.ts';
 
 // A write that still waited for its credentials was reported as one that may have taken effect.
 test('a write that times out may have taken effect only if it was sent', async () => {

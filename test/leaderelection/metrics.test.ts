@@ -3,8 +3,8 @@ import { HealthzAdaptor, LeaderElectionMetrics } from 'capstan/leaderelection';
 import { expect, it } from 'vitest';
 import { formatMicroTime } from '../../bindings/base/times.ts';
 import { RecordTimes } from '../../bindings/leaderelection/lock.ts';
+import { failure } from '../helpers/leaderelection/lease-server.ts';
 import { Candidate } from './candidate.ts';
-import { failure } from './lease-server.ts';
 
 it('metrics show who leads and how often a renewal had to read first', async () => {
   const metrics = new LeaderElectionMetrics();

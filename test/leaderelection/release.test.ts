@@ -2,8 +2,8 @@
 import type { LogFields } from 'capstan/controller';
 import { silentLogger } from 'capstan/controller';
 import { describe, expect, it } from 'vitest';
+import { failure } from '../helpers/leaderelection/lease-server.ts';
 import { Candidate } from './candidate.ts';
-import { failure } from './lease-server.ts';
 
 describe('a release', () => {
   it('that conflicts repeatedly is retried at once, then each retry period, until the renew deadline', async () => {

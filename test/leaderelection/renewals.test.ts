@@ -8,9 +8,9 @@ import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
 import { NO_RECORD } from '../../bindings/leaderelection/lock.ts';
+import { failure, silence } from '../helpers/leaderelection/lease-server.ts';
+import { StoppableClock } from '../helpers/leaderelection/stoppable-clock.ts';
 import { Candidate } from './candidate.ts';
-import { failure, silence } from './lease-server.ts';
-import { StoppableClock } from './stoppable-clock.ts';
 
 const other = (leaseDurationSeconds = 15) => ({
   holderIdentity: 'other',

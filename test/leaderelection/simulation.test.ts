@@ -4,7 +4,7 @@
  * CAPSTAN_ELECTION_TERMS is the total number of terms.
  */
 import { describe, expect, it } from 'vitest';
-import { testSeed } from '../random.ts';
+import { testSeed } from '../helpers/random.ts';
 import { type SimulationOptions, simulate } from './simulation.ts';
 
 const seed = testSeed();

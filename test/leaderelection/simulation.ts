@@ -10,8 +10,8 @@
  */
 import { LeaderElector, LeaseLock } from 'capstan/leaderelection';
 import { sleep } from '../../bindings/base/wait.ts';
-import { Random } from '../random.ts';
-import { LeaseServer } from './lease-server.ts';
+import { LeaseServer } from '../helpers/leaderelection/lease-server.ts';
+import { Random } from '../helpers/random.ts';
 import { Machine, Network, SimulatedWorld } from './world.ts';
 
 export interface SimulationOptions {

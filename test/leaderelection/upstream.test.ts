@@ -7,8 +7,8 @@ import { HealthzAdaptor, type LeaderElectionRecord } from 'capstan/leaderelectio
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, it } from 'vitest';
 import { recordOfSpec, specOfRecord } from '../../bindings/leaderelection/lock.ts';
+import { failure, type LeaseObject } from '../helpers/leaderelection/lease-server.ts';
 import { Candidate } from './candidate.ts';
-import { failure, type LeaseObject } from './lease-server.ts';
 
 const call = () => ({
   clock: new FakeClock(),

@@ -7,8 +7,14 @@
 import { type Transport, TransportError, type TransportRequest } from 'capstan/cache';
 import type { Clock } from 'capstan/workqueue';
 import { macrotask } from '../../bindings/base/clock.ts';
-import type { Random } from '../random.ts';
-import { failure, type LeaseAnswer, type LeaseServer, response, silence } from './lease-server.ts';
+import {
+  failure,
+  type LeaseAnswer,
+  type LeaseServer,
+  response,
+  silence,
+} from '../helpers/leaderelection/lease-server.ts';
+import type { Random } from '../helpers/random.ts';
 
 interface WorldEvent {
   readonly at: number;

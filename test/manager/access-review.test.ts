@@ -6,7 +6,7 @@ import type { Transport, TransportRequest } from 'capstan/cache';
 import { type AccessReviewOptions, withAuthenticationAndAuthorization } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { managerOf, start } from './managers.ts';
 
 const reported = hearReports();

@@ -8,8 +8,8 @@ import type { Collector } from 'capstan/controller';
 import { FakeClock, PrometheusProvider, WorkQueue } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { collect, mergeExpositions } from '../../bindings/manager/collect-metrics.ts';
-import { parseText } from '../workqueue/prometheus-text.ts';
-import { hearReports } from '../workqueue/reported.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { managerOf, start } from './managers.ts';
 
 const reported = hearReports();

@@ -14,9 +14,9 @@ import { type ControllerBuilder, newControllerManagedBy } from 'capstan/controll
 import { type ControllerManager, type ManagerOptions, newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
-import { parseText } from '../workqueue/prometheus-text.ts';
-import { hearReports } from '../workqueue/reported.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { grownSince, resources } from './left.ts';
 
 const reported = hearReports();

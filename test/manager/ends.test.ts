@@ -8,10 +8,10 @@ import { newManager } from 'capstan/manager';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
 import { metricsOfManager } from '../../bindings/controller/metrics.ts';
-import { FakeCluster } from '../controller/fake-cluster.ts';
-import { RecordingLogger } from '../controller/fake-manager.ts';
-import { Part, Widget, widget } from '../controller/resources.ts';
-import { hearReports } from '../workqueue/reported.ts';
+import { FakeCluster } from '../helpers/controller/fake-cluster.ts';
+import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
+import { Part, Widget, widget } from '../helpers/controller/resources.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { start } from './managers.ts';
 
 const reported = hearReports();

@@ -9,7 +9,7 @@ import { newManager } from 'capstan/manager';
 import { fakeClient, fakeTransport } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 
 const reported = hearReports();
 

@@ -4,7 +4,7 @@
  */
 import { CapstanError } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { managerOf, recorded, start } from './managers.ts';
 
 const reported = hearReports();

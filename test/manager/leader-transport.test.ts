@@ -5,7 +5,7 @@
 import type { TransportRequest } from 'capstan/cache';
 import { type LeaderElectionOptions, newManager } from 'capstan/manager';
 import { describe, expect, test } from 'vitest';
-import { ConfigMaps, configMap } from '../client/fixtures.ts';
+import { ConfigMaps, configMap } from '../helpers/client/fixtures.ts';
 import {
   failure,
   type LeaseAnswer,
@@ -13,8 +13,8 @@ import {
   LeaseServer,
   LeaseTransport,
   silence,
-} from '../leaderelection/lease-server.ts';
-import { StoppableClock } from '../leaderelection/stoppable-clock.ts';
+} from '../helpers/leaderelection/lease-server.ts';
+import { StoppableClock } from '../helpers/leaderelection/stoppable-clock.ts';
 import { recorded, start } from './managers.ts';
 
 const heldBy = (holderIdentity: string): LeaseObject['spec'] => ({

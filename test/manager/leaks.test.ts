@@ -6,8 +6,8 @@ import { defineResource } from 'capstan/cache';
 import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
-import { hearReports } from '../workqueue/reported.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { grownSince, resources } from './left.ts';
 import { managerOf, recorded, start } from './managers.ts';
 

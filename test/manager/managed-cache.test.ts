@@ -4,8 +4,8 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, onTestFinished, test } from 'vitest';
-import { reports } from '../cache/informer/recording-handlers.ts';
-import { RecordingLogger } from '../controller/fake-manager.ts';
+import { reports } from '../helpers/cache/recording-handlers.ts';
+import { RecordingLogger } from '../helpers/controller/fake-manager.ts';
 
 const reported = reports();
 

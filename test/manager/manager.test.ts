@@ -8,7 +8,7 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { CapstanError, FakeClock } from 'capstan/workqueue';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { hearReports } from '../workqueue/reported.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { managerOf, noServer, others, recorded, start } from './managers.ts';
 
 const reported = hearReports();

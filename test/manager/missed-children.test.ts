@@ -10,8 +10,15 @@ import { newManager } from 'capstan/manager';
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, onTestFinished, test } from 'vitest';
-import { at, type ConfigMap, ConfigMaps, configMap, Widgets, widget } from '../client/fixtures.ts';
-import { Random, testSeed } from '../random.ts';
+import {
+  at,
+  type ConfigMap,
+  ConfigMaps,
+  configMap,
+  Widgets,
+  widget,
+} from '../helpers/client/fixtures.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 const CONFIG_MAPS = {
   group: '',

@@ -31,7 +31,7 @@ import {
   type Metadata,
   Widgets,
   widget,
-} from '../client/fixtures.ts';
+} from '../helpers/client/fixtures.ts';
 
 const Nodes = defineResource<KubeObject & { metadata: Metadata }>()({
   group: '',

@@ -5,7 +5,7 @@
 import type { ControllerReport } from 'capstan/controller';
 import type { LivePageOptions, ManagerReport } from 'capstan/manager';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Chromium, findChromium, type OpenOptions, type Page } from '../page/chromium.ts';
+import { Chromium, findChromium, type OpenOptions, type Page } from '../helpers/chromium.ts';
 import { controllerOf, reportOf, runOf, sampleKey } from './page-samples.ts';
 import { type PageServer, servePage } from './page-server.ts';
 

@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { redact } from '../../bindings/manager/page/redact.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 import { harmless, leaks } from './redact-corpus.ts';
 
 // Keys with slashes in them and passphrases of several words were shown.

@@ -11,7 +11,7 @@ import { newManager } from 'capstan/manager';
 import { ApiServer } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { addWebsiteController } from '../../examples/website/controller.ts';
-import { Chromium, findChromium } from '../page/chromium.ts';
+import { Chromium, findChromium } from '../helpers/chromium.ts';
 
 const [
   file = fileURLToPath(new URL('../../docs/live-page.png', import.meta.url)),

@@ -1,7 +1,7 @@
 /** The metrics that a manager gives of its own process. */
 import { expect, test } from 'vitest';
 import { ProcessMetrics } from '../../bindings/manager/process-metrics.ts';
-import { parseText } from '../workqueue/prometheus-text.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
 
 test('includes the event-loop delay only while it is sampled', async () => {
   const metrics = new ProcessMetrics();

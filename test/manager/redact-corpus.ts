@@ -2,7 +2,7 @@
  * Generates texts of errors with secrets, in the forms in which programs and servers quote their
  * input, and harmless texts that must stay readable. All secrets are made up.
  */
-import type { Random } from '../random.ts';
+import type { Random } from '../helpers/random.ts';
 
 const LOWER = 'abcdefghijklmnopqrstuvwxyz';
 const UPPER = LOWER.toUpperCase();

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { connect as connectTLS } from 'node:tls';
 import { HTTPServer } from 'capstan/manager';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { type Authority, authority, certificate } from '../client-node/servers.ts';
+import { type Authority, authority, certificate } from '../helpers/http-servers.ts';
 import { managerOf } from './managers.ts';
 
 let tls: Authority;

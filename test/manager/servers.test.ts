@@ -12,9 +12,9 @@ import { text as textOf } from 'node:stream/consumers';
 import { connect as connectTLS, Server as TLSServer } from 'node:tls';
 import { certificateFiles, HTTPServer, type ManagerOptions } from 'capstan/manager';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { authority, certificate } from '../client-node/servers.ts';
-import { parseText } from '../workqueue/prometheus-text.ts';
-import { hearReports } from '../workqueue/reported.ts';
+import { authority, certificate } from '../helpers/http-servers.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { managerOf, start } from './managers.ts';
 
 const reported = hearReports();

@@ -13,7 +13,7 @@ import {
   startStop,
 } from '../../bench/controller/start-stop-run.ts';
 import { systemClock } from '../../bindings/base/clock.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { buildPage, POLICY } from '../../bench/page/build.ts';
 import { HEADERS, type PageServer, serveFolder } from '../../bench/page/serve.ts';
 import { encodeResult } from '../../bench/page/share.ts';
-import { Chromium, findChromium, type OpenOptions, type Page } from './chromium.ts';
+import { Chromium, findChromium, type OpenOptions, type Page } from '../helpers/chromium.ts';
 import { resultOf } from './samples.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'capstan-page-'));

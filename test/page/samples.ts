@@ -2,7 +2,7 @@
 
 import { WORKS } from '../../bench/page/plan.ts';
 import { PERCENTILES, type Result, type Row, type SteadySide } from '../../bench/page/result.ts';
-import type { Random } from '../random.ts';
+import type { Random } from '../helpers/random.ts';
 
 export function rowOf(work: string, n: number, ours: number, theirs: number): Row {
   const around = (ns: number) => ({ ns, min: (ns * 9) / 10, max: (ns * 11) / 10 });

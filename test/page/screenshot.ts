@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildPage } from '../../bench/page/build.ts';
 import { serveFolder } from '../../bench/page/serve.ts';
-import { Chromium, findChromium } from './chromium.ts';
+import { Chromium, findChromium } from '../helpers/chromium.ts';
 
 const QUERY = '?works=cycle-request,limiter&n=1000,100000&rounds=7&steady=100000&seconds=10';
 const WIDTH = 960;

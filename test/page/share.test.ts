@@ -5,7 +5,7 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { decodeResult, encodeResult, looksShared, ShareError } from '../../bench/page/share.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 import { randomResult, resultOf, rowOf } from './samples.ts';
 
 const fragmentOf = (text: string | Uint8Array): string =>

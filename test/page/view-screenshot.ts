@@ -12,7 +12,7 @@ import { buildView } from '../../examples/browser/build.ts';
 import { serveView } from '../../examples/browser/proxy.ts';
 import { Node, Pod } from '../../examples/browser/resources.ts';
 import { SimulatedCluster } from '../../examples/browser/simulated-cluster.ts';
-import { Chromium, findChromium } from './chromium.ts';
+import { Chromium, findChromium } from '../helpers/chromium.ts';
 
 const [
   file = fileURLToPath(new URL('../../docs/cluster-view.png', import.meta.url)),

@@ -18,7 +18,7 @@ import { buildView } from '../../examples/browser/build.ts';
 import { serveView, type ViewServer } from '../../examples/browser/proxy.ts';
 import { Node, Pod, type PodObject } from '../../examples/browser/resources.ts';
 import { SimulatedCluster } from '../../examples/browser/simulated-cluster.ts';
-import { Chromium, findChromium, type OpenOptions, type Page } from './chromium.ts';
+import { Chromium, findChromium, type OpenOptions, type Page } from '../helpers/chromium.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'capstan-view-'));
 let cluster: SimulatedCluster;

@@ -8,7 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { testSeed } from '../random.ts';
+import { testSeed } from '../helpers/random.ts';
 import { bundleHost, type Host, installPackage, type Project } from './bundle.ts';
 import { checkBundles, checkPolicy, checkRequire, type Tools } from './checks.ts';
 import { startCluster } from './cluster.ts';

@@ -5,7 +5,15 @@ import { gunzipSync } from 'node:zlib';
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { generate } from 'selfsigned';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { brief, Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import {
+  brief,
+  Client,
+  CONFIG_MAPS,
+  configMap,
+  start,
+  WIDGETS,
+  widget,
+} from '../helpers/server/requests.ts';
 
 const INITIAL = {
   sendInitialEvents: 'true',

@@ -12,7 +12,7 @@ import {
   start,
   WIDGETS,
   widget,
-} from './client.ts';
+} from '../helpers/server/requests.ts';
 
 const TEMPLATES = '/api/v1/namespaces/default/podtemplates';
 

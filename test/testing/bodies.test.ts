@@ -4,7 +4,7 @@
  * first one here; a port beyond 32 bits was a 422 here, and a 400 there.
  */
 import { expect, test } from 'vitest';
-import { start } from './client.ts';
+import { start } from '../helpers/server/requests.ts';
 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 

@@ -12,7 +12,7 @@ import {
   STRATEGIC,
   start,
   WORKLOAD,
-} from './client.ts';
+} from '../helpers/server/requests.ts';
 
 const IN = 'namespaces/default';
 const metadata = { name: 'a' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { start } from './client.ts';
+import { start } from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';

@@ -4,7 +4,7 @@
  */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, type Client, POD_SPEC, start } from './client.ts';
+import { type Body, type Client, POD_SPEC, start } from '../helpers/server/requests.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const START = Date.parse('2026-01-02T03:04:05Z');

@@ -3,7 +3,7 @@
  * installed here without a word, and in a cluster refused.
  */
 import { expect, test } from 'vitest';
-import { start } from './client.ts';
+import { start } from '../helpers/server/requests.ts';
 
 const POLICIES = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies';
 const policy = (spec: object): object => ({

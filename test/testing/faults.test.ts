@@ -1,6 +1,13 @@
 import { ApiServer, FakeClock, type Fault } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { brief, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import {
+  brief,
+  CONFIG_MAPS,
+  configMap,
+  start,
+  WIDGETS,
+  widget,
+} from '../helpers/server/requests.ts';
 
 /** What became of a request that does not get its answer. */
 const failure = async (answer: Promise<unknown>): Promise<unknown> =>

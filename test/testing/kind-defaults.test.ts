@@ -4,7 +4,7 @@
  * tests had never seen.
  */
 import { describe, expect, test } from 'vitest';
-import { start } from './client.ts';
+import { start } from '../helpers/server/requests.ts';
 
 const IN = 'namespaces/default';
 const container = { name: 'c', image: 'i' };

@@ -3,7 +3,15 @@
  * test/e2e/same-answers.
  */
 import { expect, test } from 'vitest';
-import { APPLY_PATCH, brief, CONFIG_MAPS, configMap, POD_SPEC, start, WORKLOAD } from './client.ts';
+import {
+  APPLY_PATCH,
+  brief,
+  CONFIG_MAPS,
+  configMap,
+  POD_SPEC,
+  start,
+  WORKLOAD,
+} from '../helpers/server/requests.ts';
 
 test('annotations above 256 KiB in all are refused', async () => {
   const { api } = await start();

@@ -3,7 +3,7 @@
  * none on a kube-apiserver 1.36.3, whose answers these are.
  */
 import { expect, test } from 'vitest';
-import { APPLY_PATCH, CONFIG_MAPS, start } from './client.ts';
+import { APPLY_PATCH, CONFIG_MAPS, start } from '../helpers/server/requests.ts';
 
 const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
 const config = (data: object, more: object = {}): object => ({

@@ -9,7 +9,7 @@ import {
   start,
   WIDGETS,
   widget,
-} from './client.ts';
+} from '../helpers/server/requests.ts';
 
 const names = (list: Body): string[] => list.items.map((item) => item.metadata.name);
 

@@ -14,8 +14,8 @@ import {
 import { typeNamed } from '../../bindings/testing/server/schema/built-in.ts';
 import { validateObject } from '../../bindings/testing/server/schema/validate.ts';
 import { strategicPatch } from '../../bindings/testing/server/strategic.ts';
-import { growth, STEEP } from '../growth.ts';
-import { Random, testSeed } from '../random.ts';
+import { growth, STEEP } from '../helpers/growth.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 const seed = testSeed();
 console.log(`test/testing/long-lists.test.ts: CAPSTAN_SEED=${seed}`);

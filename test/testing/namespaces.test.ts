@@ -4,7 +4,7 @@
  */
 import { FakeClock, fakeTransport } from 'capstan/testing';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Client, CONFIG_MAPS, configMap, POD_SPEC, start } from './client.ts';
+import { Client, CONFIG_MAPS, configMap, POD_SPEC, start } from '../helpers/server/requests.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const A = `${NAMESPACES}/a`;

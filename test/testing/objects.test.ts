@@ -9,7 +9,7 @@ import {
   WIDGETS,
   WORKLOAD,
   widget,
-} from './client.ts';
+} from '../helpers/server/requests.ts';
 
 describe('create', () => {
   test('gives the object a uid, a creation time, a version and its namespace', async () => {

@@ -9,7 +9,7 @@ import {
   WIDGETS,
   WORKLOAD,
   widget,
-} from './client.ts';
+} from '../helpers/server/requests.ts';
 
 // Answers of kube-apiserver 1.36. Built-in kinds took it, which hid patches that a real server
 // refuses.

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { jsonOfProtobuf } from '../../bindings/testing/server/protobuf/objects.ts';
-import { CONFIG_MAPS, start, WIDGETS, widget } from './client.ts';
+import { CONFIG_MAPS, start, WIDGETS, widget } from '../helpers/server/requests.ts';
 
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 

@@ -2,7 +2,7 @@
 import { newClient } from 'capstan/client';
 import { ApiServer, fakeTransport } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Answer, Client, configMap, start } from './client.ts';
+import { type Answer, Client, configMap, start } from '../helpers/server/requests.ts';
 
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const NAMESPACED = `${RBAC}/namespaces/default`;

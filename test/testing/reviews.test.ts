@@ -4,7 +4,7 @@
  */
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, type Client, start } from './client.ts';
+import { type Body, type Client, start } from '../helpers/server/requests.ts';
 
 const ACCOUNTS = '/api/v1/namespaces/default/serviceaccounts';
 const TOKEN_REVIEWS = '/apis/authentication.k8s.io/v1/tokenreviews';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Client, start } from './client.ts';
+import { type Client, start } from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';

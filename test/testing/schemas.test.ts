@@ -4,7 +4,7 @@
  */
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { judge } from '../client/random-schemas.ts';
+import { judge } from '../helpers/client/random-schemas.ts';
 import {
   APPLY_PATCH,
   type Client,
@@ -14,7 +14,7 @@ import {
   POD_SPEC,
   start,
   WORKLOAD,
-} from './client.ts';
+} from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const SITES = '/apis/example.com/v1/namespaces/default/sites';

@@ -1,6 +1,13 @@
 import { ApiServer, FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { Client, CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import {
+  Client,
+  CONFIG_MAPS,
+  configMap,
+  start,
+  WIDGETS,
+  widget,
+} from '../helpers/server/requests.ts';
 
 test('starts on a free port of loopback and says its URL', async () => {
   const { server } = await start();

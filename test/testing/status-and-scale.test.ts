@@ -3,7 +3,14 @@
  * kube-apiserver has it.
  */
 import { describe, expect, test } from 'vitest';
-import { type Answer, MERGE_PATCH, POD_SPEC, STRATEGIC, start, WORKLOAD } from './client.ts';
+import {
+  type Answer,
+  MERGE_PATCH,
+  POD_SPEC,
+  STRATEGIC,
+  start,
+  WORKLOAD,
+} from '../helpers/server/requests.ts';
 
 const DEPLOYMENTS = '/apis/apps/v1/namespaces/default/deployments';
 const VOLUMES = '/api/v1/persistentvolumes';

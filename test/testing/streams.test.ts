@@ -5,7 +5,7 @@
 import type { Fault } from 'capstan/testing';
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { brief, type Client, start, textOf, WIDGETS, widget } from './client.ts';
+import { brief, type Client, start, textOf, WIDGETS, widget } from '../helpers/server/requests.ts';
 
 const event = (name: string): string =>
   `${JSON.stringify({ type: 'ADDED', object: { ...widget(name), metadata: { name, resourceVersion: '7' } } })}\n`;

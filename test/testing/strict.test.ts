@@ -3,7 +3,7 @@
  * here and met 404 in a cluster.
  */
 import { expect, test } from 'vitest';
-import { CONFIG_MAPS, configMap, start, WIDGETS, widget } from './client.ts';
+import { CONFIG_MAPS, configMap, start, WIDGETS, widget } from '../helpers/server/requests.ts';
 
 const NAMESPACES = '/api/v1/namespaces';
 const inNamespace = (name: string) => `${NAMESPACES}/${name}/configmaps`;

@@ -1,6 +1,12 @@
 /** The subresources of built-in kinds beside status and scale. */
 import { describe, expect, test } from 'vitest';
-import { type Answer, type Client, MERGE_PATCH, STRATEGIC, start } from './client.ts';
+import {
+  type Answer,
+  type Client,
+  MERGE_PATCH,
+  STRATEGIC,
+  start,
+} from '../helpers/server/requests.ts';
 
 const PODS = '/api/v1/namespaces/default/pods';
 const BUDGETS = '/apis/policy/v1/namespaces/default/poddisruptionbudgets';

@@ -5,7 +5,14 @@
 
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { CONFIG_MAPS, configMap, start, WIDGETS, WORKLOAD, widget } from './client.ts';
+import {
+  CONFIG_MAPS,
+  configMap,
+  start,
+  WIDGETS,
+  WORKLOAD,
+  widget,
+} from '../helpers/server/requests.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 const IN = '/api/v1/namespaces/default';

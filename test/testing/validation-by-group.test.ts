@@ -5,7 +5,7 @@
  * cluster.
  */
 import { expect, test } from 'vitest';
-import { type Body, start } from './client.ts';
+import { type Body, start } from '../helpers/server/requests.ts';
 
 type Path = string;
 const IN = '/namespaces/default';

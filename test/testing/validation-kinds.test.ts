@@ -3,7 +3,7 @@
  * the reasons and fields of its causes, in its order.
  */
 import { expect, test } from 'vitest';
-import { type Body, POD_SPEC, start, WORKLOAD } from './client.ts';
+import { type Body, POD_SPEC, start, WORKLOAD } from '../helpers/server/requests.ts';
 
 const IN = 'namespaces/default';
 const container = (more: object): object => ({

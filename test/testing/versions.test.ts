@@ -6,7 +6,7 @@ import { defineResource, ListWatch } from 'capstan/cache';
 import { fakeClient } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../bindings/base/clock.ts';
-import { APPLY_PATCH, brief, type Client, start } from './client.ts';
+import { APPLY_PATCH, brief, type Client, start } from '../helpers/server/requests.ts';
 
 const CRDS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const CRD = `${CRDS}/webs.example.com`;

@@ -3,7 +3,7 @@
  * and fails its tests on any: here it heard of none, and in a cluster of one for each Pod.
  */
 import { expect, test } from 'vitest';
-import { type Answer, start } from './client.ts';
+import { type Answer, start } from '../helpers/server/requests.ts';
 
 const IN = '/namespaces/default';
 const container = { name: 'web', image: 'i' };

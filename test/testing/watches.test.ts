@@ -11,7 +11,7 @@ import {
   type WatchEvent,
   WIDGETS,
   widget,
-} from './client.ts';
+} from '../helpers/server/requests.ts';
 
 const versionsOf = (events: readonly WatchEvent[]): bigint[] =>
   events.map((event) => BigInt(event.object.metadata.resourceVersion));

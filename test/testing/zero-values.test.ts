@@ -7,7 +7,7 @@ import { defineResource, type Transport } from 'capstan/cache';
 import { createOrUpdate, newClient } from 'capstan/client';
 import { fakeClient } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
-import { type Body, JSON_PATCH, MERGE_PATCH, POD_SPEC, start } from './client.ts';
+import { type Body, JSON_PATCH, MERGE_PATCH, POD_SPEC, start } from '../helpers/server/requests.ts';
 
 const IN = 'namespaces/default';
 const DEPLOYMENTS = `/apis/apps/v1/${IN}/deployments`;

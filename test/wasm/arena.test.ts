@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 /** An arena beside what must be in it. */
 class World {

@@ -11,9 +11,14 @@ import { WorkQueue } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { Random, testSeed } from '../random.ts';
-import { drain } from '../workqueue/helpers.ts';
-import { collidingKeys, collidingNames, randomKeys, type Seed } from './colliding-keys.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import {
+  collidingKeys,
+  collidingNames,
+  randomKeys,
+  type Seed,
+} from '../helpers/workqueue/colliding-keys.ts';
+import { drain } from '../helpers/workqueue/helpers.ts';
 
 const seed = testSeed();
 console.log(`test/wasm/core-collisions.test.ts: CAPSTAN_SEED=${seed}`);

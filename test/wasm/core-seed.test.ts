@@ -11,8 +11,8 @@ import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
 import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { drain } from '../workqueue/helpers.ts';
-import { exportsCalled } from './exports-called.ts';
+import { exportsCalled } from '../helpers/workqueue/exports-called.ts';
+import { drain } from '../helpers/workqueue/helpers.ts';
 
 /** Runs in a host that gives no random numbers. */
 function withoutRandom<R>(run: () => R): R {

@@ -11,7 +11,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { drain, expectError } from '../workqueue/helpers.ts';
+import { drain, expectError } from '../helpers/workqueue/helpers.ts';
 
 const coreOf = (queue: unknown): Core => (queue as { core: Core }).core;
 

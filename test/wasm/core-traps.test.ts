@@ -25,8 +25,8 @@ import {
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { Stack } from '../stack-order.ts';
-import { drain, expectError, type Watched, watch } from '../workqueue/helpers.ts';
+import { drain, expectError, type Watched, watch } from '../helpers/workqueue/helpers.ts';
+import { Stack } from '../helpers/workqueue/stack-order.ts';
 
 const OF_BYTES = 'of the cache of bytes: test/cache/bytes/traps.test.ts';
 

@@ -17,8 +17,7 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Core, hasNativeStrings, sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { Random, testSeed } from '../random.ts';
-import { ModelDelayingQueue } from '../reference.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 import {
   drain,
   expectError,
@@ -26,7 +25,8 @@ import {
   isCollected,
   settle,
   wrong,
-} from '../workqueue/helpers.ts';
+} from '../helpers/workqueue/helpers.ts';
+import { ModelDelayingQueue } from '../helpers/workqueue/queue-model.ts';
 
 const MAX_PAGES = 65_536;
 

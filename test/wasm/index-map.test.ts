@@ -7,9 +7,9 @@ import { CapstanError } from '../../bindings/base/errors.ts';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { Random, testSeed } from '../random.ts';
-import { ModelIndexMap } from '../reference.ts';
-import { distinctKeys } from '../workqueue/cases/hostile.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { distinctKeys } from '../helpers/workqueue/hostile-keys.ts';
+import { ModelIndexMap } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
 console.log(`test/wasm/index-map.test.ts: CAPSTAN_SEED=${seed}`);

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { NO_MEMORY, NOTHING } from '../../bindings/wasm/core.ts';
 import { keyText } from '../../bindings/wasm/key-text.ts';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
 
 /** A unit of the kinds that are read in different ways. Surrogates come alone and in pairs. */
 function anyUnits(random: Random): string {

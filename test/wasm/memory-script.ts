@@ -15,10 +15,14 @@ import {
 import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
-import { ModelPriorityQueue } from '../priority-model.ts';
-import { ModelDelayingQueue, ModelExponential, ModelIndexMap } from '../reference.ts';
-import { Stack } from '../stack-order.ts';
-import { drain } from '../workqueue/helpers.ts';
+import { drain } from '../helpers/workqueue/helpers.ts';
+import { ModelPriorityQueue } from '../helpers/workqueue/priority-queue-model.ts';
+import {
+  ModelDelayingQueue,
+  ModelExponential,
+  ModelIndexMap,
+} from '../helpers/workqueue/queue-model.ts';
+import { Stack } from '../helpers/workqueue/stack-order.ts';
 
 /** So many that the directories of chunks, of states and of times, grow, which they do at 4096. */
 const MANY = 4_200;

@@ -12,10 +12,10 @@ import {
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { Stack } from '../stack-order.ts';
-import { drain, expectError, expectRejection } from './helpers.ts';
-import { RecordingProvider } from './recording-provider.ts';
-import { hearReports } from './reported.ts';
+import { drain, expectError, expectRejection } from '../helpers/workqueue/helpers.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
+import { Stack } from '../helpers/workqueue/stack-order.ts';
 
 const reported = hearReports();
 

@@ -1,5 +1,6 @@
 /** bindings/workqueue/delaying-queue.ts, with either key table. */
+
+import { implementations } from '../helpers/workqueue/implementations.ts';
 import { delayingQueueCases } from './cases/delaying-queue.ts';
-import { implementations } from './implementations.ts';
 
 for (const implementation of implementations) delayingQueueCases(implementation);

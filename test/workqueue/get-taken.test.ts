@@ -10,7 +10,7 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { RecordingProvider } from './recording-provider.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 const clock = new FakeClock();
 

@@ -21,10 +21,10 @@ import { CacheCore } from '../../bindings/wasm/cache-core.ts';
 import { type Core, sharedCore } from '../../bindings/wasm/core.ts';
 import { IndexMap } from '../../bindings/wasm/index-map.ts';
 import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
-import { drain, expectError } from './helpers.ts';
+import { drain, expectError } from '../helpers/workqueue/helpers.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 import { PriorityProvider } from './priority-provider.ts';
-import { RecordingProvider } from './recording-provider.ts';
-import { hearReports } from './reported.ts';
 
 const reported = hearReports();
 

@@ -7,10 +7,10 @@
 import { FakeClock } from 'capstan/workqueue';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { testSeed } from '../random.ts';
-import { ModelDelayingQueue } from '../reference.ts';
-import { settle } from './helpers.ts';
-import { implementations } from './implementations.ts';
+import { testSeed } from '../helpers/random.ts';
+import { settle } from '../helpers/workqueue/helpers.ts';
+import { implementations } from '../helpers/workqueue/implementations.ts';
+import { ModelDelayingQueue } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/interleavings.test.ts: CAPSTAN_SEED=${seed}`);

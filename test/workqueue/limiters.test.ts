@@ -1,5 +1,6 @@
 /** bindings/workqueue/limiters.ts, with either key table. */
+
+import { implementations } from '../helpers/workqueue/implementations.ts';
 import { limiterCases } from './cases/limiters.ts';
-import { implementations } from './implementations.ts';
 
 for (const implementation of implementations) limiterCases(implementation);

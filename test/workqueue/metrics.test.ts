@@ -8,10 +8,10 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, expectError, wrong } from './helpers.ts';
-import { implementations } from './implementations.ts';
-import { parseText } from './prometheus-text.ts';
-import { RecordingProvider } from './recording-provider.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { drain, expectError, wrong } from '../helpers/workqueue/helpers.ts';
+import { implementations } from '../helpers/workqueue/implementations.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 describe.each(implementations)('a provider of the user, $name', (make) => {
   function start() {

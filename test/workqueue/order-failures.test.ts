@@ -11,9 +11,9 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain } from './helpers.ts';
-import { RecordingProvider } from './recording-provider.ts';
-import { hearReports } from './reported.ts';
+import { drain } from '../helpers/workqueue/helpers.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
+import { hearReports } from '../helpers/workqueue/reported.ts';
 
 const reported = hearReports();
 

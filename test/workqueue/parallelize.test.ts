@@ -1,7 +1,7 @@
 /** bindings/workqueue/parallelize.ts. */
 import { parallelizeUntil } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectRejection, settle, watch, wrong } from './helpers.ts';
+import { expectRejection, settle, watch, wrong } from '../helpers/workqueue/helpers.ts';
 
 describe('parallelizeUntil', () => {
   test.each([

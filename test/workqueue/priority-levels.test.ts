@@ -5,10 +5,10 @@
 import { FakeClock, ItemExponentialFailureRateLimiter } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
-import { ModelPriorityQueue } from '../priority-model.ts';
-import { Random, testSeed } from '../random.ts';
-import { ModelExponential } from '../reference.ts';
-import { implementations } from './implementations.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { implementations } from '../helpers/workqueue/implementations.ts';
+import { ModelPriorityQueue } from '../helpers/workqueue/priority-queue-model.ts';
+import { ModelExponential } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/priority-levels.test.ts: CAPSTAN_SEED=${seed}`);

@@ -11,11 +11,11 @@ import {
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
 import { sharedCore } from '../../bindings/wasm/core.ts';
-import { ModelPriorityQueue } from '../priority-model.ts';
-import { Random, testSeed } from '../random.ts';
-import { ModelExponential } from '../reference.ts';
-import { expectError } from './helpers.ts';
-import { type Implementation, implementations } from './implementations.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { expectError } from '../helpers/workqueue/helpers.ts';
+import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
+import { ModelPriorityQueue } from '../helpers/workqueue/priority-queue-model.ts';
+import { ModelExponential } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/priority-memory.test.ts: CAPSTAN_SEED=${seed}`);

@@ -2,7 +2,7 @@
  * A MetricsProvider as a user of priority queues writes one: it keeps what it was told. Being asked
  * for a depth without priorities is an error.
  */
-import { RecordingProvider } from './recording-provider.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 export class PriorityProvider extends RecordingProvider {
   readonly depth = new Map<number, number>();

@@ -1,5 +1,6 @@
 /** bindings/workqueue/priority-queue.ts, with either key table. */
+
+import { implementations } from '../helpers/workqueue/implementations.ts';
 import { priorityQueueCases } from './cases/priority-queue.ts';
-import { implementations } from './implementations.ts';
 
 for (const implementation of implementations) priorityQueueCases(implementation);

@@ -1,6 +1,6 @@
 /**
  * Hundreds of thousands of random operations on priority queues, each answer compared with the
- * model (test/priority-model.ts), without and with aging, with and without metrics. The seed is
+ * model (test/helpers/workqueue/priority-queue-model.ts), without and with aging, with and without metrics. The seed is
  * printed; `CAPSTAN_SEED=… npx vitest run test/workqueue/priority-random.test.ts` repeats a run.
  */
 import {
@@ -12,13 +12,17 @@ import {
   PrometheusProvider,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { type DelayMode, type ModelGot, ModelPriorityQueue } from '../priority-model.ts';
-import { Random, testSeed } from '../random.ts';
-import { ModelExponential } from '../reference.ts';
-import { distinctKeys } from './cases/hostile.ts';
-import { type Implementation, implementations } from './implementations.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { distinctKeys } from '../helpers/workqueue/hostile-keys.ts';
+import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
+import {
+  type DelayMode,
+  type ModelGot,
+  ModelPriorityQueue,
+} from '../helpers/workqueue/priority-queue-model.ts';
+import { ModelExponential } from '../helpers/workqueue/queue-model.ts';
 import { PriorityProvider } from './priority-provider.ts';
-import { parseText } from './prometheus-text.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/priority-random.test.ts: CAPSTAN_SEED=${seed}`);

@@ -11,11 +11,11 @@ import {
   PrometheusProvider,
 } from 'capstan/workqueue';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
-import { settle, watch } from './helpers.ts';
-import { implementations } from './implementations.ts';
+import { parseText } from '../helpers/prometheus-text.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { settle, watch } from '../helpers/workqueue/helpers.ts';
+import { implementations } from '../helpers/workqueue/implementations.ts';
 import { PriorityProvider } from './priority-provider.ts';
-import { parseText } from './prometheus-text.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/priority-upstream.test.ts: CAPSTAN_SEED=${seed}`);

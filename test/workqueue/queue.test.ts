@@ -1,7 +1,8 @@
 /** bindings/workqueue/queue.ts, with either key table. */
+
+import { implementations } from '../helpers/workqueue/implementations.ts';
 import { queueCases } from './cases/queue.ts';
 import { queueLimitCases } from './cases/queue-limits.ts';
-import { implementations } from './implementations.ts';
 
 for (const implementation of implementations) {
   queueCases(implementation);

@@ -1,6 +1,6 @@
 /**
  * Random operations on batches, slots, modes of delays, rules of adds and bounds, each answer
- * compared with the model (test/reference.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
+ * compared with the model (test/helpers/workqueue/queue-model.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
  * test/workqueue/random-slots.test.ts` repeats a run.
  */
 import {
@@ -10,9 +10,9 @@ import {
   type RateLimitingQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
-import { ModelExponential, ModelRateLimitingQueue } from '../reference.ts';
-import { type Implementation, implementations } from './implementations.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
+import { ModelExponential, ModelRateLimitingQueue } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/random-slots.test.ts: CAPSTAN_SEED=${seed}`);

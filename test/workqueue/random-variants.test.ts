@@ -11,10 +11,10 @@ import {
   RateLimitingQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
-import { collectErrorValues } from '../reported-errors.ts';
-import { type Implementation, implementations } from './implementations.ts';
-import { RecordingProvider } from './recording-provider.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { collectErrorValues } from '../helpers/reported-errors.ts';
+import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 const seed = testSeed();
 console.log(`CAPSTAN_SEED=${seed} repeats the random variants`);

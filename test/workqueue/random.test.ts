@@ -1,6 +1,6 @@
 /**
  * More than a million random operations on the queues, each answer compared with the model
- * (test/reference.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
+ * (test/helpers/workqueue/queue-model.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
  * test/workqueue/random.test.ts` repeats a run.
  */
 import {
@@ -16,7 +16,9 @@ import {
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { Random, testSeed } from '../random.ts';
+import { Random, testSeed } from '../helpers/random.ts';
+import { distinctKeys, distinctRequests } from '../helpers/workqueue/hostile-keys.ts';
+import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
 import {
   ModelBucket,
   ModelExponential,
@@ -25,9 +27,7 @@ import {
   ModelMaxOf,
   ModelMaxWait,
   ModelRateLimitingQueue,
-} from '../reference.ts';
-import { distinctKeys, distinctRequests } from './cases/hostile.ts';
-import { type Implementation, implementations } from './implementations.ts';
+} from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
 console.log(`test/workqueue/random.test.ts: CAPSTAN_SEED=${seed}`);

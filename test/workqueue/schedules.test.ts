@@ -2,7 +2,7 @@
  * A hundred thousand schedules: producers, workers, a batch worker, calls that are aborted, time
  * that passes and one of the ways to end, each a small program of its own whose steps fast-check's
  * scheduler puts in any order. Beside every call stands the same call of the model
- * (test/reference.ts), so that each get must be answered with the model's key, in the model's
+ * (test/helpers/workqueue/queue-model.ts), so that each get must be answered with the model's key, in the model's
  * order, and each drain must end when the model's does. What the programs see is judged by the
  * promises alone, too:
  *
@@ -18,9 +18,9 @@
 import { FakeClock } from 'capstan/workqueue';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { testSeed } from '../random.ts';
-import { ModelDelayingQueue } from '../reference.ts';
-import { type Implementation, implementations } from './implementations.ts';
+import { testSeed } from '../helpers/random.ts';
+import { type Implementation, implementations } from '../helpers/workqueue/implementations.ts';
+import { ModelDelayingQueue } from '../helpers/workqueue/queue-model.ts';
 
 const seed = testSeed();
 /** Of each implementation. Some come up twice; the distinct ones are counted. */

@@ -1,7 +1,7 @@
 /** bindings/workqueue/until.ts. */
 import { FakeClock, setErrorHandler, until, WorkQueue } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectRejection, settle, watch, wrong } from './helpers.ts';
+import { expectRejection, settle, watch, wrong } from '../helpers/workqueue/helpers.ts';
 
 function start() {
   const controller = new AbortController();

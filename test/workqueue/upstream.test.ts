@@ -17,9 +17,9 @@ import {
   type WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, isCollected, settle, watch } from './helpers.ts';
-import { implementations } from './implementations.ts';
-import { RecordingProvider } from './recording-provider.ts';
+import { drain, isCollected, settle, watch } from '../helpers/workqueue/helpers.ts';
+import { implementations } from '../helpers/workqueue/implementations.ts';
+import { RecordingProvider } from '../helpers/workqueue/recording-metrics.ts';
 
 const shutdowns: readonly [string, (queue: WorkQueue) => Promise<void>][] = [
   ['ShutDown', async (queue) => queue.shutDown()],

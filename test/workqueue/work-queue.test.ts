@@ -1,9 +1,10 @@
 /**
  * bindings/workqueue/work-queue.ts and what the queues do beyond client-go, with either key table.
  */
+
+import { implementations } from '../helpers/workqueue/implementations.ts';
 import { extensionCases } from './cases/extensions.ts';
 import { slotCases } from './cases/slots.ts';
-import { implementations } from './implementations.ts';
 
 for (const implementation of implementations) {
   slotCases(implementation);

@@ -6,8 +6,8 @@
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CacheExports } from '../../../bindings/generated/cache-exports.ts';
-import { Random, testSeed } from '../../random.ts';
-import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
+import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { BytePlay, INDICES } from './random-work.ts';
 
 const GIB = 2 ** 30;

@@ -6,9 +6,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import { Random, testSeed } from '../../random.ts';
+import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { expectReadOnly, expectSameAsParsed } from '../decode/same-as-parsed.ts';
-import { ByteStore, type Thing, thing } from './byte-store.ts';
 
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;

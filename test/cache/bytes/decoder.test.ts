@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Decoder, jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
 import { Indexer } from '../../../bindings/cache/store/store.ts';
-import { ByteStore, bytes, expected, type Thing, thing } from './byte-store.ts';
+import { ByteStore, bytes, expected, type Thing, thing } from '../../helpers/cache/byte-store.ts';
 
 const text = JSON.stringify(thing('a', 1));
 const other = JSON.stringify(thing('b', 2));

@@ -5,7 +5,7 @@ import { LazyChange } from '../../../bindings/cache/bytes/change.ts';
 import { nameOfStored, storedObjectOf, toObject } from '../../../bindings/cache/bytes/lazy.ts';
 import type { StoredObject } from '../../../bindings/cache/bytes/stored-object.ts';
 import { DeletedFinalStateUnknown, ExplicitKey } from '../../../bindings/cache/rest/keys.ts';
-import { ByteStore, type Thing, thing } from './byte-store.ts';
+import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts';
 
 // Nobody listened while a list brought the same object again: the store took that for proof that
 // nobody had it, and let its bytes go with the next update. A program that had asked for it by its

@@ -19,8 +19,8 @@ import { Indexer } from '../../../bindings/cache/store/store.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
 import { IndexMap } from '../../../bindings/wasm/index-map.ts';
 import { PathBlock } from '../../../bindings/wasm/path-block.ts';
-import { Random, testSeed } from '../../random.ts';
-import { ByteStore } from './byte-store.ts';
+import { ByteStore } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 interface Thing {
   apiVersion: string;

@@ -6,9 +6,9 @@ import assert from 'node:assert/strict';
 import { expect, test } from 'vitest';
 import { metaNamespaceKeyFunc } from '../../../bindings/cache/rest/keys.ts';
 import { Indexer } from '../../../bindings/cache/store/store.ts';
-import { Random, testSeed } from '../../random.ts';
+import { ByteStore, expected, type Thing, thing } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { asShown } from '../decode/shown-object.ts';
-import { ByteStore, expected, type Thing, thing } from './byte-store.ts';
 
 const PARTS = [
   'a',

@@ -7,11 +7,11 @@
 import assert from 'node:assert/strict';
 import { describe, expect, test } from 'vitest';
 import { storedObjectOf } from '../../../bindings/cache/bytes/lazy.ts';
-import { Random, testSeed } from '../../random.ts';
+import { ByteStore, bytes, expected, type Thing } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { Documents } from '../decode/documents.ts';
 import { expectReadOnly, expectSameAsParsed } from '../decode/same-as-parsed.ts';
 import { asShown } from '../decode/shown-object.ts';
-import { ByteStore, bytes, expected, type Thing } from './byte-store.ts';
 
 const seed = testSeed();
 console.log(`test/cache/bytes/lazy-members.test.ts: CAPSTAN_SEED=${seed}`);

@@ -6,9 +6,9 @@
  */
 import { expect, test } from 'vitest';
 import type { CapstanError } from '../../../bindings/base/errors.ts';
-import { Random, testSeed } from '../../random.ts';
+import { ByteStore, bytes, expected } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { asShown } from '../decode/shown-object.ts';
-import { ByteStore, bytes, expected } from './byte-store.ts';
 
 const OBJECT =
   '{"kind":"Thing","apiVersion":"v1","metadata":{"name":"a","namespace":"n"},"spec":{"l":[1,{"m":"x\\n"},[]],"n":"yé"},' +

@@ -11,8 +11,8 @@ import type { StoredObject } from '../../../bindings/cache/bytes/stored-object.t
 import { StoredObjects } from '../../../bindings/cache/bytes/stored-objects.ts';
 import type { Frame } from '../../../bindings/cache/decode/decoder.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
+import { ByteStore } from '../../helpers/cache/byte-store.ts';
 import { asShown } from '../decode/shown-object.ts';
-import { ByteStore } from './byte-store.ts';
 
 interface Thing {
   apiVersion?: string;

@@ -8,8 +8,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { DeletedFinalStateUnknown, labelIndex } from '../../../bindings/cache/index.ts';
 import { CacheCore } from '../../../bindings/wasm/cache-core.ts';
-import { Random, testSeed } from '../../random.ts';
-import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
+import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 const indexers = {
   spec: 'spec',

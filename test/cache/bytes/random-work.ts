@@ -11,8 +11,8 @@ import { LazyChange } from '../../../bindings/cache/bytes/change.ts';
 import { nameOfStored, storedObjectOf, toObject } from '../../../bindings/cache/bytes/lazy.ts';
 import { NOT_HANDED_OUT } from '../../../bindings/cache/bytes/stored-object.ts';
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
-import type { Random } from '../../random.ts';
-import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
+import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-store.ts';
+import type { Random } from '../../helpers/random.ts';
 
 const indexers = {
   namespace: 'metadata.namespace',

@@ -1,6 +1,6 @@
 /** A store of bytes beside a model, with indices of every sort: see random-work.ts. */
 import { expect, test } from 'vitest';
-import { Random, testSeed } from '../../random.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { BytePlay, INDICES } from './random-work.ts';
 
 const seed = testSeed();

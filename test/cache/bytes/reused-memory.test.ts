@@ -5,7 +5,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { FrameReader } from '../../../bindings/cache/decode/decoder.ts';
 import { Indexer } from '../../../bindings/cache/store/store.ts';
-import { Random, testSeed } from '../../random.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 const seed = testSeed();
 console.log(`memory of bytes: CAPSTAN_SEED=${seed}`);

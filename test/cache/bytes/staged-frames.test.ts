@@ -14,9 +14,9 @@ import {
   jsonDecoder,
 } from '../../../bindings/cache/decode/decoder.ts';
 import type { DecoderOptions } from '../../../bindings/cache/decode/limits.ts';
-import { Random, testSeed } from '../../random.ts';
+import { ByteStore, bytes, expected, type Thing } from '../../helpers/cache/byte-store.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { Documents } from '../decode/documents.ts';
-import { ByteStore, bytes, expected, type Thing } from './byte-store.ts';
 
 const seed = testSeed();
 console.log(`test/cache/bytes/staged-frames.test.ts: CAPSTAN_SEED=${seed}`);

@@ -10,7 +10,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
-import { ByteStore, bytes, type Thing, thing } from './byte-store.ts';
+import { ByteStore, bytes, type Thing, thing } from '../../helpers/cache/byte-store.ts';
 
 /** Exports that no call of a cache of bytes reaches, and why. */
 const UNREACHED: Record<string, string> = {

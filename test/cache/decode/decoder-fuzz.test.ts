@@ -1,6 +1,6 @@
 /** Ten thousand damaged inputs for each decoder; `npm run fuzz` tries a million. */
 import { describe, expect, test } from 'vitest';
-import { testSeed } from '../../random.ts';
+import { testSeed } from '../../helpers/random.ts';
 import { fuzz } from '../fuzz/fuzz.ts';
 import { subjects } from '../fuzz/subjects.ts';
 

@@ -4,7 +4,7 @@
  * JavaScript, deep nesting, bytes that are no UTF-8. Texts and not values, because what is tested
  * is the way from one to the other.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 
 const NUMBERS =
   '0 -0 1 -1 42 1.5 -2.25 1.0 100 1e3 1E+3 1e-7 0e0 -0.0 0.1 9007199254740993 -9007199254740993 123456789012345678901234567890 1e400 -1e400 1e-400 4.9e-324 2.2250738585072014e-308 1.7976931348623157e308 0.30000000000000004'.split(

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { FrameDecoder, type RawFrame } from '../../../bindings/cache/decode/frames.ts';
-import { Random, testSeed } from '../../random.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -14,7 +14,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../reflector/live-server.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
 import { expectReadOnly, expectSameAsParsed } from './same-as-parsed.ts';
 
 /** Writes as a real API server: members in its order, and no kinds in the items of its lists. */

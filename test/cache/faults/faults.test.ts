@@ -4,8 +4,8 @@
  * says which fault has which test.
  */
 import { afterEach, describe, test } from 'vitest';
-import { testSeed } from '../../random.ts';
-import { reports } from '../informer/recording-handlers.ts';
+import { reports } from '../../helpers/cache/recording-handlers.ts';
+import { testSeed } from '../../helpers/random.ts';
 import { answers } from './answers.ts';
 import { connections } from './connections.ts';
 import { content } from './content.ts';

@@ -23,7 +23,7 @@ import {
 } from 'capstan/cache';
 import { ApiServer, type ApiServerOptions, FakeClock, type Fault } from 'capstan/testing';
 import { expect, onTestFinished } from 'vitest';
-import { Random } from '../../random.ts';
+import { Random } from '../../helpers/random.ts';
 import { GONE, Recorder, stateOf, type Widget } from './recorder.ts';
 
 export const Widgets = defineResource<Widget>()({

@@ -2,7 +2,7 @@
  * Random watch streams and lists as bytes: JSON as servers write it and as nobody would, and then
  * damaged. What comes out is a function of the generator alone.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 
 const encoder = new TextEncoder();
 export const EXPECTED = { apiVersion: 'v1', kind: 'Thing' };

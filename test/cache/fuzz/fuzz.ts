@@ -7,7 +7,7 @@
 
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import type { Decoder, Frame } from '../../../bindings/cache/decode/decoder.ts';
-import { Random } from '../../random.ts';
+import { Random } from '../../helpers/random.ts';
 import { Documents } from './documents.ts';
 import {
   expectedPage,

@@ -7,15 +7,15 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { Random, testSeed } from '../../random.ts';
 import {
   answer,
   type ConfigMap,
   ConfigMaps,
   LiveServer,
   statusBody,
-} from '../reflector/live-server.ts';
-import { heldHandler, notExpired, reports, setUp } from './recording-handlers.ts';
+} from '../../helpers/cache/live-server.ts';
+import { heldHandler, notExpired, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 const reported = reports();
 const v = (value: number | string) => ({ data: { v: String(value) } });

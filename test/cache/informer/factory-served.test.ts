@@ -2,7 +2,7 @@
 import { newSharedInformerFactory, type Transport } from 'capstan/cache';
 import { FakeClock } from 'capstan/workqueue';
 import { expect, test } from 'vitest';
-import { answer, ConfigMaps } from '../reflector/live-server.ts';
+import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
 
 const widgets = { ...ConfigMaps, group: 'e.x', plural: 'widgets', kind: 'Widget' };
 const [discovery, list] = ['/apis/e.x/v1', '/apis/e.x/v1/widgets'];

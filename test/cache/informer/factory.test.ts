@@ -10,9 +10,9 @@ import {
 } from 'capstan/cache';
 import { afterEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { Replies } from '../reflector/answers.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../reflector/live-server.ts';
-import { reports, setUp as setUpInformer } from './recording-handlers.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { reports, setUp as setUpInformer } from '../../helpers/cache/recording-handlers.ts';
+import { Replies } from '../../helpers/cache/scripted-server.ts';
 
 const reported = reports();
 const Nodes = defineResource<KubeObject>()({

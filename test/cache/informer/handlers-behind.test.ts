@@ -11,8 +11,8 @@ import { expect, test } from 'vitest';
 import { FakeClock, macrotask } from '../../../bindings/base/clock.ts';
 import { ProcessorListener } from '../../../bindings/cache/informer/listener.ts';
 import { SharedProcessor } from '../../../bindings/cache/informer/processor.ts';
-import { configMap, event, listBody, Replies } from '../reflector/answers.ts';
-import { answer, type ConfigMap, ConfigMaps } from '../reflector/live-server.ts';
+import { answer, type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { configMap, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
 
 const FLOOD = 20_000;
 const CHUNK = 100;

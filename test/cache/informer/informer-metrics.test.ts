@@ -9,8 +9,8 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { ConfigMaps } from '../reflector/live-server.ts';
-import { heldHandler, reports, setUp } from './recording-handlers.ts';
+import { ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { heldHandler, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
 
 const reported = reports();
 

@@ -2,9 +2,14 @@
 import { DeletedFinalStateUnknown, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { bookmark, configMap, event } from '../reflector/answers.ts';
-import { type ConfigMap, ConfigMaps, LiveServer, statusBody } from '../reflector/live-server.ts';
-import { reports } from './recording-handlers.ts';
+import {
+  type ConfigMap,
+  ConfigMaps,
+  LiveServer,
+  statusBody,
+} from '../../helpers/cache/live-server.ts';
+import { reports } from '../../helpers/cache/recording-handlers.ts';
+import { bookmark, configMap, event } from '../../helpers/cache/scripted-server.ts';
 
 const reported = reports();
 

@@ -1,7 +1,7 @@
 /** What an informer says of itself, and its stream of events. */
 import { describe, expect, test } from 'vitest';
-import { answer, statusBody } from '../reflector/live-server.ts';
-import { heldHandler, reports, setUp } from './recording-handlers.ts';
+import { answer, statusBody } from '../../helpers/cache/live-server.ts';
+import { heldHandler, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
 
 reports();
 

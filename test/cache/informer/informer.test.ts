@@ -7,15 +7,21 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { type Clock, FakeClock, macrotask } from '../../../bindings/base/clock.ts';
-import { Random, testSeed } from '../../random.ts';
 import {
   answer,
   type ConfigMap,
   ConfigMaps,
   LiveServer,
   statusBody,
-} from '../reflector/live-server.ts';
-import { nameOf, notExpired, reports, setUp, teller } from './recording-handlers.ts';
+} from '../../helpers/cache/live-server.ts';
+import {
+  nameOf,
+  notExpired,
+  reports,
+  setUp,
+  teller,
+} from '../../helpers/cache/recording-handlers.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 const reported = reports();
 

@@ -12,15 +12,21 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { bookmark, configMap, event, Replies, stream } from '../reflector/answers.ts';
 import {
   answer,
   type ConfigMap,
   ConfigMaps,
   LiveServer,
   statusBody,
-} from '../reflector/live-server.ts';
-import { reports, setUp, teller } from './recording-handlers.ts';
+} from '../../helpers/cache/live-server.ts';
+import { reports, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  Replies,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
 
 const reported = reports();
 

@@ -14,7 +14,7 @@ import {
   SharedIndexInformer,
 } from 'capstan/cache';
 import { expect, it, onTestFinished } from 'vitest';
-import { Random, testSeed } from '../../random.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { Documents } from '../decode/documents.ts';
 import { expectSameAsParsed } from '../decode/same-as-parsed.ts';
 import { asShown } from '../decode/shown-object.ts';

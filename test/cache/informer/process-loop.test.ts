@@ -14,9 +14,9 @@ import {
 } from '../../../bindings/cache/informer/process-deltas.ts';
 import { ProcessLoop } from '../../../bindings/cache/informer/process-loop.ts';
 import { RealFIFO } from '../../../bindings/cache/queue/fifo.ts';
-import { ByteStore, type Thing, thing } from '../bytes/byte-store.ts';
-import { configMap, event, listBody, Replies } from '../reflector/answers.ts';
-import { answer, type ConfigMap, ConfigMaps, Stream } from '../reflector/live-server.ts';
+import { ByteStore, type Thing, thing } from '../../helpers/cache/byte-store.ts';
+import { answer, type ConfigMap, ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
+import { configMap, event, listBody, Replies } from '../../helpers/cache/scripted-server.ts';
 
 function world(clock: Clock = systemClock) {
   const { store, frames } = new ByteStore({}, true);

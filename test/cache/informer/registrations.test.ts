@@ -21,8 +21,8 @@ import {
   ConfigMaps,
   LiveServer,
   statusBody,
-} from '../reflector/live-server.ts';
-import { heldHandler, reports, setUp, teller } from './recording-handlers.ts';
+} from '../../helpers/cache/live-server.ts';
+import { heldHandler, reports, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 
 const reported = reports();
 const invalid = expect.objectContaining({ code: 'INVALID_ARGUMENT' });

@@ -6,8 +6,8 @@
 import { newSharedInformerFactory, type SharedInformerFactory } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from '../reflector/live-server.ts';
-import { nameOf, reports, setUp } from './recording-handlers.ts';
+import { type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import { nameOf, reports, setUp } from '../../helpers/cache/recording-handlers.ts';
 
 const reported = reports();
 

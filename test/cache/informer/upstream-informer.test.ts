@@ -14,9 +14,15 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { ResyncSchedule } from '../../../bindings/cache/informer/resync.ts';
-import { Random, testSeed } from '../../random.ts';
-import { answer, type ConfigMap, statusBody } from '../reflector/live-server.ts';
-import { heldHandler, nameOf, reports, setUp, teller } from './recording-handlers.ts';
+import { answer, type ConfigMap, statusBody } from '../../helpers/cache/live-server.ts';
+import {
+  heldHandler,
+  nameOf,
+  reports,
+  setUp,
+  teller,
+} from '../../helpers/cache/recording-handlers.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 const reported = reports();
 

@@ -23,8 +23,13 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { Random, testSeed } from '../../random.ts';
-import { type ConfigMap, ConfigMaps, LiveServer, statusBody } from '../reflector/live-server.ts';
+import {
+  type ConfigMap,
+  ConfigMaps,
+  LiveServer,
+  statusBody,
+} from '../../helpers/cache/live-server.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 let reported: string[] = [];
 let previous: ReturnType<typeof setErrorHandler>;

@@ -11,7 +11,7 @@ import { macrotask } from '../../../bindings/base/clock.ts';
 import type { Delta, Deltas } from '../../../bindings/cache/queue/deltas.ts';
 import type { Queue } from '../../../bindings/cache/queue/queue.ts';
 import { DeletedFinalStateUnknown } from '../../../bindings/cache/rest/keys.ts';
-import { Random, testSeed } from '../../random.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import { codeOf, type Item, item, nameOf, show } from './fifo-helpers.ts';
 
 const keyOf = (of: Item | DeletedFinalStateUnknown<Item>): string =>

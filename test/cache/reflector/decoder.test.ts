@@ -6,6 +6,7 @@
 import { expect, test } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { type Decoder, jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
+import { answer, type ConfigMap } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMap,
@@ -15,8 +16,7 @@ import {
   type Reply,
   status,
   stream,
-} from './answers.ts';
-import { answer, type ConfigMap } from './live-server.ts';
+} from '../../helpers/cache/scripted-server.ts';
 import { reflect } from './run-reflector.ts';
 
 /**

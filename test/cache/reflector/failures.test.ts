@@ -5,7 +5,7 @@
 import { Indexer, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { collectErrorValues } from '../../reported-errors.ts';
+import { answer, type ConfigMap, Stream } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMap,
@@ -15,8 +15,8 @@ import {
   type Reply,
   status,
   stream,
-} from './answers.ts';
-import { answer, type ConfigMap, Stream } from './live-server.ts';
+} from '../../helpers/cache/scripted-server.ts';
+import { collectErrorValues } from '../../helpers/reported-errors.ts';
 import { reflect } from './run-reflector.ts';
 
 const reported = collectErrorValues();

@@ -7,7 +7,7 @@ import { ListWatch, Reflector, type Transport, TransportError } from 'capstan/ca
 import { FakeClock } from 'capstan/testing';
 import { describe, expect, test } from 'vitest';
 import { Exchange } from '../../../bindings/cache/rest/exchange.ts';
-import { answer, ConfigMaps, LiveServer, Stream } from './live-server.ts';
+import { answer, ConfigMaps, LiveServer, Stream } from '../../helpers/cache/live-server.ts';
 
 const MINUTE = 60_000;
 

@@ -2,8 +2,15 @@ import { ListWatch, type ListWatchOptions } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import type { PageReader } from '../../../bindings/cache/decode/decoder.ts';
-import { configMap, listBody, Replies, type Reply, status, stream } from './answers.ts';
-import { answer, type ConfigMap, ConfigMaps, Stream } from './live-server.ts';
+import { answer, type ConfigMap, ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
+import {
+  configMap,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
 
 const caller = () => ({ clock: new FakeClock(), signal: new AbortController().signal });
 const query = { resourceVersion: '5', limit: 10, continue: '' };

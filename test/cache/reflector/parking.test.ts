@@ -10,7 +10,7 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { collectErrorValues } from '../../reported-errors.ts';
+import { type Answer, answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMap,
@@ -20,8 +20,8 @@ import {
   type Reply,
   status,
   stream,
-} from './answers.ts';
-import { type Answer, answer, ConfigMaps } from './live-server.ts';
+} from '../../helpers/cache/scripted-server.ts';
+import { collectErrorValues } from '../../helpers/reported-errors.ts';
 import { reflect as reflectAny } from './run-reflector.ts';
 
 const Custom = { ...ConfigMaps, group: 'example.com' };

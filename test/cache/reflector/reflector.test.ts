@@ -2,9 +2,23 @@ import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { Backoff } from '../../../bindings/base/backoff.ts';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { collectErrorValues } from '../../reported-errors.ts';
-import { bookmark, configMap, event, listBody, Replies, type Reply, stream } from './answers.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer, statusBody } from './live-server.ts';
+import {
+  answer,
+  type ConfigMap,
+  ConfigMaps,
+  LiveServer,
+  statusBody,
+} from '../../helpers/cache/live-server.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
+import { collectErrorValues } from '../../helpers/reported-errors.ts';
 import { reflect } from './run-reflector.ts';
 
 const added = (name: string): string => event('ADDED', configMap(name, '2'));

@@ -13,8 +13,14 @@ import {
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { configMap, event, Replies, type Reply, stream } from './answers.ts';
-import { ConfigMaps, Stream } from './live-server.ts';
+import { ConfigMaps, Stream } from '../../helpers/cache/live-server.ts';
+import {
+  configMap,
+  event,
+  Replies,
+  type Reply,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
 
 const added = (version: string): string => event('ADDED', configMap(`v${version}`, version));
 const holding =

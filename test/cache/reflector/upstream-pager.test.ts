@@ -7,8 +7,15 @@ import { list, listItems, StatusError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { eachPage, fetchPages, type ListQuery } from '../../../bindings/cache/reflector/pager.ts';
-import { configMap, listBody, Replies, type Reply, status, stream } from './answers.ts';
-import { answer, ConfigMaps } from './live-server.ts';
+import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import {
+  configMap,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
 
 const expired = new StatusError(410, { kind: 'Status', code: 410, reason: 'Expired' }, 'list');
 

@@ -6,8 +6,16 @@ import { describe, expect, test } from 'vitest';
 import { RetryWithDeadline } from '../../../bindings/base/backoff.ts';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
-import { answer, ConfigMaps } from './live-server.ts';
+import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import {
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
 import { reflect } from './run-reflector.ts';
 
 const lists =

@@ -7,6 +7,7 @@ import { Indexer, ListWatch, Reflector, TransportError } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMap,
@@ -16,8 +17,7 @@ import {
   type Reply,
   status,
   stream,
-} from './answers.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
+} from '../../helpers/cache/scripted-server.ts';
 import { reflect } from './run-reflector.ts';
 
 const lists =

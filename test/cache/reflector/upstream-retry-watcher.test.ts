@@ -11,8 +11,15 @@ import {
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { configMap, event, Replies, type Reply, status, stream } from './answers.ts';
-import { answer, type ConfigMap, ConfigMaps } from './live-server.ts';
+import { answer, type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import {
+  configMap,
+  event,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
 
 const added = (version: number): string =>
   event('ADDED', configMap(`v${version}`, String(version)));

@@ -15,7 +15,13 @@ import {
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { jsonDecoder } from '../../../bindings/cache/decode/decoder.ts';
-import { collectErrorValues } from '../../reported-errors.ts';
+import {
+  answer,
+  type ConfigMap,
+  ConfigMaps,
+  LiveServer,
+  Stream,
+} from '../../helpers/cache/live-server.ts';
 import {
   bookmark,
   configMap,
@@ -25,8 +31,8 @@ import {
   type Reply,
   status,
   stream,
-} from './answers.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer, Stream } from './live-server.ts';
+} from '../../helpers/cache/scripted-server.ts';
+import { collectErrorValues } from '../../helpers/reported-errors.ts';
 import { reflect as reflectAny } from './run-reflector.ts';
 
 const reflect: typeof reflectAny = (server, options) =>

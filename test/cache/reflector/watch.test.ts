@@ -2,9 +2,16 @@ import { getEventListeners } from 'node:events';
 import { ListWatch, listItems, RetryWatcher, type WatchEvent, watch } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
-import { collectErrorValues } from '../../reported-errors.ts';
-import { bookmark, configMap, event, Replies, status, stream } from './answers.ts';
-import { answer, type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
+import { answer, type ConfigMap, ConfigMaps, LiveServer } from '../../helpers/cache/live-server.ts';
+import {
+  bookmark,
+  configMap,
+  event,
+  Replies,
+  status,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
+import { collectErrorValues } from '../../helpers/reported-errors.ts';
 
 const reported = collectErrorValues();
 

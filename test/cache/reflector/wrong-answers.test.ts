@@ -8,9 +8,17 @@ import { listAll, newClient } from 'capstan/client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FakeClock } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
-import { decoders } from '../decode/decoders.ts';
-import { configMap, event, listBody, Replies, type Reply, status, stream } from './answers.ts';
-import { answer, ConfigMaps } from './live-server.ts';
+import { decoders } from '../../helpers/cache/decoders.ts';
+import { answer, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import {
+  configMap,
+  event,
+  listBody,
+  Replies,
+  type Reply,
+  status,
+  stream,
+} from '../../helpers/cache/scripted-server.ts';
 import { reflect } from './run-reflector.ts';
 
 let reported: [unknown, string][] = [];

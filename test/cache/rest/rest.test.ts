@@ -5,7 +5,7 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { Exchange } from '../../../bindings/cache/rest/exchange.ts';
 import { sendWithRepeats } from '../../../bindings/cache/rest/rest.ts';
-import { answer, LiveServer, Stream, statusBody } from '../reflector/live-server.ts';
+import { answer, LiveServer, Stream, statusBody } from '../../helpers/cache/live-server.ts';
 
 const get = { method: 'GET', path: '/api/v1/configmaps' };
 

@@ -2,7 +2,7 @@
 import { FakeClock } from 'capstan/testing';
 import { expect, test } from 'vitest';
 import { CacheIndexer } from '../../../bindings/cache/store/cache-indexer.ts';
-import { reports } from '../informer/recording-handlers.ts';
+import { reports } from '../../helpers/cache/recording-handlers.ts';
 
 const reported = reports();
 const fails = (): string[] => {

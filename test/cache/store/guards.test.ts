@@ -8,8 +8,8 @@ import { FakeClock } from '../../../bindings/base/clock.ts';
 import { deepFreeze, freezeParsed } from '../../../bindings/base/freeze.ts';
 import { storedObjectOf } from '../../../bindings/cache/bytes/lazy.ts';
 import { MutationDetector } from '../../../bindings/cache/store/mutation-detector.ts';
-import { reports, setUp, teller } from '../informer/recording-handlers.ts';
-import { answer, type ConfigMap, statusBody } from '../reflector/live-server.ts';
+import { answer, type ConfigMap, statusBody } from '../../helpers/cache/live-server.ts';
+import { reports, setUp, teller } from '../../helpers/cache/recording-handlers.ts';
 
 const reported = reports();
 const messages = (): string[] => reported.map(({ error }) => (error as Error).message);

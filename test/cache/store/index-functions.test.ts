@@ -4,8 +4,8 @@
  */
 import { defineResource, InformerPrometheusProvider } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
-import { reports, setUp } from '../informer/recording-handlers.ts';
-import { type ConfigMap, ConfigMaps } from '../reflector/live-server.ts';
+import { type ConfigMap, ConfigMaps } from '../../helpers/cache/live-server.ts';
+import { reports, setUp } from '../../helpers/cache/recording-handlers.ts';
 
 const reported = reports();
 

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { CapstanError } from '../../../bindings/base/errors.ts';
 import { IndexMap } from '../../../bindings/wasm/index-map.ts';
 import { setKeyMode } from '../../../bindings/wasm/key-mode.ts';
-import { Random, testSeed } from '../../random.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 
 interface Item {
   metadata: { namespace?: string; name: string; resourceVersion?: string };

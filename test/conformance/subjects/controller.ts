@@ -13,7 +13,7 @@ import {
   requestKey,
   setErrorHandler,
 } from 'capstan/workqueue';
-import { FakeCluster, type TestObject } from '../../controller/fake-cluster.ts';
+import { FakeCluster, type TestObject } from '../../helpers/controller/fake-cluster.ts';
 import type { Observed, Step, Subject } from '../runner.ts';
 import { sameValue } from '../same-value.ts';
 import { unknownOp } from './fields.ts';

@@ -5,8 +5,8 @@
  * version of its DELETED event that of its removal.
  */
 import type { KubeObject } from 'capstan/cache';
-import type { LogEntry } from '../../history/content.ts';
-import { eventually } from '../conditions.ts';
+import { eventually } from '../../helpers/control-plane/conditions.ts';
+import type { LogEntry } from '../../helpers/history/content.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 interface EtcdEvent {

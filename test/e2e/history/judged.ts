@@ -7,11 +7,11 @@ import {
   waitForCacheSync,
 } from 'capstan/cache';
 import { expect } from 'vitest';
-import { type LogEntry, stateOf, truthOf } from '../../history/content.ts';
-import { type History, listsOf } from '../../history/history.ts';
-import { judge, report } from '../../history/judge.ts';
-import { RecordingHandler, RecordingTransport } from '../../history/recorder.ts';
-import { eventually, within } from '../conditions.ts';
+import { eventually, within } from '../../helpers/control-plane/conditions.ts';
+import { type LogEntry, stateOf, truthOf } from '../../helpers/history/content.ts';
+import { type History, listsOf } from '../../helpers/history/history.ts';
+import { judge, report } from '../../helpers/history/judge.ts';
+import { RecordingHandler, RecordingTransport } from '../../helpers/history/recorder.ts';
 import { resourceOf } from '../informer/watched.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 

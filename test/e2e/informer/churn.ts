@@ -3,8 +3,8 @@
  * them: a write whose answer was lost may have happened, so every operation can be done twice.
  */
 import type { Transport } from 'capstan/cache';
-import { Random } from '../../random.ts';
-import { eventually, until } from '../conditions.ts';
+import { eventually, until } from '../../helpers/control-plane/conditions.ts';
+import { Random } from '../../helpers/random.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 
 const WRITERS = 4;

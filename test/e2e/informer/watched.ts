@@ -11,7 +11,7 @@ import {
   waitForCacheSync,
 } from 'capstan/cache';
 import { expect } from 'vitest';
-import { eventually, within } from '../conditions.ts';
+import { eventually, within } from '../../helpers/control-plane/conditions.ts';
 import type { ResourceType } from '../same-answers/resources.ts';
 import { Journal, pictureOf } from './journal.ts';
 

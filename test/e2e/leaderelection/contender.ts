@@ -2,10 +2,10 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { LogEntry, ProcessLog } from '../../leaderelection/judge.ts';
-import type { ControlPlane } from '../control-plane.ts';
+import type { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
+import type { Program } from '../../helpers/control-plane/program.ts';
+import type { LogEntry, ProcessLog } from '../../helpers/leaderelection/judge-election.ts';
 import { CuttingProxy } from '../history/cutting-proxy.ts';
-import type { Program } from '../program.ts';
 
 const now = (): number => Number(process.hrtime.bigint()) / 1e6;
 /** A candidate that is told to end gives its lease back, which takes two requests. */

@@ -6,7 +6,7 @@ import { openSync, writeSync } from 'node:fs';
 import { KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
-import type { LogEntry } from '../../leaderelection/judge.ts';
+import type { LogEntry } from '../../helpers/leaderelection/judge-election.ts';
 import { LEASE, STEP_MS, stepsOf } from './settings.ts';
 
 const [kubeconfig = '', journal = '', identity = ''] = process.argv.slice(2);

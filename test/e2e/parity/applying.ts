@@ -2,7 +2,7 @@
  * Cases about server-side apply over several hands: conflicts and force, what others take over or
  * let go, empty lists, items by keys, sets, subresources, and what is no manager.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
 import type { Step } from './case.ts';
 import { mutated } from './mutate.ts';

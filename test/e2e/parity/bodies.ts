@@ -3,7 +3,7 @@
  * texts and in YAML; values of Kubernetes' own formats, right and nearly right; and metadata that
  * is not a client's to set.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
 import type { Step } from './case.ts';
 import { collectionOf, SAMPLES, sampleOf } from './objects.ts';

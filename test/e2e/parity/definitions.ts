@@ -1,6 +1,6 @@
 /** Cases about CustomResourceDefinitions, and about objects under the schema of one. */
 
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
 import type { ParityCase, Step } from './case.ts';
 import { mutated } from './mutate.ts';

@@ -1,5 +1,5 @@
 /** Cases of deletions. */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import type { Step } from './case.ts';
 import { sampleOf } from './objects.ts';

@@ -1,6 +1,6 @@
 /** Makes the cases of a run from a seed: the same seed gives the same cases. */
 
-import { Random } from '../../random.ts';
+import { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import { applying } from './applying.ts';
 import { bodies } from './bodies.ts';

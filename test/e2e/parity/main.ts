@@ -11,7 +11,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { ApiServer } from 'capstan/testing';
-import { ControlPlane, TOKEN } from '../control-plane.ts';
+import { ControlPlane, TOKEN } from '../../helpers/control-plane/control-plane.ts';
 import { lineOf, type ParityCase } from './case.ts';
 import { compare, type Finding } from './compare.ts';
 import { type ResourceList, unasked } from './coverage.ts';

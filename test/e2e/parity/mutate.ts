@@ -3,7 +3,7 @@
  * out, null, empty, of another type, out of range, twice, with another name.
  */
 
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
 
 type Path = (string | number)[];

@@ -2,7 +2,7 @@
  * Cases about lists in pages and watches from versions: each parameter with each other one, and
  * selectors on the fields that the kind has.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import type { Step } from './case.ts';
 import { collectionOf, sampleOf } from './objects.ts';

@@ -2,7 +2,7 @@
  * Cases of a server that judges by Roles and bindings: an administrator grants something to a user,
  * who then sends requests.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import type { ParityCase, Step } from './case.ts';
 

@@ -2,7 +2,7 @@
  * Cases that go through states which follow from one another: owners that are deleted in each way,
  * objects that end, and definitions that change while objects exist.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import type { Step } from './case.ts';
 import { sampleOf } from './objects.ts';

@@ -1,5 +1,5 @@
 /** The requests that cases are made of, and from what their parts are picked. */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { ParityCase, Step } from './case.ts';
 import { collectionOf, nameOf, SAMPLES, sampleOf } from './objects.ts';
 import type { SampleKind } from './sample-kind.ts';

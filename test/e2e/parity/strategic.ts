@@ -2,7 +2,7 @@
  * Cases about strategic merge patches with their directives, on every list and map of every kind:
  * which merge, and by what key, is for the kind's types to say.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { Json, JsonObject } from '../same-answers/api.ts';
 import { sampleOf } from './objects.ts';
 import { at, create, type Group, get, PATCHES, pickKind, times, VALIDATION } from './steps.ts';

@@ -2,7 +2,7 @@
  * Cases of subresources and reviews that go through a sequence: budgets that are counted, tokens
  * that are reviewed, requests for certificates that are approved.
  */
-import type { Random } from '../../random.ts';
+import type { Random } from '../../helpers/random.ts';
 import type { JsonObject } from '../same-answers/api.ts';
 import type { ParityCase, Step } from './case.ts';
 import { mutated } from './mutate.ts';

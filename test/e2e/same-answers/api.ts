@@ -4,7 +4,7 @@
  * with what is under test but the transport.
  */
 import type { Transport, TransportRequest } from 'capstan/cache';
-import { within } from '../conditions.ts';
+import { within } from '../../helpers/control-plane/conditions.ts';
 import type { ResourceType } from './resources.ts';
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };

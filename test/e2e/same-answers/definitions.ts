@@ -1,5 +1,5 @@
 /** Exchanges about a custom resource whose definition changes, and whose names it restricts. */
-import { eventually } from '../conditions.ts';
+import { eventually } from '../../helpers/control-plane/conditions.ts';
 import type { Api, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import type { ResourceType } from './resources.ts';

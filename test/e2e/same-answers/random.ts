@@ -3,7 +3,7 @@
  * finalizers included, with watches open all the while. The choices come from the seed and from
  * earlier answers, so as long as two servers have agreed, they are asked the same.
  */
-import { Random } from '../../random.ts';
+import { Random } from '../../helpers/random.ts';
 import type { Answer, Api, Collection, JsonObject, KubeBody } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { configMaps, leases, type ResourceType, secrets, widgets } from './resources.ts';

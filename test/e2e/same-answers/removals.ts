@@ -1,5 +1,5 @@
 /** Exchanges about a custom resource whose definition is deleted, and comes back. */
-import { eventually } from '../conditions.ts';
+import { eventually } from '../../helpers/control-plane/conditions.ts';
 import type { Api } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import { type ResourceType, widgetDefinition } from './resources.ts';

@@ -2,8 +2,8 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import type { Transport } from 'capstan/cache';
 import { kubeConfigTransport } from 'capstan/client-node';
-import { eventually } from '../conditions.ts';
-import type { ControlPlane } from '../control-plane.ts';
+import { eventually } from '../../helpers/control-plane/conditions.ts';
+import type { ControlPlane } from '../../helpers/control-plane/control-plane.ts';
 import { Api } from './api.ts';
 import {
   type ResourceType,

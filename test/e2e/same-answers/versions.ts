@@ -2,7 +2,7 @@
  * Exchanges about a custom resource with several versions: one object under all of them, in the
  * form of each.
  */
-import { eventually } from '../conditions.ts';
+import { eventually } from '../../helpers/control-plane/conditions.ts';
 import type { Api, JsonObject } from './api.ts';
 import type { Exchange } from './exchange.ts';
 import type { ResourceType } from './resources.ts';

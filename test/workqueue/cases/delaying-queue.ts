@@ -9,7 +9,7 @@ import {
   WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { Random, testSeed } from '../../random.ts';
+import { Random, testSeed } from '../../helpers/random.ts';
 import {
   drain,
   expectError,
@@ -18,9 +18,9 @@ import {
   settle,
   watch,
   wrong,
-} from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
-import { distinctKeys, distinctRequests } from './hostile.ts';
+} from '../../helpers/workqueue/helpers.ts';
+import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 
 export function delayingQueueCases(make: Implementation): void {
   function start<T = string>(options?: QueueOptions<T>) {

@@ -11,9 +11,9 @@ import {
   type WorkQueue,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, expectError, expectRejection, wrong } from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
-import { RecordingProvider } from '../recording-provider.ts';
+import { drain, expectError, expectRejection, wrong } from '../../helpers/workqueue/helpers.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
+import { RecordingProvider } from '../../helpers/workqueue/recording-metrics.ts';
 
 export function extensionCases(make: Implementation): void {
   const delaying = (options?: QueueOptions<string>) => {

@@ -13,9 +13,9 @@ import {
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { expectError, isCollected, wrong } from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
-import { distinctKeys, distinctRequests } from './hostile.ts';
+import { expectError, isCollected, wrong } from '../../helpers/workqueue/helpers.ts';
+import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 
 const many = <T>(limiter: RateLimiter<T>, item: T, count: number): number[] =>
   Array.from({ length: count }, () => limiter.when(item));

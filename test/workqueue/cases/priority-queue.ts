@@ -9,8 +9,15 @@ import {
   setErrorHandler,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, expectError, expectRejection, settle, watch, wrong } from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
+import {
+  drain,
+  expectError,
+  expectRejection,
+  settle,
+  watch,
+  wrong,
+} from '../../helpers/workqueue/helpers.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 
 export function priorityQueueCases(make: Implementation): void {
   function start(options: PriorityQueueOptions<string> = {}) {

@@ -18,8 +18,8 @@ import {
   settle,
   watch,
   wrong,
-} from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
+} from '../../helpers/workqueue/helpers.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 
 export function queueLimitCases(make: Implementation): void {
   describe(`WorkQueue: the order is the user's (${make.name})`, () => {

@@ -4,9 +4,16 @@
  */
 import { type Request, requestKey } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { countListeners, drain, expectRejection, itemOf, settle, watch } from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
-import { distinctKeys, distinctRequests } from './hostile.ts';
+import {
+  countListeners,
+  drain,
+  expectRejection,
+  itemOf,
+  settle,
+  watch,
+} from '../../helpers/workqueue/helpers.ts';
+import { distinctKeys, distinctRequests } from '../../helpers/workqueue/hostile-keys.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 
 export function queueCases(make: Implementation): void {
   describe(`WorkQueue: order and deduplication (${make.name})`, () => {

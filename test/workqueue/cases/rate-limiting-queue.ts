@@ -14,8 +14,8 @@ import {
   WithMaxWaitRateLimiter,
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
-import { drain, expectError, wrong } from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
+import { drain, expectError, wrong } from '../../helpers/workqueue/helpers.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 
 export function rateLimitingQueueCases(make: Implementation): void {
   function start(base = 5, max = 1_000) {

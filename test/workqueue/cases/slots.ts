@@ -8,9 +8,9 @@ import {
 } from 'capstan/workqueue';
 import { describe, expect, test } from 'vitest';
 import { SLOT_LIMIT } from '../../../bindings/wasm/core.ts';
-import { drain, expectError, settle, watch, wrong } from '../helpers.ts';
-import type { Implementation } from '../implementations.ts';
-import { distinctKeys } from './hostile.ts';
+import { drain, expectError, settle, watch, wrong } from '../../helpers/workqueue/helpers.ts';
+import { distinctKeys } from '../../helpers/workqueue/hostile-keys.ts';
+import type { Implementation } from '../../helpers/workqueue/implementations.ts';
 
 const numbers = (n: number): string[] => Array.from({ length: n }, (_, i) => `key-${i}`);
 

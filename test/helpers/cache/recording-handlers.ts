@@ -13,7 +13,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import { FakeClock, macrotask } from '../../../bindings/base/clock.ts';
 import { setErrorHandler } from '../../../bindings/base/handle-error.ts';
 import { isExpired } from '../../../bindings/cache/rest/status-error.ts';
-import { type ConfigMap, ConfigMaps, LiveServer } from '../reflector/live-server.ts';
+import { type ConfigMap, ConfigMaps, LiveServer } from './live-server.ts';
 
 export const nameOf = (object: ConfigMap | DeletedFinalStateUnknown<ConfigMap>): string =>
   object instanceof DeletedFinalStateUnknown ? `(${object.key})` : object.metadata.name;

@@ -3,7 +3,7 @@
  * table.
  */
 import { afterEach } from 'vitest';
-import { setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { setKeyMode } from '../../../bindings/wasm/key-mode.ts';
 import { collectErrorValues } from '../reported-errors.ts';
 
 /** The list that is filled, emptied before each test of the file that calls this. */

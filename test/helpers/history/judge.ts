@@ -2,8 +2,9 @@
  * Judges a history by every rule there is. An empty answer: nothing was lost, nothing was made up,
  * nothing came out of turn.
  */
+
+import { judgeHandlers } from './handler-rules.ts';
 import type { History, Violation } from './history.ts';
-import { judgeHandlers } from './told-rules.ts';
 import { differences, type Truth } from './truth.ts';
 import { wireRules } from './wire-rules.ts';
 

@@ -11,7 +11,7 @@ import {
   RateLimitingQueue,
   WorkQueue,
 } from 'capstan/workqueue';
-import { type KeyMode, setKeyMode } from '../../bindings/wasm/key-mode.ts';
+import { type KeyMode, setKeyMode } from '../../../bindings/wasm/key-mode.ts';
 
 export interface Implementation {
   readonly name: string;

@@ -3,7 +3,7 @@
  * controller-runtime's rules as its source states them, and ours for aging, delay modes and
  * draining. The model of the randomised tests. Keys are strings.
  */
-import type { ModelLimiter } from './reference.ts';
+import type { ModelLimiter } from './queue-model.ts';
 
 interface Entry {
   readonly key: string;
