@@ -21,7 +21,7 @@ export interface CliOutput {
 
 const HELP = `Usage:
   capstan init <folder> [options]   writes a controller project that runs and passes its own tests
-  capstan crd <module>... [options] prints the CustomResourceDefinitions that modules export, as YAML
+  capstan crd <module>... [options] prints the CustomResourceDefinitions of modules, as YAML
 
 Options of init:
   --kind <Kind>     of the custom resource, in CamelCase    (default: Greeting)

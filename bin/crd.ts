@@ -27,7 +27,8 @@ export async function manifestsOf(paths: readonly string[]): Promise<string> {
     if (definitions.length === 0)
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `${path} expected an export that is a custom resource (of defineCustomResource) or a CustomResourceDefinition`,
+        `${path} expected an export that is a custom resource (of ` +
+          'defineCustomResource) or a CustomResourceDefinition',
       );
     for (const definition of definitions) {
       const name = definition.metadata.name ?? '';
@@ -54,7 +55,8 @@ function wholeOf(name: string, all: readonly CustomResourceDefinition[]): Custom
   );
   throw new CapstanError(
     'INVALID_ARGUMENT',
-    `${name} expected one definition with all of its versions, got several that differ, of ${versions.join(' and of ')}: export combineVersions([...]) of them alone`,
+    `${name} expected one definition with all of its versions, got several that differ, of ` +
+      `${versions.join(' and of ')}: export combineVersions([...]) of them alone`,
   );
 }
 

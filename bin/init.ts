@@ -112,7 +112,8 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
         );
   if (!/^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$/.test(name))
     throw refuse(
-      'at most 63 small letters, digits and "-", a letter first and no "-" last, such as "website-controller"',
+      'at most 63 small letters, digits and "-", a letter first and ' +
+        'no "-" last, such as "website-controller"',
     );
   if (name === 'capstan') throw refuse('another name than that of the package it depends on');
   const noKeyword = 'a word that YAML does not take for true, false or nothing';
@@ -120,7 +121,8 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
   if (isKeyword(kind)) throw wrong('--kind', noKeyword, kind);
   if (PROTECTED.test(group)) {
     const why =
-      "a group of your own, as the API server takes Kubernetes' groups only with its approval (api-approved.kubernetes.io)";
+      "a group of your own, as the API server takes Kubernetes' groups " +
+      'only with its approval (api-approved.kubernetes.io)';
     throw wrong('--group', why, group);
   }
   // What is asked of a kind and a group, and what their plural is, is known there.

@@ -25,10 +25,10 @@ function block(value: Block, indent: string): string {
     return value.map((item: unknown) => `${indent}- ${inItem(item, indent)}`).join('');
   return Object.entries(value)
     .filter(([, member]) => member !== undefined)
-    .map(
-      ([key, member]) =>
-        `${indent}${text(key)}:${isBlock(member) ? `\n${below(member, indent)}` : ` ${scalar(member)}\n`}`,
-    )
+    .map(([key, member]) => {
+      const value = isBlock(member) ? `\n${below(member, indent)}` : ` ${scalar(member)}\n`;
+      return `${indent}${text(key)}:${value}`;
+    })
     .join('');
 }
 

@@ -127,7 +127,8 @@ await ways['list again'].list();
 while (pending.some(({ waiting }) => waiting.has(ways.watch))) await sleep(1);
 
 console.log(
-  `${SERVICES} services, ${CHANGES} changes ${CHANGE_EVERY_MS} ms apart, lists ${POLL_EVERY_MS} ms apart`,
+  `${SERVICES} services, ${CHANGES} changes ${CHANGE_EVERY_MS} ` +
+    `ms apart, lists ${POLL_EVERY_MS} ms apart`,
 );
 for (const [name, { transport, stale }] of Object.entries(ways)) {
   const mean = stale.length === 0 ? 0 : stale.reduce((sum, ms) => sum + ms, 0) / stale.length;

@@ -143,10 +143,12 @@ for await (const key of queue) {
 const { items } = await send('GET', collection);
 const phases = items.map(({ status }) => status?.phase);
 console.log(
-  `${over.length} deletions told; the server still has ${items.length} Pods, the cache ${cache.list().length}`,
+  `${over.length} deletions told; the server still has ` +
+    `${items.length} Pods, the cache ${cache.list().length}`,
 );
 console.log(
-  `phases: ${[...new Set(phases)].sort().join(' ')}; never more than ${most} of ${PLACES} places taken on a node`,
+  `phases: ${[...new Set(phases)].sort().join(' ')}; never more ` +
+    `than ${most} of ${PLACES} places taken on a node`,
 );
 await informer.stop();
 await running;

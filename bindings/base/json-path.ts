@@ -27,7 +27,8 @@ export function parsePath(path: string): readonly string[] {
   const names = path.split(/(?<!\\)\./).map((name) => name.replace(/\\([.[])/g, '$1'));
   if (names.includes('') || JSON_PATH.test(path)) {
     const expected =
-      'names joined by dots, such as "spec.containers.image" or "metadata.labels.example\\.com/app"';
+      'names joined by dots, such as "spec.containers.image" ' +
+      'or "metadata.labels.example\\.com/app"';
     throw invalid('path', expected, path);
   }
   return names;

@@ -17,7 +17,9 @@ const VALUE_RULE = exactly(VALUE);
 
 /** The message of a rule, with examples. */
 export const hint = (what: string, rule: string, ...examples: string[]): string =>
-  `${what} (e.g. ${examples.map((example) => `'${example}'`).join(',  or ')}, regex used for validation is '${rule}')`;
+  `${what} (e.g. ` +
+  `${examples.map((example) => `'${example}'`).join(',  or ')}, regex ` +
+  `used for validation is '${rule}')`;
 
 export const tooLong = (limit: number, unit = 'bytes'): string =>
   `must be no more than ${limit} ${unit}`;
@@ -27,7 +29,8 @@ export function subdomain(name: string, unit = 'characters'): string[] {
   const wrong = name.length > 253 ? [tooLong(253, unit)] : [];
   if (!SUBDOMAIN_RULE.test(name)) {
     const what =
-      "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
+      'a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, ' +
+      "'-' or '.', and must start and end with an alphanumeric character";
     wrong.push(hint(what, SUBDOMAIN, 'example.com'));
   }
   return wrong;
@@ -36,12 +39,14 @@ export function subdomain(name: string, unit = 'characters'): string[] {
 /** The rule for keys of labels and annotations and for finalizers: `[prefix/]name`. */
 export function qualifiedName(key: string): string[] {
   const what =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+    "must consist of alphanumeric characters, '-', '_' or '.', and " +
+    'must start and end with an alphanumeric character';
   const rule = hint(what, QUALIFIED, 'MyName', 'my.name', '123-abc');
   const parts = key.split('/');
   if (parts.length > 2) {
     return [
-      `a valid label key ${rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${rule} with an optional DNS subdomain ` +
+        "prefix and '/' (e.g. 'example.com/MyName')",
     ];
   }
   const name = parts.at(-1) ?? '';
@@ -61,7 +66,8 @@ export function labelValue(value: string): string[] {
   const wrong = value.length > 63 ? [tooLong(63)] : [];
   if (!VALUE_RULE.test(value)) {
     const what =
-      "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+      "a valid label must be an empty string or consist of alphanumeric characters, '-', " +
+      "'_' or '.', and must start and end with an alphanumeric character";
     wrong.push(hint(what, VALUE, 'MyValue', 'my_value', '12345'));
   }
   return wrong;

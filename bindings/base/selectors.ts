@@ -266,7 +266,8 @@ export function labelMatcher(
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * labelSelectorText({ matchLabels: { app: 'web' }, matchExpressions: [{ key: 'tier', operator: 'Exists' }] }); // app=web,tier
+ * const matchExpressions = [{ key: 'tier', operator: 'Exists' }];
+ * labelSelectorText({ matchLabels: { app: 'web' }, matchExpressions }); // app=web,tier
  */
 export function labelSelectorText(selector: string | LabelSelector): string {
   if (typeof selector === 'string') return selector;

@@ -24,7 +24,9 @@ export function explained(error: unknown): unknown {
   if (told || refused === '') return error;
   return new CapstanError(
     'MUTATED',
-    `a program tried to change a read-only object (${refused}): all readers share the objects of caches and events. Change a copy, structuredClone(object), or use createOrUpdate of capstan/client, which gives one`,
+    `a program tried to change a read-only object (${refused}): all readers share ` +
+      'the objects of caches and events. Change a copy, structuredClone(object), or ' +
+      'use createOrUpdate of capstan/client, which gives one',
     { cause: error },
   );
 }

@@ -154,9 +154,15 @@ export class Kept {
     if (!isObjectLike(answer) || !isObjectLike(answer.status)) return 'answered without "status"';
     const { token, clientCertificateData, clientKeyData } = answer.status;
     if (isText(clientCertificateData) !== isText(clientKeyData))
-      return `answered without "status.${isText(clientKeyData) ? 'clientCertificateData' : 'clientKeyData'}"`;
+      return (
+        'answered without ' +
+        `"status.${isText(clientKeyData) ? 'clientCertificateData' : 'clientKeyData'}"`
+      );
     if (isText(token) || isText(clientKeyData)) return undefined;
-    return 'answered without "status.token", and without "status.clientCertificateData" and "status.clientKeyData"';
+    return (
+      'answered without "status.token", and without ' +
+      '"status.clientCertificateData" and "status.clientKeyData"'
+    );
   }
 
   /** The plugin's exit, if its process could not be watched: an error without a text. */

@@ -43,7 +43,8 @@ export function decoded(
   if (name === 'gzip' || name === 'x-gzip') return gunzipped(body, what);
   throw new CapstanError(
     'DECODE',
-    `${what}: expected a body without content encoding (or gzip), got ${JSON.stringify(encoding)}; is there a proxy that compresses?`,
+    `${what}: expected a body without content encoding (or gzip), got ` +
+      `${JSON.stringify(encoding)}; is there a proxy that compresses?`,
   );
 }
 

@@ -138,7 +138,8 @@ export class Credentials {
     const renewals = this.#renewals;
     this.#asking.add(kept);
     const late = this.#clock.setTimer(() => {
-      const why = `${kept.asked} has not answered for ${TOLD_AFTER} ms: requests wait for it${kept.said}`;
+      const late = `has not answered for ${TOLD_AFTER} ms: requests wait for it`;
+      const why = `${kept.asked} ${late}${kept.said}`;
       handleError(new CapstanError('TIMEOUT', why), what);
     }, TOLD_AFTER);
     let why: unknown;
@@ -155,7 +156,8 @@ export class Credentials {
       if (isSocks(made) && isIP(tls.servername ?? '') !== 0) {
         // The agent passes it to node:tls outside of any try: the error ended the process.
         throw new Error(
-          `expected a name as tls-server-name with a proxy-url of SOCKS, got the address ${tls.servername}`,
+          'expected a name as tls-server-name with a proxy-url of ' +
+            `SOCKS, got the address ${tls.servername}`,
         );
       }
       this.#tell(what, why);
@@ -171,7 +173,8 @@ export class Credentials {
           ? undefined
           : new TransportError(
               'unknown',
-              `${url.origin} answered 401: ${kept.asked} gave a credential that expired at ${expired}${kept.said}`,
+              `${url.origin} answered 401: ${kept.asked} gave a ` +
+                `credential that expired at ${expired}${kept.said}`,
             );
       const destination: Destination = {
         url,
@@ -283,7 +286,9 @@ export function clusterOf(config: KubeConfigLike): ServerURL & { proxy: URL | un
   if (url.protocol === 'http:' && proxy === undefined && !cluster.skipTLSVerify)
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `"config" expected a server at https, got ${url.origin}: there may be no kubeconfig, for which client-node takes http://localhost:8080; use httpTransport(url) for kubectl proxy`,
+      `"config" expected a server at https, got ${url.origin}: there may be ` +
+        'no kubeconfig, for which client-node takes http://localhost:8080; ' +
+        'use httpTransport(url) for kubectl proxy',
     );
   return { url, proxy, authorization };
 }

@@ -63,7 +63,8 @@ export function kubeConfigTransport(
     typeof config?.applyToHTTPSOptions !== 'function' ||
     typeof config.getCurrentCluster !== 'function'
   ) {
-    const got = typeof config === 'object' ? config : typeof config; // never show the text of a file
+    // never show the text of a file
+    const got = typeof config === 'object' ? config : typeof config;
     throw invalid('config', 'a KubeConfig of @kubernetes/client-node', got);
   }
   clusterOf(config);

@@ -80,6 +80,6 @@ export function wrongType(answer: Record<string, unknown>, asked: unknown): stri
     return `answered with a kind ${show(kind)} instead of "ExecCredential"`;
   // client-go: auth/exec/exec.go refreshCredsLocked
   if (apiVersion !== undefined && typeof asked === 'string' && apiVersion !== asked)
-    return `answered with apiVersion ${show(apiVersion)}, but the kubeconfig asks for ${show(asked)}`;
+    return `answered with apiVersion ${show(apiVersion)}, the kubeconfig asks for ${show(asked)}`;
   return undefined;
 }

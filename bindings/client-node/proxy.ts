@@ -23,7 +23,8 @@ export function proxyURL(text: unknown): URL {
   if (url === undefined || !SCHEMES.includes(url.protocol) || url.hostname === '')
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `"the cluster's proxy-url" expected a URL of http, https or socks5 such as "http://proxy:3128"`,
+      '"the cluster\'s proxy-url" expected a URL of http, https ' +
+        'or socks5 such as "http://proxy:3128"',
     );
   basicOf("the cluster's proxy-url", url);
   return url;

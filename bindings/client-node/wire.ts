@@ -107,7 +107,8 @@ export function notHttp(
 ): CapstanError {
   return new CapstanError(
     'INVALID_ARGUMENT',
-    `"request" expected a method, an escaped path and headers that HTTP allows, got ${describe(request, target)}: ${messageOf(error)}`,
+    '"request" expected a method, an escaped path and headers that HTTP ' +
+      `allows, got ${describe(request, target)}: ${messageOf(error)}`,
     { cause: error },
   );
 }

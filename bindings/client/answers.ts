@@ -130,7 +130,8 @@ export function listFrom<T extends object>(
     if (kind !== head.kind || apiVersion !== head.apiVersion || !item || !isNamed || !isThere)
       throw new CapstanError(
         'DECODE',
-        `${what}: expected ${describeKind(head)} objects with a name${where}, got items[${i}] ${described(item)}`,
+        `${what}: expected ${describeKind(head)} objects with a ` +
+          `name${where}, got items[${i}] ${described(item)}`,
       );
     return withKind(item, head);
   };

@@ -302,9 +302,10 @@ export class CachedClient implements Client {
   #behind({ plural }: AnyResource): CapstanError {
     return new CapstanError(
       'TIMEOUT',
-      `the cache of ${plural} does not show this client's own writes yet, for which one read waits, ` +
-        `${this.#options.readYourWritesTimeout} ms at most, and those after it do not; ` +
-        'the server has no such index to ask instead: try again later, or set readYourWrites to false',
+      `the cache of ${plural} does not show this client's own writes yet, for ` +
+        `which one read waits, ${this.#options.readYourWritesTimeout} ms at most, ` +
+        'and those after it do not; the server has no such index to ask instead: try ' +
+        'again later, or set readYourWrites to false',
     );
   }
 
@@ -439,7 +440,8 @@ const both = (a: string, b: string): string => (a === '' || b === '' ? a + b : `
 
 /** The server's 404. apimachinery: api/errors NewNotFound. */
 function notFound({ group, plural }: AnyResource, name: string): StatusError {
-  const message = `${group === '' ? plural : `${plural}.${group}`} ${JSON.stringify(name)} not found`;
+  const resource = group === '' ? plural : `${plural}.${group}`;
+  const message = `${resource} ${JSON.stringify(name)} not found`;
   const body = {
     kind: 'Status',
     apiVersion: 'v1',

@@ -48,7 +48,8 @@ export function requireUnpaged({ limit, continue: token }: ListOptions): void {
   if (token)
     throw invalid(
       'options.continue',
-      'no token, because a list from a cache has all objects: set live: true for pages, or use listAll',
+      'no token, because a list from a cache has all objects: ' +
+        'set live: true for pages, or use listAll',
       token,
     );
 }
@@ -192,8 +193,9 @@ function indexOver<T extends object>(
   if (named !== undefined) return named;
   throw new CapstanError(
     'UNKNOWN_INDEX',
-    `the cache has no index over ${show(path)}, and none of that name: add one to the resource, over a path of its objects ` +
-      '({ indexers: { name: path } }) or by a function, or read live',
+    `the cache has no index over ${show(path)}, and none of that name: add ` +
+      'one to the resource, over a path of its objects ({ indexers: { name: ' +
+      'path } }) or by a function, or read live',
   );
 }
 

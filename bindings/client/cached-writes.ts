@@ -51,8 +51,8 @@ export class CachedWrites {
       const selectors = cache?.selectors();
       if (selectors)
         error.message +=
-          `; it may be none of those that the cache of ${resource.plural} is restricted to, by ${selectors}: ` +
-          'read it with { forUpdate: true }, or use createOrUpdate';
+          `; it may be none of those that the cache of ${resource.plural} is restricted to, ` +
+          `by ${selectors}: read it with { forUpdate: true }, or use createOrUpdate`;
       throw error;
     }
   }

@@ -132,7 +132,7 @@ const CLIENT_NAMES = namesOf<ClientOptions>()({ ...OWN_CLIENT_NAMES, transport: 
  * const cache = newSharedInformerFactory(transport);
  * const client = newClient({ transport, cache, fieldOwner: 'website-controller' });
  * const pod = await client.get(Pod, { namespace: 'default', name: 'web-0' }, { signal });
- * const { items } = await client.list(Pod, { namespace: 'default', labelSelector: 'app=web', signal });
+ * const { items } = await client.list(Pod, { labelSelector: 'app=web', signal });
  */
 export function newClient(options: ClientOptions): Client {
   requireNames('options', options, 'option of newClient()', CLIENT_NAMES);

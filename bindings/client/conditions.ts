@@ -62,7 +62,8 @@ const NAMES = namesOf<SetConditionOptions>()({ wallNow: 1 });
  * @throws CapstanError INVALID_ARGUMENT for a condition without type or status, and for conditions
  *   that are no list
  * @example
- * const conditions = setStatusCondition([], { type: 'Ready', status: 'True', reason: 'Deployed', message: '' });
+ * const ready = { type: 'Ready', status: 'True', reason: 'Deployed', message: '' } as const;
+ * const conditions = setStatusCondition([], ready);
  * isStatusConditionTrue(conditions, 'Ready'); // true
  */
 export function setStatusCondition<C extends ConditionLike = Condition>(

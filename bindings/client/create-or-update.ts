@@ -82,7 +82,8 @@ const NAMES = namesOf<CreateOrUpdateOptions>()({
  * @throws CapstanError INVALID_ARGUMENT, also where `mutate` changed the name; StatusError;
  *   TransportError; ABORTED
  * @example
- * const { result } = await createOrUpdate(client, ConfigMap, { namespace: 'default', name: 'site' }, (map) => {
+ * const key = { namespace: 'default', name: 'site' };
+ * const { result } = await createOrUpdate(client, ConfigMap, key, (map) => {
  *   map.data = { ...map.data, page: 'hello' };
  * });
  */
@@ -118,7 +119,8 @@ export async function createOrUpdate<T extends object>(
  * @throws CapstanError INVALID_ARGUMENT, also where `mutate` changed the name; StatusError;
  *   TransportError; ABORTED
  * @example
- * const { result } = await createOrPatch(client, Website, { namespace: 'default', name: 'web' }, (website) => {
+ * const key = { namespace: 'default', name: 'web' };
+ * const { result } = await createOrPatch(client, Website, key, (website) => {
  *   website.status = { ready: true };
  * });
  */
@@ -203,7 +205,9 @@ async function readAndMutate<T extends object>(
   const draft = withOwnParts((await explaining(() => mutate(copy))) ?? copy, copy, existing);
   const now = objectKeyOf(resource, draft);
   if (now.name !== name || now.namespace !== namespace) {
-    const why = `mutate expected to keep the name ${namespace}/${name}, and made it ${now.namespace}/${now.name}`;
+    const why =
+      `mutate expected to keep the name ${namespace}/${name}, ` +
+      `and made it ${now.namespace}/${now.name}`;
     throw new CapstanError('INVALID_ARGUMENT', `${why}: name another object in the call`);
   }
   markWhole(draft);

@@ -59,7 +59,8 @@ const KIND_NAMES = namesOf<GroupKind>()({ group: 1, version: 1, kind: 1 });
  * @throws CapstanError INVALID_ARGUMENT
  * @example
  * const discovery = new Discovery(transport);
- * const deployments = await discovery.resourceFor({ group: 'apps', kind: 'Deployment' }, { signal });
+ * const kind = { group: 'apps', kind: 'Deployment' };
+ * const deployments = await discovery.resourceFor(kind, { signal });
  * const { items } = await client.list(deployments, { namespace: 'default' });
  */
 export class Discovery {
@@ -106,7 +107,8 @@ export class Discovery {
       kind.version === undefined
         ? kind.group
         : groupVersion({ group: kind.group, version: kind.version });
-    const message = `the server has no kind ${JSON.stringify(kind.kind)} in ${where === '' ? 'v1' : where}`;
+    const wanted = JSON.stringify(kind.kind);
+    const message = `the server has no kind ${wanted} in ${where === '' ? 'v1' : where}`;
     throw new StatusError(
       404,
       { kind: 'Status', code: 404, reason: 'NotFound', message },
@@ -138,7 +140,8 @@ export class Discovery {
    *
    * @param options `verbs`: those that a resource must have, all of them. Default: none
    * @example
-   * const { resources, failed } = await new Discovery(transport).resources({ verbs: ['list', 'delete'], signal });
+   * const discovery = new Discovery(transport);
+   * const { resources, failed } = await discovery.resources({ verbs: ['list', 'delete'], signal });
    */
   async resources(
     options: CallOptions & { readonly verbs?: readonly string[] | undefined } = {},
@@ -255,7 +258,8 @@ export class Discovery {
  * @throws StatusError 404 for a kind that the server does not have; whatever else it answers;
  *   TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
  * @example
- * const websites = await discover(transport, { group: 'example.com', version: 'v1', kind: 'Website' }, { signal });
+ * const kind = { group: 'example.com', version: 'v1', kind: 'Website' };
+ * const websites = await discover(transport, kind, { signal });
  */
 export function discover<T extends object = KubeObject>(
   transport: Transport,

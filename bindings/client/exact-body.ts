@@ -76,8 +76,9 @@ export function settled(
     if (text === undefined)
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `"${pathOf(what, doubt)}" expected an integer of which it is known that it was not rounded, got ${doubt.value}: ` +
-          'JavaScript rounds integers beyond 2^53. Pass it as a BigInt, or use a patch without this member',
+        `"${pathOf(what, doubt)}" expected an integer of which it is known that it was ` +
+          `not rounded, got ${doubt.value}: JavaScript rounds integers beyond 2^53. Pass ` +
+          'it as a BigInt, or use a patch without this member',
         { cause },
       );
     const ofHolder = known.get(doubt.holder) ?? new Map<string, string>();
@@ -94,7 +95,9 @@ function requireSameVersion(value: KubeObject, current: KubeObject | undefined):
   const version = value.metadata?.resourceVersion;
   const now = current?.metadata?.resourceVersion;
   if (!version || now === undefined || version === now) return;
-  const message = `the object has been modified: it was read at version ${version}, and is at ${now}; read it again`;
+  const message =
+    'the object has been modified: it was read at version ' +
+    `${version}, and is at ${now}; read it again`;
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: 'Conflict' };
   throw new StatusError(
     409,

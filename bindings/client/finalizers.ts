@@ -134,7 +134,9 @@ export class FinalizeError<T extends object = object> extends CapstanError {
  *
  * @example
  * const finalizers = new Finalizers<V1Pod>();
- * finalizers.register('example.com/volume', async (pod, { signal }) => work(String(pod.metadata?.uid), signal));
+ * finalizers.register('example.com/volume', async (pod, { signal }) => {
+ *   await work(String(pod.metadata?.uid), signal);
+ * });
  * const { object, updated } = await finalizers.finalize(pod, { signal });
  * if (updated) use(object); // to be written
  */

@@ -50,7 +50,8 @@ export async function* listAll<T extends object>(
  * @throws CapstanError INVALID_ARGUMENT; during the iteration whatever `client.list` rejects with,
  *   and DECODE for a continue token that comes again
  * @example
- * for await (const { items, metadata } of listPages(client, Pod, { pageSize: 100 })) use([items.length, metadata.remainingItemCount]);
+ * for await (const { items, metadata } of listPages(client, Pod, { pageSize: 100 }))
+ *   use([items.length, metadata.remainingItemCount]);
  */
 export async function* listPages<T extends object>(
   client: Pick<Reader, 'list'>,

@@ -325,8 +325,9 @@ export class LiveClient implements Client {
     if (isOlder || hasMetadataAlone(there)) return;
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `"object" expected a whole ${resource.kind}, got metadata alone, as a cache with metadataOnly ` +
-        'has it: an update would delete the rest; patch it, or read it with { live: true }',
+      `"object" expected a whole ${resource.kind}, got metadata alone, as ` +
+        'a cache with metadataOnly has it: an update would delete the rest; ' +
+        'patch it, or read it with { live: true }',
     );
   }
 
@@ -341,7 +342,8 @@ export class LiveClient implements Client {
     if (!(options.fieldOwner ?? this.#defaults.fieldOwner)) {
       throw new CapstanError(
         'INVALID_ARGUMENT',
-        `"fieldOwner" expected a name, because server-side apply stores the owner of each field: pass it to newClient or to this call`,
+        '"fieldOwner" expected a name, because server-side apply stores the ' +
+          'owner of each field: pass it to newClient or to this call',
       );
     }
     // The server validates an apply strictly. The client's default is for the other writes, as in

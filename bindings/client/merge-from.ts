@@ -140,7 +140,9 @@ function withoutNulls(value: Json, path: string): Json {
   if (Array.isArray(value)) {
     for (const [i, item] of value.entries()) if (item !== null) withoutNulls(item, `${path}[${i}]`);
   } else if (value === null) {
-    const why = `"modified${path}" expected no null, which a merge patch cannot set: leave the member out to remove it`;
+    const why =
+      `"modified${path}" expected no null, which a merge patch ` +
+      'cannot set: leave the member out to remove it';
     throw new CapstanError('INVALID_ARGUMENT', why);
   } else if (isJsonObject(value))
     for (const [name, member] of Object.entries(value)) withoutNulls(member, `${path}.${name}`);

@@ -26,7 +26,8 @@ export class AlreadyOwnedError extends CapstanError {
     const what = describeObject(object);
     super(
       'ALREADY_OWNED',
-      `${what} is already owned by another controller, ${owner.kind} ${owner.name}: remove that reference first`,
+      `${what} is already owned by another controller, ${owner.kind} ` +
+        `${owner.name}: remove that reference first`,
     );
     this.owner = owner;
   }
@@ -199,7 +200,8 @@ function checkNamespaces(ownerNamespace: string, object: object, ownerResource: 
     : 'an owner has to be in the namespace of what it owns, or cluster-scoped';
   throw new CapstanError(
     'INVALID_OWNER',
-    `${describeObject(object)} cannot be owned by a ${ownerResource.kind} in namespace ${ownerNamespace}: ${why}`,
+    `${describeObject(object)} cannot be owned by a ` +
+      `${ownerResource.kind} in namespace ${ownerNamespace}: ${why}`,
   );
 }
 

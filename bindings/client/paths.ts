@@ -92,7 +92,8 @@ export function bodyOf<T extends object>(
     const expected = `${groupVersion(resource)} ${resource.kind}`;
     const todo =
       kind === 'PartialObjectMetadata'
-        ? 'it was read as metadata alone and would lose the rest; patch it, or read it with { live: true }'
+        ? 'it was read as metadata alone and would lose the rest; ' +
+          'patch it, or read it with { live: true }'
         : 'pass the resource that the object is of';
     throw new CapstanError(
       'INVALID_ARGUMENT',

@@ -200,7 +200,9 @@ export class ResourceCache {
     if (failOnMissingInformer && !factory.has(resource, this.asked)) {
       throw new CapstanError(
         'NOT_CACHED',
-        `there is no informer for ${this.#describe}, and readerFailOnMissingInformer is set: ask the factory for one, or read live`,
+        `there is no informer for ${this.#describe}, and ` +
+          'readerFailOnMissingInformer is set: ask the factory for one, or read ' +
+          'live',
       );
     }
     const informer = factory.informerFor(resource, this.asked);
@@ -226,7 +228,8 @@ export class ResourceCache {
       if (left <= 0) {
         throw new CapstanError(
           'CACHE_SYNC_TIMEOUT',
-          `the cache of ${this.#describe} has not synced within ${syncTimeout} ms: see the cause, and the informer's status()`,
+          `the cache of ${this.#describe} has not synced within ` +
+            `${syncTimeout} ms: see the cause, and the informer's status()`,
           { cause: informer.status().lastFailure?.error },
         );
       }

@@ -81,7 +81,9 @@ export function retryOnConflict<R>(
  * @param retriable whether to try again after an error
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const pod = await retryOnError(defaultBackoff, isTooManyRequests, () => client.get(Pod, key, { live: true }));
+ * const pod = await retryOnError(defaultBackoff, isTooManyRequests, () =>
+ *   client.get(Pod, key, { live: true }),
+ * );
  */
 export async function retryOnError<R>(
   backoff: RetryBackoff,

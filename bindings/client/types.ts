@@ -267,7 +267,8 @@ export interface SubResourceClient {
  * @example
  * const key = { namespace: 'default', name: 'web-0' };
  * const pod = await client.get(Pod, key);
- * await client.patch(Pod, key, { type: 'merge', body: { metadata: { labels: { node: pod.spec?.nodeName } } } });
+ * const body = { metadata: { labels: { node: pod.spec?.nodeName } } };
+ * await client.patch(Pod, key, { type: 'merge', body });
  */
 export interface Client extends Reader, Writer {
   /** The client of the status subresource. */

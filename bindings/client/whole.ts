@@ -46,9 +46,10 @@ export function requireNothingLost(
   if (lost === undefined) return;
   throw new CapstanError(
     'INVALID_ARGUMENT',
-    `${what} of ${resource.plural} ${describeObject(now).replace(/^\S+ /, '')} would lose ${JSON.stringify(lost)}, ` +
-      'which the cache leaves out (drop, a transform or metadataOnly): patch the members that are to change, ' +
-      'use createOrUpdate, or read the object with { forUpdate: true }',
+    `${what} of ${resource.plural} ${describeObject(now).replace(/^\S+ /, '')} ` +
+      `would lose ${JSON.stringify(lost)}, which the cache leaves out (drop, a ` +
+      'transform or metadataOnly): patch the members that are to change, use ' +
+      'createOrUpdate, or read the object with { forUpdate: true }',
   );
 }
 

@@ -33,7 +33,8 @@ export function newNamespacedClient(client: Client, namespace: string): Client {
     if (given === undefined || given === '' || given === namespace) return namespace;
     throw new CapstanError(
       'INVALID_ARGUMENT',
-      `${what} is in the namespace ${given}, and this client is for ${namespace}: use another client`,
+      `${what} is in the namespace ${given}, and this client is ` +
+        `for ${namespace}: use another client`,
     );
   };
   const scoped = <O extends { namespace?: string }>(resource: AnyResource, options: O): O => {
@@ -61,7 +62,8 @@ export function newNamespacedClient(client: Client, namespace: string): Client {
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const preview = await newDryRunClient(client).create(ConfigMap, { metadata: { namespace: 'default', name: 'site' } });
+ * const metadata = { namespace: 'default', name: 'site' };
+ * const preview = await newDryRunClient(client).create(ConfigMap, { metadata });
  */
 export function newDryRunClient(client: Client): Client {
   const dry = <O extends { dryRun?: boolean }>(options: O): O => ({ ...options, dryRun: true });

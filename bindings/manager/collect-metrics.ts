@@ -21,7 +21,8 @@ export function collect(collectors: Iterable<Collector>, clock: Clock): Promise<
   return Promise.all(
     Array.from(collectors, async (collector, at): Promise<Collected> => {
       const { name } = collector;
-      const collectorName = `collector ${name === undefined ? `${at + 1}, ${show(collector)}` : show(name)}`;
+      const label = name === undefined ? `${at + 1}, ${show(collector)}` : show(name);
+      const collectorName = `collector ${label}`;
       try {
         return { collectorName, text: await textOf(collector, clock) };
       } catch (error) {

@@ -18,9 +18,9 @@ const MOST_SECONDS = 600;
 
 const INDEX = `/debug/pprof/
 
-profile?seconds=30  a CPU profile of that time: load the .cpuprofile in the developer tools of Chromium or in an editor
-heap                all that is in memory, as a .heapsnapshot; the process stands still meanwhile
-heap?seconds=30     what was allocated in that time and is still there, sampled, as a .heapprofile
+profile?seconds=30  a CPU profile of that time, as a .cpuprofile for Chromium or an editor
+heap                the whole heap, as a .heapsnapshot; the process is paused meanwhile
+heap?seconds=30     what was allocated in that time and is still live, sampled, as a .heapprofile
 `;
 
 /**

@@ -2,10 +2,10 @@
  * A live view of a cluster in a browser. `node examples/browser/serve.ts` after a build: an
  * embedded API server under churn.
  *
- *     --kubeconfig          your cluster: the current context of your kubeconfig, with its credentials, read-only
- *     --port 8090           where the page is, on this machine alone
+ *     --kubeconfig          the cluster of your kubeconfig's current context, read-only
+ *     --port 8090           the port of the page, on 127.0.0.1 only
  *     --every 250           milliseconds between two changes of the embedded server
- *     --drop 0              cuts all of its connections each so many milliseconds; the view goes on
+ *     --drop 0              milliseconds between two cuts of all its connections; 0: never
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

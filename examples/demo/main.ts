@@ -223,7 +223,8 @@ function introduction(options: DemoOptions, cluster: Cluster): string {
     row('server', cluster.title),
     row(
       'objects',
-      `${whole(options.objects)} Websites, each with a Deployment and a Service${cluster.paused ? ' (paused: no Pods start)' : ''}`,
+      `${whole(options.objects)} Websites, each with a Deployment and a ` +
+        `Service${cluster.paused ? ' (paused: no Pods start)' : ''}`,
     ),
     row('churn', `${options.duration} s of creates, changes and deletes, seed ${options.seed}`),
     row('faults', `${faults}; ${FAILURE_RATE * 100} % of the reconciles are made to fail`),

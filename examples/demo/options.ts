@@ -22,8 +22,8 @@ export const USAGE = `Usage: npm run demo -- [flags]
   --json             the last line of the output is the summary as JSON
   --help             this text
 
-A run on a real server works in a namespace of its own, creates the Website CustomResourceDefinition if it is missing,
-starts no Pods, and removes what it created. CAPSTAN_SEED repeats a run's choices.
+A run on a real server works in a new namespace, creates the Website CustomResourceDefinition if it
+is missing, starts no Pods, and removes what it created. CAPSTAN_SEED repeats a run's choices.
 Exit code: 0 everything was proven, 1 it was not, 2 a bad flag, 130 interrupted.`;
 
 export class UsageError extends Error {}

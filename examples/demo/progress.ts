@@ -103,9 +103,12 @@ export class Progress {
     const elapsed = ((performance.now() - this.#start) / 1000).toFixed(1);
     const lines = [
       `  ${label(phase)}${bar(done)} ${elapsed.padStart(6)} s   ${whole(objects)} Websites`,
-      `  ${label('queue')}depth ${whole(depth).padEnd(7)} adds/s ${whole(adds).padEnd(8)} retries ${whole(retries)}`,
-      `  ${label('reconcile')}${`${whole(reconciles)}/s`.padEnd(10)} ${sparkline(this.#history, 30)}  ${running} running`,
-      `  ${label('latency')}event → reconcile   p50 ${milliseconds(p50)}   p99 ${milliseconds(p99)}`,
+      `  ${label('queue')}depth ${whole(depth).padEnd(7)} adds/s ` +
+        `${whole(adds).padEnd(8)} retries ${whole(retries)}`,
+      `  ${label('reconcile')}${`${whole(reconciles)}/s`.padEnd(10)} ` +
+        `${sparkline(this.#history, 30)}  ${running} running`,
+      `  ${label('latency')}event → reconcile   p50 ` +
+        `${milliseconds(p50)}   p99 ${milliseconds(p99)}`,
       `  ${label('faults')}${whole(sum(faults))} so far${latest(faults)}`,
     ];
     const width = Math.min(this.#out.columns ?? WIDTH, 120) - 1;

@@ -53,19 +53,23 @@ export function reportOf(run: Run): string {
     'What happened',
     row(
       'writes',
-      `${whole(creates)} created, ${whole(updates)} changed, ${whole(deletes)} deleted, ${whole(breakages)} children broken or deleted`,
+      `${whole(creates)} created, ${whole(updates)} changed, ${whole(deletes)} ` +
+        `deleted, ${whole(breakages)} children broken or deleted`,
     ),
     row(
       'reconciles',
-      `${whole(reconciles)}: ${whole(madeToFail)} made to fail, ${whole(failed)} failed by the faults, ${whole(retries)} retries`,
+      `${whole(reconciles)}: ${whole(madeToFail)} made to fail, ` +
+        `${whole(failed)} failed by the faults, ${whole(retries)} retries`,
     ),
     row(
       'event → reconcile',
-      `${percentiles(event)}   all requests, bursts after relists too: from the queue's add to the start`,
+      `${percentiles(event)}   all requests, bursts after relists ` +
+        "too: from the queue's add to the start",
     ),
     row(
       'write → reconcile',
-      `${percentiles(write)}   the churn's own writes to Websites: server, watch, cache and queue, outages included`,
+      `${percentiles(write)}   the churn's own writes to Websites: ` +
+        'server, watch, cache and queue, outages included',
     ),
     ...[...faults].map(([name, count], i) => row(i === 0 ? 'faults' : '', `${count} × ${name}`)),
     '',
@@ -78,7 +82,8 @@ export function reportOf(run: Run): string {
   lines.push(
     check(
       lost === 0,
-      `all ${whole(kept)} Websites have the Deployment and the Service that their last spec asks for, and say so in their status`,
+      `all ${whole(kept)} Websites have the Deployment and the Service that ` +
+        'their last spec asks for, and say so in their status',
     ),
     check(
       lost === 0,
@@ -86,7 +91,8 @@ export function reportOf(run: Run): string {
     ),
     check(
       left <= 0 && verdict.services <= kept,
-      `nothing is left over: ${whole(verdict.deployments)} Deployments and ${whole(verdict.services)} Services`,
+      `nothing is left over: ${whole(verdict.deployments)} ` +
+        `Deployments and ${whole(verdict.services)} Services`,
     ),
     check(
       overlapped === 0,

@@ -49,7 +49,8 @@ export async function demonstrate(print: (line: string) => void = console.log): 
     await running;
     const { items } = await client.list(eventResource, { namespace });
     print(
-      `${items.filter(({ reason }) => reason === 'ProvisioningSucceeded').length} events ProvisioningSucceeded`,
+      `${items.filter(({ reason }) => reason === 'ProvisioningSucceeded').length} ` +
+        'events ProvisioningSucceeded',
     );
     await transport.close?.();
     await server.stop();

@@ -80,7 +80,7 @@ const ENDS: [string, string, string][] = [
   [
     'says another version',
     `echo "warn" >&2; ${credential({ apiVersion: 'client.authentication.k8s.io/v1beta1' })}`,
-    `apiVersion "client.authentication.k8s.io/v1beta1", but the kubeconfig asks for "${API}": warn`,
+    `apiVersion "client.authentication.k8s.io/v1beta1", the kubeconfig asks for "${API}": warn`,
   ],
   [
     'says another kind',

@@ -178,7 +178,13 @@ export interface CustomResource<Input, Spec, Status = never, I extends string = 
  * @example
  * import * as z from 'zod';
  *
- * const Website = defineCustomResource({ group: 'example.com', version: 'v1', kind: 'Website', scope: 'Namespaced', spec: z.object({ host: z.string() }) });
+ * const Website = defineCustomResource({
+ *   group: 'example.com',
+ *   version: 'v1',
+ *   kind: 'Website',
+ *   scope: 'Namespaced',
+ *   spec: z.object({ host: z.string() }),
+ * });
  * type Website = ObjectOf<typeof Website>;
  */
 export type ObjectOf<R extends AnyResource | { readonly resource: AnyResource }> = R extends
@@ -217,9 +223,10 @@ export type ObjectOf<R extends AnyResource | { readonly resource: AnyResource }>
  *   spec: z.object({ host: z.string().min(1), replicas: z.int().min(0).default(1) }),
  *   status: z.object({ ready: z.boolean().optional() }),
  *   additionalPrinterColumns: [{ name: 'Host', type: 'string', jsonPath: '.spec.host' }],
- *   validations: { 'spec.host': [{ rule: 'self == oldSelf', message: 'a website does not move' }] },
+ *   validations: { 'spec.host': [{ rule: 'self == oldSelf', message: 'host is immutable' }] },
  * });
- * const site = await Website.parse({ metadata: { name: 'a', namespace: 'default' }, spec: { host: 'a.example' } });
+ * const metadata = { name: 'a', namespace: 'default' };
+ * const site = await Website.parse({ metadata, spec: { host: 'a.example' } });
  * const replicas: number = site.spec.replicas; // 1
  */
 export function defineCustomResource<
@@ -362,8 +369,10 @@ function checkDefaults(path: string, written: StructuralSchema, read: Structural
       throw new SchemaError(
         `${path}.${name}`,
         written.properties?.[name]?.default === null
-          ? 'its default is null, which a server takes for none, so that it would not be there: make it optional, or give another default'
-          : 'this has a default which the JSON Schema of the library does not have, and so the server would not: give it in an override',
+          ? 'its default is null, which a server takes for none, so that it would ' +
+              'not be there: make it optional, or give another default'
+          : 'this has a default which the JSON Schema of the library does not have, ' +
+              'and so the server would not: give it in an override',
       );
   for (const [name, member] of Object.entries(written.properties ?? {})) {
     const same = read.properties?.[name];
@@ -481,8 +490,9 @@ type CustomObjectLike = { apiVersion?: unknown; kind?: unknown; metadata?: unkno
  * import * as z from 'zod';
  *
  * const named = { group: 'example.com', kind: 'Website', scope: 'Namespaced' } as const;
- * const v1 = defineCustomResource({ ...named, version: 'v1', spec: z.object({ host: z.string() }) });
- * const beta = defineCustomResource({ ...named, version: 'v1beta1', deprecated: true, spec: z.object({ host: z.string() }) });
+ * const spec = z.object({ host: z.string() });
+ * const v1 = defineCustomResource({ ...named, version: 'v1', spec });
+ * const beta = defineCustomResource({ ...named, version: 'v1beta1', deprecated: true, spec });
  * const crd = combineVersions([v1, beta]);
  */
 export function combineVersions(

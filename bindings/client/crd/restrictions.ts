@@ -47,7 +47,8 @@ export function restrictions(node: Node, path: string, type: unknown): Structura
   if (typeof node.multipleOf === 'number' && !Number.isInteger(node.multipleOf))
     throw new SchemaError(
       path,
-      `the server cannot tell multiples of ${node.multipleOf} (of 0.01 it refuses 0.29, 19.99 and 1): count in smaller units, or give an override with a type`,
+      `the server cannot tell multiples of ${node.multipleOf} (of 0.01 it refuses 0.29, ` +
+        '19.99 and 1): count in smaller units, or give an override with a type',
     );
   for (const keyword of PLAIN)
     if (typeof node[keyword] === 'number') schema[keyword] = node[keyword];

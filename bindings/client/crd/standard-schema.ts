@@ -69,8 +69,9 @@ export function jsonSchemasOf(
   if (typeof input !== 'function' || typeof output !== 'function')
     throw new CapstanError(
       'SCHEMA',
-      `${name}: this schema of ${vendor} gives no JSON Schema ("~standard".jsonSchema): take Zod 4.2, ArkType 2.1.28 or later, ` +
-        'toStandardJsonSchema(schema) of @valibot/to-json-schema, or withJsonSchema(schema, jsonSchema)',
+      `${name}: this schema of ${vendor} gives no JSON Schema ("~standard".jsonSchema): ` +
+        'take Zod 4.2, ArkType 2.1.28 or later, toStandardJsonSchema(schema) of ' +
+        '@valibot/to-json-schema, or withJsonSchema(schema, jsonSchema)',
     );
   const convert = (convertTo: Converter['input'], what: string): JsonSchema => {
     try {
@@ -96,10 +97,15 @@ export function jsonSchemasOf(
  * @param jsonSchema draft 2020-12 or 7, of what may be written
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * const anything: StandardSchema<{ size: number }> = {
- *   '~standard': { version: 1, vendor: 'mine', validate: (value) => ({ value: value as { size: number } }) },
+ * type Spec = { size: number };
+ * const anything: StandardSchema<Spec> = {
+ *   '~standard': { version: 1, vendor: 'mine', validate: (value) => ({ value: value as Spec }) },
  * };
- * const spec = withJsonSchema(anything, { type: 'object', properties: { size: { type: 'integer' } }, required: ['size'] });
+ * const spec = withJsonSchema(anything, {
+ *   type: 'object',
+ *   properties: { size: { type: 'integer' } },
+ *   required: ['size'],
+ * });
  */
 export function withJsonSchema<Input, Output>(
   schema: StandardSchema<Input, Output>,

@@ -97,7 +97,8 @@ export function union(
   if (types.size > 1 || type === undefined || type === 'array')
     throw new SchemaError(
       path,
-      `the alternatives of a union have to be of one type, and not arrays: these are ${schemas.map(describe).join(', ')}`,
+      'the alternatives of a union have to be of one type, and not ' +
+        `arrays: these are ${schemas.map(describe).join(', ')}`,
     );
   // Scalars of one type: an alternative is its restrictions.
   const each = schemas.map(validationsOf);
@@ -107,7 +108,8 @@ export function union(
   if (exclusive && vague !== undefined)
     throw new SchemaError(
       path,
-      `"oneOf" has an alternative of the format ${vague.node.format}, which the server does not check`,
+      '"oneOf" has an alternative of the format ' +
+        `${vague.node.format}, which the server does not check`,
     );
   return { type, ...restrictions(beside, path, type), ...restriction(each, exclusive), ...said };
 }

@@ -114,8 +114,8 @@ export function referenceTo(what: string, object: unknown): ObjectReference {
   if (isText(apiVersion) && isText(kind)) return referenceFrom({ apiVersion, kind }, object);
   throw new CapstanError(
     'INVALID_ARGUMENT',
-    `"${what}" expected an object with apiVersion and kind, got ${show(apiVersion)} and ${show(kind)}: ` +
-      'objects of a list may lack them; use objectReference(resource, object)',
+    `"${what}" expected an object with apiVersion and kind, got ${show(apiVersion)} and ` +
+      `${show(kind)}: objects of a list may lack them; use objectReference(resource, object)`,
   );
 }
 

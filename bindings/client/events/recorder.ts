@@ -189,8 +189,10 @@ export class EventRecorder implements EventSink {
    * Records an event whose note is a format with %s, %d, %v and %q. client-go: Eventf.
    *
    * @example
-   * const tell = (recorder: EventRecorder) =>
-   *   recorder.eventf(pod, undefined, 'Warning', 'FailedMount', 'Mounting', 'volume %q: %s', 'data', error);
+   * const recordFailure = (recorder: EventRecorder) => {
+   *   const note = 'volume %q: %s';
+   *   recorder.eventf(pod, undefined, 'Warning', 'FailedMount', 'Mounting', note, 'data', error);
+   * };
    */
   eventf(
     regarding: object,
@@ -319,9 +321,10 @@ function digits(random: () => number): string {
  *
  * @throws CapstanError INVALID_ARGUMENT
  * @example
- * async function tell(client: Client): Promise<void> {
- *   const recorder = newEventRecorder({ client, reportingController: 'example.com/website-controller' });
- *   recorder.event(pod, { reason: 'Deployed', action: 'Deploying', note: 'all replicas are ready' });
+ * async function record(client: Client): Promise<void> {
+ *   const reportingController = 'example.com/website-controller';
+ *   const recorder = newEventRecorder({ client, reportingController });
+ *   recorder.event(pod, { reason: 'Deployed', action: 'Deploying', note: 'all are ready' });
  *   await recorder.shutdown({ signal });
  * }
  */

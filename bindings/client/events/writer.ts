@@ -321,7 +321,8 @@ const PASSING: ReadonlySet<string> = new Set(['TRANSPORT', 'TIMEOUT', 'DECODE'])
 
 function lost({ event }: EventEntry, cause: unknown, tries: number): CapstanError {
   const { kind, namespace, name } = event.regarding;
-  const what = `${event.reason} of ${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+  const key = namespace === undefined ? name : `${namespace}/${name}`;
+  const what = `${event.reason} of ${kind} ${key}`;
   return new CapstanError(
     'EVENT',
     `the event ${what} was not written after ${tries} tries: ${textOfError(cause)}`,

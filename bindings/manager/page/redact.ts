@@ -93,7 +93,8 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   // password: | with the lines of its block
   [
     new RegExp(
-      `((?:${SECRET_WORD}|secret)${QUOTE}:[ \\t]{1,4})[|>][-+\\d]{0,2}[ \\t]*(?:\\n[ \\t]+[^\\n]*)+`,
+      `((?:${SECRET_WORD}|secret)${QUOTE}:[ \\t]{1,4})` +
+        '[|>][-+\\d]{0,2}[ \\t]*(?:\\n[ \\t]+[^\\n]*)+',
       'gi',
     ),
     `$1${GONE}`,
@@ -101,7 +102,8 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   // passphrase: with several words; tokens and keys contain no spaces
   [
     new RegExp(
-      `((?:passw(?:or)?d|passphrase|pwd)${QUOTE}:[ \\t]{1,4})${NO_VALUE}(?!${REFUSING}|‹|["'\`“‘«\\\\[])[^\\s,;)}\\]][^\\n,;)}\\]]*`,
+      `((?:passw(?:or)?d|passphrase|pwd)${QUOTE}:[ \\t]{1,4})${NO_VALUE}` +
+        `(?!${REFUSING}|‹|["'\`“‘«\\\\[])[^\\s,;)}\\]][^\\n,;)}\\]]*`,
       'gi',
     ),
     `$1${GONE}`,
@@ -131,7 +133,8 @@ const CALLED = '"[\\w.:/@-]{0,253}"';
  * verb and names.
  */
 const REFUSED =
-  `\\bUser ${CALLED} cannot [a-z]{1,32} resource ${CALLED} in API group ${CALLED} (?:in the namespace ${CALLED}|at the cluster scope)|` +
+  `\\bUser ${CALLED} cannot [a-z]{1,32} resource ${CALLED} in API group ${CALLED} ` +
+  `(?:in the namespace ${CALLED}|at the cluster scope)|` +
   `(?<=s |\\.[a-z0-9.-]{1,253} )${CALLED}(?= is forbidden: | not found\\b)`;
 /**
  * `secrets "db" not found`: the name of a Secret is not secret. An unclosed quote extends to the

@@ -63,7 +63,8 @@ function said(pod: PodObject): string {
   const state = stateOf(pod);
   const node = pod.spec?.nodeName;
   if (state === 'leaving') return `is leaving ${node ?? ''}`.trimEnd();
-  return `${state === 'running' ? 'runs' : reasonOf(pod)}${node === undefined ? '' : ` on ${node}`}`;
+  const what = state === 'running' ? 'runs' : reasonOf(pod);
+  return node === undefined ? what : `${what} on ${node}`;
 }
 
 const podHandler = pods.addEventHandler({
@@ -127,7 +128,8 @@ function drawCounts(): void {
   document.documentElement.dataset.state = 'synced';
   setText(
     totals,
-    `${within === all ? all : `${within} of ${all}`} Pods on ${known.length} nodes${ready === known.length ? '' : `, ${known.length - ready} not ready`}`,
+    `${within === all ? all : `${within} of ${all}`} Pods on ${known.length} ` +
+      `nodes${ready === known.length ? '' : `, ${known.length - ready} not ready`}`,
   );
   byId('empty', HTMLElement).hidden = all + known.length > 0;
 }
