@@ -1,6 +1,6 @@
 /**
- * Gives errors of other modules and of the file system a code, with what was tried, why it failed,
- * and the cause.
+ * Wraps errors of other modules and of the file system in a CapstanError that says what was tried
+ * and why it failed, with the error as cause.
  */
 import { CapstanError } from 'capstan';
 
@@ -13,7 +13,7 @@ export async function attempt<T>(what: string, run: () => T | Promise<T>): Promi
   }
 }
 
-/** Modules may throw anything. */
+/** The message of a thrown value, which need not be an Error. */
 export function thrownText(error: unknown): string {
   try {
     return error instanceof Error ? error.message : String(error);

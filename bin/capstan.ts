@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 /**
- * The command line of the package: what was typed, and the exit code. Stdout has what the command
- * says and nothing else: what a module prints while it is loaded goes to stderr. The process ends
- * with the command, whatever that module still keeps open, and after what was said is out.
+ * The `capstan` program. Stdout has only the output of the command: what a module prints while it
+ * is loaded goes to stderr. The process exits when the command has ended and its output is written,
+ * even if that module still holds timers or sockets.
  */
 import { main } from './cli.ts';
 
 const { stdout, stderr } = process;
 const say = stdout.write.bind(stdout);
 stdout.write = stderr.write.bind(stderr);
-// A reader may close the pipe early, as `head` does: only the exit code says so.
+// A reader may close the pipe early, as `head` does: then only the exit code reports it.
 stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   if (code !== 'EPIPE') stderr.write(`capstan: ${message}\n`);
 });

@@ -1,7 +1,7 @@
 /**
- * Commands and their options. Nothing is ever asked: what is not given has a default, so that every
- * call works in a script. Whatever fails is one line on stderr, with the code of the error, and
- * exit code 1; nothing is half done then.
+ * The commands and their options. There are no prompts: every option has a default, so that each
+ * call works in a script. A failure prints one line on stderr, with the code of the error, and
+ * exits with 1; it leaves no partial output.
  */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -36,9 +36,9 @@ Options of crd:
 `;
 
 /**
- * Gives the exit code.
+ * Runs a command and returns its exit code.
  *
- * @param node the version that runs
+ * @param node the running version of Node
  */
 export async function main(
   args: readonly string[],
@@ -93,7 +93,7 @@ ${olderThan(facts.engines.node, node)}`;
 }
 
 async function crd(args: string[], facts: PackageFacts, node: string): Promise<string> {
-  // Older ones read no TypeScript.
+  // Older versions cannot import TypeScript.
   if (isOlderThan(facts.engines.node, node))
     throw new CapstanError(
       'NODE_TOO_OLD',
@@ -124,14 +124,14 @@ function usage(what: string, cause?: unknown): CapstanError {
   return new CapstanError('INVALID_ARGUMENT', `${what}; see capstan --help`, { cause });
 }
 
-/** As an argument of a shell: of sh, and of both of Windows. */
+/** Quotes a path for sh, or for cmd.exe and PowerShell on Windows. */
 function quoted(path: string): string {
   const word = path.startsWith('-') ? `./${path}` : path;
   if (/^[\w./@-]+$/.test(word)) return word;
   return process.platform === 'win32' ? `"${word}"` : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** A line for a Node that the project will not run on. */
+/** A warning if this Node is too old for the project; otherwise the empty string. */
 function olderThan(range: string, node: string): string {
   return isOlderThan(range, node) ? `\nIt needs Node ${range}, and this is Node ${node}.\n` : '';
 }
@@ -142,10 +142,7 @@ function isOlderThan(range: string, node: string): boolean {
   return own < Number(major) || (own === Number(major) && ownMinor < Number(minor));
 }
 
-/**
- * Of the package that this is part of: beside the sources it is one folder up, beside the built
- * file two.
- */
+/** Reads this package's package.json: one folder above the sources, two above the built file. */
 function packageFacts(): PackageFacts {
   for (const above of ['..', '../..']) {
     const text = contentOf(new URL(`${above}/package.json`, import.meta.url));
@@ -167,7 +164,7 @@ function contentOf(url: URL): string | undefined {
   }
 }
 
-/** In one line, whatever the messages of others are. */
+/** An error as one line: line breaks of its message become spaces. */
 function describe(error: unknown): string {
   const code = error instanceof CapstanError ? error.code : 'INVALID_ARGUMENT';
   return `${thrownText(error)} (${code})`.replace(/\s*[\r\n\u2028\u2029]\s*/g, ' ');

@@ -1,6 +1,5 @@
 /**
- * `capstan crd`: the CustomResourceDefinitions that modules export, as `kubectl apply -f` takes
- * them.
+ * `capstan crd`: prints the CustomResourceDefinitions that modules export, for `kubectl apply -f`.
  */
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -10,12 +9,12 @@ import { attempt } from './attempt.ts';
 import { yamlOf } from './yaml.ts';
 
 /**
- * YAML with a document for each definition, in the order of their names: of what
- * `defineCustomResource` gives, and of definitions themselves, exported under any name. Of several
- * of one name it is the one that has the versions of all others.
+ * YAML with one document per definition, sorted by name. An export may have any name and be a
+ * result of `defineCustomResource` or a definition. Of several definitions with one name, the one
+ * that includes all versions is used.
  *
- * @throws CapstanError INVALID_ARGUMENT for a module that exports none, or cannot be loaded, and
- *   for versions of one name that no definition has together
+ * @throws CapstanError INVALID_ARGUMENT for a module that exports no definition or cannot be
+ *   loaded, and if no definition of a name has all of its versions
  */
 export async function manifestsOf(paths: readonly string[]): Promise<string> {
   const found = new Map<string, CustomResourceDefinition[]>();
@@ -44,7 +43,7 @@ export async function manifestsOf(paths: readonly string[]): Promise<string> {
   return (await Promise.all(documents)).join('---\n');
 }
 
-/** Whichever were left out, the server would lose versions without a word. */
+/** The definition that has all versions. Applying any other one would remove versions silently. */
 function wholeOf(name: string, all: readonly CustomResourceDefinition[]): CustomResourceDefinition {
   const whole = all.find((one) => all.every((other) => covers(one, other)));
   if (whole !== undefined) return whole;
@@ -61,8 +60,8 @@ function wholeOf(name: string, all: readonly CustomResourceDefinition[]): Custom
 }
 
 /**
- * Whether one says all that another says, and more versions, as combineVersions does: which of them
- * is stored, and how they convert, is then its own.
+ * Whether `whole` equals `part` apart from more versions, as combineVersions makes them. The
+ * storage version and the conversion may differ.
  */
 function covers(whole: CustomResourceDefinition, part: CustomResourceDefinition): boolean {
   if (isDeepStrictEqual(whole, part)) return true;
@@ -88,7 +87,7 @@ function versionsOf({
 }
 
 function definitionIn(exported: unknown): CustomResourceDefinition | undefined {
-  const seen = new Set<unknown>(); // they may hold themselves
+  const seen = new Set<unknown>(); // `crd` may be circular
   for (let value = exported; typeof value === 'object' && value !== null && !seen.has(value); ) {
     seen.add(value);
     const { crd, kind, metadata } = value as {

@@ -1,9 +1,9 @@
 /**
- * `capstan init`: writes the project of template/ under other names. The template is a project by
- * itself, which the repository checks like its own sources; its names (Greeting, greetings,
- * example.com, greeting-controller) are replaced wherever they stand, in texts and in file names.
- * Everything is made in memory and checked before the first file is written, and what was written
- * is taken away again when the rest cannot be.
+ * `capstan init`: writes the project in template/ with other names. The template is a complete
+ * project that the repository checks like its own sources. Its names (Greeting, greetings,
+ * example.com, greeting-controller) are replaced in texts and file names. All files are built in
+ * memory and checked before the first one is written; if a write fails, the written files are
+ * removed.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
@@ -16,22 +16,22 @@ import { type PackageFacts, projectManifest } from './project-manifest.ts';
 import { isKeyword } from './yaml.ts';
 
 export interface ProjectOptions {
-  /** Of the custom resource, in CamelCase. */
+  /** The kind of the custom resource, in CamelCase. */
   readonly kind: string;
-  /** Of the custom resource. */
+  /** The API group of the custom resource. */
   readonly group: string;
-  /** Of the controller: package, lease, Deployment. Default: the folder's. */
+  /** The name of the package, the lease and the Deployment. Default: the folder's name. */
   readonly name?: string;
 }
 
 export interface Project {
   readonly name: string;
-  /** The paths of its files, relative to its folder. */
+  /** The paths of the files, relative to the folder. */
   readonly files: readonly string[];
 }
 
 const TEMPLATE = fileURLToPath(new URL('./template/', import.meta.url));
-/** The names of the template, as they stand in its texts. */
+/** The names that the template uses. */
 const OWN = {
   kind: 'Greeting',
   singular: 'greeting',
@@ -39,23 +39,23 @@ const OWN = {
   group: 'example.com',
   name: 'greeting-controller',
 };
-/**
- * What a folder may have that counts as empty: a new repository, and what the Finder of macOS
- * leaves behind.
- */
+/** A folder with only these counts as empty: a new repository, and the files of macOS' Finder. */
 const UNCOUNTED = ['.git', '.DS_Store'];
 /** apiextensions-apiserver: pkg/apihelpers IsProtectedCommunityGroup. */
 const PROTECTED = /(^|\.)(k8s|kubernetes)\.io$/;
-/** npm never packs files of these names as they are. */
+/**
+ * npm does not pack files named .gitignore or .dockerignore, so the template has `_` for the dot.
+ */
 const DOT = /(^|\/)_(?=gitignore$|dockerignore$)/;
 
 /**
- * Writes a project into a folder that does not exist or is empty, but for `.git` and `.DS_Store`.
+ * Writes a project into a folder that does not exist or is empty; `.git` and `.DS_Store` are
+ * allowed.
  *
  * @param folder its absolute path
  * @throws CapstanError INVALID_ARGUMENT for names that the API server would refuse or that the
- *   project uses already, for a folder with something in it, and for what the file system refuses:
- *   then nothing is there that was not there before
+ *   project already uses, for a folder that is not empty, and for errors of the file system. No
+ *   file is left behind then.
  */
 export async function initProject(
   folder: string,
@@ -71,7 +71,7 @@ export async function initProject(
   );
   project.set('package.json', projectManifest(names.name, names.singular, facts));
   if (project.size !== template.size + 1)
-    throw wrong('--kind', 'a kind that no file of the project is named after', names.kind);
+    throw wrong('--kind', 'a kind whose file names are free', names.kind);
   await attempt('the project could not be written', () => writeAll(folder, project));
   return { name: names.name, files: [...project.keys()].sort() };
 }
@@ -82,7 +82,7 @@ async function writeAll(folder: string, project: ReadonlyMap<string, string>): P
     if (existsSync(path)) return;
     await makeFolder(dirname(path));
     await mkdir(path);
-    undo.unshift(() => rmdir(path)); // unless another program has put something into it
+    undo.unshift(() => rmdir(path)); // fails if another program has put a file into it
   };
   try {
     for (const [path, text] of project) {
@@ -93,7 +93,7 @@ async function writeAll(folder: string, project: ReadonlyMap<string, string>): P
       await writeFile(file, text);
     }
   } catch (error) {
-    for (const step of undo) await step().catch(() => {}); // the first error is the one to tell of
+    for (const step of undo) await step().catch(() => {}); // only the first error is reported
     throw error;
   }
 }
@@ -116,7 +116,7 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
         'no "-" last, such as "website-controller"',
     );
   if (name === 'capstan') throw refuse('another name than that of the package it depends on');
-  const noKeyword = 'a word that YAML does not take for true, false or nothing';
+  const noKeyword = 'a word that YAML does not read as true, false or null';
   if (isKeyword(name)) throw refuse(noKeyword);
   if (isKeyword(kind)) throw wrong('--kind', noKeyword, kind);
   if (PROTECTED.test(group)) {
@@ -125,7 +125,7 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
       'only with its approval (api-approved.kubernetes.io)';
     throw wrong('--group', why, group);
   }
-  // What is asked of a kind and a group, and what their plural is, is known there.
+  // defineCustomResource checks kind and group, and derives the plural.
   const anything = withJsonSchema(
     { '~standard': { version: 1, vendor: 'capstan', validate: (value) => ({ value }) } },
     { type: 'object' },
@@ -141,7 +141,7 @@ function checkedNames({ kind, group, name: given }: ProjectOptions, folder: stri
   return { kind, singular, plural, group, name };
 }
 
-/** The folder's own name, as a name of Kubernetes. */
+/** The folder's name as a Kubernetes name. */
 function nameFrom(folder: string): string {
   return basename(folder)
     .toLowerCase()
@@ -170,10 +170,7 @@ async function requireEmpty(folder: string): Promise<void> {
   }
 }
 
-/**
- * Without the entries' `parentPath`: where Yarn keeps packages as archives, it is "." for all of
- * them.
- */
+/** Does not use `parentPath` of the entries: in Yarn's zip archives it is always ".". */
 async function readTemplate(): Promise<Map<string, string>> {
   const template = new Map<string, string>();
   for (const path of (await readdir(TEMPLATE, { recursive: true })).sort()) {
@@ -185,8 +182,8 @@ async function readTemplate(): Promise<Map<string, string>> {
 }
 
 /**
- * The kind becomes a name in the sources, where it must not be one already, such as ConfigMap,
- * Promise or Client.
+ * Rejects a kind that is already an identifier in the template, such as ConfigMap, Promise or
+ * Client.
  */
 function requireFree(kind: string, template: ReadonlyMap<string, string>): void {
   if (kind === OWN.kind) return;
@@ -195,7 +192,7 @@ function requireFree(kind: string, template: ReadonlyMap<string, string>): void 
     throw wrong('--kind', 'a name that the project has no other use for', kind);
 }
 
-/** In one pass, so that a name that was put in is never replaced again; longer ones first. */
+/** One pass, longer names first, so that an inserted name is not replaced again. */
 function renamed(text: string, names: Names): string {
   return text.replace(/greeting-controller|example\.com|greetings|greeting|Greeting/g, (found) => {
     const own = (Object.keys(OWN) as (keyof Names)[]).find((key) => OWN[key] === found);

@@ -1,10 +1,10 @@
 /**
- * The package.json of a new project. Versions are those that this package is tested with: they
- * stand in its own manifest, which is published with it, so that they cannot fall behind.
+ * The package.json of a new project. Its dependencies have the versions that this package is tested
+ * with, read from this package's own manifest.
  */
 import { CapstanError } from 'capstan';
 
-/** What is read of this package's manifest. */
+/** The members of this package's manifest that are used. */
 export interface PackageFacts {
   readonly version: string;
   readonly engines: { readonly node: string };
@@ -13,7 +13,8 @@ export interface PackageFacts {
 }
 
 /**
- * As text, with a line feed at the end. `file` is the name of the module of the custom resource.
+ * The manifest as text that ends in a line feed. @param file the name of the module of the custom
+ * resource
  */
 export function projectManifest(name: string, file: string, facts: PackageFacts): string {
   const { version, engines, peerDependencies, devDependencies } = facts;

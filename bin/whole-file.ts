@@ -1,6 +1,6 @@
 /**
- * A file that is written as a whole or stays as it was: whatever fails, fails before the file has
- * its name.
+ * Writes a file atomically: to a temporary file that is renamed, so that a failure leaves the old
+ * file.
  */
 import { randomUUID } from 'node:crypto';
 import { chmod, lstat, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
@@ -9,8 +9,8 @@ import { CapstanError } from 'capstan';
 import { attempt } from './attempt.ts';
 
 /**
- * @throws CapstanError INVALID_ARGUMENT for what is there and is no file, and for what the file
- * system refuses
+ * @throws CapstanError INVALID_ARGUMENT if the path is not a file, and for errors of the file
+ *   system
  */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const there = await stat(path).catch(() => undefined);
@@ -18,9 +18,10 @@ export async function writeWhole(path: string, text: string): Promise<void> {
     throw new CapstanError('INVALID_ARGUMENT', `--out expected a file, got ${path}`);
   await attempt(`${path} could not be written`, async () => {
     const isLink = (await lstat(path).catch(() => undefined))?.isSymbolicLink() === true;
-    // to nothing yet: there is nothing to lose
+    // a dangling link: there is no old content to keep
     if (isLink && there === undefined) return writeFile(path, text);
-    const target = isLink ? await realpath(path) : path; // a link stays one
+    // write to the target, so that the link stays a link
+    const target = isLink ? await realpath(path) : path;
     const beside = join(dirname(target), `.${basename(target)}.${randomUUID()}`);
     try {
       await writeFile(beside, text, { flag: 'wx' });

@@ -1,11 +1,11 @@
 /**
- * Plain data as YAML that people read: block style, one document. Invariant: a parser of YAML 1.1
- * or 1.2 gives the data back. For that, each text that either might take for something else is
- * quoted as in JSON.
+ * Prints plain data as readable YAML: block style, one document. Invariant: a parser of YAML 1.1 or
+ * 1.2 returns the same data. A string that either version could read as another type is quoted as
+ * in JSON.
  */
 import { CapstanError } from 'capstan';
 
-/** Ends with a line feed. Members that are undefined are left out, as in JSON. */
+/** The YAML text, which ends in a line feed. Undefined members are omitted, as in JSON. */
 export function yamlOf(value: unknown): string {
   return isBlock(value) ? block(value, '') : `${scalar(value)}\n`;
 }
@@ -32,12 +32,12 @@ function block(value: Block, indent: string): string {
     .join('');
 }
 
-/** Lists are as deep as the key they belong to, as kubectl writes them. */
+/** Lists are indented like their key, as kubectl prints them. */
 function below(value: Block, indent: string): string {
   return block(value, Array.isArray(value) ? indent : `${indent}  `);
 }
 
-/** The first line stands behind the dash. */
+/** The first line follows the dash. */
 function inItem(value: unknown, indent: string): string {
   return isBlock(value)
     ? block(value, `${indent}  `).slice(indent.length + 2)
@@ -54,16 +54,16 @@ function scalar(value: unknown): string {
 }
 
 /**
- * Words of letters, with what never means anything inside of one; whatever looks like a number, a
- * date or a keyword begins otherwise or is quoted.
+ * Texts that need no quotes: words of letters and characters without a meaning in YAML. Numbers and
+ * dates begin otherwise; keywords are quoted.
  */
 const PLAIN = /^[A-Za-z][-\w./]*( [-\w./,()]+)*$/;
 const KEYWORD = /^(?:y|n|yes|no|on|off|true|false|null|none)$/i;
 
-/** What JSON allows in a string and YAML 1.1 does not, or takes for the end of a line. */
+/** Characters that JSON allows in a string, but YAML 1.1 forbids or reads as line ends. */
 const UNPRINTABLE = /[\u007f-\u009f\u2028\u2029\ufeff]/g;
 
-/** Whether YAML 1.1 or 1.2 would take a plain word for something else than text. */
+/** Whether YAML 1.1 or 1.2 reads an unquoted word as something other than a string. */
 export function isKeyword(word: string): boolean {
   return KEYWORD.test(word);
 }

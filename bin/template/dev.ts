@@ -1,6 +1,6 @@
 /**
- * The controller without a cluster: on an API server in this process, which has the definition and
- * one object. `npm run dev` starts it again after each change.
+ * Runs the controller without a cluster, on an API server in this process with the definition and
+ * one object. `npm run dev` restarts it after each change.
  */
 import { installCRDs, newClient } from 'capstan/client';
 import { newManager, setupSignalHandler } from 'capstan/manager';
@@ -25,7 +25,7 @@ const manager = newManager({
   transport,
   client: { fieldOwner },
   logger: { ...console, debug: () => undefined },
-  metrics: { bindAddress: '127.0.0.1:0' }, // with the live page beside it
+  metrics: { bindAddress: '127.0.0.1:0' }, // also serves the live page
 });
 setupWithManager(manager);
 void manager.serving().then(() => {

@@ -142,11 +142,11 @@ describe('the command line', () => {
     [['init', at('new'), '--name', 'Fox'], '--name expected at most 63 small letters'],
     [
       ['init', at('new'), '--name', 'on'],
-      'a word that YAML does not take for true, false or nothing, got on',
+      'a word that YAML does not read as true, false or null, got on',
     ],
     [
       ['init', at('new'), '--kind', 'Yes'],
-      'a word that YAML does not take for true, false or nothing, got Yes',
+      'a word that YAML does not read as true, false or null, got Yes',
     ],
     [['init', at('new'), '--name', 'capstan'], 'another name than that of the package'],
     [
@@ -163,7 +163,7 @@ describe('the command line', () => {
     [['init', at('new'), '--kind', 'Promise'], 'a name that the project has no other use for'],
     [
       ['init', at('new'), '--kind', 'Main'],
-      'a kind that no file of the project is named after, got Main',
+      'a kind whose file names are free, got Main',
     ],
     [['init', at('new'), '--force'], "Unknown option '--force'"],
     [['crd'], 'crd expected a module'],

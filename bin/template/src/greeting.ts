@@ -1,7 +1,7 @@
 /**
- * The custom resource. From the schemas come the type of its objects, the CustomResourceDefinition
- * that makes the API server check the same (`npm run crd` writes it to deploy/crd.yaml), and the
- * validation in a program: `Greeting.parse`.
+ * The custom resource. The schemas give the type of its objects, the CustomResourceDefinition by
+ * which the API server validates them (`npm run crd` writes it to deploy/crd.yaml), and validation
+ * in the program: `Greeting.parse`.
  */
 import { defineCustomResource, type ObjectOf } from 'capstan/client';
 import * as z from 'zod';
@@ -45,5 +45,5 @@ export const Greeting = defineCustomResource({
   ],
 });
 
-/** An object of it, as the API server stores it. */
+/** A Greeting as the API server stores it. */
 export type Greeting = ObjectOf<typeof Greeting>;

@@ -24,7 +24,7 @@ const manager = newManager({
   leaderElection: { id: 'greeting-controller', namespace: POD_NAMESPACE, releaseOnCancel: true },
   healthProbe: { bindAddress: HEALTH_ADDRESS },
   metrics: { bindAddress: METRICS_ADDRESS },
-  // Why is my object not reconciled? kubectl port-forward, and open
+  // To see why an object is not reconciled: kubectl port-forward, then open
   // http://localhost:8082/debug/capstan.
   debugPage: { bindAddress: DEBUG_ADDRESS },
 });
@@ -35,5 +35,5 @@ try {
   process.exit(0);
 } catch (error) {
   console.error(error);
-  process.exit(1); // whatever still runs must not go on: another process may lead by now
+  process.exit(1); // stop all work: another process may lead now
 }

@@ -1,7 +1,6 @@
 /**
- * What the controller does. It is level-triggered: it never asks what has happened, only what
- * should be and what is, so that a second run, or one after a failure half-way, ends in the same
- * place.
+ * The reconcile function. It is level-triggered: it compares the desired state with the current one
+ * and ignores which event came, so that it may run twice or continue after a failure.
  */
 import { defineResource } from 'capstan/cache';
 import {
@@ -14,7 +13,7 @@ import { asReconciler, type Manager, newControllerManagedBy } from 'capstan/cont
 import { Greeting } from './greeting.ts';
 
 /**
- * Of a built-in kind it is enough to say what is used of it; or take the types of
+ * A built-in kind needs only the members that are used; or use the types of
  * @kubernetes/client-node.
  */
 export interface ConfigMapObject {
@@ -30,12 +29,12 @@ export const ConfigMap = defineResource<ConfigMapObject>()({
   namespaced: true,
 });
 
-/** Adds the controller to a manager, which starts it as soon as this process leads. */
+/** Adds the controller to a manager, which starts it when this process leads. */
 export function setupWithManager(manager: Manager): void {
   const { client } = manager;
   newControllerManagedBy(manager)
     .for(Greeting.resource)
-    .owns(ConfigMap) // changed or deleted by others, it is restored
+    .owns(ConfigMap) // a change or deletion by others is reverted
     .withOptions({ maxConcurrentReconciles: 4, reconciliationTimeout: 30_000 })
     .complete(
       asReconciler(client, {
@@ -45,30 +44,27 @@ export function setupWithManager(manager: Manager): void {
     );
 }
 
-/**
- * Makes the world match one object. What it throws is logged, and tried again after 5 ms, 10 ms, 20
- * ms …
- */
+/** Reconciles one object. An error is logged and the request retried after 5 ms, 10 ms, 20 ms … */
 export async function reconcile(
   client: Client,
   object: Greeting,
   { signal }: { signal?: AbortSignal } = {},
 ): Promise<void> {
   const { metadata, spec } = object;
-  // the cluster deletes what has an owner reference to it
+  // the garbage collector deletes the ConfigMap by its owner reference
   if (metadata.deletionTimestamp !== undefined) return;
   if (!spec.suspend) await client.apply(ConfigMap, configMapOf(object), { force: true, signal });
   await report(client, object, signal);
 }
 
-/** The ConfigMap as it should be: the fields that belong to this controller, and no others. */
+/** The desired ConfigMap: only the fields that this controller owns. */
 function configMapOf(object: Greeting): ConfigMapObject {
   const { name, namespace } = object.metadata;
   const configMap = { metadata: { name, namespace }, data: { message: object.spec.message } };
   return setControllerReference(object, configMap, Greeting.resource);
 }
 
-/** Writes the status, unless it says all of this already. */
+/** Writes the status if it changes. */
 async function report(
   client: Client,
   object: Greeting,

@@ -1,5 +1,5 @@
 /**
- * The controller against the API server of capstan/testing, in this process: no cluster, no ports,
+ * Tests the controller on the API server of capstan/testing, in this process: no cluster, no ports,
  * no mocks.
  */
 import { readFileSync } from 'node:fs';
@@ -37,7 +37,7 @@ describe('reconcile', () => {
     ]);
   });
 
-  it('says in the status what it has done, once', async () => {
+  it('writes the status once', async () => {
     await reconcile(client, await create('hi'));
     const { metadata, status } = await current();
     expect(status).toMatchObject({
@@ -48,7 +48,7 @@ describe('reconcile', () => {
     expect((await current()).metadata.resourceVersion).toBe(metadata.resourceVersion);
   });
 
-  it('follows the message, and puts back what somebody else has changed', async () => {
+  it('updates the ConfigMap with the message, and reverts changes of others', async () => {
     await reconcile(client, await create('hi'));
     await client.patch(ConfigMap, key, { type: 'merge', body: { data: { message: 'graffiti' } } });
     await reconcile(client, await current());
@@ -73,12 +73,12 @@ describe('reconcile', () => {
   });
 });
 
-it('refuses an object without a message', async () => {
+it('rejects an object without a message', async () => {
   const { issues } = await Greeting.validate({ metadata: key, spec: { message: '' } });
   expect(issues).toEqual([expect.objectContaining({ path: 'spec.message' })]);
 });
 
-it('converges under a manager', async () => {
+it('reconciles under a manager', async () => {
   const manager = newManager({
     transport: client.transport,
     client: { fieldOwner: 'greeting-controller' },
@@ -94,7 +94,7 @@ it('converges under a manager', async () => {
   await running;
 });
 
-it('needs no more than deploy/rbac.yaml grants', async () => {
+it('needs only the permissions of deploy/rbac.yaml', async () => {
   const rbac = readFileSync(new URL('../deploy/rbac.yaml', import.meta.url), 'utf8');
   const server = fakeTransport({
     authorization: 'RBAC',
