@@ -1,8 +1,8 @@
 /**
- * Service discovery, three ways: list once at the start, list again and again, or watch. Instances
- * of a service come and go on an API server; every way has a transport that counts, and every
- * change is timed until that way knows of it. Run it with `node examples/discovery.ts` after a
- * build.
+ * Compares three ways of service discovery: list once at the start, list periodically, or watch.
+ * Endpoints of services change on an API server. The transport of each way counts requests and
+ * bytes, and the time until each way sees a change is measured. Run it with `node
+ * examples/discovery.ts` after a build.
  */
 import {
   defineResource,
@@ -30,7 +30,7 @@ const EndpointSlice = defineResource<Slice>()({
 });
 const PATH = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
 
-/** A transport that counts what a client costs its server. */
+/** A transport that counts requests and bytes of answers. */
 class Counting implements Transport {
   requests = 0;
   bytes = 0;
@@ -53,8 +53,8 @@ class Counting implements Transport {
 }
 
 /**
- * What one way knows: the version of each service's slice, and how long it took to learn of each
- * change.
+ * The state of one way: the resourceVersion of each EndpointSlice that it has seen, and the delay
+ * of each change.
  */
 class Resolver {
   readonly transport = new Counting();
@@ -102,7 +102,8 @@ async function write(method: 'POST' | 'PATCH', service: number, address: string)
     ...change,
     version: Number(((await answer.json()) as Slice).metadata?.resourceVersion),
   });
-  for (const way of Object.values(ways)) way.learn([]); // the event may have overtaken the answer
+  // the watch event may have arrived before this answer
+  for (const way of Object.values(ways)) way.learn([]);
 }
 
 const informer = new SharedIndexInformer(

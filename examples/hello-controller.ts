@@ -1,6 +1,6 @@
 /**
- * The smallest whole controller: it greets the ConfigMaps with a label `greet`. Run it with `node
- * examples/hello-controller.ts` after a build.
+ * The smallest complete controller: it greets the ConfigMaps with a label `greet`. Run it with
+ * `node examples/hello-controller.ts` after a build.
  */
 import { defineResource } from 'capstan/cache';
 import { newClient } from 'capstan/client';
@@ -31,15 +31,16 @@ const controller = createController({
   predicates: [labelSelectorPredicate('greet')],
   maxConcurrentReconciles: 4,
   async reconcile(request, { get, signal }) {
-    const configMap = get(request); // from the cache; undefined: it was deleted
+    const configMap = get(request); // from the cache; undefined if it was deleted
     const name = configMap?.metadata.labels?.greet;
     const greeting = `Hello, ${name}!`;
     if (name === undefined || configMap?.data?.greeting === greeting) return;
     const body = { data: { greeting } };
-    // what it throws comes again after 5 ms, 10 ms …
+    // after an error the request is retried after 5 ms, 10 ms …
     await client.patch(ConfigMap, request, { type: 'merge', body }, { signal });
     console.log(`greeted ${request.namespace}/${request.name}`);
-    if (request.name === 'last') void controller.stop(); // a real one runs until its process ends
+    // a real controller runs until its process ends
+    if (request.name === 'last') void controller.stop();
   },
 });
 

@@ -1,8 +1,8 @@
 /**
- * The heart of a scheduler: it follows the Pods that are not over, by a field selector, and gives
- * each a node. A Pod that succeeds or fails leaves the selector, which the server tells as a
- * deletion: its place is free, though the object is still there. Between a binding and its return
- * by the watch the Pod is *assumed* to be on its node, so that no place is given away twice. Run it
+ * The core of a scheduler: it watches the Pods that have not finished, by a field selector, and
+ * binds each to a node. For a Pod that succeeds or fails, which no longer matches the selector, the
+ * server sends DELETED: its place is free, though the object still exists. From the binding until
+ * its watch event the Pod is *assumed* to be on its node, so that no place is used twice. Run it
  * with `node examples/scheduler.ts` after a build.
  */
 import {
@@ -70,7 +70,7 @@ let most = 0;
 function seen(pod: PodObject): void {
   const key = metaNamespaceKeyFunc(pod);
   if (pod.spec?.nodeName === undefined) queue.add(key);
-  else assumed.delete(key); // the watch has brought the binding back: the cache knows it now
+  else assumed.delete(key); // the watch event of the binding: the cache has it now
 }
 
 informer.addEventHandler({
@@ -83,11 +83,11 @@ informer.addEventHandler({
     console.log(`${key} left`);
     for (const waiting of unschedulable) queue.add(waiting); // a place is free
     unschedulable.clear();
-    if (over.length === PODS) queue.shutDown(); // a real one runs until its process ends
+    if (over.length === PODS) queue.shutDown(); // a real scheduler runs until its process ends
   },
 });
 
-/** By the cache, and by what it does not know yet. */
+/** Counts the Pods in the cache and the assumed ones. */
 function taken(node: string): number {
   const known = cache.indexKeys('byNode', node);
   return (
@@ -104,7 +104,7 @@ function schedule(key: string): void {
   if (used >= PLACES) return void unschedulable.add(key);
   assumed.set(key, node);
   most = Math.max(most, used + 1);
-  // Not awaited: the next Pod is scheduled while this one is bound.
+  // Not awaited, so that the next Pod is scheduled meanwhile.
   bind(pod.metadata?.name ?? '', node).then(
     () => {
       queue.forget(key);
@@ -118,7 +118,7 @@ function schedule(key: string): void {
   );
 }
 
-/** The kubelets of the example: what is bound runs, and is soon over. */
+/** Acts as the kubelets: bound Pods run and soon succeed. */
 informer.addEventHandler({
   onUpdate(_, { metadata, spec, status }) {
     if (spec?.nodeName === undefined) return;
@@ -143,7 +143,7 @@ for await (const key of queue) {
 const { items } = await send('GET', collection);
 const phases = items.map(({ status }) => status?.phase);
 console.log(
-  `${over.length} deletions told; the server still has ` +
+  `${over.length} DELETED events; the server still has ` +
     `${items.length} Pods, the cache ${cache.list().length}`,
 );
 console.log(

@@ -1,7 +1,7 @@
 /**
- * Events from outside of the cluster: a webhook. A build system posts the images that it has built;
- * the events go through a channel into a controller, which rolls out the new image to every Site
- * that asks for it. Run it with `node examples/webhook-source.ts` after a build.
+ * Events from outside of the cluster: a build system posts the images that it has built to a
+ * webhook. A channel passes the events to a controller, which sets the new image on every Site that
+ * uses it. Run it with `node examples/webhook-source.ts` after a build.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -57,17 +57,14 @@ const informer = cache.informerFor(Sites);
 const sites = informer.getIndexer();
 
 /**
- * The newest image that was built, by name: an event says only that something changed, what there
- * is to do is read here.
+ * The newest image by name. An event says only that something changed; the reconcile reads the
+ * image here.
  */
 const newest = new Map<string, string>();
-/**
- * It holds so many events that nobody has taken yet; a push beyond them is refused, and may be sent
- * again.
- */
+/** The number of events that may wait. A push beyond it is rejected and may be sent again. */
 const pushes = new EventChannel<Push>({ capacity: 100 });
 
-/** `undefined` for what is none: anybody may post anything. */
+/** The push in a request body; `undefined` if it is not one. */
 function pushOf(text: string): Push | undefined {
   try {
     const { image, digest } = JSON.parse(text) as Record<string, unknown>;
@@ -77,12 +74,12 @@ function pushOf(text: string): Push | undefined {
   }
 }
 
-/** No push is longer, in characters. */
+/** The longest push, in characters. */
 const MOST = 4096;
 
 const webhook = createServer((request, response) => {
   let text = '';
-  request.setEncoding('utf8'); // a character may lie in two chunks
+  request.setEncoding('utf8'); // a character may span two chunks
   request.on('data', (chunk: string) => {
     text += chunk;
     if (text.length > MOST) request.destroy();
@@ -124,13 +121,13 @@ const controller = createController({
     const status = await send('PATCH', `${path}/${name}/status`, 'application/merge-patch+json', {
       status: { digest },
     });
-    // comes again after 5 ms, 10 ms …
+    // the request is retried after 5 ms, 10 ms …
     if (status !== 200) throw new Error(`the status of ${name} was refused with ${status}`);
     console.log(
       `${name} runs ${digest}, because of ${causes.map(({ source }) => source).join(', ')}`,
     );
     left.delete(`${name} ${digest}`);
-    if (left.size === 0) void controller.stop(); // a real one runs until its process ends
+    if (left.size === 0) void controller.stop(); // a real controller runs until its process ends
   },
 });
 

@@ -1,6 +1,5 @@
 /**
- * Bundles the page with the built package, as its users get it, into a folder of static files. `npm
- * run build` comes first.
+ * Bundles the page with the built package into a folder of static files. Run `npm run build` first.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +8,7 @@ import { build } from 'esbuild';
 const page = fileURLToPath(new URL('./page/', import.meta.url));
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The page's own files and its own server, and compiling WebAssembly. */
+/** The page's Content-Security-Policy: its own files and server, and compiling WebAssembly. */
 export const POLICY = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -21,7 +20,7 @@ export const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Writes the page into a folder, which is emptied first. */
+/** Writes the page into a folder, after emptying it. */
 export async function buildView(folder: string): Promise<void> {
   if (!existsSync(`${root}dist/wasm/cache.wasm`))
     throw new Error('dist/ expected the built package: run `npm run build` first');

@@ -1,10 +1,9 @@
 /**
- * A page and the way from it to an API server, on one address of this machine. Invariants:
- * the credentials stay here; of the server nothing passes but GETs of the collections that the page
- * shows, so that no other page and no other program of this machine can read a Secret through it;
- * names that were pointed at this machine from outside are refused (DNS rebinding), and requests
- * that other sites make in the same browser. A body that was cut is cut for the page too: it never
- * seems complete. No request ends the process, whatever it asks for.
+ * Serves the page and a proxy to an API server on one loopback address. Invariants: the credentials
+ * stay in this process; only GETs of the collections that the page shows are passed on, so that no
+ * other page or program of this machine can read a Secret through the proxy; requests with another
+ * Host (DNS rebinding) and requests of other sites in the same browser are refused. A body that was
+ * cut is cut for the page too, so that it never seems complete. No request can end the process.
  */
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
@@ -31,13 +30,13 @@ const HEADERS: Readonly<Record<string, string>> = {
 };
 
 export interface ViewServerOptions {
-  /** The way to the API server, with whatever credentials it needs. */
+  /** A transport to the API server, with credentials. */
   transport: Transport;
-  /** Whose collections may be listed and watched. */
+  /** The resources that may be listed and watched. */
   resources: readonly Pick<Resource<never>, 'group' | 'version' | 'plural'>[];
-  /** Of the built page. */
+  /** The folder of the built page. */
   folder: string;
-  /** On 127.0.0.1; 0, the default, takes a free one. */
+  /** The port on 127.0.0.1. Default 0: any free port. */
   port?: number;
 }
 
@@ -46,7 +45,7 @@ export interface ViewServer {
   stop(): Promise<void>;
 }
 
-/** Rejects with what the system says when the port is taken. */
+/** Starts the server. Rejects with the system's error if the port is in use. */
 export async function serveView({
   transport,
   resources,
@@ -58,7 +57,7 @@ export async function serveView({
     const refusal = refusalOf(request, own());
     if (refusal !== undefined) return refuse(response, 403, refusal);
     if (request.method !== 'GET') return refuse(response, 405, 'only GET passes');
-    // By hand: a target may be anything, and URL throws for some.
+    // Split by hand, because `new URL` throws for some targets.
     const [path = '', search = ''] = (request.url ?? '').split(/\?(.*)/s);
     if (!path.startsWith('/api')) return sendFile(response, folder, path);
     if (!collections.has(path))
@@ -86,11 +85,11 @@ function collectionOf({ group, version, plural }: ViewServerOptions['resources']
   return `${group === '' ? '/api' : `/apis/${group}`}/${version}/${plural}`;
 }
 
-/** Why a request is not one of this page's, if it is not. */
+/** Why a request does not come from this page; `undefined` if it does. */
 function refusalOf({ headers }: IncomingMessage, port: number): string | undefined {
   const hosts = ['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`);
   if (!hosts.includes(headers.host ?? '')) return `open http://${hosts[0]}/`;
-  const site = headers['sec-fetch-site']; // which browsers send, and pages cannot forge
+  const site = headers['sec-fetch-site']; // sent by browsers; pages cannot forge it
   const isVisit =
     headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
   if (site === undefined || site === 'same-origin' || site === 'none' || isVisit) return undefined;
@@ -103,7 +102,7 @@ function refuse(response: ServerResponse, status: number, why: string): void {
     .end(`${why}\n`);
 }
 
-/** What was begun is cut: it must not seem complete. */
+/** Destroys an answer that was begun, so that it does not seem complete. */
 function failed(response: ServerResponse, status: number, error: unknown): void {
   if (response.headersSent) response.destroy();
   else refuse(response, status, error instanceof Error ? error.message : String(error));
@@ -121,8 +120,8 @@ async function sendFile(response: ServerResponse, folder: string, path: string):
 }
 
 /**
- * Asks the API server, and passes on what it says as it comes. The end of either side is the end of
- * the other.
+ * Sends the request to the API server and streams the answer. Each side ends when the other one
+ * does.
  */
 async function pass(
   transport: Transport,
@@ -134,7 +133,7 @@ async function pass(
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const { signal } = gone;
-  // Identity: browsers read a compressed watch to the end of its first gzip member and no further.
+  // identity, because browsers stop reading a compressed watch after its first gzip member.
   const headers = {
     accept: request.headers.accept ?? 'application/json',
     'accept-encoding': 'identity',
@@ -155,7 +154,7 @@ async function pass(
       'content-type': type,
       ...(retryAfter === null ? {} : { 'retry-after': retryAfter }),
     });
-    response.flushHeaders(); // a watch may be silent for long
+    response.flushHeaders(); // a watch may send nothing for minutes
     for await (const chunk of answer.body) await sent(response, chunk, signal);
     response.end();
   } catch (error) {
@@ -163,7 +162,7 @@ async function pass(
   }
 }
 
-/** A chunk is the transport's own again as soon as the next one is asked for. */
+/** Copies each chunk: the transport reuses its memory when the next one is read. */
 function sent(response: ServerResponse, chunk: Uint8Array, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const ended = (): void => reject(signal.reason);

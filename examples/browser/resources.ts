@@ -1,6 +1,5 @@
 /**
- * What the page shows, and so what the proxy lets through: Pods and Nodes, as far as they are
- * looked at.
+ * The resources that the page shows and the proxy passes on, with the members that the page reads.
  */
 import { defineResource } from 'capstan/cache';
 

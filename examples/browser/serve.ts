@@ -1,6 +1,6 @@
 /**
- * A live view of a cluster in a browser. `node examples/browser/serve.ts` after a build: an
- * embedded API server under churn.
+ * A live view of a cluster in a browser. Run it with `node examples/browser/serve.ts` after a
+ * build: it shows an embedded API server under churn.
  *
  *     --kubeconfig          the cluster of your kubeconfig's current context, read-only
  *     --port 8090           the port of the page, on 127.0.0.1 only
@@ -28,14 +28,14 @@ const { values } = parseArgs({
     drop: { type: 'string', default: '0' },
   },
 });
-/** No timer takes more than the default. */
+/** The value of a flag. The default limit is that of `setTimeout`. */
 const number = (name: 'port' | 'every' | 'drop', most = 2 ** 31 - 1): number => {
   const value = Number(values[name]);
   if (Number.isInteger(value) && value >= 0 && value <= most) return value;
   throw new Error(`--${name} expected a number from 0 to ${most}, got ${values[name]}`);
 };
 
-/** What is open and what was written goes at the end, the last one first, whatever ends it. */
+/** Cleanup functions, run in reverse order at the end and after an error. */
 const cleanups: (() => unknown)[] = [];
 try {
   await serve(number('port', 65_535), number('every'), number('drop'));

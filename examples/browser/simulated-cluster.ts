@@ -1,6 +1,7 @@
 /**
- * A cluster to look at: the embedded API server, nodes, and workloads whose Pods come, are placed,
- * run, end and are replaced. One step changes one thing; all choices come from one seed.
+ * A simulated cluster: the embedded API server with nodes and workloads, whose Pods are created,
+ * scheduled, run, end and are replaced. One step changes one object; all choices come from one
+ * seed.
  */
 import { type Transport, TransportError } from 'capstan/cache';
 import { type Client, newClient } from 'capstan/client';
@@ -10,7 +11,7 @@ import { Node, Pod, type PodObject } from './resources.ts';
 
 const NODES = 12;
 const ZONES = ['north', 'east', 'south'];
-/** Replicas of each, in namespaces of their own. */
+/** The replicas of each workload, by namespace/name. */
 const WORKLOADS: Readonly<Record<string, number>> = {
   'shop/cart': 30,
   'shop/catalog': 42,
@@ -44,18 +45,19 @@ export class SimulatedCluster {
     this.#random = new Random(seed);
   }
 
-  /** Something happens. */
+  /** Makes one random change. */
   async step(): Promise<void> {
     const random = this.#random;
     const dice = random.next();
     await (STEPS.find(([upTo]) => dice < upTo)?.[1] ?? settle)(this, random);
   }
 
-  /** Steps without end, so many milliseconds apart, until the signal fires. */
+  /** Makes a change every `everyMs` milliseconds until the signal fires. */
   async churn(everyMs: number, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.step().catch((error: unknown) => {
-        if (!(error instanceof TransportError)) throw error; // its connections are cut, too
+        // this client's connections are cut, too
+        if (!(error instanceof TransportError)) throw error;
       });
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, everyMs);
@@ -82,7 +84,7 @@ export class SimulatedCluster {
     return (await this.client.list(Pod)).items;
   }
 
-  /** As a scheduler does: the node of a Pod is set by a binding alone. */
+  /** Binds a Pod to a node, as a scheduler does. */
   async bind({ metadata }: PodObject, node: string): Promise<void> {
     await this.client.subResource('binding').create(Pod, metadata, {
       apiVersion: 'v1',
@@ -92,7 +94,7 @@ export class SimulatedCluster {
     });
   }
 
-  /** As the kubelet does once the containers have ended. */
+  /** Deletes the Pod, as the kubelet does when its containers have ended. */
   async remove({ metadata }: PodObject): Promise<void> {
     await this.client.delete(Pod, metadata, { gracePeriodSeconds: 0 });
   }
@@ -101,7 +103,7 @@ export class SimulatedCluster {
     await this.client.status().patch(Pod, metadata, { type: 'merge', body: { status } });
   }
 
-  /** To the node with the fewest. */
+  /** Schedules a Pod on the node with the fewest Pods. */
   async place(pod: PodObject, pods: readonly PodObject[]): Promise<void> {
     const load = (node: string): number =>
       pods.filter(({ spec }) => spec?.nodeName === node).length;
@@ -133,7 +135,7 @@ export class SimulatedCluster {
     }
     const pods = await this.pods();
     for (const [i, pod] of pods.entries()) {
-      if (i % 23 === 22) continue; // a few wait
+      if (i % 23 === 22) continue; // a few stay pending
       await this.bind(pod, nodeNames()[(i * 5) % NODES] ?? '');
       if (i % 17 !== 16) await this.setStatus(pod, running());
     }
@@ -148,9 +150,7 @@ const running = (): PodObject['status'] => ({
   containerStatuses: [{ ready: true, restartCount: 0 }],
 });
 
-/**
- * Pods that wait are placed, and those that are placed come up: most of what happens in a cluster.
- */
+/** Schedules pending Pods, and starts scheduled ones. */
 async function settle(cluster: SimulatedCluster, random: Random): Promise<void> {
   const pods = await cluster.pods();
   const waiting = pods.filter(({ status }) => phaseOf(status) === 'Pending');
@@ -175,7 +175,7 @@ async function end(cluster: SimulatedCluster, random: Random): Promise<void> {
     });
 }
 
-/** What has ended is taken away, and another one comes in its place. */
+/** Deletes a Pod that has ended and creates a replacement. */
 async function replace(cluster: SimulatedCluster, random: Random): Promise<void> {
   const done = (await cluster.pods()).filter(
     ({ status }) => phaseOf(status) !== 'Pending' && status?.containerStatuses?.[0]?.ready !== true,

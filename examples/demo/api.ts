@@ -1,5 +1,5 @@
 /**
- * Reads and writes of single objects: a few lines over a transport. What the server refuses is a
+ * Reads and writes single objects over a transport. An error answer of the server becomes a
  * StatusError.
  */
 import { type Resource, type Status, StatusError, type Transport } from 'capstan/cache';
@@ -7,8 +7,8 @@ import { type Resource, type Status, StatusError, type Transport } from 'capstan
 type Kind = Pick<Resource<never, string>, 'group' | 'version' | 'plural'>;
 
 /**
- * `/apis/apps/v1/namespaces/default/deployments/web/status`, and what remains of that without the
- * later parts.
+ * A path such as `/apis/apps/v1/namespaces/default/deployments/web/status`; later parts may be left
+ * out.
  */
 export function pathOf(
   { group, version, plural }: Kind,
@@ -49,12 +49,12 @@ export class Api {
     });
   }
 
-  /** An object that does not exist is deleted already. */
+  /** Deletes an object. No error if it does not exist. */
   async delete(path: string, signal?: AbortSignal): Promise<void> {
     await this.#orNotFound(this.send('DELETE', path, { signal }));
   }
 
-  /** All of them, page by page. */
+  /** All objects of a collection, read in pages. */
   async list<T>(path: string, signal?: AbortSignal): Promise<T[]> {
     const items: T[] = [];
     let next = '';
@@ -109,14 +109,14 @@ export class Api {
 }
 
 /**
- * The server knows the resource and has no such object. Any other 404 comes from a server that does
- * not serve the resource (yet), which says nothing about the object.
+ * Whether the object does not exist. A 404 without these details comes from a server that does not
+ * serve the resource (yet) and says nothing about the object.
  */
 export function isNotFound(error: unknown): boolean {
   return error instanceof StatusError && error.status === 404 && error.reason === 'NotFound';
 }
 
-/** Changed since the version that was asked for, or created already. */
+/** Whether the write conflicts: the object has another resourceVersion, or exists already. */
 export function isConflict(error: unknown): boolean {
   return error instanceof StatusError && error.status === 409;
 }
@@ -132,6 +132,6 @@ function statusOf(text: string, code: number): Status {
   try {
     return JSON.parse(text) as Status;
   } catch {
-    return { message: text.slice(0, 200), code }; // a proxy's page
+    return { message: text.slice(0, 200), code }; // an error page of a proxy
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The users of the cluster: they create, change and delete Websites, and break what belongs to
- * them. Each write is repeated until the server has accepted it, so that `expected` is what the
- * server was last told, whatever happened to connections in between.
+ * Simulates users: they create, change and delete Websites, and break their children. Each write is
+ * repeated until the server has accepted it, so that `expected` is the state after the last write
+ * in spite of lost connections.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -18,9 +18,9 @@ export interface ChurnOptions {
   objects: number;
   namespaces: readonly string[];
   paused: boolean;
-  /** Writes per second in the steady part. */
+  /** Writes per second after the initial creation. */
   rate: number;
-  /** How many requests wait for the controller. */
+  /** The length of the controller's queue. */
   lag: () => number;
 }
 
@@ -29,11 +29,11 @@ interface Site {
   readonly name: string;
 }
 
-/** More than this many writes at once are not begun. */
+/** The most concurrent writes. */
 const MAX_IN_FLIGHT = 48;
 /**
- * The same while the objects are created, and how many requests may wait for the controller
- * meanwhile.
+ * The limits during the initial creation: concurrent writes, and the length of the controller's
+ * queue.
  */
 const FILL_IN_FLIGHT = 16;
 const MAX_LAG = 8;
@@ -41,9 +41,9 @@ const TICK_MS = 20;
 const REQUEST_TIMEOUT_MS = 15_000;
 
 export class Churn {
-  /** What exists, by "namespace/name". */
+  /** The specs of the existing Websites, by "namespace/name". */
   readonly expected = new Map<string, WebsiteSpec>();
-  /** What existed once and was deleted. */
+  /** The keys of deleted Websites. */
   readonly deleted = new Set<string>();
   readonly counts = { creates: 0, updates: 0, deletes: 0, breakages: 0 };
   readonly #api: Api;
@@ -66,9 +66,7 @@ export class Churn {
     this.#written = written;
   }
 
-  /**
-   * Creates what is missing to the number of the options, no faster than the controller follows.
-   */
+  /** Creates Websites up to the number in the options, at the speed of the controller. */
   async fill(signal: AbortSignal): Promise<void> {
     for (
       let missing = this.#options.objects - this.expected.size;
@@ -82,7 +80,7 @@ export class Churn {
     await this.rest();
   }
 
-  /** Writes at the rate of the options, with a burst now and then, for `ms` milliseconds. */
+  /** Writes for `ms` milliseconds at the rate in the options, with random bursts. */
   async run(ms: number, signal: AbortSignal): Promise<void> {
     const start = performance.now();
     let begun = 0;
@@ -102,12 +100,12 @@ export class Churn {
     }
   }
 
-  /** Until no write is under way. */
+  /** Waits until no write is pending. */
   async rest(): Promise<void> {
     while (this.#busy.size > 0) await Promise.all(this.#busy.values());
   }
 
-  /** Deletes everything, and waits until the controller has let it go or the signal fires. */
+  /** Deletes all Websites, and waits until their finalizers are removed or the signal fires. */
   async removeAll(signal: AbortSignal): Promise<void> {
     await this.rest();
     for (const key of [...this.expected.keys()]) {
@@ -128,7 +126,7 @@ export class Churn {
     const roll = this.#random.next();
     const missing = this.#options.objects - this.expected.size - this.#creating;
     if (missing > 0 && roll < 0.3) {
-      // Half of the time under a name that was used before.
+      // Half of them reuse the name of a deleted Website.
       const again = this.#random.chance(0.5) ? this.#anyOf(this.deleted) : undefined;
       this.#begin(again ?? this.#newSite(), (site) => this.#create(site, signal));
       return;
@@ -140,7 +138,7 @@ export class Churn {
     else this.#begin(site, () => this.#update(site, signal));
   }
 
-  /** One write at a time for each object, so that the order of what it was told is certain. */
+  /** Starts a write. An object has one pending write at most, so that their order is known. */
   #begin(site: Site, write: (site: Site) => Promise<void>): void {
     const key = keyOf(site);
     const done = write(site).finally(() => this.#busy.delete(key));
@@ -161,7 +159,8 @@ export class Churn {
         );
       } catch (error) {
         if (!isConflict(error)) throw error;
-        // Either ours, by a try whose answer was lost, or the former one, which has not gone yet.
+        // Either created by an earlier try whose answer was lost, or the deleted one, which still
+        // has finalizers.
         const found = await this.#api.get<WebsiteObject>(
           pathOf(Website, site.namespace, site.name),
           attempt,
@@ -202,7 +201,7 @@ export class Churn {
     this.counts.deletes++;
   }
 
-  /** Somebody meddles with what the controller keeps. */
+  /** Changes or deletes a child of a Website. */
   async #break(site: Site, signal: AbortSignal): Promise<void> {
     const deployment = pathOf(Deployment, site.namespace, site.name);
     const service = pathOf(Service, site.namespace, site.name);
@@ -213,14 +212,14 @@ export class Churn {
         else if (how === 1) await this.#api.delete(service, attempt);
         else await this.#api.patch(deployment, { spec: { replicas: 99 } }, attempt);
       } catch (error) {
-        if (!isNotFound(error)) throw error; // not made yet
+        if (!isNotFound(error)) throw error; // not created yet
       }
       return true;
     });
     this.counts.breakages++;
   }
 
-  /** Repeats until it works; `undefined` when the signal fired before. */
+  /** Repeats a call until it succeeds; `undefined` if the signal fires first. */
   async #persist<T>(
     signal: AbortSignal,
     write: (attempt: AbortSignal) => Promise<T>,
@@ -241,8 +240,8 @@ export class Churn {
   }
 
   /**
-   * One that no write is under way for. A few picks find one nearly always; `undefined` skips this
-   * step.
+   * A random object without a pending write. Five picks nearly always find one; with `undefined`
+   * the caller skips the step.
    */
   #anyOf(keys: Iterable<string>): Site | undefined {
     const list = [...keys];

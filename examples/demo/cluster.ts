@@ -1,4 +1,4 @@
-/** Where the demo runs: the embedded API server, or a real one in a namespace of the demo's own. */
+/** The cluster of the demo: the embedded API server, or a new namespace of a real one. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Transport, TransportError } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
@@ -11,17 +11,17 @@ import type { DemoOptions } from './options.ts';
 export interface Cluster {
   title: string;
   namespaces: string[];
-  /** Where the controller looks; `undefined` for everywhere. */
+  /** The controller's namespace; `undefined` for all. */
   namespace: string | undefined;
-  /** Whether Deployments would start Pods if they were not paused. */
+  /** Whether to pause Deployments, so that no Pods start. */
   paused: boolean;
-  /** The embedded server, which can be told to fail. */
+  /** The embedded server, for its faults. */
   server: EmbeddedServer | undefined;
   controllerTransport: Transport;
-  /** Ends every connection of the controller. */
+  /** Cuts all connections of the controller. */
   disconnect(): void;
   api: Api;
-  /** Takes back what `connect` made, connections included. */
+  /** Deletes what `connect` created, and closes connections. */
   close(): Promise<void>;
 }
 
@@ -116,7 +116,10 @@ async function reach(api: Api, url: string, signal: AbortSignal): Promise<string
   }
 }
 
-/** True if it was not there before. Returns when Websites are served. */
+/**
+ * Creates the definition if it is missing, and waits until Websites are served. Returns whether it
+ * was missing.
+ */
 async function installCRD(api: Api, signal: AbortSignal): Promise<boolean> {
   let created = true;
   try {
@@ -136,7 +139,7 @@ async function installCRD(api: Api, signal: AbortSignal): Promise<boolean> {
   }
 }
 
-/** The server deletes it in its own time: first whatever is left of its objects. */
+/** Deletes the definition. The server first deletes the remaining objects of it. */
 async function removeCRD(api: Api): Promise<void> {
   const path = `${crdPath}/${websiteCRD.metadata.name}`;
   await api.delete(path);
@@ -144,8 +147,8 @@ async function removeCRD(api: Api): Promise<void> {
 }
 
 /**
- * For a controller that did not come to it: their finalizers would hold the namespace and the
- * definition for ever.
+ * Removes finalizers that the controller has left: they would block the deletion of the namespace
+ * and the definition for ever.
  */
 async function removeWebsites(api: Api, namespace: string): Promise<void> {
   for (const { metadata } of await api

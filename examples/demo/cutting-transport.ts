@@ -1,4 +1,4 @@
-/** A transport whose open exchanges can all be cut at once, as by a load balancer that restarts. */
+/** A transport whose open requests can all be cut at once, as when a load balancer restarts. */
 import {
   type Transport,
   TransportError,

@@ -1,6 +1,7 @@
 /**
- * The embedded API server, run by another thread, so that server and controller do not wait for one
- * another's work. It takes the same orders as an ApiServer; each is carried out a moment later.
+ * Controls the embedded API server, which runs on another thread so that server and controller do
+ * not block each other. It has the methods of ApiServer for faults, which take effect
+ * asynchronously.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';

@@ -1,7 +1,7 @@
 /**
- * What goes wrong during the churn, and when. The embedded server plays every part; on a real
- * server only connections are cut. Everything is taken back at the end of the churn: from then on
- * the controller must finish what it owes.
+ * The schedule of faults during the churn. The embedded server has all of them; on a real server
+ * only connections are cut. All faults end with the churn, so that the controller can then
+ * converge.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault } from 'capstan/testing';
@@ -17,12 +17,11 @@ interface Event {
 }
 
 /**
- * Below this a reflector would rightly take the end of a quiet watch for a broken server, and back
- * off.
+ * A reflector treats a watch that ends sooner without an event as a broken server, and backs off.
  */
 const DISCONNECT_EVERY_MS = 1700;
 const REQUEST_FAULTS_EVERY_MS = 700;
-/** Connects are refused for this long. */
+/** How long connections are refused. */
 const RESTART_MS = 250;
 
 export class Faults {
@@ -48,7 +47,7 @@ export class Faults {
     }
   }
 
-  /** From now on nothing fails any more. */
+  /** Ends all faults. */
   end(): void {
     for (const takeBack of this.#takeBack) takeBack();
     this.#takeBack.clear();
@@ -79,7 +78,7 @@ export class Faults {
         const at = (ms * (2 * i + 1)) / (2 * each.length + 1);
         const both = (): void => {
           run();
-          this.#cluster.disconnect(); // so that everybody meets it now
+          this.#cluster.disconnect(); // so that the fault takes effect at once
         };
         plan.push({ at, name, run: both });
       });
@@ -87,7 +86,7 @@ export class Faults {
     return plan.sort((a, b) => a.at - b.at);
   }
 
-  /** One informer meets it; the back-off that follows doubles each time, so they take turns. */
+  /** One informer at a time gets it: the back-off doubles with each failure, so they take turns. */
   #onWatch(plural: string, fault: Fault): void {
     this.#inject({ ...fault, verb: 'watch', path: `/${plural}`, times: 1 });
   }

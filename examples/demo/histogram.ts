@@ -1,4 +1,4 @@
-/** Percentiles of any number of durations in constant memory, exact to five percent. */
+/** Percentiles of durations in constant memory, accurate to five percent. */
 
 const RATIO = Math.log(1.05);
 /** A microsecond, in milliseconds. */
@@ -18,7 +18,10 @@ export class Histogram {
     return this.#total;
   }
 
-  /** Milliseconds that the given share (0.99) of all durations do not exceed; 0 without any. */
+  /**
+   * The duration in milliseconds that the given share (such as 0.99) does not exceed; 0 without
+   * durations.
+   */
   percentile(share: number): number {
     let left = Math.ceil(this.#total * share);
     for (const [bucket, count = 0] of this.#counts.entries()) {

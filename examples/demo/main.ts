@@ -1,8 +1,9 @@
 /**
- * `npm run demo`: a real controller (../website/controller.ts) on an API server, with users that
- * never rest and a network that often fails, and in the end the proof that nothing was lost.
+ * `npm run demo`: a real controller (../website/controller.ts) on an API server with constant
+ * writes and frequent network faults; at the end it verifies that no write was lost.
  *
- * It stops by itself. Ctrl-C ends it early and cleanly (exit code 130); a second Ctrl-C at once.
+ * It ends by itself. Ctrl-C ends it early after a cleanup (exit code 130); a second Ctrl-C ends it
+ * at once.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { newManager } from 'capstan/manager';
@@ -18,12 +19,14 @@ import { Random } from './random.ts';
 import { reportOf, type Summary, summaryOf } from './report.ts';
 import { type Verdict, verify } from './verifier.ts';
 
-/** How long the controller may take after the churn, and how long a clean end may. */
+/**
+ * Time limits in milliseconds: for the controller to converge after the churn, and for the cleanup.
+ */
 const CONVERGENCE_MS = 60_000;
 const CLEAN_UP_MS = 30_000;
 const READ_OWN_WRITES_MS = 250;
 const INTERRUPTED = 130;
-/** One Ctrl-C may arrive twice: from the terminal, and forwarded by npm. */
+/** One Ctrl-C may arrive twice: from the terminal and from npm. Milliseconds. */
 const ONE_PRESS_MS = 500;
 
 process.exitCode = await main(process.argv.slice(2));
@@ -52,7 +55,7 @@ async function main(args: string[]): Promise<number> {
     } else if (performance.now() - interruptedAt > ONE_PRESS_MS) process.exit(INTERRUPTED);
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  // Nobody reads any more (`| head`): the same as Ctrl-C.
+  // The reader has closed the pipe (`| head`): end as after Ctrl-C.
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', () => interrupt.abort());
   try {
@@ -81,8 +84,7 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   const faults = new Faults(cluster, random.fork());
   out.write(introduction(options, cluster));
 
-  // Failures are the point of this run: they are counted, and only what remains of them at the end
-  // matters.
+  // Failures are expected in this run: they are counted, not printed.
   const reported = new Map<string, number>();
   const previousHandler = setErrorHandler((error) => {
     const name = String(error).replace(/[\w.-]+\/site-\d+/g, '…');
@@ -91,8 +93,8 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   const manager = newManager({
     transport: cluster.controllerTransport,
     cache: { namespace: cluster.namespace },
-    // Watches are cut here all the time. A worker that waits for one to bring its own write should
-    // rather ask the server.
+    // Watches are often cut here, so a worker should soon read from the server instead of waiting
+    // for its own write in the cache.
     client: { readYourWritesTimeout: READ_OWN_WRITES_MS },
   });
   addWebsiteController(manager, {
@@ -101,7 +103,7 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     wrap: (reconcile) => measurements.wrap(reconcile),
   });
   const stop = new AbortController();
-  const failed = new AbortController(); // the manager ended although nobody stopped it
+  const failed = new AbortController(); // fires if the manager ends by itself
   const ending = AbortSignal.any([signal, failed.signal]);
   let failure: unknown;
   const running = manager.start({ signal: stop.signal }).catch((error: unknown) => {
@@ -134,7 +136,7 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
     await churn.rest();
     await churn.fill(ending);
     const verdict = await converge(cluster, churn, measurements, ending);
-    // Now and not later: cleaning up deletes what was counted.
+    // Before the cleanup, which deletes the counted objects.
     const finished = {
       churn,
       measurements,
@@ -162,7 +164,7 @@ async function run(options: DemoOptions, out: Output, signal: AbortSignal): Prom
   return summary.ok ? 0 : 1;
 }
 
-/** The last verdict: the first without problems, or the one when time is up. */
+/** The first verdict without problems, or the last one before the time limit. */
 async function converge(
   cluster: Cluster,
   churn: Churn,
@@ -173,13 +175,13 @@ async function converge(
   let verdict: Verdict | undefined;
   while (!signal.aborted) {
     const late = performance.now() >= deadline;
-    // Lists are dear, and while work is waiting they could not agree.
+    // Lists are expensive and cannot match while the queue is not empty.
     if (late || measurements.depth + measurements.running === 0) {
       try {
         verdict = await verify(cluster.api, cluster.namespaces, churn.expected, churn.deleted);
         if (verdict.problems.size === 0) return verdict;
       } catch (error) {
-        if (late) throw error; // a server that is being restarted is not there for a while
+        if (late) throw error; // a server that restarts is unreachable for a while
       }
     }
     if (late) break;
@@ -189,8 +191,8 @@ async function converge(
 }
 
 /**
- * The embedded server goes as it is; a real one gets its objects removed, by the controller itself
- * where that still runs.
+ * Cleans up. Nothing to do for the embedded server; on a real one all Websites are deleted, by the
+ * controller if it still runs.
  */
 async function cleanUp(
   cluster: Cluster,

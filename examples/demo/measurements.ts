@@ -1,7 +1,6 @@
 /**
- * What the run measures about itself, from outside the controller: the queue through its metrics,
- * each reconcile through a wrapper around the reconcile function. The wrapper is also where
- * reconciles are made to fail.
+ * Measures the run from outside of the controller: the queue by its metrics, each reconcile by a
+ * wrapper around the reconcile function. The wrapper also injects failures.
  */
 import type { ControllerOptions } from 'capstan/controller';
 import { type MetricsProvider, requestKey } from 'capstan/workqueue';
@@ -11,7 +10,7 @@ import type { Random } from './random.ts';
 
 type Reconcile = ControllerOptions<WebsiteObject>['reconcile'];
 
-/** The share of reconciles that are made to fail. */
+/** The share of reconciles with an injected failure. */
 export const FAILURE_RATE = 0.03;
 
 export class InjectedFailure extends Error {
@@ -19,27 +18,24 @@ export class InjectedFailure extends Error {
 }
 
 export class Measurements {
-  /** Of the queue, by its own metrics: client-go's depth, adds and retries. */
+  /** The queue's metrics depth, adds and retries, as in client-go. */
   depth = 0;
   adds = 0;
   retries = 0;
   reconciles = 0;
   running = 0;
-  /** How often a key was about to be reconciled while it was being reconciled. */
+  /** How often a reconcile of a key began while another one of it was running. Must stay 0. */
   overlapped = 0;
   madeToFail = 0;
   failed = 0;
-  /** From the queue being told of an event to the start of the reconcile, in milliseconds. */
+  /** From the queue's add to the start of the reconcile, in milliseconds. */
   readonly eventToReconcile = new Histogram();
-  /** The same, since it was last taken. */
+  /** The same since the last read. */
   recent = new Histogram();
-  /**
-   * From the moment a write was sent to the API server to the start of the first reconcile that saw
-   * it.
-   */
+  /** From sending a write to the API server to the start of the first reconcile that saw it. */
   readonly writeToReconcile = new Histogram();
   readonly #keys = new Set<string>();
-  /** By uid: the newest generation that a reconcile has seen, and when it first did. */
+  /** The newest generation that a reconcile has seen and the time when it did, by uid. */
   readonly #seen = new Map<string, { generation: number; at: number }>();
   readonly #written = new Map<string, { generation: number; at: number }>();
   readonly #random: Random;
@@ -59,7 +55,7 @@ export class Measurements {
     this.#failing = false;
   }
 
-  /** The server has accepted a write that was sent at `at`, and made it this generation. */
+  /** Records that the server accepted a write sent at `at` as this generation. */
   written(uid: string, generation: number, at: number): void {
     const seen = this.#seen.get(uid);
     if (seen !== undefined && seen.generation >= generation)
@@ -68,8 +64,8 @@ export class Measurements {
   }
 
   /**
-   * Counts and measures each call, and makes some fail: half of them before anything is done, half
-   * after all of it.
+   * Wraps a reconcile function: counts and measures each call, and fails some, half of them before
+   * the call and half after it.
    */
   wrap(reconcile: Reconcile): Reconcile {
     return async (request, context) => {

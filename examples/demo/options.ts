@@ -1,9 +1,9 @@
-/** The command line of the demo. A flag that is not understood is an error: nothing is guessed. */
+/** Parses the command line of the demo. An unknown flag is an error. */
 import { parseArgs } from 'node:util';
 
 export interface DemoOptions {
   objects: number;
-  /** Of the churn, in seconds. */
+  /** The duration of the churn, in seconds. */
   duration: number;
   workers: number;
   server: string | undefined;
@@ -24,11 +24,11 @@ export const USAGE = `Usage: npm run demo -- [flags]
 
 A run on a real server works in a new namespace, creates the Website CustomResourceDefinition if it
 is missing, starts no Pods, and removes what it created. CAPSTAN_SEED repeats a run's choices.
-Exit code: 0 everything was proven, 1 it was not, 2 a bad flag, 130 interrupted.`;
+Exit code: 0 verified, 1 not verified, 2 a bad flag, 130 interrupted.`;
 
 export class UsageError extends Error {}
 
-/** `undefined` when only help was asked for. */
+/** `undefined` for `--help`. */
 export function parseOptions(
   args: string[],
   env: { CAPSTAN_SEED?: string },

@@ -1,6 +1,6 @@
 /**
- * The run as a person sees it: what is going on, now. On a terminal a few lines that are drawn over
- * themselves, elsewhere a plain line each second.
+ * Prints the progress of the run: on a terminal a few lines that are redrawn in place, elsewhere
+ * one line per second.
  */
 import type { Measurements } from './measurements.ts';
 
@@ -10,10 +10,10 @@ export interface Output {
   columns?: number;
 }
 
-/** What only the caller knows. */
+/** The state that the caller provides. */
 export interface Scene {
   phase: string;
-  /** Of the phase, 0 to 1; `undefined` where it has no known end. */
+  /** The progress of the phase, 0 to 1; `undefined` if it has no known end. */
   done: number | undefined;
   objects: number;
   faults: ReadonlyMap<string, number>;
@@ -49,7 +49,7 @@ export class Progress {
 
   stop(): void {
     clearInterval(this.#timer);
-    this.#sample(); // the last part of a second too
+    this.#sample(); // includes the last part of a second
     if (this.#out.isTTY) this.#draw();
   }
 
@@ -153,7 +153,7 @@ const numbers = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 
 export const whole = (value: number): string => numbers.format(value);
 
-/** Three digits that count; a dash for 0, which stands for "none". */
+/** A duration with three significant digits; a dash for 0, which means "none". */
 export function milliseconds(ms: number): string {
   if (ms === 0) return '-';
   if (ms < 0.01) return '<0.01 ms';

@@ -1,4 +1,4 @@
-/** Choices that can be repeated: mulberry32, one 32-bit state. */
+/** A seeded random generator: mulberry32, one 32-bit state. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -27,7 +27,10 @@ export class Random {
     return this.next() < probability;
   }
 
-  /** A generator of its own, so that one consumer's pace does not change another's choices. */
+  /**
+   * An independent generator, so that the calls of one consumer do not change the choices of
+   * another.
+   */
   fork(): Random {
     return new Random(Math.floor(this.next() * 2 ** 32));
   }

@@ -1,4 +1,7 @@
-/** The end of a run: what happened, what was proven, and the same as one line of JSON. */
+/**
+ * The report at the end of a run: what happened and what was verified, as text and as one line of
+ * JSON.
+ */
 import type { Churn } from './churn.ts';
 import type { Measurements } from './measurements.ts';
 import { milliseconds, whole } from './progress.ts';
@@ -21,7 +24,7 @@ export interface Run {
   churn: Churn;
   measurements: Measurements;
   faults: ReadonlyMap<string, number>;
-  /** `undefined`: the run was interrupted before there was one. */
+  /** `undefined` if the run was interrupted before. */
   verdict: Verdict | undefined;
   durationMs: number;
 }

@@ -1,7 +1,4 @@
-/**
- * The embedded API server in a thread of its own, as a cluster would be a machine of its own. See
- * embedded-server.ts.
- */
+/** The worker thread of the embedded API server. See embedded-server.ts. */
 import { parentPort } from 'node:worker_threads';
 import { ApiServer, type Fault } from 'capstan/testing';
 
@@ -24,7 +21,7 @@ parentPort?.on('message', async (command: Command) => {
       return;
     case 'stop':
       await server.stop();
-      parentPort?.close(); // the thread ends with it
+      parentPort?.close(); // ends the thread
       return;
     default:
       server[command.do]();

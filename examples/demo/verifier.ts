@@ -1,4 +1,4 @@
-/** Compares what the server holds with what it was told, object by object, from fresh lists. */
+/** Compares the objects of the server, from fresh lists, with the accepted writes. */
 import type { ObjectMeta } from 'capstan/client';
 import { MANAGED_BY } from '../website/children.ts';
 import { FINALIZER } from '../website/controller.ts';
@@ -12,14 +12,14 @@ import {
 import { type Api, pathOf } from './api.ts';
 
 export interface Verdict {
-  /** By key; empty when all is well. */
+  /** The problems by key; empty if there are none. */
   problems: Map<string, string>;
   websites: number;
   deployments: number;
   services: number;
 }
 
-/** A Deployment or a Service, as it came. */
+/** A Deployment or a Service from the server. */
 interface ChildObject {
   metadata: ObjectMeta;
   spec?: unknown;
@@ -86,8 +86,7 @@ function checkWebsite(
   if (status?.observedGeneration !== metadata.generation) {
     return `is at generation ${metadata.generation}, its status at ${status?.observedGeneration}`;
   }
-  // Written out here once more instead of asking the controller's own functions: they may be wrong
-  // too.
+  // Does not use the controller's functions, which may be wrong too.
   if (!ownedBy(deployment, website)) return 'has no Deployment of its own';
   const container = { image: spec.image, ports: [{ containerPort: spec.port }] };
   if (

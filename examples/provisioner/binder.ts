@@ -1,8 +1,8 @@
 /**
- * What kube-controller-manager does for claims and volumes, as far as a server without one (the
- * embedded one, or envtest's) lacks it: it binds a claim to the volume that names it, says
- * `Released` of a volume whose claim is gone, and takes off the finalizers that protect what is in
- * use. Never to be run in a cluster.
+ * Replaces the part of kube-controller-manager that a server without one (the embedded one, or
+ * envtest's) lacks: it binds a claim to the volume that names it, sets the phase `Released` on a
+ * volume whose claim was deleted, and removes the protection finalizers. Do not run it in a
+ * cluster.
  */
 
 import type { Resource } from 'capstan/cache';
@@ -26,8 +26,8 @@ import {
 const VOLUME_PROTECTION = 'kubernetes.io/pv-protection';
 const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
 /**
- * When to ask again for a claim that only the server knows: its news may come, or it may go before
- * its watch is back.
+ * Milliseconds until a claim that is on the server but not in the cache is read again: its event
+ * may arrive, or it may be deleted before the watch is back.
  */
 const UNSEEN_CLAIM_MS = 1000;
 
@@ -62,9 +62,9 @@ export function addBinder(manager: ControllerManager): void {
 }
 
 /**
- * What the cache of claims does not know, the server is asked for: the two watches are not in step,
- * and after a restart of the server that of the volumes may be back seconds before the other. Data
- * goes by what is said here, and kube-controller-manager asks too.
+ * Reads a claim that is not in the cache from the server: the two watches are not synchronised, and
+ * after a restart of the server the watch of volumes may be back seconds before that of claims.
+ * Data is deleted because of this answer; kube-controller-manager reads live here too.
  */
 async function isClaimed(
   client: Client,

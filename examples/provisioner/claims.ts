@@ -1,7 +1,7 @@
 /**
- * From a claim to its volume. Invariants: the name of the volume follows from the claim's
- * uid, and each step may be done again, so that a crash at any point is mended by the next try; a
- * claim that is gone leaves no directory behind.
+ * Provisions the volume of a claim. Invariants: the name of the volume is derived from the claim's
+ * uid, and each step is idempotent, so that the next try completes after a crash at any point; a
+ * deleted claim leaves no directory behind.
  */
 import type { Indexer, Lister } from 'capstan/cache';
 import {
@@ -46,12 +46,12 @@ export class Claims {
     return this.#options.claims.byIndex('byUid', uid)[0];
   }
 
-  /** Whether the claim's class is one of ours: all others never get into the queue. */
+  /** Whether this provisioner serves the claim's class. Other claims are not queued. */
   isOurs(claim: ClaimObject): boolean {
     return this.#classOf(claim) !== undefined;
   }
 
-  /** The claims of a class that came, or changed, after them. */
+  /** The claims to queue when their class is created or changes after them. */
   ofClass({ metadata: { name = '' } }: ClassObject): ClaimObject[] {
     return this.#options.claims.byIndex('byClass', name);
   }
@@ -63,7 +63,7 @@ export class Claims {
     if (claim === undefined) return this.#abandon(name, signal);
     const storageClass = this.#classOf(claim);
     if (storageClass === undefined || isBeingDeleted(claim)) return;
-    // bound to another, by hand
+    // bound to another volume by a user
     if (claim.spec.volumeName !== undefined && claim.spec.volumeName !== name) return;
     const known = await client.get(PersistentVolume, { name }, { signal }).catch(ignoreNotFound);
     if (known === undefined) {
@@ -81,7 +81,7 @@ export class Claims {
     await directories.finish(name);
   }
 
-  /** A try whose answer was lost may have made it. */
+  /** An earlier try may have created it and lost the answer. */
   async #create(volume: VolumeObject, signal: AbortSignal): Promise<void> {
     const { client } = this.#options;
     const created = await client
@@ -95,8 +95,8 @@ export class Claims {
   }
 
   /**
-   * The claim is gone from the cache. An unfinished directory goes too, once the server has said
-   * the same, of the volume as well.
+   * The claim is not in the cache any more. Removes an unfinished directory if the server confirms
+   * that neither the claim nor the volume exists.
    */
   async #abandon(name: string, signal: AbortSignal): Promise<void> {
     const { client, directories } = this.#options;
@@ -104,10 +104,10 @@ export class Claims {
     if (note === undefined) return;
     const live = { live: true, signal };
     const claim = await client.get(PersistentVolumeClaim, note, live).catch(ignoreNotFound);
-    if (claim?.metadata.uid === note.uid) return; // its news will come
+    if (claim?.metadata.uid === note.uid) return; // its event will arrive
     const volume = await client.get(PersistentVolume, { name }, live).catch(ignoreNotFound);
     if (volume === undefined) await directories.remove(name);
-    else await directories.finish(name); // it is released, and goes as volumes go
+    else await directories.finish(name); // it is Released; volumes.ts deletes it
   }
 
   #classOf({ spec: { storageClassName = '' } }: ClaimObject): ClassObject | undefined {
@@ -122,7 +122,7 @@ function referenceOf({
   return { apiVersion: 'v1', kind: 'PersistentVolumeClaim', namespace, name, uid };
 }
 
-/** What a directory cannot be: trying again would not help. */
+/** Rejects claims that a directory cannot satisfy; a retry would not help. */
 function requireSupported(
   { spec }: ClaimObject,
   { volumeBindingMode = 'Immediate' }: ClassObject,

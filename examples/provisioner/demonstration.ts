@@ -1,6 +1,6 @@
 /**
- * The provisioner on the embedded API server: claims come and get their directories, some go, and
- * take theirs with them.
+ * Runs the provisioner on the embedded API server: claims are created and get directories; some are
+ * deleted, and their directories with them.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -71,7 +71,7 @@ async function directoriesIn(root: string): Promise<string[]> {
   return (await readdir(root)).filter((name) => !name.startsWith('.')).sort();
 }
 
-/** Until every claim is bound, and nothing else is left. */
+/** Waits until every claim is bound and no other volume or directory is left. */
 async function settled(client: Client, root: string, count: number): Promise<void> {
   for (;;) {
     const { items: claims } = await client.list(PersistentVolumeClaim, { namespace });

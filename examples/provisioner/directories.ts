@@ -1,8 +1,8 @@
 /**
- * The storage: one directory for each volume, below a root. Invariant, whenever the process
- * is killed: a directory whose volume may not be in the API yet has a note beside it that
- * says for which claim it was made. Without a note nothing is ever taken for an orphan, so that the
- * data of a retained volume outlives its PersistentVolume.
+ * The storage: one directory per volume, below a root. Invariant, also after a crash: a directory
+ * whose PersistentVolume may not exist yet has a note file beside it that names its claim. A
+ * directory without a note is never treated as an orphan, so that the data of a retained volume
+ * outlives its PersistentVolume.
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -17,29 +17,31 @@ export class Directories {
     this.#root = resolve(root);
   }
 
-  /** Where the directory of a volume is. Throws for a name that could lead anywhere else. */
+  /**
+   * The path of a volume's directory. Throws for a name that would be a path outside of the root.
+   */
   pathOf(volume: string): string {
     return join(this.#root, checked(volume));
   }
 
-  /** Makes the directory, and before that the note. Again: no effect. */
+  /** Writes the note, then creates the directory. Idempotent. */
   async begin(volume: string, claim: ClaimReference): Promise<void> {
     const note = this.#noteOf(volume);
     await mkdir(join(this.#root, NOTES), { recursive: true });
     await writeFile(`${note}.tmp`, JSON.stringify(claim));
-    await rename(`${note}.tmp`, note); // a note is there as a whole or not at all
+    await rename(`${note}.tmp`, note); // the note is written atomically
     await mkdir(this.pathOf(volume), { recursive: true });
-    // For Pods of any user: fsGroup is not applied to hostPath. Not by mkdir, whose mode the umask
-    // narrows.
+    // For Pods of any user, because fsGroup is not applied to hostPath. mkdir's mode is masked by
+    // the umask.
     await chmod(this.pathOf(volume), 0o777);
   }
 
-  /** The volume is in the API: from now on that alone decides. */
+  /** Removes the note: the PersistentVolume exists and decides from now on. */
   async finish(volume: string): Promise<void> {
     await rm(this.#noteOf(volume), { force: true });
   }
 
-  /** Removes the directory with all that is in it, and the note last. Again: no effect. */
+  /** Removes the directory with its content, then the note. Idempotent. */
   async remove(volume: string): Promise<void> {
     await rm(this.pathOf(volume), { recursive: true, force: true });
     await this.finish(volume);

@@ -1,7 +1,7 @@
 /**
- * The program: a provisioner of directories for a cluster, one of any number of candidates for its
- * Lease; or, without a cluster, a demonstration of itself on the embedded API server. A process
- * that loses the lease ends with an error, and whatever started it starts it again.
+ * The program: a provisioner of directories for a cluster, with leader election among any number of
+ * replicas; or, without a cluster, a demonstration on the embedded API server. A process that loses
+ * the lease exits with an error, and its supervisor restarts it.
  */
 import type { Transport } from 'capstan/cache';
 import { httpTransport, kubeConfigTransport } from 'capstan/client-node';
@@ -18,7 +18,7 @@ try {
 } catch (error) {
   if (error instanceof UsageError) console.error(`${error.message}\n\n${USAGE}`);
   else console.error(error);
-  // what has not ended must not keep a process that no longer leads
+  // exit although work may still run: this process no longer leads
   process.exit(error instanceof UsageError ? 2 : 1);
 }
 

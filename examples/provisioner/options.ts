@@ -1,13 +1,13 @@
-/** The command line. A flag that is not understood is an error: nothing is guessed. */
+/** Parses the command line. An unknown flag is an error. */
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 export interface ProgramOptions {
-  /** Where the API server is; undefined: the demonstration on the embedded one. */
+  /** The address of the API server; undefined: the demonstration on the embedded one. */
   readonly target: { server: string } | { kubeconfig: string } | 'in-cluster' | undefined;
   readonly root: string;
-  /** Of the Lease. */
+  /** The namespace of the Lease. */
   readonly namespace: string;
   readonly workers: number;
   readonly healthProbe: string;
@@ -30,7 +30,7 @@ Without --server, --kubeconfig or --in-cluster it shows itself on an embedded AP
 
 export class UsageError extends Error {}
 
-/** `undefined` when only help was asked for. */
+/** `undefined` for `--help`. */
 export function parseOptions(args: string[]): ProgramOptions | undefined {
   const values = parse(args);
   if (values.help) return undefined;

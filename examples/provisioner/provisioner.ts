@@ -1,7 +1,7 @@
 /**
- * The provisioner as a part of a manager: informers feed two queues of uids, one of claims and one
- * of volumes, each with workers of its own. Its only memory is the API and the notes of
- * unfinished directories, so that any process may go on where another one was killed.
+ * The provisioner as a runnable of a manager: informers feed two queues of uids, one of claims and
+ * one of volumes, each with its own workers. Its only state is the API and the notes of unfinished
+ * directories, so that another process can continue after a crash.
  */
 import {
   DeletedFinalStateUnknown,
@@ -25,22 +25,21 @@ import { type Failure, UidQueue } from './uid-queue.ts';
 import { Volumes } from './volumes.ts';
 
 export interface ProvisionerOptions {
-  /**
-   * The folder of the directories. Pods get at them under this very path, so every node must have
-   * it.
-   */
+  /** The root of the directories. Pods mount them by this path, so every node must have it. */
   readonly root: string;
-  /** What classes call it. Default `capstan.dev/directory`. */
+  /** The `provisioner` of its StorageClasses. Default `capstan.dev/directory`. */
   readonly name?: string;
-  /** Of each queue. Default 4. */
+  /** The workers of each queue. Default 4. */
   readonly workers?: number;
-  /** For one try, in milliseconds. Default 60 000. */
+  /** The time limit of one try, in milliseconds. Default 60 000. */
   readonly timeout?: number;
   /**
-   * So many failures in a row, and a claim or a volume is left alone until it changes. Default 15.
+   * After this many failures in a row a claim or volume is given up until it changes. Default 15.
    */
   readonly maxFailures?: number;
-  /** Makes the limiter of a queue. Default: 15 s to 1000 s a uid, and 10 a second for all. */
+  /**
+   * Makes the rate limiter of a queue. Default: 15 s to 1000 s per uid, and 10 a second in total.
+   */
   readonly rateLimiter?: () => RateLimiter;
 }
 
@@ -124,7 +123,7 @@ export class Provisioner implements Runnable {
     });
   }
 
-  /** The manager has synced the informers before it calls this. */
+  /** The manager calls this after the informers have synced. */
   async start({ signal }: { signal: AbortSignal }): Promise<void> {
     for (const { uid } of await this.#directories.unfinished()) this.#claimQueue.add(uid);
     const { claims, volumes, classes } = this.#informers;
@@ -144,7 +143,7 @@ export class Provisioner implements Runnable {
     }
   }
 
-  /** A class may come after its claims. */
+  /** A class may be created after its claims. */
   #onClasses(): ResourceEventHandler<ClassObject> {
     const look = (storageClass: ClassObject): void => {
       if (storageClass.provisioner !== this.name) return;
@@ -161,7 +160,7 @@ export class Provisioner implements Runnable {
 }
 
 /**
- * Queues uids of what passes the filter. An object that a new list brings unchanged does not count
+ * Queues the uids of objects that pass the filter. An unchanged object in a relist does not count
  * as changed.
  */
 function feed<T extends { metadata: ObjectMeta }>(

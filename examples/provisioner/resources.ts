@@ -1,15 +1,15 @@
 /**
- * The kinds that the provisioner works with, as far as it reads and writes them, and the names that
- * it puts on them.
+ * The kinds that the provisioner uses, with the members that it reads and writes, and the names
+ * that it sets on them.
  */
 import { defineResource } from 'capstan/cache';
 import type { ObjectMeta } from 'capstan/client';
 
-/** What a StorageClass names to be served by this program. */
+/** The `provisioner` of the StorageClasses that this program serves. */
 export const PROVISIONER = 'capstan.dev/directory';
-/** On volumes: their directory is there and has to go first. */
+/** Finalizer of volumes: their directory exists and must be removed first. */
 export const FINALIZER = 'capstan.dev/directory';
-/** On volumes: who made them. Kubernetes' own name for it. */
+/** Annotation of volumes: their provisioner. Kubernetes' name for it. */
 export const PROVISIONED_BY = 'pv.kubernetes.io/provisioned-by';
 
 export interface ClaimObject {
@@ -30,7 +30,7 @@ export interface ClaimObject {
   status?: { phase?: 'Pending' | 'Bound' | 'Lost' };
 }
 
-/** Which claim a volume is for. */
+/** The claim of a volume. */
 export interface ClaimReference {
   apiVersion: 'v1';
   kind: 'PersistentVolumeClaim';
@@ -91,7 +91,7 @@ export const StorageClass = defineResource<ClassObject>()({
 });
 
 /**
- * One claim, one name: a second provisioner, or this one after a crash, cannot make a second
- * volume.
+ * The volume's name is derived from the claim, so that a second provisioner, or this one after a
+ * crash, cannot create a second volume.
  */
 export const volumeNameOf = (uid: string): string => `pvc-${uid}`;

@@ -1,9 +1,9 @@
-/** Time for one item of work, on the clock that everything else goes by. */
+/** Time limits and pauses on an injected clock. */
 import type { Clock } from 'capstan/workqueue';
 
 /**
- * Runs `work` with a signal that fires when `signal` does, or after `ms` milliseconds. Work that
- * does not heed it is waited for.
+ * Runs `work` with a signal that fires with `signal` or after `ms` milliseconds. Waits for work
+ * that ignores the signal.
  */
 export async function withDeadline<R>(
   clock: Clock,

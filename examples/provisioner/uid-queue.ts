@@ -1,7 +1,7 @@
 /**
- * A rate-limited queue of uids, and the workers that empty it. Invariants: a uid is worked
- * on by one worker at a time and only while this process leads; one that fails comes back later and
- * later; one that has failed too often is given up until its object changes.
+ * A rate-limited queue of uids, and its workers. Invariants: a uid is processed by one worker at a
+ * time and only while this process leads; a failed uid is retried with back-off; after too many
+ * failures it is given up until its object changes.
  */
 import { TransportError } from 'capstan/cache';
 import { type Logger, TerminalError } from 'capstan/controller';
@@ -17,43 +17,43 @@ import {
 } from 'capstan/workqueue';
 import { pause, withDeadline } from './time.ts';
 
-/** What became of a try. */
+/** The result of a try. */
 export interface Failure {
   readonly error: unknown;
-  /** How often in a row, this one included. */
+  /** The number of failures in a row, including this one. */
   readonly failures: number;
   readonly givenUp: boolean;
 }
 
 export interface UidQueueOptions {
-  /** In logs and metrics. */
+  /** The name in logs and metrics. */
   readonly name: string;
   readonly workers: number;
-  /** For one try, in milliseconds. */
+  /** The time limit of one try, in milliseconds. */
   readonly timeout: number;
-  /** So many failures in a row, and the uid is given up. A TerminalError counts for all of them. */
+  /** After this many failures in a row the uid is given up. A TerminalError gives it up at once. */
   readonly maxFailures: number;
   readonly rateLimiter?: RateLimiter | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metricsProvider?: MetricsProvider | undefined;
-  /** Asked before each try: whether this process still leads. */
+  /** Whether this process still leads. Called before each try. */
   readonly mayWork: () => boolean;
   readonly work: (uid: string, signal: AbortSignal) => Promise<void>;
   readonly onFailure: (uid: string, failure: Failure) => void;
 }
 
 /**
- * While the server is away an item stays in the worker's hands: thrown back, the whole queue would
- * fail within a second and wait its turn.
+ * While the server is unreachable, a worker keeps its item and retries it: put back, all items of
+ * the queue would fail within a second and be in back-off.
  */
 const SERVER_AWAY_MS = 1000;
 const LEASE_AWAY_MS = 1000;
 const RESTART_MS = 1000;
 
 /**
- * 15 s after the first failure of a uid, doubled up to 1000 s; all of them together at 10 a second
- * after a burst of 100.
+ * Per uid 15 s after the first failure, doubled up to 1000 s; in total 10 a second after a burst of
+ * 100.
  */
 export function provisionerRateLimiter(clock: Clock): RateLimiter {
   return new MaxOfRateLimiter(
@@ -78,35 +78,32 @@ export class UidQueue {
     });
   }
 
-  /** To be looked at, unless it was given up; one that waits for its next try goes on waiting. */
+  /** Queues a uid, unless it was given up. A uid in back-off stays in back-off. */
   add(uid: string): void {
     if (!this.#givenUp.has(uid)) this.#queue.add(uid);
   }
 
-  /** Its object has changed: what was given up may have become possible. */
+  /** Queues a uid whose object has changed, also if it was given up. */
   changed(uid: string): void {
     this.#givenUp.delete(uid);
     this.add(uid);
   }
 
-  /** Its object is gone: looked at once more, and nothing is remembered. */
+  /** Queues a uid whose object was deleted, and forgets its failures. */
   gone(uid: string): void {
     this.#queue.forget(uid);
     this.#queue.cancel(uid);
     this.changed(uid);
   }
 
-  /**
-   * Runs the workers until the signal fires; resolves when the last one has put down what it had in
-   * hand.
-   */
+  /** Runs the workers until the signal fires; resolves when the last one has finished its item. */
   async run(signal: AbortSignal): Promise<void> {
     const { workers, clock } = this.#options;
     const pool = Array.from({ length: workers }, () =>
       until(() => this.#work(signal), RESTART_MS, { signal, clock }),
     );
     await Promise.all(pool);
-    this.#queue.shutDown(); // what handlers still add is ignored
+    this.#queue.shutDown(); // later adds of handlers are ignored
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -128,19 +125,20 @@ export class UidQueue {
       await withDeadline(clock, timeout, signal, (deadline) => this.#withServer(uid, deadline));
       this.#queue.forget(uid);
     } catch (error) {
-      if (signal.aborted) return; // told to end: the next leader finds it where it is
+      if (signal.aborted) return; // stopped: the next leader continues
       this.#failed(uid, error);
     }
   }
 
-  /** Again and again while there is no connection. */
+  /** Retries while there is no connection. */
   async #withServer(uid: string, signal: AbortSignal): Promise<void> {
     const { clock, work } = this.#options;
     for (;;) {
       try {
         return await work(uid, signal);
       } catch (error) {
-        if (signal.aborted) throw signal.reason; // which says more than a request that was aborted
+        // more informative than the error of the aborted request
+        if (signal.aborted) throw signal.reason;
         if (!(error instanceof TransportError)) throw error;
         await pause(clock, SERVER_AWAY_MS, signal);
         signal.throwIfAborted();

@@ -1,8 +1,7 @@
 /**
- * From a volume that is not needed any more to no directory and no volume. Invariants: data
- * goes only when the claim is gone (the cluster says `Released`), the class or somebody since has
- * said `Delete`, and the PersistentVolume is marked for deletion; the PersistentVolume goes only
- * after its data.
+ * Deletes released volumes and their directories. Invariants: data is deleted only when the volume
+ * is `Released`, its reclaim policy is `Delete` and the PersistentVolume is marked for deletion;
+ * the PersistentVolume is removed only after its data.
  */
 import type { Indexer } from 'capstan/cache';
 import {
@@ -36,7 +35,7 @@ export class Volumes {
     return this.#options.volumes.byIndex('byUid', uid)[0];
   }
 
-  /** Whether this provisioner made it. */
+  /** Whether this provisioner created the volume. */
   isOurs({ metadata }: VolumeObject): boolean {
     return metadata.annotations?.[PROVISIONED_BY] === this.#options.provisioner;
   }
@@ -46,7 +45,7 @@ export class Volumes {
     if (volume === undefined) return;
     if (volume.spec.persistentVolumeReclaimPolicy !== 'Delete') return this.#retain(volume, signal);
     const released = volume.status?.phase === 'Released';
-    // its claim still has it: its release leads here again
+    // still bound: its release queues it again
     if (isBeingDeleted(volume) && !released) return;
     const { client, directories } = this.#options;
     const { name = '' } = volume.metadata;
@@ -56,7 +55,7 @@ export class Volumes {
       FINALIZER,
       volume,
       {
-        // Marked for deletion first: then nobody binds it any more.
+        // Mark it for deletion first, so that it cannot be bound any more.
         apply: () =>
           released
             ? client
@@ -69,7 +68,7 @@ export class Volumes {
     );
   }
 
-  /** The data is somebody else's business: the volume may go without it. */
+  /** Removes the finalizer: the data is not to be deleted. */
   async #retain(volume: VolumeObject, signal: AbortSignal): Promise<void> {
     if (!containsFinalizer(volume, FINALIZER)) return;
     const { name = '' } = volume.metadata;
@@ -81,7 +80,7 @@ export class Volumes {
       .catch(ignoreNotFound);
   }
 
-  /** A volume that points elsewhere is not believed. */
+  /** Rejects a volume whose path is not its own directory. */
   #nameOf({ metadata: { name = '' }, spec: { hostPath } }: VolumeObject): string {
     const path = this.#options.directories.pathOf(name);
     if (hostPath?.path === path) return name;

@@ -1,7 +1,6 @@
 /**
- * What the children of a Website should be, and how an object that is there becomes that. They do
- * not say their kind, as objects of a list do not either: compared with these, all would seem to
- * differ.
+ * The desired children of a Website, and how an existing object is changed to match. They have no
+ * apiVersion and kind, because objects of a list have none: otherwise all would differ.
  */
 import type { Request } from 'capstan/workqueue';
 import type { DeploymentObject, ServiceObject, WebsiteSpec } from './resources.ts';
@@ -18,7 +17,7 @@ export function deploymentOf({ namespace, name }: Request, spec: WebsiteSpec): D
     },
     spec: {
       replicas: spec.replicas,
-      paused: spec.paused || undefined, // servers leave out what is false
+      paused: spec.paused || undefined, // servers omit false
       selector: { matchLabels: labels }, // immutable, so it depends on the name alone
       template: {
         metadata: { labels },
@@ -47,9 +46,8 @@ export function serviceOf({ namespace, name }: Request, spec: WebsiteSpec): Serv
 }
 
 /**
- * `actual` with everything that `desired` says. What the server or others have beyond that
- * (defaults, status, annotations) stays; a member that is `undefined` in `desired` goes, and lists
- * get its length.
+ * `actual` with all members of `desired`. Other members (defaults, status, annotations) stay; a
+ * member that is `undefined` in `desired` is removed, and lists get the length of `desired`.
  */
 export function overlay<T extends object>(actual: T, desired: T): T {
   return merge(actual, desired) as T;

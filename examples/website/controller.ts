@@ -1,11 +1,10 @@
 /**
- * A controller for Websites: each has a Deployment and a Service of its name. Both are put back
- * when somebody changes or deletes them, follow the Website's spec, and go when it goes: a
- * finalizer holds the Website until they are deleted.
+ * A controller for Websites: each has a Deployment and a Service of its name. They follow the
+ * Website's spec; changes and deletions by others are reverted. A finalizer keeps a deleted Website
+ * until both are deleted.
  *
- * The reconcile function is level-triggered. It never asks what happened, only what should be and
- * what is; doing nothing twice, or a whole reconcile again after a failure half-way, ends in the
- * same place.
+ * The reconcile function is level-triggered: it compares the desired state with the current one and
+ * ignores which event came, so that it may run twice or continue after a failure.
  */
 import type { Resource } from 'capstan/cache';
 import {
@@ -40,11 +39,11 @@ export const FINALIZER = 'demo.capstan.dev/children';
 const CONTROLLER = 'demo.capstan.dev/website-controller';
 
 export interface WebsiteControllerOptions extends ControllerSettings {
-  /** Puts something around the reconcile function, such as a measurement. */
+  /** Wraps the reconcile function, for example to measure it. */
   readonly wrap?: (reconcile: Reconcile<WebsiteObject>) => Reconcile<WebsiteObject>;
 }
 
-/** Adds the controller to a manager, which starts and ends it. */
+/** Adds the controller to a manager, which starts and stops it. */
 export function addWebsiteController(
   manager: ControllerManager,
   options: WebsiteControllerOptions = {},
@@ -78,8 +77,8 @@ export class WebsiteReconciler {
   }
 
   /**
-   * The finalizer comes before the first child: otherwise a Website deleted in between would leave
-   * it behind.
+   * The finalizer is added before the first child is created: otherwise a Website deleted in
+   * between would leave the child behind.
    */
   async reconcile(website: WebsiteObject, { signal }: Context): Promise<Result> {
     const { namespace = '', name = '' } = website.metadata;
@@ -98,24 +97,24 @@ export class WebsiteReconciler {
       );
       return {};
     } catch (error) {
-      // Changed, or created already, by a try whose answer was lost: that is no failure, the news
-      // is on its way.
+      // Changed meanwhile, or created by an earlier try whose answer was lost: not a failure, since
+      // the event will arrive.
       if (isConflict(error)) return { requeue: true };
       throw error;
     }
   }
 
-  /** Brings children and status to what the spec says. */
+  /** Updates children and status to match the spec. */
   async #keep(key: Request, website: WebsiteObject, signal: AbortSignal): Promise<void> {
     const { issues = [] } = await websites.validate(website);
     if (issues.length > 0) {
       const message = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
-      // until it changes: a server that has the definition takes no such Website
+      // no retry until it changes: a server with the definition rejects such a Website
       throw new TerminalError(message);
     }
     const outcome = await this.#bring(key, website, signal);
     await writeStatus(this.#client, key, website, statusOf(key, website, outcome), signal);
-    if (outcome.taken !== undefined) throw outcome.taken; // to look again, less and less often
+    if (outcome.taken !== undefined) throw outcome.taken; // retried with back-off
   }
 
   async #bring(key: Request, website: WebsiteObject, signal: AbortSignal): Promise<Outcome> {
@@ -142,7 +141,7 @@ export class WebsiteReconciler {
     }
   }
 
-  /** Creates the child, or corrects what differs. */
+  /** Creates the child, or updates what differs. */
   async #child<T extends { metadata: ObjectMeta }>(
     resource: Resource<T, string>,
     key: Request,
@@ -159,7 +158,7 @@ export class WebsiteReconciler {
     );
     if (result === 'created') {
       const note = `created ${resource.kind} ${key.name}`;
-      // what tells two events of one reason apart
+      // distinguishes two events with one reason
       const related = objectReference(resource, object);
       this.#events.event(objectReference(Website, website), {
         reason: 'Created',
@@ -177,8 +176,8 @@ export class WebsiteReconciler {
   }
 
   /**
-   * Asks the server, as a child that the cache does not know yet would be left behind; leaves alone
-   * what belongs to another.
+   * Deletes the child. Reads it from the server, because the cache may not have it yet; a child of
+   * another owner stays.
    */
   async #remove(
     resource: Resource<{ metadata: ObjectMeta }, string>,

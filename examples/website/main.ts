@@ -1,8 +1,8 @@
 /**
  * The Website controller as a program for a cluster: `node examples/website/main.ts [kubeconfig]`
- * after a build, with the default kubeconfig where none is given. It installs its
- * CustomResourceDefinition, takes part in the election, and serves probes, metrics and the live
- * page (http://127.0.0.1:8080/debug/capstan) until it is told to end. Without a cluster, `npm run
+ * after a build; without an argument it uses the default kubeconfig. It installs its
+ * CustomResourceDefinition, takes part in leader election, and serves probes, metrics and the live
+ * page (http://127.0.0.1:8080/debug/capstan) until SIGTERM or SIGINT. Without a cluster, `npm run
  * demo` runs the same controller.
  */
 import { KubeConfig } from '@kubernetes/client-node';
@@ -33,7 +33,6 @@ try {
   await transport.close?.();
 } catch (error) {
   console.error(error);
-  // what has not ended must not keep a process that no longer leads; whatever started it starts it
-  // again
+  // exit although work may still run: this process no longer leads; its supervisor restarts it
   process.exit(1);
 }

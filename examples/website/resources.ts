@@ -1,6 +1,6 @@
 /**
- * The kinds that this controller works with. One schema of Websites gives their type, the
- * CustomResourceDefinition that makes a server check them, and the check in the program.
+ * The kinds that this controller uses. One schema of Websites gives their type, the
+ * CustomResourceDefinition by which a server validates them, and validation in the program.
  */
 import { defineResource } from 'capstan/cache';
 import { type CustomObject, defineCustomResource, type ObjectMeta } from 'capstan/client';
@@ -62,7 +62,7 @@ export const websites = defineCustomResource({
 export const Website = websites.resource;
 export const websiteCRD = websites.crd;
 
-/** As far as the controller writes and reads them. */
+/** The members that the controller reads and writes. */
 export interface DeploymentObject {
   apiVersion?: string;
   kind?: string;

@@ -1,4 +1,4 @@
-/** What a Website's status says, and that it is written only when it says something new. */
+/** The status of a Website, which is written only when it changes. */
 import { type AlreadyOwnedError, type Client, mergeFrom, setStatusCondition } from 'capstan/client';
 import type { Request } from 'capstan/workqueue';
 import {
@@ -8,12 +8,12 @@ import {
   type WebsiteStatus,
 } from './resources.ts';
 
-/** The Deployment as it is now, or who has taken its name or the Service's. */
+/** The current Deployment, or the owner that has taken the name of the Deployment or Service. */
 export type Outcome =
   | { readonly deployment: DeploymentObject; readonly taken?: undefined }
   | { readonly taken: AlreadyOwnedError };
 
-/** The status after a reconcile. What was said before stays where nothing is known better. */
+/** The status after a reconcile. Members of which nothing new is known keep their values. */
 export function statusOf(
   { namespace, name }: Request,
   website: WebsiteObject,
@@ -61,8 +61,8 @@ export async function writeStatus(
   status: WebsiteStatus,
   signal: AbortSignal,
 ): Promise<void> {
-  // With the version that was looked at: a status of an older spec must not stand over a newer
-  // one's.
+  // With the resourceVersion that was read: the status of an older spec must not overwrite that of
+  // a newer one.
   const patch = mergeFrom(website, { optimisticLock: true }).to({ ...website, status });
   const { metadata: _, ...said } = patch.body as { metadata?: object };
   if (Object.keys(said).length === 0) return;

@@ -161,10 +161,7 @@ describe('the command line', () => {
       'a name that the project has no other use for, got ConfigMap',
     ],
     [['init', at('new'), '--kind', 'Promise'], 'a name that the project has no other use for'],
-    [
-      ['init', at('new'), '--kind', 'Main'],
-      'a kind whose file names are free, got Main',
-    ],
+    [['init', at('new'), '--kind', 'Main'], 'a kind whose file names are free, got Main'],
     [['init', at('new'), '--force'], "Unknown option '--force'"],
     [['crd'], 'crd expected a module'],
     [['crd', at('missing.mjs')], 'could not be loaded'],

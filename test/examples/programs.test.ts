@@ -60,7 +60,7 @@ test('scheduler: every Pod is bound once and leaves the selector as a deletion, 
   const matched = (pattern: RegExp) => [...output.matchAll(pattern)].map(([, pod]) => pod).sort();
   expect(matched(/^(\S+) bound to node-[abc]$/gm)).toEqual(pods);
   expect(matched(/^(\S+) left$/gm)).toEqual(pods);
-  expect(output).toContain('12 deletions told; the server still has 12 Pods, the cache 0');
+  expect(output).toContain('12 DELETED events; the server still has 12 Pods, the cache 0');
   expect(output).toContain(
     'phases: Failed Succeeded; never more than 2 of 2 places taken on a node',
   );

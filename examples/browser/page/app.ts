@@ -1,7 +1,7 @@
 /**
- * The page: two informers over `fetch`, and what they know drawn as it changes. Nothing is ever
- * asked for by the page itself: filter, counts and details come from the caches, and a watch that
- * is cut is the informers' own business.
+ * The page: two informers over `fetch`, whose caches are drawn as they change. The page sends no
+ * request itself: filter, counts and details come from the caches, and the informers resume a watch
+ * that is cut.
  */
 import {
   DeletedFinalStateUnknown,
@@ -21,11 +21,11 @@ const TICK_MS = 250;
 
 const transport = fetchTransport(location.origin);
 /**
- * Somebody is looking, and the proxy is on this machine: half a minute without news, as a
- * controller would wait after some failures, is long.
+ * A short back-off, because a user is waiting and the proxy is on this machine. The default grows
+ * to 30 s.
  */
 const backoff = { duration: 250, cap: 3000 };
-/** What is not looked at is not kept. */
+/** Members that the page does not show are dropped. */
 const pods = new SharedIndexInformer(new ListWatch(transport, Pod), {
   backoff,
   drop: [
@@ -123,7 +123,7 @@ function drawCounts(): void {
   }
   const known = nodes.getIndexer().list();
   const ready = known.filter(isReady).length;
-  // A cache may have synced before its handlers have been told of everything in it.
+  // A cache may have synced before its handlers have been called for all objects.
   if (!podHandler.hasSynced() || !nodeHandler.hasSynced()) return;
   document.documentElement.dataset.state = 'synced';
   setText(
@@ -145,7 +145,7 @@ selector.addEventListener('input', () => {
       error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error),
     );
     selector.setAttribute('aria-invalid', 'true');
-    return; // what was shown stays
+    return; // the previous filter stays in use
   }
   board.everythingChanged();
 });
@@ -165,7 +165,7 @@ byId('informers', HTMLElement).append(...freshness.map(({ root }) => root));
 function tick(): void {
   for (const each of freshness) each.draw();
   if (chosen !== undefined) drawDetails(details, chosen, pods.getIndexer().getByKey(chosen));
-  // of an empty cluster nothing is told
+  // an empty cluster sends no events
   if (document.documentElement.dataset.state === 'loading') board.everythingChanged();
 }
 

@@ -1,7 +1,7 @@
 /**
- * Nodes as cards and Pods as tiles on them. Invariants: a tile is the same element for as
- * long as its Pod lives, so that the focus stays on it and changes can be seen as such; and however
- * many events come, the document changes once per frame, by what has changed alone.
+ * Draws nodes as cards and Pods as tiles on them. Invariants: a Pod keeps its element for its whole
+ * life, so that the focus stays on it and changes can be animated; the document is updated at most
+ * once per frame, and only where something changed.
  */
 import type { NodeObject, PodObject } from '../resources.ts';
 import { element, setText } from './dom.ts';
@@ -20,7 +20,7 @@ interface Card {
 export interface BoardSource {
   pod(key: string): PodObject | undefined;
   node(name: string): NodeObject | undefined;
-  /** Whether the filter lets it through. */
+  /** Whether the Pod passes the filter. */
   matches(pod: PodObject): boolean;
 }
 
@@ -30,7 +30,7 @@ export class Board {
   readonly #onDrawn: () => void;
   readonly #cards = new Map<string, Card>();
   readonly #tiles = new Map<string, HTMLButtonElement>();
-  /** Keys of Pods to look at, and whether the change is to be seen. */
+  /** Keys of changed Pods, and whether to animate the change. */
   readonly #pods = new Map<string, boolean>();
   readonly #nodes = new Set<string>();
   #frame = 0;
@@ -51,7 +51,7 @@ export class Board {
     this.#schedule();
   }
 
-  /** After a change of the filter, for example. */
+  /** Redraws all Pods, for example after a change of the filter. */
   everythingChanged(): void {
     for (const key of this.#tiles.keys()) this.podChanged(key, false);
     this.#schedule();
@@ -72,7 +72,7 @@ export class Board {
     this.#onDrawn();
   }
 
-  /** Gives the cards that it has changed. */
+  /** Draws a Pod and returns the names of the changed cards. */
   #drawPod(key: string, visibly: boolean): string[] {
     const pod = this.#source.pod(key);
     const tile = this.#tiles.get(key);
@@ -131,7 +131,7 @@ export class Board {
     const root = element('section', { class: 'card', 'data-node': name }, head, tiles);
     const card = { root, note, count, tiles };
     this.#cards.set(name, card);
-    // In the order of their names; what has no node comes last.
+    // Sorted by name; the card of Pods without a node is last.
     const behind = [...this.#cards].filter(
       ([other]) => name !== NOWHERE && (other === NOWHERE || other > name),
     );
@@ -142,9 +142,7 @@ export class Board {
     return card;
   }
 
-  /**
-   * How many of each state there are among those that the filter lets through, and how many in all.
-   */
+  /** The number of Pods that pass the filter, by state and in total, and of all Pods. */
   counts(): { states: Map<State, number>; within: number; all: number } {
     const states = new Map<State, number>();
     let within = 0;
@@ -158,14 +156,14 @@ export class Board {
   }
 }
 
-/** Runs its animation, from the beginning if it runs already. */
+/** Starts the animation, again if it is running. */
 function flash(of: HTMLElement, how: 'came' | 'changed'): void {
   of.classList.remove('came', 'changed');
-  void of.offsetWidth; // or the same class again would be no change
+  void of.offsetWidth; // forces a reflow, so that adding the class again restarts the animation
   of.classList.add(how);
 }
 
-/** It is seen to go; who wants no motion has no animation, and nothing to wait for. */
+/** Removes a tile after its animation; there is none with prefers-reduced-motion. */
 function leave(tile: HTMLButtonElement): void {
   tile.classList.add('left');
   tile.disabled = true;

@@ -1,6 +1,6 @@
 /**
- * Making elements. What a cluster says becomes text nodes and attributes only: nothing of it is
- * ever parsed as markup.
+ * Creates elements. Data of the cluster becomes text nodes and attributes only and is never parsed
+ * as markup.
  */
 
 export function element<K extends keyof HTMLElementTagNameMap>(
@@ -14,7 +14,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** An element of index.html. */
+/** An element of index.html by its id. */
 export function byId<E extends HTMLElement>(id: string, kind: new () => E): E {
   const found = document.getElementById(id);
   if (found instanceof kind) return found;
@@ -22,7 +22,7 @@ export function byId<E extends HTMLElement>(id: string, kind: new () => E): E {
 }
 
 /**
- * Leaves the document alone where it says this already: selections and readers' places outlive an
+ * Sets a text only if it differs, so that selections and screen readers' positions survive an
  * update.
  */
 export function setText(of: Node, text: string): void {

@@ -1,4 +1,4 @@
-/** What stands beside the board: how fresh it is, the Pod that was clicked, the latest changes. */
+/** The side bar: the freshness of the caches, the selected Pod, the latest changes. */
 import type { InformerStatus, SharedIndexInformer } from 'capstan/cache';
 import type { PodObject } from '../resources.ts';
 import { element, setText } from './dom.ts';
@@ -7,7 +7,9 @@ import { reasonOf, stateOf } from './states.ts';
 type AnyInformer = Pick<SharedIndexInformer<object>, 'status'>;
 
 const LONGEST_LOG = 40;
-/** A bookmark comes each minute: what is older than two of them is not fresh. */
+/**
+ * The server sends a bookmark each minute: after two minutes without one a cache counts as stale.
+ */
 const STALE_MS = 120_000;
 
 export function ago(ms: number): string {
@@ -19,7 +21,7 @@ const size = (bytes: number): string =>
   bytes < 1e6 ? `${(bytes / 1e3).toFixed(0)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 const times = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
-/** One informer: when the server was last heard, and what has gone wrong on the way. */
+/** The state of one informer: the age of the last byte from the server, and the last failure. */
 export class Freshness {
   readonly root: HTMLElement;
   readonly #informer: AnyInformer;
@@ -72,11 +74,11 @@ export class Freshness {
       this.#facts,
       [...facts, ...(relists > 0 ? [times(relists, 'relist')] : [])].join(' · '),
     );
-    setText(this.#failure, lastFailure === undefined ? '' : told(lastFailure));
+    setText(this.#failure, lastFailure === undefined ? '' : describeFailure(lastFailure));
   }
 }
 
-function told({
+function describeFailure({
   class: kind,
   next,
   agoMs,
@@ -86,7 +88,7 @@ function told({
   return `${kind} failure ${ago(agoMs)} ago, ${next}${wait > 0 ? ` in ${ago(wait)}` : ''}`;
 }
 
-/** The Pod that was clicked, as it is now. */
+/** Draws the details of the selected Pod. */
 export function drawDetails(root: HTMLElement, key: string, pod: PodObject | undefined): void {
   const { metadata, spec, status } = pod ?? { metadata: undefined };
   const rows: [name: string, value: string][] = [['name', key]];

@@ -1,4 +1,4 @@
-/** What people ask of a Pod and of a node, in one word: phase, readiness and deletion together. */
+/** The state of a Pod or node in one word, from phase, readiness and deletion. */
 import type { NodeObject, PodObject } from '../resources.ts';
 
 /** In the order of the legend. */
@@ -18,7 +18,7 @@ export function stateOf({ metadata, spec, status }: PodObject): State {
   if (metadata.deletionTimestamp !== undefined) return 'leaving';
   if (status?.phase === 'Succeeded') return 'done';
   if (status?.phase === 'Failed') return 'failed';
-  if (status?.phase === 'Unknown') return 'unknown'; // its node is not heard of
+  if (status?.phase === 'Unknown') return 'unknown'; // its node does not report
   const containers = status?.containerStatuses ?? [];
   if (
     containers.some(
@@ -31,7 +31,7 @@ export function stateOf({ metadata, spec, status }: PodObject): State {
   return spec?.nodeName === undefined ? 'waiting' : 'starting';
 }
 
-/** The server's own word for it. */
+/** The reason or phase in the Pod's status. */
 export function reasonOf({ status }: PodObject): string {
   const waiting = status?.containerStatuses?.find(({ state }) => state?.waiting?.reason)?.state
     ?.waiting?.reason;
