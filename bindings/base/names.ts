@@ -211,7 +211,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   fifo: 'deltas queue',
   period: 'every interval',
   duration: 'initial',
-  fieldManager: 'owner fieldowner',
+  fieldOwner: 'owner fieldmanager',
   resyncPeriod: 'period sync syncperiod',
   delete: 'remove',
   for: 'resource',

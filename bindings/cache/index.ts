@@ -17,7 +17,7 @@ export {
   newSharedInformerFactory,
   type ResourceOptions,
   type ResourceSelection,
-  SharedInformerFactory,
+  type SharedInformerFactory,
 } from './informer/factory.ts';
 export { FilteringResourceEventHandler } from './informer/filtering-handler.ts';
 export {
@@ -68,7 +68,6 @@ export {
   deletionHandlingObjectToName,
   indexFuncToKeyFuncAdapter,
   ObjectName,
-  objectName,
   objectToName,
   parseObjectName,
 } from './parity/object-name.ts';
@@ -126,7 +125,7 @@ export {
   type TransportResponse,
 } from './rest/transport.ts';
 export { labelIndex, metaNamespaceIndexFunc, namespaceIndex, ownerIndex } from './store/indices.ts';
-export { Lister, type ListerOptions, NamespaceLister } from './store/lister.ts';
+export { Lister, type ListerOptions, type NamespaceLister } from './store/lister.ts';
 export { Indexer } from './store/store.ts';
 export {
   type Store,

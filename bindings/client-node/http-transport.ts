@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /** The transport for a URL with fixed headers and fixed TLS material. */
 
 import { invalid } from '../base/errors.ts';
@@ -41,7 +42,10 @@ const NAMES = namesOf<HttpTransportOptions>()({ ...CONNECTION_NAMES, headers: 1,
  * const transport = httpTransport('http://localhost:8001');
  * const response = await transport.request({ method: 'GET', path: '/version' });
  */
-export function httpTransport(server: string, options: HttpTransportOptions = {}): Transport {
+export function httpTransport(
+  server: string,
+  options: HttpTransportOptions = {},
+): Transport & AsyncDisposable {
   requireUnshown('options', options);
   requireNames('options', options, 'option of httpTransport()', NAMES);
   const { url, authorization } = serverURL('server', server);

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The transport for the current context of a KubeConfig. It keeps no credentials: address, TLS
  * material and headers are read from the KubeConfig for every request, so that a rotated token, a
@@ -57,7 +58,7 @@ import { CONNECTION_NAMES, type ConnectionOptions, NodeTransport } from './node-
 export function kubeConfigTransport(
   config: KubeConfigLike,
   options: ConnectionOptions = {},
-): Transport {
+): Transport & AsyncDisposable {
   requireNames('options', options, 'option of kubeConfigTransport()', CONNECTION_NAMES);
   if (
     typeof config?.applyToHTTPSOptions !== 'function' ||

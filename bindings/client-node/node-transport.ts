@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The transport of this folder: gets address and credentials for each request from its source, and
  * owns the connections.
@@ -83,7 +84,7 @@ export type DestinationSource = (
   before?: Promise<Destination>,
 ) => Promise<Destination> | Destination;
 
-export class NodeTransport implements Transport {
+export class NodeTransport implements Transport, AsyncDisposable {
   readonly #destination: DestinationSource;
   readonly #waitsFor: () => string | undefined;
   readonly #clock: Clock;
@@ -216,6 +217,10 @@ export class NodeTransport implements Transport {
     });
     this.#pool.close();
     await Promise.all(ending);
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   #requireOpen(request: TransportRequest): void {

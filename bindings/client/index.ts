@@ -77,7 +77,6 @@ export {
   EventRecorder,
   type EventRecorderOptions,
   type EventSink,
-  newEventRecorder,
 } from './events/recorder.ts';
 export {
   addFinalizer,

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The controller: it starts its sources, reads requests from one queue, and runs the workers that
  * reconcile them, until it is stopped. controller-runtime: pkg/internal/controller/controller.go.
@@ -34,7 +35,7 @@ import { type PlannedSource, SourceSet } from './source-set.ts';
  * A controller that {@link createController} or the builder has made. Run it with `run`, or add it
  * to a manager, which starts and stops it. controller-runtime: controller.Controller.
  */
-export interface Controller extends Runnable {
+export interface Controller extends Runnable, AsyncDisposable {
   /** The name in metrics, logs and messages. */
   readonly name: string;
   /**
@@ -204,6 +205,10 @@ export class ReconcileLoop<T extends object> implements Controller {
     }
     await this.#running?.catch(() => undefined); // the caller of run gets the error
     await this.#close();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.stop();
   }
 
   report(options: ReportOptions = {}): ControllerReport {

@@ -13,7 +13,7 @@ export {
 } from '../base/logger.ts';
 export type { Request } from '../base/request.ts';
 export type { Namespaces } from '../cache/rest/namespaces.ts';
-export { ControllerBuilder, newControllerManagedBy } from './builder.ts';
+export { type ControllerBuilder, newControllerManagedBy } from './builder.ts';
 export type { Controller } from './controller.ts';
 export { type ControllerOptions, createController } from './create-controller.ts';
 export {

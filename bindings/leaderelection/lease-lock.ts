@@ -35,7 +35,7 @@ export interface LeaseLockOptions {
   /** Set on the Lease with each write. Other labels stay. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** The field manager of the writes. Default: the server derives it from the user agent. */
-  readonly fieldManager?: string | undefined;
+  readonly fieldOwner?: string | undefined;
 }
 
 const NAMES = namesOf<LeaseLockOptions>()({
@@ -43,7 +43,7 @@ const NAMES = namesOf<LeaseLockOptions>()({
   name: 1,
   identity: 1,
   labels: 1,
-  fieldManager: 1,
+  fieldOwner: 1,
 });
 
 interface Lease {
@@ -73,7 +73,7 @@ export class LeaseLock implements ResourceLock {
   readonly #namespace: string;
   readonly #name: string;
   readonly #labels: Readonly<Record<string, string>> | undefined;
-  readonly #fieldManager: string | undefined;
+  readonly #fieldOwner: string | undefined;
   readonly #path: string;
   readonly #own: string;
   /** The last response of the server; the base of the next update. */
@@ -82,17 +82,17 @@ export class LeaseLock implements ResourceLock {
   constructor(transport: Transport, options: LeaseLockOptions) {
     requireFunction('transport.request', (transport as Partial<Transport> | undefined)?.request);
     requireNames('options', options, 'option of a LeaseLock', NAMES);
-    const { namespace, name, identity, labels, fieldManager } = options;
+    const { namespace, name, identity, labels, fieldOwner } = options;
     if (typeof identity !== 'string' || identity === '')
       throw invalid('identity', 'a string that is not empty', identity);
-    if (fieldManager !== undefined && typeof fieldManager !== 'string')
-      throw invalid('fieldManager', 'a string', fieldManager);
+    if (fieldOwner !== undefined && typeof fieldOwner !== 'string')
+      throw invalid('fieldOwner', 'a string', fieldOwner);
     this.identity = identity;
     this.#transport = transport;
     this.#namespace = namespace;
     this.#name = name;
     this.#labels = labels;
-    this.#fieldManager = fieldManager;
+    this.#fieldOwner = fieldOwner;
     this.#path = `/apis/${GROUP_VERSION}/namespaces/${pathSegment('namespace', namespace)}/leases`;
     this.#own = `${this.#path}/${pathSegment('name', name)}`;
   }
@@ -166,8 +166,7 @@ export class LeaseLock implements ResourceLock {
     // The server gets the same timeout, as from client-go, so that a write does not take effect
     // after the call was given up.
     const query: Record<string, string> = { timeout: `${Math.ceil(call.timeout)}ms` };
-    if (body !== undefined && this.#fieldManager !== undefined)
-      query.fieldManager = this.#fieldManager;
+    if (body !== undefined && this.#fieldOwner !== undefined) query.fieldManager = this.#fieldOwner;
     const answer = await requestJson(
       this.#transport,
       {

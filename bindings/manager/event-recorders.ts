@@ -7,12 +7,7 @@
 
 import { silentLogger } from '../base/logger.ts';
 import { whenAborted } from '../base/wait.ts';
-import {
-  type Client,
-  type EventRecorder,
-  type EventRecorderOptions,
-  newEventRecorder,
-} from '../client/index.ts';
+import { type Client, EventRecorder, type EventRecorderOptions } from '../client/index.ts';
 import type { ManagerSettings } from './options.ts';
 import type { GroupedRunnable } from './runnables.ts';
 
@@ -44,8 +39,8 @@ export class EventRecorders {
     const known = this.#byName.get(reportingController);
     if (known !== undefined) return known;
     const deadline = this.#deadline;
-    const recorder = newEventRecorder({ ...this.#options, reportingController });
-    const discard = (): Promise<void> => recorder.shutdown({ signal: deadline });
+    const recorder = new EventRecorder({ ...this.#options, reportingController });
+    const discard = (): Promise<void> => recorder.close({ signal: deadline });
     // In the group of caches, which stops after the controllers.
     this.#add({
       group: 'caches',

@@ -211,7 +211,11 @@ export class HTTPServer implements GroupedRunnable {
     }
   }
 
-  /** Closes all connections of a server that was stopped, and resolves when it has ended. */
+  /**
+   * Closes all connections of a server that was stopped, and resolves when it has ended.
+   *
+   * @internal
+   */
   async kill(): Promise<void> {
     const server = this.#server;
     if (server === undefined || this.#ended) return;

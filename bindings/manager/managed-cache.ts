@@ -7,15 +7,15 @@
 import type { Clock } from '../base/clock.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import { whenAborted } from '../base/wait.ts';
-import {
-  type FactoryOptions,
-  type InformerSelection,
-  type Resource,
-  type SharedIndexInformer,
-  SharedInformerFactory,
-  type Transport,
-  type WatchErrorHandler,
+import type {
+  FactoryOptions,
+  InformerSelection,
+  Resource,
+  SharedIndexInformer,
+  Transport,
+  WatchErrorHandler,
 } from '../cache/index.ts';
+import { SharedInformerFactory } from '../cache/informer/factory.ts';
 import { isWorthReporting } from '../cache/reflector/reflector-errors.ts';
 import { goesOn, isLongWait } from '../cache/rest/rest.ts';
 

@@ -109,7 +109,7 @@ export interface ControllerManager extends Manager {
   addMetricsServerExtraHandler(path: string, handler: HTTPHandler): void;
   /**
    * Returns the event recorder of a controller name such as `example.com/website-controller`; the
-   * same recorder for the same name. It is shut down after the leader's runnables, so that their
+   * same recorder for the same name. It is closed after the leader's runnables, so that their
    * last events are sent. controller-runtime: GetEventRecorder.
    *
    * @throws CapstanError INVALID_ARGUMENT; STOPPED once the manager is ending
@@ -427,7 +427,7 @@ class RuntimeManager implements ControllerManager {
       this.#errors.push(new CapstanError('TIMEOUT', message));
     }
     await Promise.all(this.#servers.all().map((server) => server.kill()));
-    this.#process.stop();
+    this.#process.close();
     await this.#leaveElection(this.#runnables.group('leader election'));
     this.logger.info('stopped');
   }

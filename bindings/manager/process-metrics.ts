@@ -1,7 +1,8 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The metrics of the process, with the names of Prometheus' client libraries (process_*) and of
  * prom-client (nodejs_*). They are read on each scrape; only the event-loop delay is sampled by
- * Node between `start` and `stop`.
+ * Node between `start` and `close`.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { expositionText, metricFamily } from '../base/exposition.ts';
@@ -22,7 +23,7 @@ type Write = (
  * Collects the metrics of this process. A manager has one; without a manager, add it to your own
  * `/metrics`.
  */
-export class ProcessMetrics implements Collector {
+export class ProcessMetrics implements Collector, Disposable {
   #delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
 
   /** Starts to sample the event loop. */
@@ -31,8 +32,14 @@ export class ProcessMetrics implements Collector {
     this.#delay.enable();
   }
 
-  stop(): void {
+  /** Ends the samples. */
+  close(): void {
     this.#delay?.disable();
+  }
+
+  /** The same as `close()`. */
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   text(): string {

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The embedded API server without a socket: a Transport whose requests are answered in this
  * process. It answers, streams and fails as ApiServer does, by the same code, and all times come
@@ -50,7 +51,7 @@ export interface FakeResource {
 }
 
 /** What ApiServer can do, without a port. */
-export interface FakeTransport extends Transport {
+export interface FakeTransport extends Transport, AsyncDisposable {
   /**
    * Puts objects there as they are, status, uid and managers included, without asking whether
    * anybody may create them so. What they lack of uid and creation time they get; watches are told.
@@ -199,6 +200,10 @@ class InProcess implements FakeTransport {
   async close(): Promise<void> {
     this.#closed = true;
     this.dropConnections();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 }
 

@@ -75,7 +75,7 @@ const CALLS: Record<string, (transport: Transport) => Promise<unknown>> = {
   list: (transport) => list(transport, Secrets),
   listItems: (transport) => first(listItems(transport, Secrets)),
   watch: (transport) => first(watch(transport, Secrets, { resourceVersion: '1' })),
-  resourceOf: (transport) => resourceOf(transport, { group: 'apps', resource: 'deployments' }),
+  resourceOf: (transport) => resourceOf(transport, { group: 'apps', plural: 'deployments' }),
   'LeaseLock.get': (transport) =>
     new LeaseLock(transport, { namespace: 'a', name: 'b', identity: 'c' }).get({
       signal: new AbortController().signal,

@@ -119,7 +119,7 @@ describe.each(TRANSPORTS)('%s', (_name, transportTo) => {
     await expect(client.patch(ConfigMap, key, { type: 'merge', body: {} })).rejects.toEqual(failed);
     await expect(client.delete(ConfigMap, key)).rejects.toEqual(failed);
     await expect(
-      resourceOf(transport, { group: '', version: 'v1', resource: 'configmaps' }),
+      resourceOf(transport, { group: '', version: 'v1', plural: 'configmaps' }),
     ).rejects.toEqual(failed);
     const told = Promise.withResolvers<unknown>();
     const stop = new AbortController();

@@ -3,7 +3,7 @@
  * needs none, and who waits for whom.
  */
 import { StatusError } from 'capstan/cache';
-import { type EventRecorder, type EventRecorderOptions, newEventRecorder } from 'capstan/client';
+import { EventRecorder, type EventRecorderOptions } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hearReports } from '../helpers/workqueue/reported.ts';
@@ -29,7 +29,7 @@ beforeEach(() => {
 
 function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
   const wallNow = () => clock.now();
-  return newEventRecorder({
+  return new EventRecorder({
     client: sink.client,
     reportingController: 'c1',
     clock,
@@ -58,10 +58,10 @@ function onServer(): Record<number, number> {
 // They asked for room among the new ones: of 1500 series, 500 stayed as they were when they began,
 // on a server that had nothing else to do.
 describe('more series than new Events may wait', () => {
-  it('are all told when the recorder is shut down', async () => {
+  it('are all told when the recorder is closed', async () => {
     const recorder = start();
     for (let round = 0; round < 5; round++) await sweep(recorder);
-    await recorder.shutdown();
+    await recorder.close();
     expect(onServer()).toEqual({ 5: OBJECTS });
     expect(recorder.counts()).toMatchObject({
       recorded: 5 * OBJECTS,
@@ -76,7 +76,7 @@ describe('more series than new Events may wait', () => {
     await clock.run(6 * MINUTE);
     expect(onServer()).toEqual({ 5: OBJECTS });
     expect(recorder.counts().lost).toBe(0);
-    await recorder.shutdown();
+    await recorder.close();
   });
 
   it('are all written every half an hour', async () => {
@@ -87,7 +87,7 @@ describe('more series than new Events may wait', () => {
     }
     expect(onServer()).toEqual({ 6: OBJECTS });
     expect(recorder.counts().lost).toBe(0);
-    await recorder.shutdown();
+    await recorder.close();
     expect(clock.timers()).toBe(0);
   });
 
@@ -111,7 +111,7 @@ describe('more series than new Events may wait', () => {
     resolve(undefined);
     await clock.settle();
     expect(onServer()).toEqual({ 1: 10, 5: OBJECTS });
-    await recorder.shutdown();
+    await recorder.close();
   });
 });
 
@@ -148,7 +148,7 @@ describe('writes that fail', () => {
     }
     expect(sink.sent.length - written(), 'each was tried twelve times').toBe(12 * OBJECTS);
     expect(recorder.counts()).toMatchObject({ written: 200, lost: OBJECTS });
-    await recorder.shutdown();
+    await recorder.close();
   });
 
   it('are tried again when their time has come, each with its newest count', async () => {
@@ -164,7 +164,7 @@ describe('writes that fail', () => {
     expect(sink.sent).toHaveLength(2 * OBJECTS);
     expect(onServer()).toEqual({ 4: OBJECTS });
     expect(recorder.counts()).toMatchObject({ written: OBJECTS, lost: 0 });
-    await recorder.shutdown();
+    await recorder.close();
     expect(sink.sent, 'nothing is left to say').toHaveLength(2 * OBJECTS);
   });
 
@@ -178,7 +178,7 @@ describe('writes that fail', () => {
       await clock.run(MINUTE);
       expect(recorder.counts()).toMatchObject({ recorded: told, written: told, lost: 0 });
     }
-    await recorder.shutdown();
+    await recorder.close();
   });
 
   it('wait in a bounded number; what fails beyond it is given up, which is said once a minute', async () => {
@@ -194,16 +194,16 @@ describe('writes that fail', () => {
     ]);
     expect(clock.timers(), 'and two of the series').toBe(4098);
     for (let i = 0; i < 5; i++) recorder.event(pod(refusing, `late${i}`), failed);
-    await recorder.shutdown();
+    await recorder.close();
     expect(sink.sent, 'at the end all are tried twice').toHaveLength(4100 + 4096 + 2 * 5);
     expect(recorder.counts()).toMatchObject({ written: 0, lost: 4105 });
   });
 
-  it('are tried at once, and once, when the recorder is shut down', async () => {
+  it('are tried at once, and once, when the recorder is closed', async () => {
     refuse();
     const recorder = start();
     await fail(recorder, OBJECTS);
-    await recorder.shutdown();
+    await recorder.close();
     expect(sink.sent).toHaveLength(2 * OBJECTS);
     expect(recorder.counts()).toMatchObject({ written: 0, lost: OBJECTS });
     expect(clock.timers()).toBe(0);
@@ -216,7 +216,7 @@ describe('writes that fail', () => {
     const hanging = Promise.withResolvers<Error>();
     sink.answer = () => hanging.promise;
     const stop = new AbortController();
-    const done = recorder.shutdown({ signal: stop.signal });
+    const done = recorder.close({ signal: stop.signal });
     await clock.settle();
     stop.abort();
     await expect(done).rejects.toMatchObject({ code: 'ABORTED' });
@@ -250,7 +250,7 @@ describe('writes that fail slowly', () => {
 
   async function end(recorder: EventRecorder): Promise<void> {
     sink.answer = () => undefined;
-    const done = recorder.shutdown();
+    const done = recorder.close();
     await clock.run(2 * MINUTE);
     await done;
     expect(clock.timers()).toBe(0);
@@ -368,14 +368,14 @@ describe('writes that fail slowly', () => {
     await end(recorder);
   });
 
-  it('are tried once more by all workers when the recorder is shut down, others first', async () => {
+  it('are tried once more by all workers when the recorder is closed, others first', async () => {
     const recorder = start({ maxQueued: 1000 });
     record(recorder, 'blocked', 80);
     await clock.run(12 * MINUTE);
     const before = sink.sent.length;
     recorder.event(pod('shop', 'p'), failed);
     const waiting = 80 - recorder.counts().lost;
-    const done = recorder.shutdown();
+    const done = recorder.close();
     await clock.settle();
     expect(triesIn('shop')).toBe(1);
     await clock.run(Math.ceil((2 * waiting) / 8 + 2) * WEBHOOK_MS);

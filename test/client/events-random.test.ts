@@ -3,7 +3,7 @@
  * event that was asked for is told once, by an Event of its own or in the count of a series.
  */
 import { StatusError, TransportError } from 'capstan/cache';
-import { type KubeEvent, newEventRecorder } from 'capstan/client';
+import { EventRecorder, type KubeEvent } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { setErrorHandler } from 'capstan/workqueue';
 import { expect, it, onTestFinished } from 'vitest';
@@ -80,7 +80,7 @@ it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SE
       underWay.delete(sent.name);
       return answer;
     };
-    const recorder = newEventRecorder({
+    const recorder = new EventRecorder({
       client: sink.client,
       reportingController: 'c1',
       burst: 1_000_000,
@@ -107,7 +107,7 @@ it(`every event is told once, whatever fails, and no count goes back (CAPSTAN_SE
       );
     }
     kept.failing = false;
-    const done = recorder.shutdown();
+    const done = recorder.close();
     await clock.run(2 * MINUTE);
     await done;
     const { lost, filtered } = recorder.counts();

@@ -4,10 +4,9 @@
  */
 import { defineResource, StatusError, TransportError } from 'capstan/cache';
 import {
-  type EventRecorder,
+  EventRecorder,
   type EventRecorderOptions,
   newClient,
-  newEventRecorder,
   objectReference,
 } from 'capstan/client';
 import { ApiServer, FakeClock } from 'capstan/testing';
@@ -50,12 +49,12 @@ beforeEach(() => {
 const recorders: EventRecorder[] = [];
 afterEach(async () => {
   sink.answer = () => undefined;
-  for (const recorder of recorders.splice(0)) await recorder.shutdown();
+  for (const recorder of recorders.splice(0)) await recorder.close();
   expect(clock.timers(), 'no timer is left behind').toBe(0);
 });
 
 function start(options: Partial<EventRecorderOptions> = {}): EventRecorder {
-  const recorder = newEventRecorder({
+  const recorder = new EventRecorder({
     client: sink.client,
     reportingController: 'c1.example/c1',
     reportingInstance: 'i1',
@@ -427,7 +426,7 @@ describe('isomorphic events', () => {
       recorder.event(pod, { ...details, note: `attempt ${i % notes}` });
       await clock.run(ms);
     }
-    await recorder.shutdown();
+    await recorder.close();
     const counts = new Map(sink.sent.map(({ name, series }) => [name, series?.count ?? 1]));
     const single =
       notes > 10
@@ -711,7 +710,7 @@ describe('a write that fails', () => {
     await clock.run(6 * MINUTE);
     recorder.event(pod, { ...details, reason: 'Other' });
     await clock.settle();
-    await recorder.shutdown();
+    await recorder.close();
     expect(sink.verbs).toEqual(['create', 'create']);
     expect(recorder.counts()).toMatchObject({ recorded: 2, written: 0, lost: 2 });
   });
@@ -780,7 +779,7 @@ describe('a recorder that cannot keep up', () => {
   });
 });
 
-describe('a recorder that is shut down', () => {
+describe('a recorder that is closed', () => {
   it('writes what waits, and the counts of its series, before it is done', async () => {
     const recorder = start();
     for (let i = 0; i < 5; i++) {
@@ -788,15 +787,15 @@ describe('a recorder that is shut down', () => {
       await clock.settle();
     }
     recorder.event(pod, { ...details, reason: 'Stopped' });
-    await recorder.shutdown();
+    await recorder.close();
     expect(sink.verbs.toSorted()).toEqual(['create', 'create', 'patch 2', 'patch 5']);
     expect(clock.timers()).toBe(0);
-    await recorder.shutdown();
+    await recorder.close();
   });
 
   it('takes no more events', async () => {
     const recorder = start();
-    await recorder.shutdown();
+    await recorder.close();
     recorder.event(pod, details);
     await clock.settle();
     expect(sink.sent).toEqual([]);
@@ -808,12 +807,12 @@ describe('a recorder that is shut down', () => {
     const recorder = start();
     recorder.event(pod, details);
     await clock.settle();
-    await recorder.shutdown();
+    await recorder.close();
     expect(sink.sent).toHaveLength(2);
     expect(recorder.counts().lost).toBe(1);
   });
 
-  // An event that was on its way for the second time when its recorder was shut down, and failed
+  // An event that was on its way for the second time when its recorder was closed, and failed
   // then, was given up at once, though the server was there again: a failed try counted that had
   // begun before.
   it('tries once more what was on its way when that began, however often it had failed before', async () => {
@@ -823,7 +822,7 @@ describe('a recorder that is shut down', () => {
     recorder.event(pod, details);
     await clock.run(20_000);
     expect(sink.sent).toHaveLength(2);
-    const done = recorder.shutdown();
+    const done = recorder.close();
     sink.answer = () => undefined;
     onItsWay.resolve(new Error('weird'));
     await done;
@@ -833,11 +832,11 @@ describe('a recorder that is shut down', () => {
 
   it('gives up when the signal fires', async () => {
     sink.answer = () => new Promise(() => undefined);
-    const recorder = newEventRecorder({ client: sink.client, reportingController: 'c', clock });
+    const recorder = new EventRecorder({ client: sink.client, reportingController: 'c', clock });
     for (let i = 0; i < 10; i++) recorder.event({ ...regarding, uid: `u${i}` }, details);
     await clock.settle();
     const stop = new AbortController();
-    const done = recorder.shutdown({ signal: stop.signal });
+    const done = recorder.close({ signal: stop.signal });
     stop.abort();
     await expect(done).rejects.toMatchObject({ code: 'ABORTED' });
     await clock.settle();
@@ -854,7 +853,7 @@ describe('on a server', () => {
       await transport.close?.();
       await server.stop();
     });
-    const recorder = newEventRecorder({
+    const recorder = new EventRecorder({
       client: newClient({ transport }),
       reportingController: 'c1',
       clock,
@@ -862,7 +861,7 @@ describe('on a server', () => {
     recorder.event(pod, details);
     recorder.event(pod, details);
     recorder.event(pod, { ...details, reason: 'Stopped' });
-    await recorder.shutdown();
+    await recorder.close();
     const { body } = await transport.request({
       method: 'GET',
       path: '/apis/events.k8s.io/v1/namespaces/shop/events',

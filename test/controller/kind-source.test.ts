@@ -8,6 +8,7 @@ import {
   newSharedInformerFactory,
   SharedIndexInformer,
   type SharedInformerFactory,
+  type Transport,
 } from 'capstan/cache';
 import {
   enqueueRequestForObject,
@@ -324,7 +325,7 @@ describe('a kind that is not served yet', () => {
     onTestFinished(() => server.stop());
     const transport = server.transport();
     const paths: string[] = [];
-    const counted: typeof transport = {
+    const counted: Transport = {
       request: (request) => {
         paths.push(request.path);
         return transport.request(request);

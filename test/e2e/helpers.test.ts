@@ -12,11 +12,11 @@ import {
   combineVersions,
   crdResource,
   defineCustomResource,
+  EventRecorder,
   finalizer,
   installCRDs,
   type KubeEvent,
   newClient,
-  newEventRecorder,
   objectReference,
   setControllerReference,
   setOwnerReference,
@@ -341,7 +341,7 @@ describe('helpers', () => {
 
   test('for events write Events and their series', async () => {
     const object = await create('talked-about');
-    const recorder = newEventRecorder({
+    const recorder = new EventRecorder({
       client,
       reportingController: 'e2e.capstan.dev/test',
       reportingInstance: 'test-1',
@@ -363,7 +363,7 @@ describe('helpers', () => {
     };
     await expect.poll(async () => (await first()).length, { timeout: 10_000 }).toBe(2);
     for (let i = 0; i < 4; i++) recorder.event(regarding, deploying);
-    await recorder.shutdown();
+    await recorder.close();
     const events = await first();
     const deployed = events.find(({ reason }) => reason === 'Deployed');
     expect(events).toHaveLength(2);

@@ -51,7 +51,7 @@ function randomFault(random: Random): Fault {
     ...[
       { do: 'drop', afterBytes: random.int(3000) } as const,
       { do: 'delay', ms: random.int(5000) } as const,
-      { do: 'split', bytes: 1 + random.int(50) } as const,
+      { do: 'split', chunkBytes: 1 + random.int(50) } as const,
     ],
   ];
   const inWatch: Fault[] = [

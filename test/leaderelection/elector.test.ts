@@ -540,7 +540,7 @@ describe('requests', () => {
 
   it('send the field manager if it is set, and escape names', async () => {
     const candidate = new Candidate({
-      lock: { fieldManager: 'web', namespace: 'a b', name: 'c d' },
+      lock: { fieldOwner: 'web', namespace: 'a b', name: 'c d' },
     });
     await candidate.run();
     const [get, post, put] = candidate.transport.requests;

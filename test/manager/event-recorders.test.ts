@@ -3,7 +3,7 @@
  * EventRecorder" of controller-runtime's manager.
  */
 import { defineResource, type Transport, TransportError } from 'capstan/cache';
-import { eventResource, newEventRecorder } from 'capstan/client';
+import { EventRecorder, eventResource } from 'capstan/client';
 import { silentLogger } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import { fakeClient, fakeTransport } from 'capstan/testing';
@@ -100,7 +100,7 @@ test("the time of day in events and in the lease is the manager's wallNow", asyn
   );
 });
 
-test('a recorder that is shut down leaves no timer behind', async () => {
+test('a recorder that is closed leaves no timer behind', async () => {
   const clock = new FakeClock();
   const manager = newManager({ transport: fakeTransport(), clock });
   const recorder = manager.eventRecorder('example.com/tests');
@@ -206,13 +206,13 @@ test('a recorder with a logger that throws reports to the error handler, and an 
     throw new Error('disk full');
   };
   const options = { client, reportingController: 'example.com/tests' };
-  const recorder = newEventRecorder({ ...options, logger: { ...silentLogger, error: broken } });
+  const recorder = new EventRecorder({ ...options, logger: { ...silentLogger, error: broken } });
   recorder.event({ metadata: {} }, { reason: 'Started', action: 'Starting' });
   expect(reported).toEqual([
     expect.objectContaining({ message: expect.stringContaining('"regarding" expected') }),
     expect.objectContaining({ message: 'disk full' }),
   ]);
-  expect(() => newEventRecorder({ ...options, logger: {} as never })).toThrow(
+  expect(() => new EventRecorder({ ...options, logger: {} as never })).toThrow(
     '"logger.debug" expected a function',
   );
 });

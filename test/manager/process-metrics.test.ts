@@ -14,7 +14,7 @@ test('includes the event-loop delay only while it is sampled', async () => {
     await new Promise(setImmediate);
     lag = sampled();
   }
-  metrics.stop();
+  metrics.close();
   expect(lag).toBeGreaterThanOrEqual(0);
   expect(parseText(metrics.text()).get('nodejs_version_info')?.samples[0]?.labels).toEqual({
     version: process.version,

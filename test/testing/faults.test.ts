@@ -315,7 +315,7 @@ test.for<[fault: object, message: RegExp]>([
   [{ do: 'reset', times: 0 }, /"fault.times" expected an integer >= 1, got 0/],
   [{ do: 'reset', path: 1 }, /"fault.path" expected a string, got 1/],
   [{ do: 'reset', query: 1 }, /"fault.query" expected a string, got 1/],
-  [{ do: 'split', bytes: 0 }, /"fault.bytes" expected an integer >= 1, got 0/],
+  [{ do: 'split', chunkBytes: 0 }, /"fault.chunkBytes" expected an integer >= 1, got 0/],
   [{ do: 'insert', bytes: 1 }, /"fault.bytes" expected a string or bytes, got 1/],
   [
     { do: 'insert', bytes: '', afterEvents: -1 },
@@ -327,7 +327,7 @@ test.for<[fault: object, message: RegExp]>([
     { do: 'omit', what: 'all' },
     /"fault.what" expected bookmarks, initial-events-end, version, newline, got "all"/,
   ],
-  [{ do: 'replay' }, /"fault.events" expected an integer >= 1, got undefined/],
+  [{ do: 'replay' }, /"fault.lastEvents" expected an integer >= 1, got undefined/],
 ])('the fault %o is refused', async ([fault, message]) => {
   const { server } = await start();
   expect(() => server.inject(fault as Fault)).toThrow(

@@ -169,7 +169,7 @@ test('replay begins with events that came before the version asked for', async (
   await makeThree(api);
   await api.delete(`${WIDGETS}/b`);
   const resourceVersion = await api.version(WIDGETS);
-  server.inject({ do: 'replay', events: 2 });
+  server.inject({ do: 'replay', lastEvents: 2 });
   const watch = await api.watch(WIDGETS, { resourceVersion });
   await api.make(WIDGETS, widget('d'));
   expect((await watch.take(3)).map(brief)).toEqual(['ADDED c', 'DELETED b', 'ADDED d']);
@@ -189,7 +189,7 @@ test('swap exchanges the first two events of two objects, and no others', async 
 test('faults that alter a stream act together, also with one that alters its bytes', async () => {
   const { api, server } = await start();
   await makeThree(api);
-  server.inject({ do: 'split', bytes: 1, verb: 'watch' });
+  server.inject({ do: 'split', chunkBytes: 1, verb: 'watch' });
   server.inject({ do: 'insert', afterEvents: 1, bytes: event('x') });
   server.inject({ do: 'end', afterEvents: 2 });
   const { body } = await server
@@ -206,7 +206,7 @@ test('faults that alter a stream act together, also with one that alters its byt
 test('a list comes in pieces too, and is whole', async () => {
   const { api, server } = await start();
   await makeThree(api);
-  server.inject({ do: 'split', bytes: 7, verb: 'list' });
+  server.inject({ do: 'split', chunkBytes: 7, verb: 'list' });
   expect((await api.get(WIDGETS)).body.items.length).toBe(3);
 });
 

@@ -105,15 +105,15 @@ export class ByteDecoder<T extends object> implements Decoder<T> {
       keepManagedFields = false,
       drop = [],
       maxObjectBytes = MAX_OBJECT_BYTES,
-      maxDepth = MAX_DEPTH,
+      maxNesting = MAX_DEPTH,
     } = options;
-    this.limits = { maxObjectBytes, maxDepth };
+    this.limits = { maxObjectBytes, maxNesting };
     this.#givesVersions = options.storedObjects ?? false;
     this.#trim = trimOf(drop, keepManagedFields);
     this.#drop = drop.length === 0 ? undefined : new TrimBlock(core, this.#trim);
     this.#budget = budgetOf(core, storedObjects, options, this.#trim, describeKind(expected));
     core.exports.scanKeepManaged(keepManagedFields);
-    core.exports.jsonDepth(maxDepth);
+    core.exports.jsonDepth(maxNesting);
     expect(core, expected);
   }
 

@@ -24,7 +24,7 @@ const IS_SECRET = / (Secret|PartialObjectMetadata)$/;
 export interface ValueLimits {
   readonly maxObjectBytes: number;
   /** For messages; the core has been told. */
-  readonly maxDepth: number;
+  readonly maxNesting: number;
 }
 
 export class ByteStream {
@@ -108,7 +108,7 @@ export class ByteStream {
 
   #error(code: number, place = ''): CapstanError {
     const what = this.#what;
-    const { maxObjectBytes, maxDepth } = this.#limits;
+    const { maxObjectBytes, maxNesting } = this.#limits;
     if (code === TOO_LONG) {
       const advice = 'see the option maxObjectBytes';
       return new CapstanError(
@@ -122,7 +122,7 @@ export class ByteStream {
     if (code === NOT_AN_OBJECT)
       return new CapstanError('DECODE', `${what}: ${place}expected a JSON object`);
     if (words[at + FAILURE] === TOO_DEEP) {
-      return new CapstanError('DECODE', `${what}: a value nests deeper than ${maxDepth} levels`);
+      return new CapstanError('DECODE', `${what}: a value nests deeper than ${maxNesting} levels`);
     }
     const start = words[at + VALUE_START] as number;
     const near = IS_SECRET.test(what)

@@ -118,7 +118,7 @@ export const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
 /**
  * A decoder that gives plain objects, by JSON.parse. Without options they have all that was sent.
- * `maxObjectBytes` and `maxDepth` hold for watch events only, as a list is parsed whole.
+ * `maxObjectBytes` and `maxNesting` hold for watch events only, as a list is parsed whole.
  */
 export function jsonDecoder<T>(expected: ExpectedKind, options?: DecoderOptions): Decoder<T> {
   const trim = options && trimOf(options.drop ?? [], options.keepManagedFields ?? false);

@@ -44,7 +44,7 @@ const CLOSE_BRACE = 0x7d;
 export class FrameDecoder {
   readonly #text = new TextDecoder('utf-8', { ignoreBOM: true });
   readonly #maxBytes: number;
-  readonly #maxDepth: number;
+  readonly #maxNesting: number;
   #bytes = new Uint8Array(INITIAL_BYTES);
   /**
    * What is not consumed lies in [start, end); [start, scanned) has been looked at by the value
@@ -64,9 +64,9 @@ export class FrameDecoder {
    */
   #slowUntil = 0;
 
-  constructor(limits: Pick<DecoderOptions, 'maxObjectBytes' | 'maxDepth'> = {}) {
+  constructor(limits: Pick<DecoderOptions, 'maxObjectBytes' | 'maxNesting'> = {}) {
     this.#maxBytes = limits.maxObjectBytes ?? MAX_OBJECT_BYTES;
-    this.#maxDepth = limits.maxDepth ?? MAX_DEPTH;
+    this.#maxNesting = limits.maxNesting ?? MAX_DEPTH;
   }
 
   /** Takes the bytes; they are copied. `next` gives the frames they complete. */
@@ -108,7 +108,7 @@ export class FrameDecoder {
     this.#refuseOversize(lineFeed);
     // A level takes two bytes, so that nothing shorter can nest too deep; what is longer is scanned
     // first (1 ns a byte).
-    if (lineFeed - this.#start > 2 * this.#maxDepth) {
+    if (lineFeed - this.#start > 2 * this.#maxNesting) {
       this.#slowUntil = lineFeed + 1;
       return undefined;
     }
@@ -142,10 +142,10 @@ export class FrameDecoder {
         inString = true;
       } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
         depth++;
-        if (depth > this.#maxDepth)
+        if (depth > this.#maxNesting)
           throw new CapstanError(
             'DECODE',
-            `a watch frame nests deeper than ${this.#maxDepth} levels`,
+            `a watch frame nests deeper than ${this.#maxNesting} levels`,
           );
       } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
         depth--;

@@ -45,7 +45,7 @@ export interface DecoderOptions {
    * How deep JSON may nest, with the event or the list around an object: 10 000 by default and at
    * most. What nests deeper is a failure of class `decode`, with the same exception.
    */
-  maxDepth?: number | undefined;
+  maxNesting?: number | undefined;
 }
 
 /** How much a cache of bytes may keep. */
@@ -110,19 +110,19 @@ export const LIMIT_NAMES = namesOf<CacheLimits>()({
   keepManagedFields: 1,
   drop: 1,
   maxObjectBytes: 1,
-  maxDepth: 1,
+  maxNesting: 1,
   maxBytes: 1,
   onBytes: namesOf<BytesMark>()({ at: 1, call: 1 }),
   whenFull: 1,
   keep: 1,
 });
 
-const OF_DECODER = ['keepManagedFields', 'drop', 'maxObjectBytes', 'maxDepth'] as const;
+const OF_DECODER = ['keepManagedFields', 'drop', 'maxObjectBytes', 'maxNesting'] as const;
 const OF_BUDGET = ['maxBytes', 'onBytes', 'whenFull'] as const;
 
 /** Throws CapstanError INVALID_ARGUMENT. */
 export function requireCacheLimits(options: CacheLimits): void {
-  const { keepManagedFields, drop = [], keep, maxObjectBytes, maxDepth } = options;
+  const { keepManagedFields, drop = [], keep, maxObjectBytes, maxNesting } = options;
   requireBoolean('options.keepManagedFields', keepManagedFields);
   if (!Array.isArray(drop)) throw invalid('options.drop', 'an array of paths', drop);
   trimOf(drop, true);
@@ -130,7 +130,7 @@ export function requireCacheLimits(options: CacheLimits): void {
     throw invalid('options.keep', "'bytes' or 'objects'", keep);
   if (maxObjectBytes !== undefined)
     requireAtMost('options.maxObjectBytes', maxObjectBytes, MOST_OBJECT_BYTES);
-  if (maxDepth !== undefined) requireAtMost('options.maxDepth', maxDepth, MAX_DEPTH);
+  if (maxNesting !== undefined) requireAtMost('options.maxNesting', maxNesting, MAX_DEPTH);
   requireBudget(options);
 }
 

@@ -23,11 +23,6 @@ export class ObjectName {
   }
 }
 
-/** The same as `new ObjectName`. */
-export function objectName(namespace: string, name: string): ObjectName {
-  return new ObjectName(namespace, name);
-}
-
 /**
  * The name that a key stands for.
  *

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The queue that gathers deltas by object: a pop gives all that happened to one object since it was
  * popped last, objects in the order in which they were queued first. client-go:
@@ -203,6 +204,11 @@ export class DeltaFIFO<T extends object> implements Queue<T> {
   close(): void {
     this.#closed = true;
     this.#waiters.wakeAll();
+  }
+
+  /** The same as `close()`. */
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   isClosed(): boolean {

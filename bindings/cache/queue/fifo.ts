@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The queue between reflector and store: every delta in the order in which it came, none merged.
  * client-go: tools/cache/the_real_fifo.go.
@@ -236,6 +237,11 @@ export class RealFIFO<T extends object> implements QueueWithBatch<T> {
   close(): void {
     this.#closed = true;
     this.#waiters.wakeAll();
+  }
+
+  /** The same as `close()`. */
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   isClosed(): boolean {

@@ -44,10 +44,10 @@ interface Group {
   preferredVersion?: { version?: unknown };
 }
 
-const NAME_NAMES = namesOf<{ group: string; version: string; resource: string }>()({
+const NAME_NAMES = namesOf<{ group: string; version: string; plural: string }>()({
   group: 1,
   version: 1,
-  resource: 1,
+  plural: 1,
 });
 const OPTION_NAMES = namesOf<{ signal: AbortSignal; clock: Caller['clock'] }>()({
   signal: 1,
@@ -58,23 +58,23 @@ const OPTION_NAMES = namesOf<{ signal: AbortSignal; clock: Caller['clock'] }>()(
  * Describes a resource that is known by name only, for dynamic caches: asks the server for its kind
  * and whether it has namespaces. Without a version the server's preferred one is taken.
  *
- * @param name `resource` is the plural, as in the URL
+ * @param name `plural` as in the URL
  * @throws StatusError 404 for a resource that the server does not have, and whatever else the
  *   server answers; TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
  * @example
- * const widgets = await resourceOf(transport, { group: 'example.com', version: 'v1', resource: 'widgets' });
+ * const widgets = await resourceOf(transport, { group: 'example.com', version: 'v1', plural: 'widgets' });
  * const listWatch = new ListWatch(transport, widgets);
  */
 export async function resourceOf<T extends object = object>(
   transport: Transport,
-  name: { group: string; version?: string | undefined; resource: string },
+  name: { group: string; version?: string | undefined; plural: string },
   options: { signal?: AbortSignal | undefined; clock?: Caller['clock'] | undefined } = {},
 ): Promise<Resource<T>> {
   requireNames('name', name, 'member of the name of a resource', NAME_NAMES);
   requireNames('options', options, 'option of resourceOf()', OPTION_NAMES);
-  const { group, resource } = name;
+  const { group, plural } = name;
   if (typeof group !== 'string') throw invalid('group', 'a string, "" for the core group', group);
-  pathSegment('resource', resource);
+  pathSegment('plural', plural);
   const caller = {
     clock: options.clock ?? systemClock,
     signal: options.signal ?? new AbortController().signal,
@@ -83,10 +83,10 @@ export async function resourceOf<T extends object = object>(
     name.version ?? (group === '' ? 'v1' : await preferredVersion(transport, group, caller));
   const path = groupVersionPath({ group, version });
   const found = resourcesIn(await getJson(transport, path, caller), path).find(
-    (one) => one.name === resource,
+    (one) => one.name === plural,
   );
   if (found === undefined) {
-    const message = `the server has no ${resource} in ${groupVersion({ group, version })}`;
+    const message = `the server has no ${plural} in ${groupVersion({ group, version })}`;
     throw new StatusError(
       404,
       { kind: 'Status', code: 404, reason: 'NotFound', message },
@@ -97,9 +97,9 @@ export async function resourceOf<T extends object = object>(
   if (typeof kind !== 'string' || typeof namespaced !== 'boolean')
     throw new CapstanError(
       'DECODE',
-      `GET ${path}: the entry of ${resource} expected kind and namespaced`,
+      `GET ${path}: the entry of ${plural} expected kind and namespaced`,
     );
-  return defineResource<T>()({ group, version, kind, plural: resource, namespaced });
+  return defineResource<T>()({ group, version, kind, plural, namespaced });
 }
 
 /**

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A watch that goes on: when the stream ends or fails, it is opened again after the last version
  * that was given. It has no cache and no list, so it ends where only a list could help. client-go:
@@ -28,7 +29,7 @@ import { MIN_WATCH_SECONDS, WatchStream, watchSeconds } from './watch-stream.ts'
 /** Of a {@link RetryWatcher}. */
 export interface RetryWatcherOptions {
   clock?: Clock | undefined;
-  /** Ends the iteration without an error, as `stop` does. */
+  /** Ends the iteration without an error, as `close` does. */
   signal?: AbortSignal | undefined;
   /** Milliseconds from one opening of the watch to the next, at least. Default 1000. */
   minRestartDelay?: number | undefined;
@@ -75,7 +76,7 @@ interface End {
  * for await (const { type, object } of watcher) use([type, object]);
  */
 export class RetryWatcher<T extends object, I extends string = never>
-  implements AsyncIterable<WatchEvent<T>>
+  implements AsyncIterable<WatchEvent<T>>, Disposable
 {
   readonly #listWatch: ListWatch<T, I>;
   readonly #clock: Clock;
@@ -117,7 +118,7 @@ export class RetryWatcher<T extends object, I extends string = never>
     this.#minRestartDelay = minRestartDelay;
     this.#onError = watchErrorHandler;
     this.#signal = options.signal;
-    this.#events = leaving(this.#run(), () => this.stop());
+    this.#events = leaving(this.#run(), () => this.close());
   }
 
   /** The version after which the watch would be opened again. */
@@ -126,8 +127,13 @@ export class RetryWatcher<T extends object, I extends string = never>
   }
 
   /** Ends the loop at once, without an error. Again: no effect. */
-  stop(): void {
+  close(): void {
     this.#stop.abort();
+  }
+
+  /** The same as `close()`. */
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<WatchEvent<T>, void, undefined> {
@@ -137,7 +143,7 @@ export class RetryWatcher<T extends object, I extends string = never>
   async *#run(): AsyncGenerator<WatchEvent<T>, void, undefined> {
     const outer = this.#signal;
     const signal = this.#stop.signal;
-    const unlisten = onAbort(outer, () => this.stop());
+    const unlisten = onAbort(outer, () => this.close());
     try {
       while (!signal.aborted) {
         const started = this.#clock.now();

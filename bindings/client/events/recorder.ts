@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * The event recorder: writes Events about what a controller did or failed to do. It never blocks
  * and never throws; Events that it cannot write are counted and reported to its logger or through
@@ -31,7 +32,7 @@ import { EventWriter } from './writer.ts';
 
 const SAY_FULL_MS = 60_000;
 
-/** Options of {@link newEventRecorder}. */
+/** Options of an {@link EventRecorder}. */
 export interface EventRecorderOptions {
   /** The client. It needs the permission to create and patch `events` of `events.k8s.io`. */
   readonly client: Pick<Writer, 'create' | 'patch'>;
@@ -103,8 +104,19 @@ export interface EventSink {
   event(regarding: object, details: EventDetails): void;
 }
 
-/** The recorder. Made by {@link newEventRecorder}. */
-export class EventRecorder implements EventSink {
+/**
+ * Records Events (events.k8s.io/v1). Its timers keep the process alive: close it. client-go:
+ * events.NewEventBroadcaster.
+ *
+ * @throws CapstanError INVALID_ARGUMENT
+ * @example
+ * async function record(client: Client): Promise<void> {
+ *   const reportingController = 'example.com/website-controller';
+ *   await using recorder = new EventRecorder({ client, reportingController });
+ *   recorder.event(pod, { reason: 'Deployed', action: 'Deploying', note: 'all are ready' });
+ * }
+ */
+export class EventRecorder implements EventSink, AsyncDisposable {
   readonly #reporter: { readonly reportingController: string; readonly reportingInstance: string };
   readonly #clock: Clock;
   readonly #wallNow: () => number;
@@ -223,14 +235,14 @@ export class EventRecorder implements EventSink {
   }
 
   /**
-   * Stops the recorder: writes the waiting Events and the last counts of all series, and clears its
+   * Closes the recorder: writes the waiting Events and the last counts of all series, and clears its
    * timers. A failed write is tried once more at once; a request fails after 60 000 ms without an
    * answer. A second call waits for the same end.
    *
    * @throws CapstanError ABORTED when the signal fires first: what is left is given up
    */
-  async shutdown(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
-    requireSignalOptions(options, 'shutdown()');
+  async close(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<void> {
+    requireSignalOptions(options, 'close()');
     const { signal } = options;
     if (!this.#stopped) {
       this.#stopped = true;
@@ -246,11 +258,16 @@ export class EventRecorder implements EventSink {
     }
   }
 
+  /** The same as `close()`. */
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
   #record(regarding: object, details: EventDetails): void {
     requireNames('details', details, 'member of the details of an event', DETAIL_NAMES);
     const now = this.#wallNow();
     const reference = referenceTo('regarding', regarding);
-    if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was shut down');
+    if (this.#stopped) throw new CapstanError('STOPPED', 'the recorder was closed');
     const related = this.#relatedTo(details.related);
     const event = makeEvent(this.#reporter, reference, related, details, now, (name) =>
       this.#names.next(name),
@@ -313,21 +330,4 @@ function digits(random: () => number): string {
   return Math.floor(random() * 2 ** 32)
     .toString(16)
     .padStart(8, '0');
-}
-
-/**
- * Makes an event recorder (events.k8s.io/v1). Its timers keep the process alive: shut it down.
- * client-go: events.NewEventBroadcaster.
- *
- * @throws CapstanError INVALID_ARGUMENT
- * @example
- * async function record(client: Client): Promise<void> {
- *   const reportingController = 'example.com/website-controller';
- *   const recorder = newEventRecorder({ client, reportingController });
- *   recorder.event(pod, { reason: 'Deployed', action: 'Deploying', note: 'all are ready' });
- *   await recorder.shutdown({ signal });
- * }
- */
-export function newEventRecorder(options: EventRecorderOptions): EventRecorder {
-  return new EventRecorder(options);
 }

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 /**
  * A channel from the program's callbacks (webhooks, sockets, timers) to a channel source, for what
  * Go programs use a chan.
@@ -26,7 +27,7 @@ const NAMES = namesOf<EventChannelOptions>()({ capacity: 1 });
  * const source = channelSource({ events: channel, handler: enqueueRequestForObject() });
  * const status = channel.trySend({ metadata: { namespace: 'default', name: 'web' } }) ? 202 : 503;
  */
-export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
+export class EventChannel<T> implements AsyncIterable<GenericEvent<T>>, Disposable {
   readonly #queue: BoundedQueue<GenericEvent<T>>;
 
   constructor(options: EventChannelOptions = {}) {
@@ -60,6 +61,11 @@ export class EventChannel<T> implements AsyncIterable<GenericEvent<T>> {
   /** Closes the channel. Events that wait in it can still be read. May be called repeatedly. */
   close(): void {
     this.#queue.close();
+  }
+
+  /** The same as `close()`. */
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   /**

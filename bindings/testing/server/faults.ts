@@ -23,7 +23,7 @@ export type StreamFault =
   | ({ do: 'error'; status: number; reason?: string; retryAfter?: number } & WatchPoint)
   | ({ do: 'end' | 'hang'; frameBytes?: number } & WatchPoint)
   | { do: 'omit'; what: 'bookmarks' | 'initial-events-end' | 'version' | 'newline' }
-  | { do: 'replay'; events: number }
+  | { do: 'replay'; lastEvents: number }
   | { do: 'swap' };
 
 /**
@@ -55,7 +55,7 @@ export type StreamFault =
  *   headers), in the middle of an event or of a character if it falls so. A body that is shorter is
  *   sent whole.
  * - `delay`: it is answered after `ms` milliseconds.
- * - `split`: the body comes in HTTP chunks of `bytes` bytes each, one in a turn of the event loop.
+ * - `split`: the body comes in HTTP chunks of `chunkBytes` bytes, one in a turn of the event loop.
  *
  * The request is a watch, which is begun, and in its stream:
  * - `insert`: these bytes come between two frames, and the watch goes on.
@@ -67,7 +67,7 @@ export type StreamFault =
  * - `omit`: `bookmarks` are not sent, or none that ends the initial events, or objects come without
  *   resourceVersion (`version`; a list and its items too), or frames without a line feed between
  *   them.
- * - `replay`: it begins with the last `events` events before the version that it was asked from,
+ * - `replay`: it begins with the last `lastEvents` events before the version that it was asked from,
  *   once more.
  * - `swap`: the first two events that are of two objects change places.
  */
@@ -76,7 +76,7 @@ export type Fault = { verb?: FaultVerb; path?: string; query?: string; times?: n
   | { do: 'refuse' | 'stall' | 'reset' }
   | { do: 'drop'; afterBytes: number }
   | { do: 'delay'; ms: number }
-  | { do: 'split'; bytes: number }
+  | { do: 'split'; chunkBytes: number }
   | { do: 'garbage'; bytes: string }
   | StreamFault
 );
@@ -192,10 +192,11 @@ const NAMES = namesOf<Fault>()({
   afterBytes: 1,
   ms: 1,
   bytes: 1,
+  chunkBytes: 1,
   afterEvents: 1,
   frameBytes: 1,
   what: 1,
-  events: 1,
+  lastEvents: 1,
 });
 const VERBS = ['list', 'watch', 'get', 'create', 'update', 'patch', 'delete'];
 const OMITTED = ['bookmarks', 'initial-events-end', 'version', 'newline'];
@@ -239,7 +240,7 @@ function checkFault(fault: Fault): void {
       requireTime('fault.ms', fault.ms);
       return;
     case 'split':
-      requireInteger('fault.bytes', fault.bytes, 1);
+      requireInteger('fault.chunkBytes', fault.chunkBytes, 1);
       return;
     case 'garbage':
       if (typeof fault.bytes !== 'string') throw invalid('fault.bytes', 'a string', fault.bytes);
@@ -257,7 +258,7 @@ function checkFault(fault: Fault): void {
         throw invalid('fault.what', OMITTED.join(', '), fault.what);
       return;
     case 'replay':
-      requireInteger('fault.events', fault.events, 1);
+      requireInteger('fault.lastEvents', fault.lastEvents, 1);
       return;
     case 'refuse':
     case 'stall':

@@ -176,7 +176,7 @@ export class ApiServer {
    * const server = await ApiServer.start({ authorization: 'RBAC' });
    * const transport = server.transport({ as: 'system:serviceaccount:default:web' });
    */
-  transport(options: ServerTransportOptions = {}): Transport {
+  transport(options: ServerTransportOptions = {}): Transport & AsyncDisposable {
     requireNames('options', options, 'option of transport()', TRANSPORT_NAMES);
     const { as } = options;
     if (as !== undefined) requireUser('as', as);
@@ -190,6 +190,10 @@ export class ApiServer {
     /** Of requests that were about to be reset when they were sent, and were not. */
     const others = new Set<Transport>();
     let closed = false;
+    const close = async (): Promise<void> => {
+      closed = true;
+      await Promise.all([inner, ...others].map((each) => each.close?.()));
+    };
     return {
       request: async (request) => {
         const query = new URLSearchParams(request.query ?? {}).toString();
@@ -217,10 +221,8 @@ export class ApiServer {
           throw error;
         }
       },
-      close: async () => {
-        closed = true;
-        await Promise.all([inner, ...others].map((each) => each.close?.()));
-      },
+      close,
+      [Symbol.asyncDispose]: close,
       host: () => new URL(this.url).host,
     };
   }

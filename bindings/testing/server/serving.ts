@@ -59,7 +59,7 @@ export class Serving {
       if (isOfStream(fault)) ofStream.push(fault);
       else if (fault.do === 'delay') await this.#delay(fault.ms, output);
       else if (fault.do === 'drop') output.cutAfter(fault.afterBytes);
-      else output.splitInto(fault.bytes);
+      else output.splitInto(fault.chunkBytes);
     }
     if (output.closed) return;
     try {

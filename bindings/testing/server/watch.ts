@@ -261,7 +261,7 @@ export class Watches {
     const { current } = versions;
     const begin = fresh || version === 0 ? current : version;
     const replay = faults.find((fault) => fault.do === 'replay');
-    const from = replay === undefined ? begin : store.before(begin, replay.events);
+    const from = replay === undefined ? begin : store.before(begin, replay.lastEvents);
     const options = {
       kind,
       store,

@@ -199,7 +199,7 @@ export const connections: FaultCase[] = [
     name: 'a stream that comes byte by byte is the same stream',
     asked: 1,
     async play(rig) {
-      rig.inject({ verb: 'watch', do: 'split', bytes: 1, times: 1 });
+      rig.inject({ verb: 'watch', do: 'split', chunkBytes: 1, times: 1 });
       await nextWatch(rig);
       await rig.churn(5);
       await rig.caughtUp();
@@ -210,7 +210,7 @@ export const connections: FaultCase[] = [
     early: true,
     asked: 1,
     async play(rig) {
-      rig.inject({ do: 'split', bytes: 11, times: 1 });
+      rig.inject({ do: 'split', chunkBytes: 11, times: 1 });
       await rig.run();
     },
   },

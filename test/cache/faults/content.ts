@@ -75,7 +75,7 @@ export const content: FaultCase[] = [
       await rig.churn(10);
       await rig.caughtUp();
       rig.repeats = true;
-      rig.inject({ verb: 'watch', do: 'replay', events: 4, times: 1 });
+      rig.inject({ verb: 'watch', do: 'replay', lastEvents: 4, times: 1 });
       await rig.cut();
       await rig.churn(5);
       await rig.caughtUp();

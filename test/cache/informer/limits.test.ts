@@ -5,9 +5,9 @@
 import {
   InformerPrometheusProvider,
   ListWatch,
+  newSharedInformerFactory,
   SharedIndexInformer,
   type SharedIndexInformerOptions,
-  SharedInformerFactory,
   type WatchFailure,
 } from 'capstan/cache';
 import { describe, expect, test } from 'vitest';
@@ -86,9 +86,9 @@ describe.each(['bytes', 'objects'] as const)('an event for a cache of %s', (keep
     await all.informer.stop();
   });
 
-  test('that nests deeper than maxDepth fails the watch, and not one that is as deep', async () => {
+  test('that nests deeper than maxNesting fails the watch, and not one that is as deep', async () => {
     const { heard, watchErrorHandler } = failures();
-    const all = await running({ keep, maxDepth: 6, watchErrorHandler });
+    const all = await running({ keep, maxNesting: 6, watchErrorHandler });
     const event = (levels: number): string =>
       `{"type":"ADDED","object":{"metadata":{"name":"n${levels}","namespace":"default"},"spec":${'['.repeat(levels - 2)}${']'.repeat(levels - 2)}}}\n`;
     all.server.send(event(6));
@@ -395,7 +395,7 @@ test('a factory hands the limits to its informers', async () => {
     onBytes,
     whenFull: 'metadata',
   } as const;
-  const factory = new SharedInformerFactory(server, limits);
+  const factory = newSharedInformerFactory(server, limits);
   const informer = factory.informerFor(ConfigMaps);
   server.put('a', filled(9 * KB));
   server.put('b', { spec: 'x'.repeat(20 * KB) });
@@ -417,8 +417,8 @@ test.each([
   [{ maxObjectBytes: 0 }, 'options.maxObjectBytes'],
   [{ maxObjectBytes: 2 ** 29 + 1 }, 'options.maxObjectBytes'],
   [{ maxObjectBytes: 1.5 }, 'options.maxObjectBytes'],
-  [{ maxDepth: 10_001 }, 'options.maxDepth'],
-  [{ maxDepth: 0 }, 'options.maxDepth'],
+  [{ maxNesting: 10_001 }, 'options.maxNesting'],
+  [{ maxNesting: 0 }, 'options.maxNesting'],
   [{ maxBytes: -1 }, 'options.maxBytes'],
   [{ maxBytes: '1' }, 'options.maxBytes'],
   [{ whenFull: 'drop' }, 'options.whenFull'],
@@ -445,10 +445,10 @@ test('a transform that comes later is refused too where objects are to stay byte
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );
   const transform = (object: object): never => object as never;
-  expect(() => new SharedInformerFactory(new LiveServer(), { keep: 'bytes', transform })).toThrow(
+  expect(() => newSharedInformerFactory(new LiveServer(), { keep: 'bytes', transform })).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );
-  expect(() => new SharedInformerFactory(new LiveServer(), { maxDepth: 0 })).toThrow(
+  expect(() => newSharedInformerFactory(new LiveServer(), { maxNesting: 0 })).toThrow(
     expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
   );
 });

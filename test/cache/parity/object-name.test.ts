@@ -12,7 +12,6 @@ import {
   type KubeObject,
   metaNamespaceKeyFunc,
   ObjectName,
-  objectName,
   objectToName,
   parseObjectName,
 } from 'capstan/cache';
@@ -38,19 +37,19 @@ describe('names and keys', () => {
 
   test('come from a tombstone without an object too (TestDeletedObjectGetObjectName, TestDeletedObjectGetKey)', () => {
     const gone = new DeletedFinalStateUnknown<KubeObject>('default/web', undefined);
-    expect(deletionHandlingObjectToName(gone)).toEqual(objectName('default', 'web'));
+    expect(deletionHandlingObjectToName(gone)).toEqual(new ObjectName('default', 'web'));
     expect(deletionHandlingMetaNamespaceKeyFunc(gone)).toBe('default/web');
     expect(
       deletionHandlingObjectToName(new DeletedFinalStateUnknown<KubeObject>('', undefined)),
-    ).toEqual(objectName('', ''));
+    ).toEqual(new ObjectName('', ''));
   });
 
   test('go from one to the other and back (TestObjectNames)', () => {
-    expect(String(objectName('default', 'web'))).toBe(metaNamespaceKeyFunc(pod));
-    expect(String(objectName('', 'node-1'))).toBe('node-1');
-    expect(parseObjectName('default/web')).toEqual(objectName('default', 'web'));
-    expect(parseObjectName('node-1')).toEqual(objectName('', 'node-1'));
-    expect(objectToName({ metadata: { name: 'node-1' } })).toEqual(objectName('', 'node-1'));
+    expect(String(new ObjectName('default', 'web'))).toBe(metaNamespaceKeyFunc(pod));
+    expect(String(new ObjectName('', 'node-1'))).toBe('node-1');
+    expect(parseObjectName('default/web')).toEqual(new ObjectName('default', 'web'));
+    expect(parseObjectName('node-1')).toEqual(new ObjectName('', 'node-1'));
+    expect(objectToName({ metadata: { name: 'node-1' } })).toEqual(new ObjectName('', 'node-1'));
     // every text of four characters out of these
     const chars = ['a', 'b', '/'];
     const texts = chars.flatMap((a) =>
@@ -66,7 +65,7 @@ describe('names and keys', () => {
       }
       const name = parseObjectName(text);
       expect(name, text).toEqual(
-        second === undefined ? objectName('', first) : objectName(first, second),
+        second === undefined ? new ObjectName('', first) : new ObjectName(first, second),
       );
       expect(text.startsWith('/') ? `/${name}` : String(name)).toBe(text);
     }

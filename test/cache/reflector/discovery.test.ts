@@ -16,7 +16,7 @@ const resources = (...names: string[]) =>
 describe('resourceOf', () => {
   test('learns kind and scope of a resource that is known by name', async () => {
     const server = new Replies(resources('other', 'widgets', 'widgets/status'));
-    const widgets = await resourceOf(server, { group: 'e.x', version: 'v1', resource: 'widgets' });
+    const widgets = await resourceOf(server, { group: 'e.x', version: 'v1', plural: 'widgets' });
     expect(widgets).toEqual({
       group: 'e.x',
       version: 'v1',
@@ -34,15 +34,15 @@ describe('resourceOf', () => {
       json({ kind: 'APIGroup', preferredVersion: { version: 'v2' } }),
       resources('widgets'),
     );
-    expect((await resourceOf(server, { group: 'e.x', resource: 'widgets' })).version).toBe('v2');
+    expect((await resourceOf(server, { group: 'e.x', plural: 'widgets' })).version).toBe('v2');
     expect(server.requests.map(({ path }) => path)).toEqual(['/apis/e.x', '/apis/e.x/v2']);
     const core = new Replies(resources('pods'));
-    expect((await resourceOf(core, { group: '', resource: 'pods' })).version).toBe('v1');
+    expect((await resourceOf(core, { group: '', plural: 'pods' })).version).toBe('v1');
     expect(core.requests.map(({ path }) => path)).toEqual(['/api/v1']);
   });
 
   test('rejects with a 404 for a resource that is not there, and with what the server answers', async () => {
-    const name = { group: 'e.x', version: 'v1', resource: 'widgets' };
+    const name = { group: 'e.x', version: 'v1', plural: 'widgets' };
     await expect(resourceOf(new Replies(resources('other')), name)).rejects.toMatchObject({
       status: 404,
       reason: 'NotFound',
@@ -55,7 +55,7 @@ describe('resourceOf', () => {
       code: 'DECODE',
     });
     await expect(
-      resourceOf(new Replies(), { group: 'e.x', resource: 'a/b' }),
+      resourceOf(new Replies(), { group: 'e.x', plural: 'a/b' }),
     ).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
@@ -63,10 +63,10 @@ describe('resourceOf', () => {
 
   // "../api" went up in the path, over fetch and through proxies.
   test.each([
-    { group: '../api', version: 'v1', resource: 'secrets' },
-    { group: '..', resource: 'secrets' },
-    { group: 'a%2fb', resource: 'secrets' },
-    { group: 'e.x', version: '..', resource: 'secrets' },
+    { group: '../api', version: 'v1', plural: 'secrets' },
+    { group: '..', plural: 'secrets' },
+    { group: 'a%2fb', plural: 'secrets' },
+    { group: 'e.x', version: '..', plural: 'secrets' },
   ])('refuses a group and a version that would leave their place in the path: %j', async (name) => {
     const server = new Replies(resources('secrets'));
     await expect(resourceOf(server, name)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' });
@@ -77,7 +77,7 @@ describe('resourceOf', () => {
     const signal = AbortSignal.abort();
     const asking = resourceOf(
       new Replies(resources()),
-      { group: '', resource: 'pods' },
+      { group: '', plural: 'pods' },
       { signal },
     );
     await expect(asking).rejects.toMatchObject({ code: 'ABORTED' });

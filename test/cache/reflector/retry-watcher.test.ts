@@ -46,7 +46,7 @@ function reading(version: string, replies: Reply[], options: RetryWatcherOptions
     for await (const { resourceVersion } of watcher) versions.push(resourceVersion);
   })();
   const stop = async (): Promise<void> => {
-    watcher.stop();
+    watcher.close();
     await done;
   };
   return { clock, server, watcher, versions, reported, done, stop };
@@ -132,7 +132,7 @@ describe('the signal of the options', () => {
     expect(server.requests).toEqual([]);
   });
 
-  test.each(['the signal', 'stop()'])(
+  test.each(['the signal', 'close()'])(
     'has no listener left once %s has ended the loop',
     async (by) => {
       const abort = new AbortController();
@@ -141,7 +141,7 @@ describe('the signal of the options', () => {
       });
       await clock.settle();
       expect(getEventListeners(abort.signal, 'abort')).toHaveLength(1);
-      if (by === 'stop()') watcher.stop();
+      if (by === 'close()') watcher.close();
       else abort.abort();
       await done;
       expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
@@ -160,7 +160,7 @@ test('no event is given after stop, though it has arrived with the one before', 
   const versions: string[] = [];
   for await (const { resourceVersion } of watcher) {
     versions.push(resourceVersion);
-    if (versions.length === 2) watcher.stop();
+    if (versions.length === 2) watcher.close();
   }
   expect(versions).toEqual(['6', '7']);
   expect(watcher.lastResourceVersion()).toBe('7');

@@ -73,7 +73,7 @@ async function run(version: string, ...replies: Reply[]) {
     }
   })();
   await clock.run(60_000);
-  watcher.stop();
+  watcher.close();
   await reading;
   expect(clock.timers()).toBe(0);
   return { versions, error: error as StatusError | undefined, requests: server.requests.length };
@@ -172,8 +172,8 @@ describe('TestRetryWatcher', () => {
     const seen: WatchEvent<ConfigMap>[] = [];
     for await (const one of watcher) {
       seen.push(one);
-      watcher.stop();
-      watcher.stop(); // a second time changes nothing
+      watcher.close();
+      watcher.close(); // a second time changes nothing
     }
     expect(seen).toEqual([{ type: 'ADDED', object: configMap('v2', '2'), resourceVersion: '2' }]);
     expect(clock.timers()).toBe(0);

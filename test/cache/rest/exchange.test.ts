@@ -64,7 +64,7 @@ test('an answer of discovery is read up to 256 MiB', async () => {
       })(),
     }),
   };
-  const asked = resourceOf(transport, { group: '', version: 'v1', resource: 'pods' }, { clock });
+  const asked = resourceOf(transport, { group: '', version: 'v1', plural: 'pods' }, { clock });
   await expect(asked).rejects.toMatchObject({ code: 'TOO_LARGE' });
   expect(read).toBe(2 ** 28 + 2 ** 24);
 });

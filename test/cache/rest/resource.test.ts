@@ -50,7 +50,7 @@ describe.each(['group', 'version', 'plural'] as const)('a %s', (member) => {
 });
 
 test.each(['..', 'a/b', '', '%2e', undefined, 7])('resourceOf refuses %j', async (resource) => {
-  const asked = resourceOf(transport, { group: '', version: 'v1', resource: resource as never });
+  const asked = resourceOf(transport, { group: '', version: 'v1', plural: resource as never });
   await expect(asked).rejects.toEqual(INVALID);
   expect(sent).toEqual([]);
 });

@@ -2,7 +2,7 @@
  * A small manager: it keeps the runnables that are added, starts them when the test says so, and
  * has a lease that the test controls.
  */
-import { SharedInformerFactory } from 'capstan/cache';
+import { newSharedInformerFactory } from 'capstan/cache';
 import type { Client } from 'capstan/client';
 import {
   type Collector,
@@ -44,7 +44,7 @@ export interface FakeManagerOptions {
 export class FakeManager implements Manager {
   readonly transport = new FakeCluster();
   readonly clock = new FakeClock();
-  readonly cache = new SharedInformerFactory(this.transport, { clock: this.clock });
+  readonly cache = newSharedInformerFactory(this.transport, { clock: this.clock });
   readonly client: Client;
   readonly logger: Logger;
   readonly tracer: Tracer | undefined;
