@@ -3,7 +3,7 @@
  * text of each declaration, from the sources.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { root } from './type-errors.ts';
+import { root } from '../helpers/type-errors.ts';
 
 export const ENTRIES = [
   'cache',
@@ -27,8 +27,9 @@ export interface Declaration {
   readonly file: string;
 }
 
+/** With the comment above it. */
 const DECLARATION =
-  /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^(export )?(?:declare )?(?:abstract )?(class|interface|type) (\w+)/gm;
+  /(\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n)?^(export )?(?:abstract )?(class|interface|type) (\w+)/gm;
 
 /** The classes, interfaces and types of all sources, by name; an exported one goes first. */
 export function declarations(): Map<string, Declaration> {

@@ -63,7 +63,7 @@ describe('what makes a thing', () => {
     expect(found).toEqual(Object.keys(NEW).sort());
   });
 
-  it('is createX only where Kubernetes says create, and never makeX, startX, buildX or getX', () => {
+  it('is createX only where Kubernetes says create, and never makeX, startX or buildX', () => {
     const made = functions.filter((name) => /^(create|make|start|build|get)[A-Z]/.test(name));
     // client-go: metav1.GetControllerOf.
     expect(made.sort()).toEqual([...CREATE, 'getControllerOf'].sort());

@@ -62,7 +62,8 @@ const OPTION_NAMES = namesOf<{ signal: AbortSignal; clock: Caller['clock'] }>()(
  * @throws StatusError 404 for a resource that the server does not have, and whatever else the
  *   server answers; TransportError; CapstanError DECODE, ABORTED and INVALID_ARGUMENT
  * @example
- * const widgets = await resourceOf(transport, { group: 'example.com', version: 'v1', plural: 'widgets' });
+ * const name = { group: 'example.com', version: 'v1', plural: 'widgets' };
+ * const widgets = await resourceOf(transport, name);
  * const listWatch = new ListWatch(transport, widgets);
  */
 export async function resourceOf<T extends object = object>(

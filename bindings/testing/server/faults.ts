@@ -67,8 +67,8 @@ export type StreamFault =
  * - `omit`: `bookmarks` are not sent, or none that ends the initial events, or objects come without
  *   resourceVersion (`version`; a list and its items too), or frames without a line feed between
  *   them.
- * - `replay`: it begins with the last `lastEvents` events before the version that it was asked from,
- *   once more.
+ * - `replay`: it begins with the last `lastEvents` events before the version that it was asked
+ *   from, once more.
  * - `swap`: the first two events that are of two objects change places.
  */
 export type Fault = { verb?: FaultVerb; path?: string; query?: string; times?: number } & (

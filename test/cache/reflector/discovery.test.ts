@@ -54,9 +54,7 @@ describe('resourceOf', () => {
     await expect(resourceOf(new Replies(() => answer(200, '<html>')), name)).rejects.toMatchObject({
       code: 'DECODE',
     });
-    await expect(
-      resourceOf(new Replies(), { group: 'e.x', plural: 'a/b' }),
-    ).rejects.toMatchObject({
+    await expect(resourceOf(new Replies(), { group: 'e.x', plural: 'a/b' })).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
     });
   });
@@ -75,11 +73,7 @@ describe('resourceOf', () => {
 
   test('ends with its signal', async () => {
     const signal = AbortSignal.abort();
-    const asking = resourceOf(
-      new Replies(resources()),
-      { group: '', plural: 'pods' },
-      { signal },
-    );
+    const asking = resourceOf(new Replies(resources()), { group: '', plural: 'pods' }, { signal });
     await expect(asking).rejects.toMatchObject({ code: 'ABORTED' });
   });
 });
