@@ -602,7 +602,8 @@ describe('an object with methods', () => {
 
 test('a table does not compile without a name that its type has, nor with another', () => {
   const program = (table: string) =>
-    `import { namesOf } from '../../bindings/base/names.ts';\nnamesOf<{ size?: number; clock?: object }>()(${table});\n`;
+    "import { namesOf } from '../../bindings/base/names.ts';\nnamesOf<{ " +
+    `size?: number; clock?: object }>()(${table});\n`;
   const errors = (name: string, table: string) =>
     typeErrors(`names-${name}`, program(table), { allowImportingTsExtensions: true });
   const others = 'namesOf<{ sise: number }>()({ sise: 1 })';

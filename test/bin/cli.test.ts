@@ -58,7 +58,8 @@ describe('the command line', () => {
     const { code, stdout, stderr } = await capstan('init', folder);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr).toBe(
-      `capstan: folder expected one that does not exist or is empty, got ${folder} with notes.txt (INVALID_ARGUMENT)\n`,
+      'capstan: folder expected one that does not exist or is empty, got ' +
+        `${folder} with notes.txt (INVALID_ARGUMENT)\n`,
     );
     expect(readdirSync(folder)).toEqual(['notes.txt']);
   });
@@ -151,7 +152,9 @@ describe('the command line', () => {
     [['init', at('new'), '--name', 'capstan'], 'another name than that of the package'],
     [
       ['init', at('42')],
-      `the folder's name expected at most 63 small letters, digits and "-", a letter first and no "-" last, such as "website-controller", got "42" of ${at('42')}: give another one with --name`,
+      'the folder\'s name expected at most 63 small letters, digits and "-", a ' +
+        'letter first and no "-" last, such as "website-controller", got "42" of ' +
+        `${at('42')}: give another one with --name`,
     ],
     [['init', at('Capstan')], `got "capstan" of ${at('Capstan')}: give another one with --name`],
     [['init', at('No')], `got "no" of ${at('No')}: give another one with --name`],
@@ -350,7 +353,10 @@ describe('the command line', () => {
       expect(await capstan('crd', ...paths)).toEqual({
         code: 1,
         stdout: '',
-        stderr: `capstan: bears.acme.io expected one definition with all of its versions, got several that differ, of ${versions}: export combineVersions([...]) of them alone (INVALID_ARGUMENT)\n`,
+        stderr:
+          'capstan: bears.acme.io expected one definition with all of its ' +
+          `versions, got several that differ, of ${versions}: export ` +
+          'combineVersions([...]) of them alone (INVALID_ARGUMENT)\n',
       });
     });
   });

@@ -96,7 +96,8 @@ describe('capstan init', () => {
       'tsconfig.json',
     ]);
     expect(first.stdout).toBe(
-      `${written.map((path) => `  ${path}\n`).join('')}\nfox-den is there. Next:\n  cd 'Fox Den'\n  npm install\n  npm test\n  npm run dev\n`,
+      `${written.map((path) => `  ${path}\n`).join('')}\nfox-den is there. Next:\n  ` +
+        "cd 'Fox Den'\n  npm install\n  npm test\n  npm run dev\n",
     );
   });
 
@@ -190,7 +191,9 @@ describe('capstan init', () => {
       const server = await ApiServer.start();
       const transport = server.transport();
       const client = newClient({ transport, fieldOwner: 'test' });
-      const print = `const { ArcticFox } = await import('./src/arcticfox.ts'); console.log(JSON.stringify(ArcticFox.crd))`;
+      const print =
+        "const { ArcticFox } = await import('./src/arcticfox.ts'); " +
+        'console.log(JSON.stringify(ArcticFox.crd))';
       const { stdout } = await node(project, '--input-type=module', '--eval', print);
       await installCRDs(client, [JSON.parse(stdout) as CustomResourceDefinition]);
       const kubeconfig = join(place, 'kubeconfig');

@@ -30,7 +30,8 @@ export const QUEUES: readonly Row[] = [
     functions: ['QueueOptions.key', 'LimiterOptions.key'],
     what: '`key` of a queue or limiter',
     throws:
-      'the call gets INVALID_ARGUMENT with the cause and has changed nothing; when a delay ends it is reported and asked again each second',
+      'the call gets INVALID_ARGUMENT with the cause and has changed nothing; when ' +
+      'a delay ends it is reported and asked again each second',
     rubbish: 'as if it threw',
     within: 'allowed; a queue that it disposes of refuses the call with DISPOSED',
     tests: [
@@ -43,9 +44,12 @@ export const QUEUES: readonly Row[] = [
     functions: ['QueueOrder.push'],
     what: '`push` of an order (option `order`)',
     throws:
-      'in an add: the add throws and has not happened; when a key is done: reported, and the key is handed out before the others; when a delay ends: reported, and tried again each second',
+      'in an add: the add throws and has not happened; when a key is done: ' +
+      'reported, and the key is handed out before the others; when a delay ' +
+      'ends: reported, and tried again each second',
     rubbish:
-      'ignored; a promise that is rejected is reported; a key that the order lost is handed out when the order is empty',
+      'ignored; a promise that is rejected is reported; a key that the ' +
+      'order lost is handed out when the order is empty',
     within: FREE,
     tests: ['workqueue/order-failures.test.ts', CONTROLLER],
   },
@@ -61,7 +65,8 @@ export const QUEUES: readonly Row[] = [
     functions: ['QueueOrder.len', 'QueueOrder.pop'],
     what: '`len` and `pop` of an order',
     throws:
-      'the get is rejected, also the first one that waits; a key that `pop` had removed before is handed out when the order is empty',
+      'the get is rejected, also the first one that waits; a key that `pop` had ' +
+      'removed before is handed out when the order is empty',
     rubbish: 'the get is rejected with INVALID_ARGUMENT; the keys stay, and `recover()` has them',
     within: 'allowed; if no `get` is left to take its key, the key goes back to the order',
     tests: ['workqueue/order-failures.test.ts', 'workqueue/callbacks.test.ts', CONTROLLER],
@@ -78,7 +83,8 @@ export const QUEUES: readonly Row[] = [
     functions: ['RateLimiter.forget', 'RateLimiter.numRequeues'],
     what: '`forget` and `numRequeues` of a limiter',
     throws:
-      'the call throws; a controller reports it and reconciles nevertheless; a limiter that throws for a request fails the controller’s start',
+      'the call throws; a controller reports it and reconciles nevertheless; a ' +
+      'limiter that throws for a request fails the controller’s start',
     rubbish: '`forget`: ignored, a rejection is reported; `numRequeues`: as if it threw',
     within: FREE,
     tests: [CONTROLLER, 'controller/hostile.test.ts'],
@@ -122,9 +128,13 @@ export const CACHES: readonly Row[] = [
     functions: ['ResourceEventHandler.*'],
     what: 'an informer’s handler (`onAdd`, `onUpdate`, `onDelete`)',
     throws:
-      'reported and counted (`status().handlers[].failed`, `capstan_informer_handler_failures_total`); this handler misses that notification, no other does',
+      'reported and counted (`status().handlers[].failed`, ' +
+      '`capstan_informer_handler_failures_total`); this handler misses that notification, ' +
+      'no other does',
     rubbish:
-      'the next notification of this handler waits for a promise, and a rejection counts as thrown; one that never settles shows in `pending`, and the end waits `shutdownTimeout` for it; else ignored',
+      'the next notification of this handler waits for a promise, and a ' +
+      'rejection counts as thrown; one that never settles shows in `pending`, ' +
+      'and the end waits `shutdownTimeout` for it; else ignored',
     within: FREE,
     tests: [INFORMER, 'cache/store/index-functions.test.ts', 'cache/informer/informer.test.ts'],
   },
@@ -155,7 +165,8 @@ export const CACHES: readonly Row[] = [
     ],
     what: '`transform`',
     throws:
-      'reported (TRANSFORM); the object is kept as it was by then, with its name, namespace and version; in a bare queue the add throws',
+      'reported (TRANSFORM); the object is kept as it was by then, with its ' +
+      'name, namespace and version; in a bare queue the add throws',
     rubbish: 'as if it threw',
     within: FREE,
     tests: [INFORMER, CONTROLLER, 'cache/informer/informer.test.ts'],
@@ -164,7 +175,10 @@ export const CACHES: readonly Row[] = [
     functions: ['IndexSpec', 'indexFuncToKeyFuncAdapter(indexFunc)'],
     what: 'an index function',
     throws:
-      'in an informer: reported once a minute, the object stays and is counted as not indexed (`status().notIndexed`, `capstan_informer_not_indexed`); it is asked again with the object’s next change, a resync, a list, and after a second with any event or bookmark, ever more seldom; in a bare store the change throws and has not happened',
+      'in an informer: reported once a minute, the object stays and is counted as not ' +
+      'indexed (`status().notIndexed`, `capstan_informer_not_indexed`); it is asked again ' +
+      'with the object’s next change, a resync, a list, and after a second with any event or ' +
+      'bookmark, ever more seldom; in a bare store the change throws and has not happened',
     rubbish: 'as if it threw',
     within: FREE,
     tests: ['cache/store/index-functions.test.ts', CONTROLLER, 'cache/store/store.test.ts'],
@@ -202,7 +216,8 @@ export const CACHES: readonly Row[] = [
     functions: ['ListWatchOptions.tweak'],
     what: '`tweak` of a ListWatch (`tweakListOptions`)',
     throws:
-      'the list or watch fails and is tried again with back-off; the watch error handler gets the error',
+      'the list or watch fails and is tried again with back-off; ' +
+      'the watch error handler gets the error',
     rubbish: 'a promise: as if it threw, as later changes are in no request; else ignored',
     within: FREE,
     tests: [INFORMER],
@@ -244,7 +259,8 @@ export const CACHES: readonly Row[] = [
     ],
     what: '`process` of a controller of client-go’s kind, and of a pop',
     throws:
-      'the pop throws; the deltas are off the queue, as in client-go; the controller reports it and goes on',
+      'the pop throws; the deltas are off the queue, as in ' +
+      'client-go; the controller reports it and goes on',
     rubbish: '`pop` waits for a promise; else ignored',
     within: 'allowed',
     tests: ['cache/parity/cache-controller.test.ts', 'cache/queue/fifo.test.ts'],
@@ -280,9 +296,12 @@ export const CONTROLLERS: readonly Row[] = [
     functions: ['EventHandler.*'],
     what: 'an event handler',
     throws:
-      'reported and counted; the event is delivered again after 100 ms, 200 ms and so on up to 30 s, until the source ends; waiting updates of one object become one; beyond 10 000 waiting events further ones are reported as lost',
+      'reported and counted; the event is delivered again after 100 ms, 200 ms and so on ' +
+      'up to 30 s, until the source ends; waiting updates of one object become one; beyond ' +
+      '10 000 waiting events further ones are reported as lost',
     rubbish:
-      'a rejected promise counts as thrown; until a promise settles, the events of its source wait, and the end waits `shutdownTimeout` for it; else ignored',
+      'a rejected promise counts as thrown; until a promise settles, the events of its ' +
+      'source wait, and the end waits `shutdownTimeout` for it; else ignored',
     within: FREE,
     tests: [CONTROLLER, 'controller/event-pipe.test.ts'],
   },
@@ -290,7 +309,8 @@ export const CONTROLLERS: readonly Row[] = [
     functions: ['enqueueRequestsFromMapFunc(map)', 'TimerSourceOptions.requests'],
     what: 'a map function, and `requests` of a timer',
     throws:
-      'as an event handler; requests for the other state of an update are added at once; of a timer only the newest tick is delivered again',
+      'as an event handler; requests for the other state of an update are added at ' +
+      'once; of a timer only the newest tick is delivered again',
     rubbish: 'as if it threw; valid requests beside it are added',
     within: FREE,
     tests: [CONTROLLER, 'controller/handlers.test.ts'],
@@ -475,7 +495,8 @@ export const PROCESSES: readonly Row[] = [
     ],
     what: '`random`, `wallNow`',
     throws:
-      '`random`: reported, and 0.5 is used; `wallNow`: the caller fails (an Event is lost and counted, a round of an election is tried again)',
+      '`random`: reported, and 0.5 is used; `wallNow`: the caller fails (an Event ' +
+      'is lost and counted, a round of an election is tried again)',
     rubbish: 'as if it threw',
     within: 'allowed',
     tests: [INFORMER, CONTROLLER],
@@ -484,7 +505,8 @@ export const PROCESSES: readonly Row[] = [
     functions: ['Clock.*', 'FakeClock.setTimer(run)'],
     what: 'a clock',
     throws:
-      'the call throws; in a timer it is reported, and the wait ends nevertheless; the end does not wait for it',
+      'the call throws; in a timer it is reported, and the wait ends ' +
+      'nevertheless; the end does not wait for it',
     rubbish: 'INVALID_ARGUMENT where a delay is made of it',
     within: FREE,
     tests: ['workqueue/callbacks.test.ts'],

@@ -18,7 +18,10 @@ const cell = (text: string): string => text.replaceAll('|', '\\|');
 const line = ({ functions, what, throws, rubbish, within, tests }: Row): string => {
   const names = functions.map((name) => `\`${cell(name)}\``).join(', ');
   const files = tests.map((file) => `\`${file}\``).join(', ');
-  return `| ${cell(what)}: ${names} | ${cell(throws)} | ${cell(rubbish)} | ${cell(within)} | ${files} |`;
+  return (
+    `| ${cell(what)}: ${names} | ${cell(throws)} | ` +
+    `${cell(rubbish)} | ${cell(within)} | ${files} |`
+  );
 };
 
 export const page = (): string =>
@@ -27,7 +30,8 @@ export const page = (): string =>
     ...SECTIONS.map(([title, rows]) =>
       [
         `## ${title}\n`,
-        '| function | throws or rejects | another answer | calls back, or ends what it runs in | tests |',
+        '| function | throws or rejects | another answer | calls ' +
+          'back, or ends what it runs in | tests |',
         '| --- | --- | --- | --- | --- |',
         ...rows.map(line),
         '',

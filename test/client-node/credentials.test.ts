@@ -231,7 +231,9 @@ test.each([
 test('a plugin that fails is quoted, and one that says nothing is said to have failed', async () => {
   const { url } = await guarded('run-1');
   const status = `{ token: 'run-' + n, expirationTimestamp: '2001-01-01T00:00:00Z' }`;
-  const script = `if (n === 1) say({ status: ${status} }); else { if (n === 3) console.error('log in first'); process.exit(3); }`;
+  const script =
+    `if (n === 1) say({ status: ${status} }); else { if (n === 3) ` +
+    "console.error('log in first'); process.exit(3); }";
   const { exec } = await plugin(script);
   const transport = transportOf(configFor(url, { exec }));
   expect(await ask(transport)).toBe('200 Bearer run-1');
@@ -490,7 +492,9 @@ test('a reading that hangs is shared for 30 s, and told of; close() ends the wai
   await clock.run(1);
   expect(readings).toBe(2);
   expect(await Promise.all(waiting.splice(0))).toEqual(Array(3).fill('200 Bearer late'));
-  const slow = `reading the kubeconfig's credentials for ${url}: the KubeConfig has not answered for 10000 ms: requests wait for it`;
+  const slow =
+    `reading the kubeconfig's credentials for ${url}: the KubeConfig has ` +
+    'not answered for 10000 ms: requests wait for it';
   expect(told).toEqual([slow]);
   waiting.push(ask(transport), ask(transport));
   expect(readings).toBe(3);

@@ -99,7 +99,8 @@ const ENDS: [string, string, string][] = [
   ],
   [
     'says a token of two lines',
-    `echo "warn" >&2; ${credential({}, { token: 'my-secret\ntoken' }).replace('echo', "printf '%s'")}`,
+    'echo "warn" >&2; ' +
+      `${credential({}, { token: 'my-secret\ntoken' }).replace('echo', "printf '%s'")}`,
     'gave what no header may hold: Invalid character in header content ["Authorization"]: warn',
   ],
 ];

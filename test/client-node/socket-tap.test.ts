@@ -237,7 +237,9 @@ describe('over a connection', () => {
       if (request % 2 === 1) socket.write(plain);
       else
         socket.write(
-          `HTTP/1.1 103 Early Hints\r\n\r\n${HEAD}${chunk('first')}${chunk('second')}0\r\nTrailer: 1\r\n\r\n`,
+          'HTTP/1.1 103 Early ' +
+            `Hints\r\n\r\n${HEAD}${chunk('first')}${chunk('second')}0\r\nTrailer: ` +
+            '1\r\n\r\n',
         );
     });
     for (let i = 0; i < 6; i++)

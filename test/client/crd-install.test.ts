@@ -61,7 +61,8 @@ class Played {
       options: { fieldOwner?: string; force?: boolean },
     ) => {
       this.calls.push(
-        `apply ${object.metadata.name} ${options.fieldOwner} ${options.force} ${'status' in object}`,
+        `apply ${object.metadata.name} ${options.fieldOwner} ` +
+          `${options.force} ${'status' in object}`,
       );
       return object;
     },
@@ -215,7 +216,9 @@ describe('definitions that are installed', () => {
     expect(error).toMatchObject({
       code: 'CRD',
       definition: NAME,
-      message: `the server does not accept ${NAME}: NamesAccepted=False PluralConflict: "websites" is already in use`,
+      message:
+        `the server does not accept ${NAME}: NamesAccepted=False ` +
+        'PluralConflict: "websites" is already in use',
     });
   });
 
@@ -272,7 +275,9 @@ describe('definitions that are installed', () => {
     const installing = installCRDs(played.client, [crd], { clock: played.clock, timeout: 500 });
     expect(await outcomeAfter(1000, played.clock, installing)).toMatchObject({
       code: 'CRD',
-      message: `${NAME} is not served after 500 ms: NamesAccepted=True Because: so it is; Established=False Installing: soon`,
+      message:
+        `${NAME} is not served after 500 ms: NamesAccepted=True Because: ` +
+        'so it is; Established=False Installing: soon',
     });
     expect(played.clock.now(), 'the default is ten seconds, as in envtest').toBe(1000);
     const silent = new Played();
@@ -344,7 +349,9 @@ describe('definitions that are uninstalled', () => {
     const leaving = uninstallCRDs(played.client, [crd], { clock: played.clock, timeout: 300 });
     expect(await outcomeAfter(1000, played.clock, leaving)).toMatchObject({
       code: 'CRD',
-      message: `${NAME} is not gone after 300 ms: Terminating=True InstanceDeletionInProgress: could not confirm`,
+      message:
+        `${NAME} is not gone after 300 ms: Terminating=True ` +
+        'InstanceDeletionInProgress: could not confirm',
     });
   });
 

@@ -794,7 +794,8 @@ describe('a schema library', () => {
       expect.objectContaining({
         code: 'SCHEMA',
         message:
-          'spec: zod cannot give the JSON Schema of what may be written: Date cannot be represented in JSON Schema',
+          'spec: zod cannot give the JSON Schema of what may be written: ' +
+          'Date cannot be represented in JSON Schema',
       }),
     );
   });

@@ -273,8 +273,9 @@ test('what was read as metadata alone is not written back, and the error says wh
     await expect(other.update(ConfigMaps, object)).rejects.toMatchObject({
       code: 'INVALID_ARGUMENT',
       message:
-        '"object" expected a whole ConfigMap, got metadata alone, as a cache with metadataOnly has it: ' +
-        'an update would delete the rest; patch it, or read it with { live: true }',
+        '"object" expected a whole ConfigMap, got metadata alone, as a cache with ' +
+        'metadataOnly has it: an update would delete the rest; patch it, or read it with { ' +
+        'live: true }',
     });
   const { result, object } = await createOrUpdate(client, ConfigMaps, at('a'), (draft) => {
     draft.data = { ...draft.data, more: '2' };

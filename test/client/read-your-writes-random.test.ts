@@ -159,7 +159,8 @@ test.each([0, 1, 2, 3, 4, 5])(
             const unchanged = before.version !== undefined && resourceVersion === before.version;
             if (unchanged && (!selects || now?.metadata.labels?.in === 'cache'))
               expect.unreachable(
-                `worker ${worker}: ${key} is at ${resourceVersion}, as we wrote it, and was read as absent`,
+                `worker ${worker}: ${key} is at ${resourceVersion}, as ` +
+                  'we wrote it, and was read as absent',
               );
           } else judge(key, before, read);
         }

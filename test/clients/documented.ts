@@ -15,17 +15,23 @@ const rows = [
   {
     client: 'kubectl',
     version: versionIn('tools/kubectl/go.mod', /k8s\.io\/kubernetes v([\d.]+)/),
-    what: 'commands of the groups discovery, apply, create, get, change, custom, delete, nodes, pods and access',
+    what:
+      'commands of the groups discovery, apply, create, get, ' +
+      'change, custom, delete, nodes, pods and access',
   },
   {
     client: 'client-go',
     version: versionIn('tools/client-go/go.mod', /k8s\.io\/client-go v([\d.]+)/),
-    what: 'discovery (aggregated or not), dynamic, metadata, scale and typed clients, informers, recorders of events, leader election, CustomResourceDefinitions',
+    what:
+      'discovery (aggregated or not), dynamic, metadata, scale and typed clients, ' +
+      'informers, recorders of events, leader election, CustomResourceDefinitions',
   },
   {
     client: 'client-node',
     version: versionIn('package.json', /"@kubernetes\/client-node": "([\d.]+)"/),
-    what: 'generated APIs, CustomObjectsApi, KubernetesObjectApi, Watch, informers, Exec, Log, Metrics',
+    what:
+      'generated APIs, CustomObjectsApi, KubernetesObjectApi, ' +
+      'Watch, informers, Exec, Log, Metrics',
   },
   {
     client: 'kubernetes-fluent-client',
@@ -33,7 +39,9 @@ const rows = [
       'tools/fluent-client/package.json',
       /"kubernetes-fluent-client": "([\d.]+)"/,
     ),
-    what: 'Apply, Create, Get, Patch, PatchStatus, Scale, Finalize, Evict, Logs, Watch, Delete, kinds of its own',
+    what:
+      'Apply, Create, Get, Patch, PatchStatus, Scale, Finalize, ' +
+      'Evict, Logs, Watch, Delete, kinds of its own',
   },
 ];
 

@@ -447,7 +447,9 @@ describe('the end of a controller waits for handlers and map functions that are 
       {
         code: 'TIMEOUT',
         message:
-          'the controller "test" was stopped, and within 500 ms calls of the handlers or map functions of these sources have not ended: watches Widget. They go on; "shutdownTimeout" is how long they are waited for',
+          'the controller "test" was stopped, and within 500 ms calls of the handlers or ' +
+          'map functions of these sources have not ended: watches Widget. They go on; ' +
+          '"shutdownTimeout" is how long they are waited for',
       },
     ]);
     expect(clock.timers()).toBe(0);

@@ -416,7 +416,8 @@ describe('a kind that is not served yet', () => {
     await started(source, logger);
     while (logger.lines.length === 0) await clock.settle();
     expect(logger.lines[0]?.message).toBe(
-      'the server does not serve deployment.apps/v1: it is asked again every 10 s. But it has the kind Deployment as "deployments" in apps/v1: did you mean that?',
+      'the server does not serve deployment.apps/v1: it is asked again every 10 s. But it ' +
+        'has the kind Deployment as "deployments" in apps/v1: did you mean that?',
     );
     expect(source.status?.().problem).toContain('"deployments"');
   });

@@ -122,7 +122,8 @@ describe('the start', () => {
       await begin();
       await ended();
       const message =
-        'the controller "test" has a source that could not start: broker: connect ECONNREFUSED 10.0.0.1:5672';
+        'the controller "test" has a source that could not start: ' +
+        'broker: connect ECONNREFUSED 10.0.0.1:5672';
       expect(errors).toMatchObject([{ code: 'SOURCE_FAILED', message }]);
     }
   });

@@ -271,10 +271,10 @@ describe('the verifier', () => {
       await api.delete(`${path.website}/orphan`);
     });
 
-    const names =
-      'good stale behind unheld no-deployment no-service replicas port stranger leaving missing'.split(
-        ' ',
-      );
+    const names = (
+      'good stale behind unheld no-deployment no-service ' +
+      'replicas port stranger leaving missing'
+    ).split(' ');
     const expected = new Map(names.map((name) => [`n/${name}`, spec]));
     const { problems, ...counts } = await verify(
       api,

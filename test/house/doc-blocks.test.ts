@@ -81,7 +81,8 @@ describe('missing imports', () => {
 
   it('are put in front of the first line, types as types', () => {
     expect(withImports('const q: Clock = new WorkQueue();', names).split('\n')[0]).toBe(
-      "import { WorkQueue } from 'capstan/workqueue'; import { type Clock } from 'capstan/workqueue';const q: Clock = new WorkQueue();",
+      "import { WorkQueue } from 'capstan/workqueue'; import { type Clock } from " +
+        "'capstan/workqueue';const q: Clock = new WorkQueue();",
     );
   });
 

@@ -100,7 +100,8 @@ describe('the table of upstream tests', () => {
     const sum = (some: typeof rows) => some.reduce((total, { tests }) => total + tests, 0);
     const [all, left] = [sum(rows), sum(rows.filter(({ reason }) => reason !== ''))];
     expect(page).toContain(
-      `${all} tests upstream in ${rows.length} rows: ${all - left} with a counterpart, ${left} left out.`,
+      `${all} tests upstream in ${rows.length} rows: ` +
+        `${all - left} with a counterpart, ${left} left out.`,
     );
     expect(rows.length).toBeGreaterThan(1400);
   });
@@ -109,7 +110,8 @@ describe('the table of upstream tests', () => {
 describe('the reader of the table', () => {
   it('knows counterparts and reasons, and refuses what is neither', () => {
     const text =
-      '### a_test.go\n| `TestA` | `test/a.test.ts`: one \\| two<br>`test/b.test.ts`: three |\n| `TestB (3 tests)` | left out: why |';
+      '### a_test.go\n| `TestA` | `test/a.test.ts`: one \\| ' +
+      'two<br>`test/b.test.ts`: three |\n| `TestB (3 tests)` | left out: why |';
     expect(rowsOf(text)).toEqual([
       {
         file: 'a_test.go',
@@ -129,7 +131,8 @@ describe('the reader of the table', () => {
 
   it('finds a test by its whole title alone, however it is quoted', () => {
     const source =
-      "test('one', f);\nit.each([1])('it\\'s %s', f);\ndescribe(`three`, f);\ntest(\n    \"four\",\n f);";
+      "test('one', f);\nit.each([1])('it\'s %s', " +
+      'f);\ndescribe(`three`, f);\ntest(\n    "four",\n f);';
     expect(['one', "it's %s", 'three', 'four'].map((title) => hasTest(source, title))).toEqual([
       true,
       true,

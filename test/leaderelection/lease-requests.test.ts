@@ -53,7 +53,8 @@ test('a call that gets Retry-After until its timeout says so, and only one in pr
   expect(cause).toBeInstanceOf(StatusError);
   const sent = await outcome(1);
   expect(sent.message).toBe(
-    `PUT /leases/a took longer than 5000 ms; if it was sent, it may have taken effect; before that: ${refused}`,
+    'PUT /leases/a took longer than 5000 ms; if it was sent, it may ' +
+      `have taken effect; before that: ${refused}`,
   );
   expect(sent.cause.status).toBe(429);
   expect(clock.timers()).toBe(0);

@@ -55,7 +55,9 @@ describe('the aggregated endpoint', () => {
   test('passes with a warning if an excluded check does not exist', async () => {
     expect(await ask('/?verbose&exclude=ok2', { ok1: healthz.ping })).toMatchObject({
       status: 200,
-      text: '[+]ok1 ok\nwarn: some health checks cannot be excluded: no matches for "ok2"\nhealthz check passed\n',
+      text:
+        '[+]ok1 ok\nwarn: some health checks cannot be excluded: no ' +
+        'matches for "ok2"\nhealthz check passed\n',
     });
   });
 

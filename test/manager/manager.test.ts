@@ -61,7 +61,8 @@ describe('newManager', () => {
       '"options.leaderElection.id"',
     ],
     [
-      'an election without a namespace outside of a cluster (…namespace not set and not running in cluster)',
+      'an election without a namespace outside of a cluster ' +
+        '(…namespace not set and not running in cluster)',
       { transport: noServer, leaderElection: { id: 'a' } },
       '"options.leaderElection.namespace" is needed',
     ],

@@ -176,7 +176,8 @@ test('the live page knows the cache of each namespace', async () => {
   };
   for (const namespace of ['a', 'b'])
     expect(verdictOf(`${namespace}/no`)).toContain(
-      `It is in the cache of “for Widget in ${namespace}”, but no event has asked for it. Predicates have filtered 1 event`,
+      `It is in the cache of “for Widget in ${namespace}”, but no event ` +
+        'has asked for it. Predicates have filtered 1 event',
     );
   expect(verdictOf('a/never')).toContain(
     'It is not in the cache of “for Widget in a” or “for Widget in b”',

@@ -63,7 +63,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
 
   const text = (page: Page, selector: string): Promise<string> =>
     page.evaluate(
-      `document.querySelector(${JSON.stringify(selector)})?.textContent.replace(/\\s+/g, ' ').trim() ?? ''`,
+      `document.querySelector(${JSON.stringify(selector)})?.textContent.replace(/\\s+/g, ` +
+        "' ').trim() ?? ''",
     );
   const type = async (page: Page, words: string): Promise<void> => {
     await page.send('Input.insertText', { text: words });
@@ -277,7 +278,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     });
     const page = await open();
     const rows =
-      '[...document.querySelectorAll(\'table[aria-label="Recent runs"] .error\')].map((each) => each.textContent)';
+      '[...document.querySelectorAll(\'table[aria-label="Recent ' +
+      'runs"] .error\')].map((each) => each.textContent)';
     expect(await page.evaluate(rows)).toEqual([
       'Error, 5 ms ago no luck',
       'Error, 5 ms ago another',
@@ -306,7 +308,9 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     const keys = [1, 2, 3].map((i) => sampleKey(`bad-${i}`, { state: 'failed' }));
     const queue = { ready: 0, waiting: 4, processing: 0, hasPriorities: true };
     const waiting = [1, 2, 3, 4].map((i) => sampleKey(`shop-${i}`, { state: 'waiting' }));
-    const heading = `[...document.querySelectorAll('h3')].find((each) => each.textContent.startsWith('Queue')).textContent`;
+    const heading =
+      "[...document.querySelectorAll('h3')].find((each) => " +
+      "each.textContent.startsWith('Queue')).textContent";
     for (const [listed, more, said] of [
       [waiting, false, 'Queue 4'],
       [[...keys, ...waiting], false, 'Queue 4, and 3 given up'],
@@ -356,7 +360,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
       expect(await text(page, '#view')).toContain(name);
       expect(
         await page.evaluate(
-          `[typeof hacked, document.querySelector('#injected, #view img, #view script, #view svg')]`,
+          "[typeof hacked, document.querySelector('#injected, " +
+            "#view img, #view script, #view svg')]",
         ),
       ).toEqual(['undefined', null]);
     }
@@ -378,7 +383,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     ).rejects.toThrow();
     expect(
       await page.evaluate(
-        `(() => { try { document.body.innerHTML = '<i>'; return 'set'; } catch (error) { return error.name; } })()`,
+        "(() => { try { document.body.innerHTML = '<i>'; return 'set'; " +
+          '} catch (error) { return error.name; } })()',
       ),
     ).toBe('TypeError');
     expect(page.complaints.splice(0).join()).toContain('Content Security Policy');
@@ -427,7 +433,8 @@ describe.skipIf(program === undefined)('the live page in Chromium', { timeout: 6
     for (const dark of [false, true]) {
       const page = await open('', { dark });
       const states = await page.evaluate<string[]>(
-        `[...document.querySelectorAll('.state')].map((each) => each.className + ': ' + each.textContent)`,
+        "[...document.querySelectorAll('.state')].map((each) => " +
+          "each.className + ': ' + each.textContent)",
       );
       expect(new Set(states.map((each) => each.split(':')[0])).size).toBeGreaterThan(4);
       expect(states.filter((each) => /: *$/.test(each))).toEqual([]);

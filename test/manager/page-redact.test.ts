@@ -136,14 +136,24 @@ describe('an error is shown with', () => {
   it.each([
     // The missing permission of a controller was unreadable if it concerned Secrets or a group with
     // that word in its name.
-    'DELETE /api/v1/namespaces/demo/secrets/c10-sec: 403 Forbidden: secrets "c10-sec" is forbidden: User "system:serviceaccount:demo:web" cannot delete resource "secrets" in API group "" in the namespace "demo"',
-    'externalsecrets.external-secrets.io "db" is forbidden: User "jane@example.com" cannot update resource "externalsecrets/status" in API group "external-secrets.io" in the namespace "demo"',
-    'secrets is forbidden: User "kubelet" cannot list resource "secrets" in API group "" at the cluster scope',
+    'DELETE /api/v1/namespaces/demo/secrets/c10-sec: 403 Forbidden: secrets ' +
+      '"c10-sec" is forbidden: User "system:serviceaccount:demo:web" cannot delete ' +
+      'resource "secrets" in API group "" in the namespace "demo"',
+    'externalsecrets.external-secrets.io "db" is forbidden: User ' +
+      '"jane@example.com" cannot update resource "externalsecrets/status" in ' +
+      'API group "external-secrets.io" in the namespace "demo"',
+    'secrets is forbidden: User "kubelet" cannot list resource ' +
+      '"secrets" in API group "" at the cluster scope',
     'externalsecrets.external-secrets.io "db" not found',
-    'update websites.demo.capstan.dev "shop": 409 Conflict: the object has been modified; please apply your changes to the latest version',
+    'update websites.demo.capstan.dev "shop": 409 Conflict: the object has been ' +
+      'modified; please apply your changes to the latest version',
     'secrets "db-credentials" not found',
-    'GET https://10.96.0.1:443/apis/apps/v1/namespaces/demo/deployments/shop: 404 NotFound: not found',
-    'image registry.example/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 is missing',
+    'GET ' +
+      'https://10.96.0.1:443/apis/apps/v1/namespaces/demo/deployments/shop: ' +
+      '404 NotFound: not found',
+    'image ' +
+      'registry.example/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 ' +
+      'is missing',
     'cannot mount secret "db-credentials" of the skaffold-config-map',
     'PATCH /api/v1/namespaces/demo/configMaps/shop-7c9f8d6b54-x2x1p: 404 NotFound: not found',
     'ENOENT: no such file or directory, open /usr/local/lib/node_modules/capstan/dist/index.js',
@@ -152,7 +162,8 @@ describe('an error is shown with', () => {
     'watch of v1 Secret: 410 Expired: too old resource version: 146 (187)',
     'reflector of external-secrets.io/v1beta1 ExternalSecret: 403 Forbidden: no',
     'a list of v1 Secret: expected a JSON object',
-    'Website.demo "shop" is invalid: spec.replicas: Invalid value: -1: should be greater than or equal to 0',
+    'Website.demo "shop" is invalid: spec.replicas: Invalid ' +
+      'value: -1: should be greater than or equal to 0',
     'the controllerRevisionHashLabelSelectorTerm of demo/shop expected one',
     'the token bucket is empty',
     'compass: north, bypass=1, the flag --token-file is unknown',

@@ -151,7 +151,9 @@ describe('an object', () => {
     const keys = [sampleKey('shop', { sinceMs: 61_000, priority: -100 })];
     expect(verdict({ keys, queue })).toMatchObject({
       state: 'queued',
-      text: 'It has been ready for 1 min 1 s, and waits for a worker: all 4 workers are busy, 312 requests are ready. Its priority is -100.',
+      text:
+        'It has been ready for 1 min 1 s, and waits for a worker: all 4 workers ' +
+        'are busy, 312 requests are ready. Its priority is -100.',
     });
   });
 
@@ -166,7 +168,9 @@ describe('an object', () => {
   it('was reconciled, when and why', () => {
     expect(verdict({ recent: [runOf('shop')] })).toMatchObject({
       state: 'done',
-      text: 'It was reconciled successfully 12 s ago, in 38 ms because of: update of Deployment shop. Nothing has asked for it since.',
+      text:
+        'It was reconciled successfully 12 s ago, in 38 ms because of: update ' +
+        'of Deployment shop. Nothing has asked for it since.',
     });
   });
 
@@ -201,7 +205,9 @@ describe('an object', () => {
       }),
     ).toMatchObject({
       state: 'failing',
-      text: 'It failed 12 s ago with a terminal error, and is not tried again until an event asks for it.',
+      text:
+        'It failed 12 s ago with a terminal error, and is not ' +
+        'tried again until an event asks for it.',
       error: { message: 'no luck' },
     });
   });
@@ -212,7 +218,9 @@ describe('an object', () => {
       verdict({ keys: [key], state: 'waiting for leadership' }, { leader: other }),
     ).toMatchObject({
       state: 'failing',
-      text: 'It failed 3.0 s ago with a terminal error, and is not tried again until an event asks for it.',
+      text:
+        'It failed 3.0 s ago with a terminal error, and is not ' +
+        'tried again until an event asks for it.',
       error,
     });
   });
@@ -233,7 +241,8 @@ describe('an object', () => {
       lastSignOfLife: 61_000,
     }));
     expect(verdict({ recent: [runOf('shop')] }, { informers }).notes).toEqual([
-      'The cache of “owns Deployment” may be behind: last heard from the server 1 min 1 s ago (network).',
+      'The cache of “owns Deployment” may be behind: last heard ' +
+        'from the server 1 min 1 s ago (network).',
     ]);
   });
 });
@@ -242,7 +251,9 @@ describe('an object that nothing requested', () => {
   it('is not in the cache', () => {
     expect(verdict({}, {}, [])).toMatchObject({
       state: 'idle',
-      text: 'It is not in the cache of “for Website”: it does not exist, or is outside of what is watched.',
+      text:
+        'It is not in the cache of “for Website”: it does not ' +
+        'exist, or is outside of what is watched.',
     });
   });
 
@@ -255,8 +266,9 @@ describe('an object that nothing requested', () => {
   it('is in the cache, but its events may have been filtered', () => {
     const sources = [source({ events: { handled: 0, filtered: 12, failed: 1 } })];
     expect(verdict({ sources }).text).toBe(
-      'It is in the cache of “for Website”, but no event has asked for it. Predicates have filtered 12 events of “for Website” so far.' +
-        ' The handler of “for Website” has failed for 1 event.',
+      'It is in the cache of “for Website”, but no event has asked for it. ' +
+        'Predicates have filtered 12 events of “for Website” so far. The ' +
+        'handler of “for Website” has failed for 1 event.',
     );
   });
 
@@ -264,7 +276,8 @@ describe('an object that nothing requested', () => {
   it('may have been reconciled before the kept runs', () => {
     const totals = { ...NONE, success: 3999, error: 1 };
     const forgotten =
-      'neither in the queue nor among the last 100 runs. It may have been reconciled before, among 4000 runs.';
+      'neither in the queue nor among the last 100 runs. It may ' +
+      'have been reconciled before, among 4000 runs.';
     const sources = [source({})];
     expect(verdict({ totals, sources }).text).toBe(
       `It is in the cache of “for Website”, but ${forgotten}`,
@@ -295,7 +308,9 @@ describe('an object that nothing requested', () => {
     const sources = [source({ synced: false })];
     expect(verdict({ sources }, { informers: [failed] })).toMatchObject({
       state: 'blocked',
-      text: 'No event has asked for it: “for Website” has not synced (last failure 0.5 s ago: auth).',
+      text:
+        'No event has asked for it: “for Website” has not ' +
+        'synced (last failure 0.5 s ago: auth).',
     });
     const problem = 'Website is not served yet';
     expect(verdict({ sources: [source({ synced: false, problem })] }).text).toContain(

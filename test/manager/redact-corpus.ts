@@ -119,7 +119,8 @@ const plainShapes: Record<string, Shape> = {
   'a query': (key, value) =>
     `GET https://api.example.com/v1/x?user=a&${key}=${encodeURIComponent(value)}&n=1: 401`,
   'a query in percent-encoding': (key, value) =>
-    `redirect_uri=https%3A%2F%2Fa.example%2F%3F${key}%3D${encodeURIComponent(encodeURIComponent(value))}%26n%3D1 is not allowed`,
+    `redirect_uri=https%3A%2F%2Fa.example%2F%3F${key}%3D${encodeURIComponent(encodeURIComponent(value))}%26n%3D1 ` +
+    'is not allowed',
   'JSON in percent-encoding': (key, value) =>
     `bad body ${encodeURIComponent(JSON.stringify({ user: 'a', [key]: value, n: 1 }))}`,
   'a flag': (key, value) =>
@@ -179,7 +180,8 @@ const fixedShapes: Record<string, (value: string, random: Random) => string> = {
   'an Azure connection string': (value) =>
     `DefaultEndpointsProtocol=https;AccountName=a;AccountKey=${value};EndpointSuffix=core.example`,
   'a kubeconfig': (value) =>
-    `apiVersion: v1\nkind: Config\nusers:\n- name: a\n  user:\n    client-key-data: ${value}\n    token: ${value}\ncurrent-context: a`,
+    'apiVersion: v1\nkind: Config\nusers:\n- name: a\n  user:\n    ' +
+    `client-key-data: ${value}\n    token: ${value}\ncurrent-context: a`,
   'a kubeconfig in JSON': (value) =>
     `{"users":[{"name":"a","user":{"client-key-data":"${value}","id-token":"${value}"}}]}`,
   'an image pull secret': (value) => `{"auths":{"r.example":{"username":"a","auth":"${value}"}}}`,
@@ -247,25 +249,37 @@ export function* leaks(random: Random): Generator<Leak> {
 }
 
 export const harmless: readonly string[] = [
-  'GET https://10.96.0.1:443/apis/apps/v1/namespaces/demo/deployments/shop: 404 NotFound: not found',
-  'update websites.demo.capstan.dev "shop": 409 Conflict: the object has been modified; please apply your changes to the latest version',
-  'Website.demo.capstan.dev "shop" is invalid: spec.replicas: Invalid value: -1: should be greater than or equal to 0',
+  'GET ' +
+    'https://10.96.0.1:443/apis/apps/v1/namespaces/demo/deployments/shop: ' +
+    '404 NotFound: not found',
+  'update websites.demo.capstan.dev "shop": 409 Conflict: the object has been ' +
+    'modified; please apply your changes to the latest version',
+  'Website.demo.capstan.dev "shop" is invalid: spec.replicas: Invalid ' +
+    'value: -1: should be greater than or equal to 0',
   'connect ECONNREFUSED 10.0.0.12:6443',
   'getaddrinfo ENOTFOUND registry.example.com',
-  "ENOENT: no such file or directory, open '/var/run/secrets/kubernetes.io/serviceaccount/namespace'",
+  'ENOENT: no such file or directory, open ' +
+    "'/var/run/secrets/kubernetes.io/serviceaccount/namespace'",
   'the reconcile of demo/shop-7c9f8d6b54-x2x1p has not ended within 30000 ms',
-  'image registry.example/team/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 is missing',
+  'image ' +
+    'registry.example/team/app@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 ' +
+    'is missing',
   'uid 0b0f7a0e-6f8e-4a1c-9f52-0c1d2e3f4a5b does not match the precondition',
-  'pods "shop-0" is forbidden: exceeded quota: compute, requested: cpu=2, used: cpu=3, limited: cpu=4',
+  'pods "shop-0" is forbidden: exceeded quota: compute, ' +
+    'requested: cpu=2, used: cpu=3, limited: cpu=4',
   'serviceaccounts "builder" not found',
-  'admission webhook "validate.example.com" denied the request: spec.tokenBucket.size must be positive',
+  'admission webhook "validate.example.com" denied the ' +
+    'request: spec.tokenBucket.size must be positive',
   "TypeError: Cannot read properties of undefined (reading 'spec')",
-  "a program tried to change a read-only object (Cannot assign to read only property 'x' of object): change a copy, structuredClone(object), or use createOrUpdate",
+  "a program tried to change a read-only object (Cannot assign to read only property 'x' of " +
+    'object): change a copy, structuredClone(object), or use createOrUpdate',
   'at /usr/local/lib/node_modules/capstan/dist/controller/reconcile.js:124:17',
   'at ReconcileLoop.#takeTurns (file:///app/node_modules/capstan/dist/controller/loop.js:301:40)',
   'the controllerRevisionHashLabelSelectorTerm of demo/shop expected one',
-  'x509: certificate signed by unknown authority (possibly because of "crypto/rsa: verification error")',
-  'tls: failed to verify certificate: x509: certificate is valid for kubernetes.default.svc.cluster.local, not api.example.com',
+  'x509: certificate signed by unknown authority (possibly ' +
+    'because of "crypto/rsa: verification error")',
+  'tls: failed to verify certificate: x509: certificate is valid for ' +
+    'kubernetes.default.svc.cluster.local, not api.example.com',
   'the lease demo/website-controller was lost: this process must no longer lead',
   'watch of v1 Secret: 410 Expired: too old resource version: 146 (187)',
   'secrets "db-credentials" not found',
@@ -275,6 +289,9 @@ export const harmless: readonly string[] = [
   'compass: north, bypass=1, the flag --token-file is unknown',
   'Back-off pulling image "ghcr.io/example/shop:v1.24.3-alpine"',
   'deadline exceeded after 10s; retry 4 of 5, next at 2026-11-26T03:20:16Z',
-  'node ip-10-0-12-34.eu-central-1.compute.internal has 2 taints: {node.kubernetes.io/unreachable: }',
-  'POST /apis/networking.k8s.io/v1/namespaces/team-a/networkpolicies?dryRun=All&fieldManager=shop: 422 Unprocessable Entity',
+  'node ip-10-0-12-34.eu-central-1.compute.internal has 2 ' +
+    'taints: {node.kubernetes.io/unreachable: }',
+  'POST ' +
+    '/apis/networking.k8s.io/v1/namespaces/team-a/networkpolicies?dryRun=All&fieldManager=shop: ' +
+    '422 Unprocessable Entity',
 ];

@@ -128,7 +128,8 @@ describe('metrics', () => {
   test('are one text that scrapers accept, with those of all collectors (should serve metrics endpoint, …in its registry)', async () => {
     const { manager } = await serving({ metrics: { bindAddress: LOCAL } });
     const mine = (shard: number) =>
-      `# HELP shards_total Shards.\n# TYPE shards_total counter\nshards_total{shard="${shard}"} ${shard}\n`;
+      '# HELP shards_total Shards.\n# TYPE shards_total ' +
+      `counter\nshards_total{shard="${shard}"} ${shard}\n`;
     manager.addCollector({ text: () => mine(1) });
     manager.addCollector({ text: () => mine(2) });
     const twice = { text: () => '# HELP a_total A.\n# TYPE a_total counter\na_total 1\n' };

@@ -91,7 +91,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
 
   const text = (page: Page, selector: string): Promise<string> =>
     page.evaluate(
-      `document.querySelector(${JSON.stringify(selector)}).textContent.replace(/\\s+/g, ' ').trim()`,
+      `document.querySelector(${JSON.stringify(selector)}).textContent.replace(/\\s+/g, ` +
+        "' ').trim()",
     );
   const state = (page: Page): Promise<string> => page.evaluate(STATE);
   const topOf = (page: Page, selector: string): Promise<number> =>
@@ -308,7 +309,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     await strict.stop();
     await page.click('#start');
     await page.until(
-      `${STATE} === 'failed' && document.querySelector('#notice').textContent.includes('worker.js')`,
+      `${STATE} === 'failed' && ` +
+        "document.querySelector('#notice').textContent.includes('worker.js')",
     );
   });
 

@@ -44,7 +44,8 @@ try {
   await cluster.setReady('node-k', false);
   churning = cluster.churn(140, end.signal);
   await page.until(
-    `document.querySelector('[data-ready="away"]') && document.querySelectorAll('#log li').length > 20`,
+    'document.querySelector(\'[data-ready="away"]\') && ' +
+      "document.querySelectorAll('#log li').length > 20",
   );
   await page.click('.card[data-node="node-c"] .pod[data-state="running"]');
   await page.until(

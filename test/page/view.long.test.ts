@@ -351,7 +351,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
     const media = pods.filter(({ metadata }) => metadata.labels?.tier === 'media').length;
     await filter('tier in (media)');
     await page.until(
-      `document.querySelector('#totals').textContent === '${media} of ${pods.length} Pods on 12 nodes'`,
+      "document.querySelector('#totals').textContent === " +
+        `'${media} of ${pods.length} Pods on 12 nodes'`,
     );
     await filter('tier in (media');
     await page.until(`document.querySelector('#filter-note').textContent !== ''`);
@@ -380,7 +381,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
         .toBeGreaterThan(before);
     }
     await page.until(
-      `/network failure .* ago, re(watch|list)/.test(document.querySelector('#informers').textContent)`,
+      '/network failure .* ago, ' +
+        "re(watch|list)/.test(document.querySelector('#informers').textContent)",
     );
     expect(await shown()).toHaveLength((await cluster.pods()).length);
     // The browser reports each connection that was lost; the page itself has nothing to complain
@@ -402,7 +404,8 @@ describe.skipIf(program === undefined)('the page in Chromium', { timeout: 60_000
       .map(({ metadata }) => `${metadata.namespace}/${metadata.name}`)
       .sort();
     await page.until(
-      `[...document.querySelectorAll('.pod:not(.left)')].map(({ dataset }) => dataset.key).sort().join() === ${JSON.stringify(last.join())}`,
+      "[...document.querySelectorAll('.pod:not(.left)')].map(({ dataset }) => " +
+        `dataset.key).sort().join() === ${JSON.stringify(last.join())}`,
     );
     expect((await shown()).length).toBe(last.length);
   });

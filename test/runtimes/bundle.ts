@@ -56,7 +56,8 @@ function given(): Plugin {
           subjects.has(basename(path, '.jsonl')),
         );
         const list = (kind: string, paths: string[], name: (path: string) => string): string =>
-          `export const ${kind} = [${paths.map((path, i) => `[${JSON.stringify(name(path))}, ${kind}${i}]`)}];`;
+          `export const ${kind} = ` +
+          `[${paths.map((path, i) => `[${JSON.stringify(name(path))}, ${kind}${i}]`)}];`;
         const contents = [
           ...cases.map(
             (path, i) => `import * as cases${i} from ${JSON.stringify(join(root, path))};`,

@@ -99,7 +99,9 @@ export function controllerCases(claims: ClusterClaims): void {
           expect(reconcileId).toMatch(/^[0-9a-f-]{36}$/);
           const seen = get(keyOf(name))?.data?.n ?? 'gone';
           runs.push(
-            `${name} ${seen}, ${causes.map(({ kind, source }) => `${kind} ${source}`)}, try ${attempt}`,
+            `${name} ${seen}, ` +
+              `${causes.map(({ kind, source }) => `${kind} ${source}`)}, ` +
+              `try ${attempt}`,
           );
         },
       });

@@ -34,7 +34,8 @@ export function checkDenoExample({ project, runtimes }: Tools): Promise<Result[]
       await outputOf({ command: deno, args: ['check', ...installed, 'main.ts'], cwd, env });
     });
     await run(
-      'examples/deno greets what is there and what comes with its label and writes to nothing else, with access to its server alone',
+      'examples/deno greets what is there and what comes with its label and ' +
+        'writes to nothing else, with access to its server alone',
       async () => {
         const server = await ApiServer.start();
         try {

@@ -49,7 +49,8 @@ console.log(said.join(', '));
 `;
 
 const SAID =
-  'web, /healthz 200, /readyz 200, /metrics 200, /debug/capstan 200, /debug/pprof/heap 200, leader ""';
+  'web, /healthz 200, /readyz 200, /metrics 200, ' +
+  '/debug/capstan 200, /debug/pprof/heap 200, leader ""';
 
 /** Throws unless it ends having said so; the program's path comes after the arguments. */
 export async function managerEnds({ args, ...program }: Program): Promise<void> {

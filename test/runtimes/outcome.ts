@@ -83,7 +83,10 @@ export function describeOutcomes(outcomes: readonly Outcome[]): string {
       outcome.skipped === undefined
         ? `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
         : `SKIPPED: ${outcome.skipped}`;
-    return `${outcome.name.padEnd(10)} ${outcome.about.padEnd(40)} ${outcome.seconds.toFixed(1).padStart(5)} s  ${counts}`;
+    return (
+      `${outcome.name.padEnd(10)} ${outcome.about.padEnd(40)} ` +
+      `${outcome.seconds.toFixed(1).padStart(5)} s  ${counts}`
+    );
   });
   for (const { name, failure, results, blind = [] } of outcomes) {
     for (const what of blind) lines.push(`not told on ${name}: ${what}`);

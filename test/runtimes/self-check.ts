@@ -43,11 +43,15 @@ export async function selfCheck(): Promise<void> {
     const reason = EXPECTED.find((line) => line.startsWith(`${path.at(-1)}: ${state}, `))?.split(
       ', ',
     )[1];
-    return `${path.at(-1)}: ${state}${message === undefined ? '' : `, ${reason !== undefined && message.includes(reason) ? reason : message}`}`;
+    return (
+      `${path.at(-1)}: ` +
+      `${state}${message === undefined ? '' : `, ${reason !== undefined && message.includes(reason) ? reason : message}`}`
+    );
   });
   if (JSON.stringify(seen) !== JSON.stringify(EXPECTED)) {
     throw new Error(
-      `the self-check saw ${JSON.stringify(seen, undefined, 1)}, expected ${JSON.stringify(EXPECTED, undefined, 1)}`,
+      `the self-check saw ${JSON.stringify(seen, undefined, 1)}, ` +
+        `expected ${JSON.stringify(EXPECTED, undefined, 1)}`,
     );
   }
 }

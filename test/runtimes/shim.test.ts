@@ -263,7 +263,8 @@ describe('the registry', () => {
       test('three', say('three'));
     });
     real(log.join(' ')).toBe(
-      'first +outer +inner one -inner -outer +outer +inner two -inner -outer last +outer three -outer',
+      'first +outer +inner one -inner -outer +outer +inner two ' +
+        '-inner -outer last +outer three -outer',
     );
   });
 

@@ -1,7 +1,8 @@
 /**
  * Hundreds of thousands of random operations on priority queues, each answer compared with the
- * model (test/helpers/workqueue/priority-queue-model.ts), without and with aging, with and without metrics. The seed is
- * printed; `CAPSTAN_SEED=… npx vitest run test/workqueue/priority-random.test.ts` repeats a run.
+ * model (test/helpers/workqueue/priority-queue-model.ts), without and with aging, with and without
+ * metrics. The seed is printed; `CAPSTAN_SEED=… npx vitest run
+ * test/workqueue/priority-random.test.ts` repeats a run.
  */
 import {
   FakeClock,

@@ -1,7 +1,7 @@
 /**
  * Random operations on batches, slots, modes of delays, rules of adds and bounds, each answer
- * compared with the model (test/helpers/workqueue/queue-model.ts). The seed is printed; `CAPSTAN_SEED=… npx vitest run
- * test/workqueue/random-slots.test.ts` repeats a run.
+ * compared with the model (test/helpers/workqueue/queue-model.ts). The seed is printed;
+ * `CAPSTAN_SEED=… npx vitest run test/workqueue/random-slots.test.ts` repeats a run.
  */
 import {
   CapstanError,
@@ -90,7 +90,8 @@ class Life {
     this.operations++;
     if (!Object.is(got, want))
       expect.fail(
-        `${what}: expected ${String(want)}, got ${String(got)} (operation ${this.operations}, seed ${seed})`,
+        `${what}: expected ${String(want)}, got ${String(got)} ` +
+          `(operation ${this.operations}, seed ${seed})`,
       );
   }
 

@@ -87,7 +87,8 @@ class Life {
       }
       const { length } = this.#queue.recover();
       answers.push(
-        `${call}: ${which} ${answer}; ${this.#queue.len()}, ${length}, ${this.#queue.droppedAdds()}`,
+        `${call}: ${which} ${answer}; ${this.#queue.len()}, ` +
+          `${length}, ${this.#queue.droppedAdds()}`,
       );
     }
     answers.push(`${this.#snapshot()}`);

@@ -170,7 +170,8 @@ class Life<T> {
     this.operations++;
     if (!Object.is(got, want)) {
       expect.fail(
-        `${what}: expected ${String(want)}, got ${String(got)} (operation ${this.operations}, seed ${seed})`,
+        `${what}: expected ${String(want)}, got ${String(got)} ` +
+          `(operation ${this.operations}, seed ${seed})`,
       );
     }
   }

@@ -2,9 +2,9 @@
  * A hundred thousand schedules: producers, workers, a batch worker, calls that are aborted, time
  * that passes and one of the ways to end, each a small program of its own whose steps fast-check's
  * scheduler puts in any order. Beside every call stands the same call of the model
- * (test/helpers/workqueue/queue-model.ts), so that each get must be answered with the model's key, in the model's
- * order, and each drain must end when the model's does. What the programs see is judged by the
- * promises alone, too:
+ * (test/helpers/workqueue/queue-model.ts), so that each get must be answered with the model's key,
+ * in the model's order, and each drain must end when the model's does. What the programs see is
+ * judged by the promises alone, too:
  *
  * - no item is handed out twice at once, none is lost: every add before the shutdown is followed by
  *   a hand-out that comes after it;
@@ -291,7 +291,8 @@ describe.each(implementations)('any order of moves, $name', (make) => {
 
 test('that was a hundred thousand schedules at least', () => {
   console.log(
-    `test/workqueue/schedules.test.ts: CAPSTAN_SEED=${seed}: ${runs} schedules, ${schedules.size} of them distinct`,
+    `test/workqueue/schedules.test.ts: CAPSTAN_SEED=${seed}: ${runs} ` +
+      `schedules, ${schedules.size} of them distinct`,
   );
   expect(schedules.size).toBeGreaterThanOrEqual(Math.min(GOAL, RUNS));
 });
