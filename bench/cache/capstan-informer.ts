@@ -10,6 +10,7 @@
 import { defineResource, ListWatch, SharedIndexInformer } from 'capstan/cache';
 import { httpTransport } from 'capstan/client-node';
 import type { Figure } from '../measure/figures.ts';
+import { watchArguments } from '../measure/watch-arguments.ts';
 import { Stopwatch } from '../peers/stopwatch.mjs';
 import { HANDLERS, type Handler, workOf } from './informer-handlers.ts';
 
@@ -20,12 +21,7 @@ interface Pod {
   spec: { nodeName: string };
 }
 
-const [url = '', count = '', given = HANDLERS[0], before = '0'] = process.argv.slice(2);
-const events = Number(count);
-const warmUp = Number(before);
-const handler = HANDLERS.find((each) => each === given);
-if (handler === undefined)
-  throw new Error(`handler expected one of ${HANDLERS.join(', ')}, got ${given}`);
+const { url, events, warmUp, choice: handler } = watchArguments('handler', HANDLERS);
 const pods = defineResource<Pod>()({
   group: '',
   version: 'v1',

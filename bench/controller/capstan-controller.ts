@@ -12,6 +12,7 @@ import { httpTransport } from 'capstan/client-node';
 import { newControllerManagedBy, type Reconcile } from 'capstan/controller';
 import { newManager } from 'capstan/manager';
 import type { Figure } from '../measure/figures.ts';
+import { watchArguments } from '../measure/watch-arguments.ts';
 import { LastVersions } from '../peers/last-versions.mjs';
 import { READERS, type Reader, workOf } from './controller-readers.ts';
 
@@ -19,12 +20,7 @@ interface Pod extends KubeObject {
   spec: { nodeName: string };
 }
 
-const [url = '', count = '', given = READERS[0], before = '0'] = process.argv.slice(2);
-const events = Number(count);
-const warmUp = Number(before);
-const reader = READERS.find((each) => each === given);
-if (reader === undefined)
-  throw new Error(`reader expected one of ${READERS.join(', ')}, got ${given}`);
+const { url, events, warmUp, choice: reader } = watchArguments('reader', READERS);
 const Pods = defineResource<Pod>()({
   group: '',
   version: 'v1',

@@ -46,7 +46,7 @@ export async function buildPage(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   await build({
-    entryPoints: [`${here}/app.ts`, `${here}/worker.ts`],
+    entryPoints: [`${here}/app.ts`, `${here}/worker.ts`, `${here}/style.css`],
     outdir: folder,
     bundle: true,
     minify: true,
@@ -65,6 +65,6 @@ export async function buildPage(folder: string): Promise<void> {
   const page = readFileSync(`${here}/index.html`, 'utf8');
   if (!page.includes('%CSP%')) throw new Error('index.html expected a place for the policy: %CSP%');
   writeFileSync(`${folder}/index.html`, page.replace('%CSP%', POLICY));
-  for (const file of ['style.css', 'charts.css', 'icon.svg'])
+  for (const file of ['charts.css', 'icon.svg'])
     writeFileSync(`${folder}/${file}`, readFileSync(`${here}/${file}`));
 }

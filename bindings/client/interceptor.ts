@@ -6,22 +6,7 @@
 import { requireFunction } from '../base/errors.ts';
 import { namesOf, requireMembers } from '../base/names.ts';
 import type { Resource } from '../cache/rest/resource.ts';
-import type {
-  Applied,
-  ApplyOptions,
-  Client,
-  DeleteAllOfOptions,
-  DeleteOptions,
-  ListOptions,
-  ObjectKey,
-  ObjectList,
-  Patch,
-  ReadOptions,
-  SubResourceApplyOptions,
-  SubResourceClient,
-  SubResourceWriteOptions,
-  WriteOptions,
-} from './types.ts';
+import type * as api from './types.ts';
 import { noteWrapper, requireClient } from './wrapped-client.ts';
 
 /**
@@ -31,89 +16,89 @@ import { noteWrapper, requireClient } from './wrapped-client.ts';
  */
 export interface Interceptors {
   get?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
-    key: ObjectKey,
-    options?: ReadOptions,
+    key: api.ObjectKey,
+    options?: api.ReadOptions,
   ): Promise<T>;
   list?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
-    options?: ListOptions,
-  ): Promise<ObjectList<T>>;
+    options?: api.ListOptions,
+  ): Promise<api.ObjectList<T>>;
   create?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
     object: T,
-    options?: WriteOptions,
+    options?: api.WriteOptions,
   ): Promise<T>;
   update?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
     object: T,
-    options?: WriteOptions,
+    options?: api.WriteOptions,
   ): Promise<T>;
   patch?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
+    key: api.ObjectKey,
+    patch: api.Patch,
+    options?: api.WriteOptions,
   ): Promise<T>;
   apply?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
-    object: Applied<T>,
-    options?: ApplyOptions,
+    object: api.Applied<T>,
+    options?: api.ApplyOptions,
   ): Promise<T>;
   delete?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
-    key: ObjectKey,
-    options?: DeleteOptions,
+    key: api.ObjectKey,
+    options?: api.DeleteOptions,
   ): Promise<void>;
   deleteAllOf?<T extends object>(
-    inner: Client,
+    inner: api.Client,
     resource: Resource<T, string>,
-    options?: DeleteAllOfOptions,
+    options?: api.DeleteAllOfOptions,
   ): Promise<void>;
-  subResource?(inner: Client, name: string): SubResourceClient;
+  subResource?(inner: api.Client, name: string): api.SubResourceClient;
   subResourceGet?<T extends object, B extends object = T>(
-    inner: Client,
+    inner: api.Client,
     name: string,
     resource: Resource<T, string>,
-    key: ObjectKey,
-    options?: ReadOptions,
+    key: api.ObjectKey,
+    options?: api.ReadOptions,
   ): Promise<B>;
   subResourceCreate?<T extends object, B extends object>(
-    inner: Client,
+    inner: api.Client,
     name: string,
     resource: Resource<T, string>,
-    key: ObjectKey,
+    key: api.ObjectKey,
     body: B,
-    options?: WriteOptions,
+    options?: api.WriteOptions,
   ): Promise<B>;
   subResourceUpdate?<T extends object, B extends object = T>(
-    inner: Client,
+    inner: api.Client,
     name: string,
     resource: Resource<T, string>,
     object: T,
-    options?: SubResourceWriteOptions<B>,
+    options?: api.SubResourceWriteOptions<B>,
   ): Promise<B>;
   subResourcePatch?<T extends object, B extends object = T>(
-    inner: Client,
+    inner: api.Client,
     name: string,
     resource: Resource<T, string>,
-    key: ObjectKey,
-    patch: Patch,
-    options?: WriteOptions,
+    key: api.ObjectKey,
+    patch: api.Patch,
+    options?: api.WriteOptions,
   ): Promise<B>;
   subResourceApply?<T extends object, B extends object = T>(
-    inner: Client,
+    inner: api.Client,
     name: string,
     resource: Resource<T, string>,
-    object: Applied<T>,
-    options?: SubResourceApplyOptions<B>,
+    object: api.Applied<T>,
+    options?: api.SubResourceApplyOptions<B>,
   ): Promise<B>;
 }
 
@@ -148,16 +133,16 @@ const NAMES = namesOf<Interceptors>()({
  *   },
  * });
  */
-export function withInterceptors(client: Client, interceptors: Interceptors): Client {
+export function withInterceptors(client: api.Client, interceptors: Interceptors): api.Client {
   requireClient(client);
   requireMembers('interceptors', interceptors, 'interceptor', NAMES);
   for (const [name, interceptor] of Object.entries(interceptors))
     if (interceptor !== undefined) requireFunction(`interceptors.${name}`, interceptor);
-  const subResourceClient = (name: string): SubResourceClient =>
+  const subResourceClient = (name: string): api.SubResourceClient =>
     interceptors.subResource?.(client, name) ?? intercepted(client, interceptors, name);
   // Interceptors are looked up at each call, so a test can change them. An error that one throws
   // rejects the call.
-  const wrapper: Client = {
+  const wrapper: api.Client = {
     get: async (resource, key, options) =>
       interceptors.get
         ? interceptors.get(client, resource, key, options)
@@ -197,7 +182,11 @@ export function withInterceptors(client: Client, interceptors: Interceptors): Cl
   return wrapper;
 }
 
-function intercepted(client: Client, interceptors: Interceptors, name: string): SubResourceClient {
+function intercepted(
+  client: api.Client,
+  interceptors: Interceptors,
+  name: string,
+): api.SubResourceClient {
   const inner = client.subResource(name);
   return {
     get: async (resource, key, options) =>

@@ -6,41 +6,25 @@
 import { requireFunction, requireObject } from '../base/errors.ts';
 import type { Resource } from '../cache/rest/resource.ts';
 import { requireCallOptions } from './option-names.ts';
-import type {
-  AnyResource,
-  Applied,
-  ApplyOptions,
-  Client,
-  DeleteAllOfOptions,
-  DeleteOptions,
-  ListOptions,
-  ObjectKey,
-  ObjectList,
-  Patch,
-  ReadOptions,
-  SubResourceApplyOptions,
-  SubResourceClient,
-  SubResourceWriteOptions,
-  WriteOptions,
-} from './types.ts';
+import type * as api from './types.ts';
 
 /**
  * Changes to calls. What is left out is passed on unchanged. An error that one throws rejects the
  * call before anything is sent.
  */
 export interface Changes {
-  key?(resource: AnyResource, key: ObjectKey): ObjectKey;
-  object?<T extends object>(resource: AnyResource, object: T): T;
-  list?(resource: AnyResource, options: ListOptions): ListOptions;
+  key?(resource: api.AnyResource, key: api.ObjectKey): api.ObjectKey;
+  object?<T extends object>(resource: api.AnyResource, object: T): T;
+  list?(resource: api.AnyResource, options: api.ListOptions): api.ListOptions;
   /** For create, update and patch, of subresources too. */
-  write?<O extends WriteOptions>(options: O): O;
-  apply?<O extends ApplyOptions>(options: O): O;
-  delete?<O extends DeleteOptions>(options: O): O;
-  deleteAllOf?(resource: AnyResource, options: DeleteAllOfOptions): DeleteAllOfOptions;
+  write?<O extends api.WriteOptions>(options: O): O;
+  apply?<O extends api.ApplyOptions>(options: O): O;
+  delete?<O extends api.DeleteOptions>(options: O): O;
+  deleteAllOf?(resource: api.AnyResource, options: api.DeleteAllOfOptions): api.DeleteAllOfOptions;
 }
 
 /** Throws CapstanError INVALID_ARGUMENT if the value is not a client. */
-export function requireClient(client: Client): void {
+export function requireClient(client: api.Client): void {
   requireObject('client', client);
   for (const name of [
     'get',
@@ -58,24 +42,24 @@ export function requireClient(client: Client): void {
 }
 
 /** The inner client of each wrapper. */
-const wrapped = new WeakMap<Client, Client>();
+const wrapped = new WeakMap<api.Client, api.Client>();
 
-export function noteWrapper(wrapper: Client, inner: Client): void {
+export function noteWrapper(wrapper: api.Client, inner: api.Client): void {
   wrapped.set(wrapper, inner);
 }
 
 /** The client without its wrappers. */
-export function innermost(client: Client): Client {
+export function innermost(client: api.Client): api.Client {
   let inner = client;
   for (let next = wrapped.get(inner); next !== undefined; next = wrapped.get(inner)) inner = next;
   return inner;
 }
 
-export class WrappedClient implements Client {
-  readonly #inner: Client;
+export class WrappedClient implements api.Client {
+  readonly #inner: api.Client;
   readonly #changes: Changes;
 
-  constructor(inner: Client, changes: Changes) {
+  constructor(inner: api.Client, changes: Changes) {
     requireClient(inner);
     noteWrapper(this, inner);
     this.#inner = inner;
@@ -84,16 +68,16 @@ export class WrappedClient implements Client {
 
   async get<T extends object>(
     resource: Resource<T, string>,
-    key: ObjectKey,
-    options?: ReadOptions,
+    key: api.ObjectKey,
+    options?: api.ReadOptions,
   ): Promise<T> {
     return this.#inner.get(resource, this.#key(resource, key), options);
   }
 
   async list<T extends object>(
     resource: Resource<T, string>,
-    options: ListOptions = {},
-  ): Promise<ObjectList<T>> {
+    options: api.ListOptions = {},
+  ): Promise<api.ObjectList<T>> {
     requireCallOptions('list', options);
     return this.#inner.list(resource, this.#changes.list?.(resource, options) ?? options);
   }
@@ -101,7 +85,7 @@ export class WrappedClient implements Client {
   async create<T extends object>(
     resource: Resource<T, string>,
     object: T,
-    options: WriteOptions = {},
+    options: api.WriteOptions = {},
   ): Promise<T> {
     return this.#inner.create(resource, this.#object(resource, object), this.#write(options));
   }
@@ -109,32 +93,32 @@ export class WrappedClient implements Client {
   async update<T extends object>(
     resource: Resource<T, string>,
     object: T,
-    options: WriteOptions = {},
+    options: api.WriteOptions = {},
   ): Promise<T> {
     return this.#inner.update(resource, this.#object(resource, object), this.#write(options));
   }
 
   async patch<T extends object>(
     resource: Resource<T, string>,
-    key: ObjectKey,
-    patch: Patch,
-    options: WriteOptions = {},
+    key: api.ObjectKey,
+    patch: api.Patch,
+    options: api.WriteOptions = {},
   ): Promise<T> {
     return this.#inner.patch(resource, this.#key(resource, key), patch, this.#write(options));
   }
 
   async apply<T extends object>(
     resource: Resource<T, string>,
-    object: Applied<T>,
-    options: ApplyOptions = {},
+    object: api.Applied<T>,
+    options: api.ApplyOptions = {},
   ): Promise<T> {
     return this.#inner.apply(resource, this.#object(resource, object), this.#apply(options));
   }
 
   async delete<T extends object>(
     resource: Resource<T, string>,
-    key: ObjectKey,
-    options: DeleteOptions = {},
+    key: api.ObjectKey,
+    options: api.DeleteOptions = {},
   ): Promise<void> {
     requireCallOptions('delete', options);
     return this.#inner.delete(
@@ -146,67 +130,67 @@ export class WrappedClient implements Client {
 
   async deleteAllOf<T extends object>(
     resource: Resource<T, string>,
-    options: DeleteAllOfOptions = {},
+    options: api.DeleteAllOfOptions = {},
   ): Promise<void> {
     requireCallOptions('deleteAllOf', options);
     const scoped = this.#changes.deleteAllOf?.(resource, options) ?? options;
     return this.#inner.deleteAllOf(resource, this.#changes.delete?.(scoped) ?? scoped);
   }
 
-  status(): SubResourceClient {
+  status(): api.SubResourceClient {
     return this.#subResource(this.#inner.status());
   }
 
-  subResource(name: string): SubResourceClient {
+  subResource(name: string): api.SubResourceClient {
     return this.#subResource(this.#inner.subResource(name));
   }
 
-  #subResource(inner: SubResourceClient): SubResourceClient {
+  #subResource(inner: api.SubResourceClient): api.SubResourceClient {
     return {
       get: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
-        key: ObjectKey,
-        options?: ReadOptions,
+        key: api.ObjectKey,
+        options?: api.ReadOptions,
       ) => inner.get<T, B>(resource, this.#key(resource, key), options),
       create: async <T extends object, B extends object>(
         resource: Resource<T, string>,
-        key: ObjectKey,
+        key: api.ObjectKey,
         body: B,
-        options: WriteOptions = {},
+        options: api.WriteOptions = {},
       ) => inner.create(resource, this.#key(resource, key), body, this.#write(options)),
       update: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
         object: T,
-        options: SubResourceWriteOptions<B> = {},
+        options: api.SubResourceWriteOptions<B> = {},
       ) => inner.update<T, B>(resource, this.#object(resource, object), this.#write(options)),
       patch: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
-        key: ObjectKey,
-        patch: Patch,
-        options: WriteOptions = {},
+        key: api.ObjectKey,
+        patch: api.Patch,
+        options: api.WriteOptions = {},
       ) => inner.patch<T, B>(resource, this.#key(resource, key), patch, this.#write(options)),
       apply: async <T extends object, B extends object = T>(
         resource: Resource<T, string>,
-        object: Applied<T>,
-        options: SubResourceApplyOptions<B> = {},
+        object: api.Applied<T>,
+        options: api.SubResourceApplyOptions<B> = {},
       ) => inner.apply<T, B>(resource, this.#object(resource, object), this.#apply(options)),
     };
   }
 
-  #key(resource: AnyResource, key: ObjectKey): ObjectKey {
+  #key(resource: api.AnyResource, key: api.ObjectKey): api.ObjectKey {
     return this.#changes.key?.(resource, key) ?? key;
   }
 
-  #object<T extends object>(resource: AnyResource, object: T): T {
+  #object<T extends object>(resource: api.AnyResource, object: T): T {
     return this.#changes.object?.(resource, object) ?? object;
   }
 
-  #write<O extends WriteOptions>(options: O): O {
+  #write<O extends api.WriteOptions>(options: O): O {
     requireCallOptions('update', options, true);
     return this.#changes.write?.(options) ?? options;
   }
 
-  #apply<O extends ApplyOptions>(options: O): O {
+  #apply<O extends api.ApplyOptions>(options: O): O {
     requireCallOptions('apply', options, true);
     return this.#changes.apply?.(options) ?? options;
   }

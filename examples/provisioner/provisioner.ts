@@ -6,6 +6,7 @@
 import {
   DeletedFinalStateUnknown,
   FilteringResourceEventHandler,
+  type Resource,
   type ResourceEventHandler,
 } from 'capstan/cache';
 import { type ObjectMeta, objectReference } from 'capstan/client';
@@ -85,41 +86,42 @@ export class Provisioner implements Runnable {
       metricsProvider: manager.queueMetrics,
       mayWork: () => manager.holdsLease(),
     };
+    /** Writes an Event about an object that could not be worked on. */
+    const reporting =
+      <T extends object>(
+        resource: Resource<T, string>,
+        byUid: (uid: string) => T | undefined,
+        action: string,
+        reasons: { failed: string; givenUp: string },
+      ) =>
+      (uid: string, failure: Failure): void => {
+        const object = byUid(uid);
+        if (object === undefined) return;
+        const reason = failure.givenUp ? reasons.givenUp : reasons.failed;
+        const note = noteOf(failure);
+        events.event(objectReference(resource, object), { type: 'Warning', reason, action, note });
+      };
     this.#claimQueue = new UidQueue({
       ...settings,
       name: 'claims',
       rateLimiter: rateLimiter?.(),
       work: (uid, signal) => this.#claims.provision(uid, signal),
-      onFailure: (uid, failure) => {
-        const claim = this.#claims.byUid(uid);
-        if (claim === undefined) return;
-        const reason = failure.givenUp ? 'ProvisioningGivenUp' : 'ProvisioningFailed';
-        const note = {
-          type: 'Warning',
-          reason,
-          action: 'Provisioning',
-          note: noteOf(failure),
-        } as const;
-        events.event(objectReference(PersistentVolumeClaim, claim), note);
-      },
+      onFailure: reporting(
+        PersistentVolumeClaim,
+        (uid) => this.#claims.byUid(uid),
+        'Provisioning',
+        { failed: 'ProvisioningFailed', givenUp: 'ProvisioningGivenUp' },
+      ),
     });
     this.#volumeQueue = new UidQueue({
       ...settings,
       name: 'volumes',
       rateLimiter: rateLimiter?.(),
       work: (uid, signal) => this.#volumes.reclaim(uid, signal),
-      onFailure: (uid, failure) => {
-        const volume = this.#volumes.byUid(uid);
-        if (volume === undefined) return;
-        const reason = failure.givenUp ? 'VolumeDeletionGivenUp' : 'VolumeFailedDelete';
-        const note = {
-          type: 'Warning',
-          reason,
-          action: 'Deleting',
-          note: noteOf(failure),
-        } as const;
-        events.event(objectReference(PersistentVolume, volume), note);
-      },
+      onFailure: reporting(PersistentVolume, (uid) => this.#volumes.byUid(uid), 'Deleting', {
+        failed: 'VolumeFailedDelete',
+        givenUp: 'VolumeDeletionGivenUp',
+      }),
     });
   }
 

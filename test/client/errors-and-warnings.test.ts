@@ -3,32 +3,8 @@
  * pkg/util/net/http_test.go warnings.
  */
 import { StatusError, type Transport, TransportError } from 'capstan/cache';
-import {
-  hasStatusCause,
-  ignoreAlreadyExists,
-  ignoreNotFound,
-  isAlreadyExists,
-  isBadRequest,
-  isConflict,
-  isForbidden,
-  isGone,
-  isInternalError,
-  isInvalid,
-  isMethodNotSupported,
-  isNotAcceptable,
-  isNotFound,
-  isRequestEntityTooLarge,
-  isResourceExpired,
-  isServerTimeout,
-  isServiceUnavailable,
-  isTimeout,
-  isTooManyRequests,
-  isUnauthorized,
-  isUnsupportedMediaType,
-  newClient,
-  suggestsClientDelay,
-  type Warning,
-} from 'capstan/client';
+import * as errors from 'capstan/client';
+import { newClient, type Warning } from 'capstan/client';
 import { FakeClock } from 'capstan/testing';
 import { afterEach, describe, expect, test } from 'vitest';
 import { setErrorHandler } from '../../bindings/base/handle-error.ts';
@@ -48,24 +24,24 @@ const failure = (code: number, reason = '', details?: object) =>
 
 const KINDS: [is: (error: unknown) => boolean, reason: string, code: number, codeAlone: boolean][] =
   [
-    [isNotFound, 'NotFound', 404, true],
-    [isAlreadyExists, 'AlreadyExists', 409, false],
-    [isConflict, 'Conflict', 409, true],
-    [isInvalid, 'Invalid', 422, true],
-    [isBadRequest, 'BadRequest', 400, true],
-    [isUnauthorized, 'Unauthorized', 401, true],
-    [isForbidden, 'Forbidden', 403, true],
-    [isMethodNotSupported, 'MethodNotAllowed', 405, true],
-    [isNotAcceptable, 'NotAcceptable', 406, true],
-    [isGone, 'Gone', 410, true],
-    [isResourceExpired, 'Expired', 410, false],
-    [isRequestEntityTooLarge, 'RequestEntityTooLarge', 413, true],
-    [isUnsupportedMediaType, 'UnsupportedMediaType', 415, true],
-    [isTooManyRequests, 'TooManyRequests', 429, true],
-    [isInternalError, 'InternalError', 500, true],
-    [isServerTimeout, 'ServerTimeout', 500, false],
-    [isServiceUnavailable, 'ServiceUnavailable', 503, true],
-    [isTimeout, 'Timeout', 504, true],
+    [errors.isNotFound, 'NotFound', 404, true],
+    [errors.isAlreadyExists, 'AlreadyExists', 409, false],
+    [errors.isConflict, 'Conflict', 409, true],
+    [errors.isInvalid, 'Invalid', 422, true],
+    [errors.isBadRequest, 'BadRequest', 400, true],
+    [errors.isUnauthorized, 'Unauthorized', 401, true],
+    [errors.isForbidden, 'Forbidden', 403, true],
+    [errors.isMethodNotSupported, 'MethodNotAllowed', 405, true],
+    [errors.isNotAcceptable, 'NotAcceptable', 406, true],
+    [errors.isGone, 'Gone', 410, true],
+    [errors.isResourceExpired, 'Expired', 410, false],
+    [errors.isRequestEntityTooLarge, 'RequestEntityTooLarge', 413, true],
+    [errors.isUnsupportedMediaType, 'UnsupportedMediaType', 415, true],
+    [errors.isTooManyRequests, 'TooManyRequests', 429, true],
+    [errors.isInternalError, 'InternalError', 500, true],
+    [errors.isServerTimeout, 'ServerTimeout', 500, false],
+    [errors.isServiceUnavailable, 'ServiceUnavailable', 503, true],
+    [errors.isTimeout, 'Timeout', 504, true],
   ];
 
 describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
@@ -94,20 +70,20 @@ describe.each(KINDS)('%o for %s', (is, reason, code, codeAlone) => {
 });
 
 test('errors that mean that there is nothing to do are left out, and all others thrown again', async () => {
-  // Story: they returned the error, as in Go. `client.delete(…).catch(ignoreNotFound)` compiled,
+  // Story: they returned the error, as in Go. `client.delete(…).catch(errors.ignoreNotFound)` compiled,
   // and swallowed every failure.
   const [gone, there, other] = [
     failure(404, 'NotFound'),
     failure(409, 'AlreadyExists'),
     new Error('x'),
   ];
-  expect(await Promise.reject(gone).catch(ignoreNotFound)).toBeUndefined();
-  expect(await Promise.reject(there).catch(ignoreAlreadyExists)).toBeUndefined();
+  expect(await Promise.reject(gone).catch(errors.ignoreNotFound)).toBeUndefined();
+  expect(await Promise.reject(there).catch(errors.ignoreAlreadyExists)).toBeUndefined();
   for (const error of [there, other, null])
-    await expect(Promise.reject(error).catch(ignoreNotFound)).rejects.toBe(error);
+    await expect(Promise.reject(error).catch(errors.ignoreNotFound)).rejects.toBe(error);
   for (const error of [gone, other, null])
-    await expect(Promise.reject(error).catch(ignoreAlreadyExists)).rejects.toBe(error);
-  expect([ignoreNotFound(undefined), ignoreAlreadyExists(undefined)]).toEqual([
+    await expect(Promise.reject(error).catch(errors.ignoreAlreadyExists)).rejects.toBe(error);
+  expect([errors.ignoreNotFound(undefined), errors.ignoreAlreadyExists(undefined)]).toEqual([
     undefined,
     undefined,
   ]);
@@ -117,20 +93,24 @@ test('causes and the delay that the server asks for are read from the details', 
   const conflict = failure(409, 'Conflict', {
     causes: [{ reason: 'FieldManagerConflict', field: '.spec' }],
   });
-  expect(hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
-  expect(hasStatusCause(conflict, 'Other')).toBe(false);
-  expect(hasStatusCause(new Error('x'), 'Other')).toBe(false);
-  expect(suggestsClientDelay(failure(429, 'TooManyRequests', { retryAfterSeconds: 2 }))).toBe(2000);
-  expect(suggestsClientDelay(failure(500, 'ServerTimeout', { retryAfterSeconds: 0 }))).toBe(0);
+  expect(errors.hasStatusCause(conflict, 'FieldManagerConflict')).toBe(true);
+  expect(errors.hasStatusCause(conflict, 'Other')).toBe(false);
+  expect(errors.hasStatusCause(new Error('x'), 'Other')).toBe(false);
   expect(
-    suggestsClientDelay(failure(503, 'ServiceUnavailable', { retryAfterSeconds: 0 })),
+    errors.suggestsClientDelay(failure(429, 'TooManyRequests', { retryAfterSeconds: 2 })),
+  ).toBe(2000);
+  expect(errors.suggestsClientDelay(failure(500, 'ServerTimeout', { retryAfterSeconds: 0 }))).toBe(
+    0,
+  );
+  expect(
+    errors.suggestsClientDelay(failure(503, 'ServiceUnavailable', { retryAfterSeconds: 0 })),
   ).toBeUndefined();
   // Go does not write a zero
-  expect(suggestsClientDelay(failure(504, 'ServerTimeout', { kind: 'pods' }))).toBe(0);
-  expect(suggestsClientDelay(failure(429, '', { retryAfterSeconds: 0 }))).toBeUndefined();
-  expect(suggestsClientDelay(failure(504, 'ServerTimeout'))).toBeUndefined();
-  expect(suggestsClientDelay(failure(404, 'NotFound'))).toBeUndefined();
-  expect(suggestsClientDelay(new Error('x'))).toBeUndefined();
+  expect(errors.suggestsClientDelay(failure(504, 'ServerTimeout', { kind: 'pods' }))).toBe(0);
+  expect(errors.suggestsClientDelay(failure(429, '', { retryAfterSeconds: 0 }))).toBeUndefined();
+  expect(errors.suggestsClientDelay(failure(504, 'ServerTimeout'))).toBeUndefined();
+  expect(errors.suggestsClientDelay(failure(404, 'NotFound'))).toBeUndefined();
+  expect(errors.suggestsClientDelay(new Error('x'))).toBeUndefined();
 });
 
 describe('warnings', () => {
